@@ -53,6 +53,11 @@ def answers(case: Case, task: str) -> bool:
     return not lacking(case, task, whole=True)
 
 
+def saw_all(case: Case, *tasks: str) -> bool:
+    """Whether none of these tasks says that there was something it could not look at, whatever it found."""
+    return not any(evidence.could_not_look for task in tasks if (evidence := _latest(case, task)) is not None)
+
+
 def unasked(case: Case, *tasks: str) -> tuple[str, ...]:
     """Of these tasks those that have not run, or ran of the table as it no longer is: another run may tell more."""
     return tuple(task for task in tasks if _latest(case, task) is None or _outdated(case, task) is not None)

@@ -4,7 +4,7 @@ A mode knows where its own fault begins, and nothing of what other faults lie be
 evidence read of the rows up to that snapshot, in one place for all modes.
 """
 
-from bot.diagnosis._asked import answers, checked_until
+from bot.diagnosis._asked import answers, checked_until, saw_all
 from bot.diagnosis._compactions import is_known_to_keep_rows
 from bot.diagnosis._other_writers import changes_without_job
 from bot.diagnosis._upsert import may_be_replaced, why_upsert
@@ -39,7 +39,7 @@ def rows_up_to(case: Case, snapshot: SnapshotId) -> LastGoodRows:
         return LastGoodRows.WRONG
     if not _is_covered(case, snapshot, below):
         return LastGoodRows.NOT_LOOKED_AT
-    is_clean = _no_key_twice(case, snapshot) and _none_missing(case, below) and not _may_repeat(case, below)
+    is_clean = _no_key_twice(case, snapshot) and _none_missing(case, snapshot, below) and not _may_repeat(case, below)
     return LastGoodRows.CLEAN if is_clean else LastGoodRows.NOT_LOOKED_AT
 
 
@@ -66,8 +66,11 @@ def _unreadable(case: Case) -> set[SnapshotId | None]:
 
 
 def _is_covered(case: Case, snapshot: SnapshotId, below: set[SnapshotId]) -> bool:
-    """Whether the evidence has answered of a state of main that holds this one, within the window."""
-    if not all(answers(case, task) for task in _RESTS_ON) or snapshot not in case.observation.table.chain_ids:
+    """Whether the evidence has answered of a state of main that holds this one, within the window, and saw all of it:
+    what it found of a part says nothing of the rest."""
+    if not all(answers(case, task) for task in _RESTS_ON) or not saw_all(case, *_RESTS_ON):
+        return False
+    if snapshot not in case.observation.table.chain_ids:
         return False
     until, since = checked_until(case, *_RESTS_ON), case.window.since
     covered = {s.snapshot_id for s in case.observation.table.ancestors(until)}
@@ -79,24 +82,41 @@ def _no_key_twice(case: Case, snapshot: SnapshotId) -> bool:
     taken a copy of below away, or moved it into a file of its own."""
     found = case.duplicates
     assert found is not None
-    above = _between(case, snapshot)
+    above = _between(case, snapshot, "duplicate_rows")
     if not found.keys:
         return all(is_known_to_keep_rows(case, s) for s in above)
-    if len(found.pairs) >= _PAIRS_TOLD or sum(pair.keys for pair in found.pairs) < found.keys:
+    if found.hidden or len(found.pairs) >= _PAIRS_TOLD or sum(pair.keys for pair in found.pairs) < found.keys:
         return False
     newer = {s.snapshot_id for s in above}
     return all(s.operation == "append" for s in above) and all(pair.second in newer for pair in found.pairs)
 
 
-def _none_missing(case: Case, below: set[SnapshotId]) -> bool:
-    """Whether no position is missing that the snapshot has passed."""
-    found = case.gaps
+def _none_missing(case: Case, snapshot: SnapshotId, below: set[SnapshotId]) -> bool:
+    """Whether no position is missing that the snapshot has passed, and none was then that has come since."""
+    found, reached = case.gaps, _reached(case, below)
     assert found is not None
+    above = _between(case, snapshot, "missing_positions")
+    if not all(is_known_to_keep_rows(case, s) and _fills_nothing(case, s, reached, below) for s in above):
+        return False
     if not found.missing:
         return True
-    reached = _reached(case, below)
     is_whole = sum(gap.size for gap in found.gaps) == found.missing
     return reached is not None and is_whole and all(g.partition is None and g.first > reached for g in found.gaps)
+
+
+def _fills_nothing(case: Case, commit: Snapshot, reached: int | None, below: set[SnapshotId]) -> bool:
+    """Whether no row that it brought can have been missing up to where older commits had reached: each lies above, or
+    is a copy of what they had brought. What moved rows brought none."""
+    if commit.operation != "append":
+        return True
+    row = next((r for r in (case.ledger.main if case.ledger else ()) if r.snapshot_id == commit.snapshot_id), None)
+    if row is None or not row.added_rows:
+        return row is not None
+    if reached is None or row.position_from is None:
+        return False
+    pairs = case.duplicates.pairs if case.duplicates is not None else ()
+    copies = sum(p.keys for p in pairs if p.second == commit.snapshot_id and p.first in below)
+    return copies >= min(reached - row.position_from + 1, row.added_rows)
 
 
 def _may_repeat(case: Case, below: set[SnapshotId]) -> bool:
@@ -116,17 +136,17 @@ def _repeated(case: Case) -> list[tuple[SnapshotId, str]]:
 
 
 def _reached(case: Case, below: set[SnapshotId]) -> int | None:
-    """The highest source position that the window's commits up to the snapshot brought; None where no bound tells, or
-    where the source has several partitions."""
+    """The highest source position that the window's commits up to the snapshot brought; None where the bounds of one
+    do not tell, or where the source has several partitions."""
     if case.contract.position_partition is not None or case.ledger is None:
         return None
-    told = [row.position_until for row in case.ledger.main if row.snapshot_id in below]
-    return max((each for each in told if each is not None), default=None)
+    told = [row.position_until for row in case.ledger.main if row.snapshot_id in below and row.added_rows]
+    return max((each for each in told if each is not None), default=None) if None not in told else None
 
 
-def _between(case: Case, snapshot: SnapshotId) -> list[Snapshot]:
-    """The commits on main above the snapshot that the newest look at duplicates saw."""
+def _between(case: Case, snapshot: SnapshotId, task: str) -> list[Snapshot]:
+    """The commits on main above the snapshot that the newest answer of the task saw."""
     table = case.observation.table
-    seen = table.ancestors(checked_until(case, "duplicate_rows"))
+    seen = table.ancestors(checked_until(case, task))
     kept = {s.snapshot_id for s in table.ancestors(snapshot)}
     return [s for s in seen if s.snapshot_id not in kept]

@@ -20,6 +20,7 @@ from bot.domain.findings import (
     RepeatedCommit,
 )
 from bot.domain.ids import EvidenceId, SnapshotId
+from bot.domain.ledger import Ledger, LedgerRow
 from bot.domain.table import Snapshot, Window
 from tests.diagnosis.little_silences import has_passed, is_overdue, owed_now
 from tests.diagnosis.little_world import World
@@ -57,7 +58,7 @@ def look(world: World, since: SnapshotId | None = None) -> Looked:
     settled = world.tale.now - timedelta(seconds=9)
     window = Window(since=since, until=world.tale.head).on_main(world.tale.table)
     found: dict[str, object] = {
-        "ledger": ledger_of(world.tale.table, window),
+        "ledger": _ledger(world, window),
         "duplicates": _duplicates(world),
         "gaps": _gaps(world),
         "duplicate_commits": _repeats(world),
@@ -75,6 +76,17 @@ def case_of(world: World, looked: Looked, without: Iterable[str] = ()) -> Case:
     kept = {field: value for field, value in looked.found.items() if field not in set(without)}
     evidence = tuple(_evidence(task, looked) for field, task in TASKS.items() if field in kept)
     return world.tale.case(since=looked.since, ledger=False).model_copy(update={**kept, "evidence": evidence})
+
+
+def _ledger(world: World, window: Window) -> Ledger:
+    """With the positions that each commit's files hold: of a compaction, all that live."""
+    found = ledger_of(world.tale.table, window)
+    return found.model_copy(update={"rows": tuple(_placed(world, row) for row in found.rows)})
+
+
+def _placed(world: World, row: LedgerRow) -> LedgerRow:
+    held = world.live(row.snapshot_id) if row.operation == "replace" else world.holds.get(row.snapshot_id, ())
+    return row.model_copy(update={"position_from": min(held), "position_until": max(held)}) if held else row
 
 
 def _leaked(world: World) -> LeakedManifestsFinding:

@@ -1,5 +1,5 @@
 """What the little world does without main having a row too few or too many: time passes, the job writes another branch,
-a second sink is stuck. The truth of each is told here, beside the act."""
+a second sink is stuck, storage is cleaned up. The truth of each is told here, beside the act."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -59,6 +59,13 @@ def loses_a_sink(world: World, rows: int) -> None:
     run = world.tale.runs[world.run]
     done = run.checkpoints[0].triggered_at
     world.owed[world.tale.manifests[-1].path] = (world.run, run.restored_count, done)
+
+
+def cleans_up(world: World) -> None:
+    """Somebody removes the Flink manifests that were left behind, and the files that they list."""
+    world.tale.manifests.clear()
+    world.left.clear()
+    world.owed.clear()
 
 
 def owed_now(world: World) -> dict[str, datetime]:

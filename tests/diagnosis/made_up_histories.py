@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from bot.domain.ids import DRAINED
 from bot.domain.table import Snapshot
 from tests.diagnosis.little_evidence import Looked, look
-from tests.diagnosis.little_silences import SECOND, commits_to_branch, loses_a_sink, waits, writes_by_two_sinks
+from tests.diagnosis.little_silences import (
+    SECOND,
+    cleans_up,
+    commits_to_branch,
+    loses_a_sink,
+    waits,
+    writes_by_two_sinks,
+)
 from tests.diagnosis.little_world import World
 
 Draw = Callable[[int], int]
@@ -77,6 +84,18 @@ def _writes_twice(world: World, _draw: Draw) -> None:
     world.reads(2, twice=2 if world.keeps_keys else 0)
 
 
+def _is_added_to(world: World, draw: Draw) -> None:
+    """Another engine adds rows that live already, or puts back some that were lost, from files or from the source."""
+    live = world.live()
+    lost = sorted(set(range(max(live, default=0))) - set(live))
+    if lost and draw(2):
+        if draw(2):
+            cleans_up(world)
+        world.another_commits("append", adds=lost[: 1 + draw(len(lost))])
+    else:
+        world.another_commits("append", adds=live[-1 - draw(4) :])
+
+
 def _has_a_guest(world: World, draw: Draw, *, operation: str) -> None:
     """Another job counts its own checkpoints, of which the last one of a batch is Long.MAX_VALUE."""
     gone = () if operation == "append" else world.live()[-1 - draw(4) :]
@@ -112,7 +131,7 @@ BAD: dict[str, Act] = {
     "stands still": lambda world, _draw: waits(world),
     "writes another branch": lambda world, draw: commits_to_branch(world, 1 + draw(3)),
     "has a sink that is stuck": lambda world, draw: loses_a_sink(world, 1 + draw(3)),
-    "is added to": lambda world, draw: world.another_commits("append", adds=world.live()[-1 - draw(4) :]),
+    "is added to": _is_added_to,
 }
 
 

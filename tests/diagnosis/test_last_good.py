@@ -2,16 +2,23 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 import bot.diagnosis
 from bot.diagnosis._examine import diagnose
+from bot.diagnosis._last_good import rows_up_to
 from bot.diagnosis._scan import scan
 from bot.domain.diagnosis import Case, Matches
+from bot.domain.evidence import Evidence, Verdict
+from bot.domain.findings import DuplicatePair, DuplicatesFinding, GapsFinding, PositionGap
+from bot.domain.ids import EvidenceId, SnapshotId
 from bot.domain.last_good import LastGoodRows, called
+from bot.domain.looked import NotSeen
 from tests.cases import Tale
 from tests.diagnosis.little_evidence import TASKS, case_of, look
+from tests.diagnosis.little_silences import cleans_up
 from tests.diagnosis.little_world import World
 from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, stories
 from tests.found import twice
@@ -36,6 +43,41 @@ def rewound() -> Tale:
     """`b` was restored from 2 of `a`, which had committed up to 4 (F2)."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4).becomes("a", "CANCELED")
     return tale.flink_runs("b", restored=2).commits("b", 3, 4)
+
+
+def placed(case: Case, *begins: int) -> Case:
+    """The case whose ledger knows that these commits, oldest first, brought ten positions each from here on."""
+    assert case.ledger is not None
+    places = zip(case.ledger.rows, begins, strict=True)
+    rows = (row.model_copy(update={"position_from": low, "position_until": low + 9}) for row, low in places)
+    return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": tuple(rows)})})
+
+
+def confirmed(case: Case, task: str, *unseen: NotSeen) -> Evidence:
+    """The task confirmed something, but for what it could not look at."""
+    return Evidence(
+        id=EvidenceId(task),
+        task=task,
+        task_version=1,
+        question="Is it?",
+        verdict=Verdict.CONFIRMED,
+        headline="It is.",
+        metadata_location="m",
+        head=case.observation.table.head,
+        window=case.window,
+        at=case.observation.table.read_at,
+        took_ms=1,
+        bytes_read=0,
+        could_not_look=unseen,
+    )
+
+
+def with_copies(case: Case, *pairs: tuple[SnapshotId, SnapshotId, int], hidden: int = 0) -> Case:
+    """The case where so many keys of the first commit came again by the second, and no other."""
+    keys = sum(number for _, _, number in pairs)
+    told = tuple(DuplicatePair(first=first, second=second, keys=number) for first, second, number in pairs)
+    found = DuplicatesFinding(rows_checked=100, keys=keys, extra_rows=keys, hidden=hidden, pairs=told)
+    return case.model_copy(update={"duplicates": found})
 
 
 def named(case: Case, code: str) -> Matches:
@@ -65,7 +107,7 @@ def test_right_rows_since_a_start_without_state_say_nothing_of_those_below_it() 
     tale = restarted()
     again = tale.snapshots[1].snapshot_id
     older = twice(2, [(tale.snapshots[0].snapshot_id, again)])
-    case = tale.looked_at()
+    case = placed(tale.looked_at(), 0, 10, 20, 30, 40)
 
     clean = named(case, "F15")
     doubled = named(case.model_copy(update={"duplicates": older}), "F15")
@@ -76,15 +118,83 @@ def test_right_rows_since_a_start_without_state_say_nothing_of_those_below_it() 
 
 
 def test_copies_that_came_above_leave_the_snapshot_below_clean() -> None:
-    """The pairs tell which commits brought the further copies."""
+    """The pairs tell which commits brought the further copies, and that these brought nothing else."""
     tale = rewound()
-    older, newer = tale.snapshots[2].snapshot_id, tale.snapshots[4].snapshot_id
+    _, _, third, fourth, again, last = (s.snapshot_id for s in tale.snapshots)
+    case = placed(tale.looked_at(), 0, 10, 20, 30, 20, 30)
 
-    above = named(tale.looked_at().model_copy(update={"duplicates": twice(9, [(older, newer)])}), "F2")
-    untold = named(tale.looked_at(duplicates=9), "F2")
+    above = named(with_copies(case, (third, again, 10), (fourth, last, 10)), "F2")
+    untold = named(case.model_copy(update={"duplicates": twice(20)}), "F2")
+    rewritten = named(with_copies(case, (third, again, 10), (fourth, last, 10), hidden=1), "F2")
+    filled = named(with_copies(case, (third, again, 9), (fourth, last, 10)), "F2")
 
-    assert (tale.at("a", 4), LastGoodRows.CLEAN) == (above.last_good, above.last_good_rows)
+    assert (fourth, LastGoodRows.CLEAN) == (above.last_good, above.last_good_rows)
     assert LastGoodRows.NOT_LOOKED_AT is untold.last_good_rows
+    assert LastGoodRows.NOT_LOOKED_AT is rewritten.last_good_rows
+    assert LastGoodRows.NOT_LOOKED_AT is filled.last_good_rows, "its tenth row may have been missing before"
+
+
+def test_copies_in_a_commit_that_reads_on_hide_no_row_that_was_missing() -> None:
+    """It begins below what older commits had reached, and as many rows as lie there are copies."""
+    tale = rewound()
+    _, _, _, fourth, again, last = (s.snapshot_id for s in tale.snapshots)
+    case = placed(tale.looked_at(), 0, 10, 20, 30, 35, 45)
+
+    found = named(with_copies(case, (fourth, again, 5)), "F2")
+    filled = named(with_copies(case, (fourth, again, 4)), "F2")
+
+    assert (fourth, LastGoodRows.CLEAN) == (found.last_good, found.last_good_rows)
+    assert LastGoodRows.NOT_LOOKED_AT is filled.last_good_rows
+    assert last == tale.head
+
+
+@pytest.mark.parametrize("task", ["duplicate_rows", "missing_positions", "duplicate_commits"])
+def test_what_evidence_could_not_look_at_is_not_clean(task: str) -> None:
+    """What it found is whole as far as it goes: rows without a key or a position it did not compare."""
+    tale = rewound()
+    _, _, third, fourth, again, last = (s.snapshot_id for s in tale.snapshots)
+    case = with_copies(placed(tale.looked_at(), 0, 10, 20, 30, 20, 30), (third, again, 10), (fourth, last, 10))
+    part = NotSeen(source="key id", reason="5,000 rows have null in id.", remedy="Look who wrote them.")
+
+    whole = named(case.model_copy(update={"evidence": (confirmed(case, task),)}), "F2")
+    partly = named(case.model_copy(update={"evidence": (confirmed(case, task, part),)}), "F2")
+
+    assert LastGoodRows.CLEAN is whole.last_good_rows
+    assert LastGoodRows.NOT_LOOKED_AT is partly.last_good_rows
+
+
+@pytest.mark.parametrize("cleaned_up", [True, False])
+def test_rows_that_were_put_back_above_were_missing_below(*, cleaned_up: bool) -> None:
+    """No position is missing at the head: another engine has added the rows of a checkpoint that was dropped (F21)."""
+    world = World()
+    world.reads(2)
+    world.reads(2, commits=False)
+    below = world.reads(2)
+    if cleaned_up:
+        cleans_up(world)
+    world.another_commits("append", adds=[2, 3])
+    world.reads(2)
+
+    found = named(case_of(world, look(world)), "F21")
+
+    assert (below, LastGoodRows.NOT_LOOKED_AT) == (found.last_good, found.last_good_rows)
+
+
+def test_a_commit_without_bounds_leaves_open_how_far_its_table_had_come() -> None:
+    """Its rows may lie above a gap that other commits end below."""
+    case = placed(waiting().looked_at(), 0, 10)
+    assert case.ledger is not None
+    rows = (case.ledger.rows[0], case.ledger.rows[1].model_copy(update={"position_from": None, "position_until": None}))
+    gap = GapsFinding(lowest=0, highest=40, positions=36, missing=5, gaps=(PositionGap(first=12, last=16),))
+
+    known = rows_up_to(case.model_copy(update={"gaps": gap}), rows[0].snapshot_id)
+    unknown = rows_up_to(
+        case.model_copy(update={"gaps": gap, "ledger": case.ledger.model_copy(update={"rows": rows})}),
+        rows[1].snapshot_id,
+    )
+
+    assert LastGoodRows.CLEAN is known
+    assert LastGoodRows.NOT_LOOKED_AT is unknown
 
 
 def test_what_lies_where_the_window_begins_was_not_looked_at() -> None:
