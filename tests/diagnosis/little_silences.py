@@ -45,10 +45,15 @@ def commits_to_branch(world: World, rows: int) -> None:
 
 
 def writes_by_two_sinks(world: World, rows: int) -> None:
-    """Both commit the checkpoint."""
+    """Both commit the checkpoint, the second one with all that it still owed."""
     world.reads(rows)
     world.tale.commits(world.run, world.checkpoint).by_sink(SECOND)
     world.holds[world.tale.snapshots[-1].snapshot_id] = ()
+    came = owed_now(world)
+    left = zip(world.tale.manifests, world.left, strict=True)
+    kept = [(manifest, held) for manifest, held in left if manifest.path not in came]
+    world.tale.manifests, world.left = [manifest for manifest, _ in kept], [held for _, held in kept]
+    world.owed = {path: due for path, due in world.owed.items() if path not in came}
 
 
 def loses_a_sink(world: World, rows: int) -> None:
