@@ -37,6 +37,8 @@ class Listed:
     path: str
     rows: int
     """0 for a delete file."""
+    deletes: int
+    """0 for a data file."""
     is_in_table: bool
     """Whether a live entry of main names it, or a commit of main, or of the branch that its run writes, added it (a
     compaction may have removed it since)."""
@@ -47,10 +49,11 @@ class Listed:
 
 @dataclass(frozen=True)
 class Named:
-    """One file as a manifest names it: `rows` is 0 for a delete file, `positions` as `Listed` has them."""
+    """One file as a manifest names it: `rows`, `deletes` and `positions` as `Listed` has them."""
 
     path: str
     rows: int
+    deletes: int
     positions: tuple[int, int] | None
 
 
@@ -73,6 +76,7 @@ def files_listed(
             Listed(
                 path=file.path,
                 rows=file.rows,
+                deletes=file.deletes,
                 is_in_table=file.path in known,
                 is_missing=file.path not in known and sizes.lacks(file.path),
                 positions=file.positions,
@@ -112,8 +116,9 @@ def paths_in(
         for row in rows:
             lowest, highest = row["position_from"], row["position_until"]
             is_known = lowest is not None and highest is not None and not row["content"]
-            count = 0 if row["content"] else int(row["record_count"])
-            file = Named(row["file_path"], count, (lowest, highest) if is_known else None)
+            count = int(row["record_count"])
+            rows_here, deletes = (0, count) if row["content"] else (count, 0)
+            file = Named(row["file_path"], rows_here, deletes, (lowest, highest) if is_known else None)
             found.setdefault(row["_path"], []).append(file)
         by_path = ByPath(found.items())
         return {path: by_path.get(path) or [] for path in here}

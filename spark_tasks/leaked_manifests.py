@@ -25,7 +25,7 @@ TASK = Task(
     needs=("table", "flink_manifests", "jobs", "checkpoints"),
     cost="the leaked manifests, the table's manifests since the oldest of them, names of their files",
     reads="metadata",
-    version=4,
+    version=5,
 )
 MAX_LEAKS = 2_000
 _LOST = {LeakStanding.DROPPED, LeakStanding.LOST_STATE}
@@ -49,7 +49,12 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     lost = {
         file for leak in found if leak.standing in _LOST for file in listed[leak.path] or () if not file.is_in_table
     }
-    finding = LeakedManifestsFinding(manifests=found, lost_files=len(lost), lost_rows=sum(file.rows for file in lost))
+    finding = LeakedManifestsFinding(
+        manifests=found,
+        lost_files=len(lost),
+        lost_rows=sum(file.rows for file in lost),
+        lost_deletes=sum(file.deletes for file in lost),
+    )
     return _told(ask, finding, len(newest_last) - len(leaks))
 
 
@@ -70,6 +75,7 @@ def _leak(ask: Ask, leak: FlinkManifest, files: tuple[Listed, ...] | None) -> Le
         standing=where,
         files=None if files is None else len(files),
         rows=None if files is None else sum(file.rows for file in files),
+        deletes=sum(file.deletes for file in files or ()),
         missing_files=sum(file.is_missing for file in files or ()),
         position_from=min(low for low, _ in known) if is_known else None,
         position_until=max(high for _, high in known) if is_known else None,
@@ -118,10 +124,13 @@ def _told(ask: Ask, finding: LeakedManifestsFinding, unread: int) -> Answer:
 def _measured(finding: LeakedManifestsFinding, unread: int) -> tuple[Measure, ...]:
     """What was lost; where manifests cannot be read, that, and no count that would stand for all."""
     least = ", at least" if unread else ""
-    counts = (
+    counts: tuple[Measure, ...] = (
         Measure(name=f"rows that the table does not have{least}", value=finding.lost_rows, unit="rows"),
         Measure(name=f"files that the table does not have{least}", value=finding.lost_files, unit="files"),
     )
+    if finding.lost_deletes:
+        name = f"deletes that the table does not have{least}"
+        counts += (Measure(name=name, value=finding.lost_deletes, unit="deletes"),)
     known = counts if finding.lost_files or not unread else ()
     return (*known, Measure(name="lost manifests that cannot be read", value=unread, unit="manifests"))
 
@@ -131,7 +140,7 @@ def _trouble(finding: LeakedManifestsFinding, lost: Sequence[LeakedManifest], ov
     if lost:
         gone = sum(leak.missing_files for leak in lost)
         also = f", and {counted(gone, 'of their files is', 'of their files are')} gone from storage" if gone else ""
-        rows = rows_told(finding.lost_rows, sum(leak.rows is None for leak in lost))
+        rows = rows_told(finding.lost_rows, sum(leak.rows is None for leak in lost), finding.lost_deletes)
         where = f"lie in {counted(finding.lost_files, 'file')} that no commit took along, and no commit will{also}"
         if not finding.lost_files:
             where = "were taken along by no commit, and no commit will"
@@ -194,7 +203,7 @@ def _row(leak: LeakedManifest) -> tuple[str, ...]:
         str(leak.checkpoint_id),
         leak.standing.value,
         "unreadable" if leak.files is None else cell(leak.files),
-        cell(leak.rows),
+        f"{cell(leak.rows)} and {counted(leak.deletes, 'delete')}" if leak.deletes else cell(leak.rows),
         str(leak.missing_files),
         leak.reason,
     )

@@ -80,6 +80,7 @@ def leaks(
     *manifests: FlinkManifest,
     standing: LeakStanding = LeakStanding.PENDING,
     rows: int | None = 10,
+    deletes: int = 0,
     missing_files: int = 0,
     positions: tuple[int, int] | None = None,
 ) -> LeakedManifestsFinding:
@@ -95,6 +96,7 @@ def leaks(
             standing=standing,
             files=None if rows is None else 1,
             rows=rows,
+            deletes=deletes,
             missing_files=missing_files,
             position_from=positions[0] if positions else None,
             position_until=positions[1] if positions else None,
@@ -103,7 +105,9 @@ def leaks(
         for each in manifests
     )
     lost = len(told) if standing in {LeakStanding.DROPPED, LeakStanding.LOST_STATE} else 0
-    return LeakedManifestsFinding(manifests=told, lost_files=lost, lost_rows=lost * (rows or 0))
+    return LeakedManifestsFinding(
+        manifests=told, lost_files=lost, lost_rows=lost * (rows or 0), lost_deletes=lost * deletes
+    )
 
 
 def unreadable(*files: UnreadableFile, checked: int = 40) -> UnreadableFilesFinding:

@@ -28,7 +28,7 @@ from pyiceberg.table.update import AddSnapshotUpdate, AssertRefSnapshotId, SetSn
 from pyiceberg.typedef import Record, TableVersion
 
 from bot.domain.ids import SnapshotId
-from tests.tables import ORDERS, OrdersTable, of_flink, rows
+from tests.tables import OPERATOR, ORDERS, OrdersTable, job, of_flink, rows
 
 
 class _DeleteManifest(ManifestWriterV2):
@@ -76,6 +76,15 @@ def upserts(
     return SnapshotId(snapshot_id)
 
 
+def leaves_deletes(orders: OrdersTable, run: str, checkpoint: int, keys: Iterable[int]) -> None:
+    """The temporary manifest of a checkpoint's deletes, which Flink writes beside that of its rows; no commit."""
+    table = orders.catalog.load_table(ORDERS)
+    gone = pa.table({"order_id": pa.array(list(keys), pa.int64())})
+    field = table.schema().find_field("order_id").field_id
+    file = _written(table, gone, DataFileContent.EQUALITY_DELETES, (field,))
+    _manifest(table, file, 0, f"{job(run)}-{OPERATOR}-00000-0-{checkpoint}-00002.avro")
+
+
 def _written(table: Table, content: pa.Table, kind: DataFileContent, equality: tuple[int, ...]) -> DataFile:
     fields = [
         field.with_metadata({"PARQUET:field_id": str(table.schema().find_field(field.name).field_id)})
@@ -95,8 +104,8 @@ def _written(table: Table, content: pa.Table, kind: DataFileContent, equality: t
     )
 
 
-def _manifest(table: Table, file: DataFile, snapshot_id: int) -> ManifestFile:
-    output = table.io.new_output(f"{table.location()}/metadata/{uuid4()}-m0.avro")
+def _manifest(table: Table, file: DataFile, snapshot_id: int, name: str = "") -> ManifestFile:
+    output = table.io.new_output(f"{table.location()}/metadata/{name or f'{uuid4()}-m0.avro'}")
     kind = ManifestWriterV2 if file.content == DataFileContent.DATA else _DeleteManifest
     with kind(table.spec(), table.schema(), output, snapshot_id, "deflate") as writer:
         writer.add(ManifestEntry.from_args(status=ManifestEntryStatus.ADDED, snapshot_id=snapshot_id, data_file=file))

@@ -78,7 +78,7 @@ def propose(plan: Plan) -> Proposal:
 
 def _lost(found: LeakedManifestsFinding | None) -> tuple[LeakedManifest, ...]:
     leaks = found.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE) if found else ()
-    lost = tuple(leak for leak in leaks if leak.rows != 0)
+    lost = tuple(leak for leak in leaks if not leak.is_empty)
     if not lost:
         waiting = found.of(LeakStanding.PENDING) if found else ()
         if found and (untold := found.of(LeakStanding.UNTOLD)) and not waiting:

@@ -22,8 +22,10 @@ def up_to(leaks: Sequence[LeakedManifest], checkpoint: CheckpointId) -> tuple[Le
 
 
 def can_be_appended(leaks: Sequence[LeakedManifest]) -> bool:
-    """Whether every one could be read and all its data files are there, so that its rows are not lost."""
-    return bool(leaks) and all(leak.files is not None and not leak.missing_files for leak in leaks)
+    """Whether every one could be read, lists data files alone, and all of them are there, so that its rows are not
+    lost. A delete that is appended now would take off rows that came since."""
+    are_whole = all(leak.files is not None and not leak.missing_files for leak in leaks)
+    return bool(leaks) and are_whole and not any(leak.has_deletes for leak in leaks)
 
 
 def in_words(leaks: Sequence[LeakedManifest]) -> str:
@@ -31,7 +33,7 @@ def in_words(leaks: Sequence[LeakedManifest]) -> str:
     ids = sorted({leak.checkpoint_id for leak in leaks})
     unread = sum(1 for leak in leaks if leak.rows is None)
     gone = sum(leak.missing_files for leak in leaks)
-    tail = "their data files are all there" if can_be_appended(leaks) else f"{gone} of their data files are gone"
+    tail = f"{gone} of their files are gone" if gone else "their files are all there"
     if unread:
         tail = f"what {'it lists' if len(leaks) == 1 else f'{unread} of them list'} cannot be had from it"
     return (

@@ -21,10 +21,10 @@ def all_are_live(leaked: LeakedManifestsFinding, case: Case) -> bool:
 
 
 def may_be_missing(case: Case) -> tuple[LeakedManifest, ...]:
-    """The untold manifests that may hold what is missing: all but those without rows, and those whose positions lie
-    beside every gap."""
+    """The untold manifests that may hold what is missing: all but those that list nothing, and those whose positions
+    lie beside every gap. A position may be missing because a delete came there, which leaves none."""
     untold = case.leaked.of(LeakStanding.UNTOLD) if case.leaked is not None else ()
-    return tuple(leak for leak in untold if leak.rows != 0 and not _lies_beside(leak, case))
+    return tuple(leak for leak in untold if not leak.is_empty and not _lies_beside(leak, case))
 
 
 def _lies_beside(leak: LeakedManifest, case: Case) -> bool:

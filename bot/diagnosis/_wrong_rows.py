@@ -40,7 +40,7 @@ def wrong_files(case: Case) -> str | None:
         how = "the same files" if repeated.how == "same-files" else f"checkpoint {repeated.checkpoint_id}"
         return f"{short(repeated.again)} brings {how} once more after {short(repeated.first)} (F1)."
     if case.leaked is not None and (lost := case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE)):
-        rows = rows_told(case.leaked.lost_rows, sum(leak.rows is None for leak in lost))
+        rows = rows_told(case.leaked.lost_rows, sum(leak.rows is None for leak in lost), case.leaked.lost_deletes)
         return f"{len(lost)} Flink manifests with {rows} were never committed and never will be."
     if case.forked is not None and case.forked.forked:
         return f"{len(case.forked.forked)} runs take turns on main (F13)."

@@ -167,10 +167,10 @@ def _remedy(rewind: Rewind, *, can_rewind: bool) -> Remedy:
 
 
 def _passed_over(case: Case) -> tuple[LeakedManifest, ...]:
-    """Dropped manifests of runs whose restore Flink no longer lists, but for those without rows."""
+    """Dropped manifests of runs whose restore Flink no longer lists, but for those without rows and deletes."""
     empty = {s.run for s in empty_starts(case) if s.keeps_job_id}
     dropped = case.leaked.of(LeakStanding.DROPPED) if case.leaked is not None else ()
-    return tuple(leak for leak in dropped if leak.job_id not in empty and leak.rows != 0)
+    return tuple(leak for leak in dropped if leak.job_id not in empty and not leak.is_empty)
 
 
 def _forgotten(case: Case, dropped: tuple[LeakedManifest, ...]) -> Matches:

@@ -158,7 +158,7 @@ def _owed(case: Case, change: Change) -> tuple[LeakedManifest, ...]:
         if leak.operator_id == change.before
         and leak.job_id == last.job_id
         and leak.checkpoint_id > (last.checkpoint_id or 0)
-        and leak.rows != 0
+        and not leak.is_empty
     )
 
 

@@ -73,7 +73,7 @@ def examine(case: Case) -> Examined:
     assert case.leaked is not None
     dropped = case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE)
     if dropped:
-        rows = rows_told(case.leaked.lost_rows, sum(leak.rows is None for leak in dropped))
+        rows = rows_told(case.leaked.lost_rows, sum(leak.rows is None for leak in dropped), case.leaked.lost_deletes)
         return Excluded(
             reason=f"{len(dropped)} Flink manifests with {rows} were written and never "
             "committed: the source did give these rows, and the sink lost them (F3, F4, F9, F12)."

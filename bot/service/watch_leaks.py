@@ -19,15 +19,16 @@ def leaked(case: Case) -> Sign | None:
     """
     if case.leaked is None or not living(case):
         return None
-    lost = [each for each in case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE) if each.rows != 0]
+    lost = [each for each in case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE) if not each.is_empty]
     if not lost:
         return None
     run = lost[-1].job_id
     mine = sorted((each for each in lost if each.job_id == run), key=lambda each: each.checkpoint_id)
+    what = "rows" if any(each.rows != 0 for each in mine) else "deletes"
     return Sign(
         code=LEAKED,
         subject=run,
-        headline=f"Run {short_job(run)} wrote rows that no commit took along.",
+        headline=f"Run {short_job(run)} wrote {what} that no commit took along.",
         reasons=(in_words(mine), *dict.fromkeys(each.reason for each in mine)),
         advice="open an incident and look whether their rows came again; remove no orphan files until then",
         severity="sev2",

@@ -10,6 +10,7 @@ from tests.evidence.conftest import Asks
 from tests.evidence.leaked_files import ask_about, ended, finding_of, later, only, owing, restored_from, told
 from tests.evidence.test_ledger import run_of
 from tests.tables import OPERATOR, OrdersTable
+from tests.upserts import leaves_deletes
 
 
 def test_a_clean_folder_is_ruled_out(orders: OrdersTable, asks: Asks) -> None:
@@ -119,6 +120,18 @@ def test_what_nothing_remembers_is_lost_state(orders: OrdersTable, asks: Asks) -
     assert answer.verdict is Verdict.CONFIRMED
     assert told(answer) == [(3, LeakStanding.LOST_STATE, 1, 20)]
     assert "ended as CANCELED, and no restore point lists it" in only(answer).reason
+
+
+def test_deletes_that_nothing_remembers_are_lost_as_rows_are(orders: OrdersTable, asks: Asks) -> None:
+    """A checkpoint of deletes alone brings no row, and is needed all the same."""
+    before = orders.commits("a", 2, range(10))
+    leaves_deletes(orders, "a", 3, range(4))
+
+    answer = asks("leaked_manifests", ask_about(orders, before, ended("a"), later("b")))
+
+    assert told(answer) == [(3, LeakStanding.LOST_STATE, 1, 0)]
+    assert (only(answer).deletes, finding_of(answer).lost_deletes) == (4, 4)
+    assert "0 rows and 4 deletes of checkpoint 3" in answer.headline
 
 
 def test_a_savepoint_that_lists_it_will_bring_it(orders: OrdersTable, asks: Asks) -> None:

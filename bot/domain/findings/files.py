@@ -64,10 +64,13 @@ class LeakedManifest(Record):
     attempt: int
     standing: LeakStanding
     files: int | None
-    """Data files that it lists; None when it could not be read."""
+    """Data and delete files that it lists; None when it could not be read."""
     rows: int | None
+    """Rows of its data files; 0 where it lists deletes alone, as one of Flink's two manifests of a checkpoint does."""
+    deletes: int = Field(default=0, exclude_if=lambda deletes: not deletes)
+    """Deletes in its delete files; 0 also in records of older versions, which did not count them."""
     missing_files: int = 0
-    """Listed data files that are no longer on storage."""
+    """Listed files that are no longer on storage."""
     position_from: int | None = None
     """The lowest source position of its rows, by the bounds of its files. None: not known, as in records of older
     versions, or where it lists deletes too."""
@@ -78,6 +81,16 @@ class LeakedManifest(Record):
     reason: str
     """One sentence: why it stands so."""
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it lists nothing, so that nothing is lost with it."""
+        return self.rows == 0 and not self.files
+
+    @property
+    def has_deletes(self) -> bool:
+        """Whether it lists delete files; a sink writes no data file without rows."""
+        return bool(self.deletes or (self.rows == 0 and self.files))
+
 
 class LeakedManifestsFinding(Record):
     """Flink manifests on storage, by run and checkpoint id."""
@@ -85,8 +98,10 @@ class LeakedManifestsFinding(Record):
     kind: Literal["leaked-manifests"] = "leaked-manifests"
     manifests: tuple[LeakedManifest, ...]
     lost_files: int
-    """Data files of `dropped` and `lost-state` manifests that no live entry names."""
+    """Data and delete files of `dropped` and `lost-state` manifests that no live entry names."""
     lost_rows: int
+    lost_deletes: int = Field(default=0, exclude_if=lambda deletes: not deletes)
+    """Deletes in them; 0 also in records of older versions."""
 
     def of(self, *standings: LeakStanding) -> tuple[LeakedManifest, ...]:
         """Those that stand so."""
