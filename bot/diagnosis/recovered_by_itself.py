@@ -164,8 +164,11 @@ def _older_files(case: Case) -> str:
 
 
 def _from(case: Case) -> str:
-    """Where the window begins, as far as it does not hold all of the table."""
-    since = case.window.since
+    """Where the window begins, as far as it does not hold all of the table: at the oldest listed commit where what
+    lies below it has expired."""
+    since, chain = case.window.since, case.observation.table.chain
+    if since is None and chain and chain[-1].parent_id is not None:
+        since = chain[-1].snapshot_id
     return f"from {short(since)} " if since is not None else ""
 
 

@@ -179,6 +179,19 @@ def test_a_rolled_back_commit_that_was_put_back_is_no_fault() -> None:
     assert ("healthy",) == diagnosis.codes
 
 
+@pytest.mark.parametrize("expired", [0, 2])
+def test_how_far_back_the_table_is_known_to_be_complete_is_said(expired: int) -> None:
+    """Nobody reads what lies below the oldest listed commit: its commits have expired."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 6)).completes("a", 5)
+    tale.snapshots, tale.moves = tale.snapshots[expired:], tale.moves[expired:]
+
+    found = recovered_by_itself.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert ("the table is complete from …003003 up to …005005" in found.headline) == bool(expired)
+    assert ("the table is complete up to …005005" in found.headline) == (not expired)
+
+
 def test_a_catalog_that_points_nowhere_is_never_healthy() -> None:
     """What is read then is an older state of the table (F10)."""
     case = healthy().looked_at()
