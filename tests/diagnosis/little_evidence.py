@@ -153,18 +153,27 @@ def _lost_between(world: World, before: SnapshotId, after: SnapshotId) -> int:
 
 
 def _repeats(world: World) -> DuplicateCommitsFinding:
-    commits = [s for s in world.chain() if s.job_id]
+    of_job = {s.snapshot_id for s in world.tale.snapshots if s.job_id}
+    commits = [s for s in world.chain() if s.job_id or _first_held_by(world, s.snapshot_id) in of_job]
     pairs = [(first, again) for index, again in enumerate(commits) for first in commits[:index]]
     told = [(first, again, _how_repeated(world, first, again)) for first, again in pairs]
     repeated = tuple(_repeated(first, again, how) for first, again, how in told if how is not None)
     return DuplicateCommitsFinding(commits_checked=len(commits), repeated=repeated)
 
 
+def _first_held_by(world: World, snapshot: SnapshotId) -> SnapshotId:
+    """What a cherry-pick was copied from, through picks of picks; any other commit itself."""
+    sources = {s.snapshot_id: s.summary.get("source-snapshot-id") for s in world.tale.snapshots}
+    while (source := sources.get(snapshot)) is not None:
+        snapshot = SnapshotId(int(source))
+    return snapshot
+
+
 def _how_repeated(world: World, first: Snapshot, again: Snapshot) -> str | None:
     if world.copies.get(again.snapshot_id) == first.snapshot_id:
         return "same-files"
     one, other = ((s.job_id, s.operator_id, s.checkpoint_id) for s in (first, again))
-    if one == other:
+    if one == other and first.job_id:
         return "same-checkpoint"
     both = set(world.holds.get(first.snapshot_id, ())) & set(world.holds.get(again.snapshot_id, ()))
     return "same-source-range" if both else None
@@ -179,6 +188,7 @@ def _repeated(first: Snapshot, again: Snapshot, how: str) -> RepeatedCommit:
             "job_id": again.job_id,
             "checkpoint_id": again.checkpoint_id,
             "rows": again.counted("added-records"),
+            "is_cherry_pick": "source-snapshot-id" in again.summary,
         }
     )
 

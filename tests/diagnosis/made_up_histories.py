@@ -49,6 +49,19 @@ def _goes_to_another_line(world: World, draw: Draw) -> None:
         world.rolls_back_to(lost[draw(len(lost))])
 
 
+def gets_back_by_a_pick(world: World, draw: Draw) -> None:
+    """Somebody cherry-picks what main had lost, perhaps after the job has read it again."""
+    on_main = {s.snapshot_id for s in world.chain()}
+    once = {move.snapshot_id for move in world.tale.moves} - on_main
+    lost = [s.snapshot_id for s in world.tale.snapshots if s.snapshot_id in once and world.holds.get(s.snapshot_id)]
+    if lost:
+        source = lost[draw(len(lost))]
+        world.another_commits("append", adds=world.holds[source])
+        newest = world.tale.snapshots[-1]
+        told = {**newest.summary, "source-snapshot-id": str(source)}
+        world.tale.snapshots[-1] = newest.model_copy(update={"summary": told})
+
+
 def _goes_back_and_forward(world: World, draw: Draw) -> None:
     """Main is rolled back by mistake and set forward again; the job may commit meanwhile."""
     right = world.tale.head
@@ -118,6 +131,7 @@ BAD: dict[str, Act] = {
     "is rewound with its job": _rewinds_together,
     "is set to another line": _goes_to_another_line,
     "is rolled back and set forward": _goes_back_and_forward,
+    "gets a lost commit back by a pick": gets_back_by_a_pick,
     "loses what it owed under a uid": _owes_under_another_uid,
     "skips positions": _skips,
     "writes rows twice": _writes_twice,

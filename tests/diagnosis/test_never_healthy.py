@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from bot.diagnosis import recovered_by_itself
-from bot.domain.diagnosis import Excluded, Matches
+from bot.domain.diagnosis import CannotTell, Excluded, Matches
 from tests.diagnosis.little_evidence import TASKS, case_of, look
 from tests.diagnosis.little_silences import owes, stands_still
 from tests.diagnosis.little_world import World
-from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, stories
+from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, gets_back_by_a_pick, stories
 
 EXAMPLES = int(os.environ.get("WATERLINE_EXAMPLES", "400"))
 """Raise it for a long hunt."""
@@ -142,6 +142,26 @@ def _erased_below_another_jobs_delete() -> Story:
     world.guest_commits("delete", 3, takes=world.live(), by_own_sink=False)
     world.erases(world.chain()[0].snapshot_id)
     return Story(world, look(world))
+
+
+def test_a_pick_of_what_the_job_has_read_again_under_other_keys_is_not_healthy() -> None:
+    """Table and job went back together, and then somebody put the rolled-back commit on top."""
+    world = World(keeps_keys=False)
+    world.reads(2)
+    right = world.tale.head
+    assert right is not None
+    world.reads(2)
+    world.rolls_back_to(right)
+    world.restarts(world.points[1])
+    world.reads(2)
+    gets_back_by_a_pick(world, lambda _below: 0)
+    world.reads(2)
+
+    found = recovered_by_itself.examine(case_of(world, look(world)))
+
+    assert {2, 3} == world.doubled(None)
+    assert isinstance(found, CannotTell)
+    assert "replayed_rows" in found.asks
 
 
 @pytest.mark.parametrize(
