@@ -49,7 +49,7 @@ def _is_wrong(case: Case, snapshot: SnapshotId, below: set[SnapshotId]) -> bool:
         is_all_of_it = snapshot == checked_until(case, "duplicate_rows") and answers(case, "duplicate_rows")
         if is_all_of_it or any(pair.second in below for pair in found.pairs):
             return True
-    reached = _reached(case, below)
+    reached = max((each for each in _ends(case, below) if each is not None), default=None)
     gaps = case.gaps.gaps if case.gaps is not None and may_be_replaced(case) is None else ()
     if reached is not None and any(gap.partition is None and gap.last < reached for gap in gaps):
         return True
@@ -137,11 +137,18 @@ def _repeated(case: Case) -> list[tuple[SnapshotId, str]]:
 
 def _reached(case: Case, below: set[SnapshotId]) -> int | None:
     """The highest source position that the window's commits up to the snapshot brought; None where the bounds of one
-    do not tell, or where the source has several partitions."""
+    do not tell."""
+    ends = _ends(case, below)
+    told = [each for each in ends if each is not None]
+    return max(told, default=None) if len(told) == len(ends) else None
+
+
+def _ends(case: Case, below: set[SnapshotId]) -> list[int | None]:
+    """Where the rows of each of these commits end in the source, None where no bound tells; empty where the source has
+    several partitions."""
     if case.contract.position_partition is not None or case.ledger is None:
-        return None
-    told = [row.position_until for row in case.ledger.main if row.snapshot_id in below and row.added_rows]
-    return max((each for each in told if each is not None), default=None) if None not in told else None
+        return []
+    return [row.position_until for row in case.ledger.main if row.snapshot_id in below and row.added_rows]
 
 
 def _between(case: Case, snapshot: SnapshotId, task: str) -> list[Snapshot]:

@@ -186,15 +186,16 @@ def test_a_commit_without_bounds_leaves_open_how_far_its_table_had_come() -> Non
     assert case.ledger is not None
     rows = (case.ledger.rows[0], case.ledger.rows[1].model_copy(update={"position_from": None, "position_until": None}))
     gap = GapsFinding(lowest=0, highest=40, positions=36, missing=5, gaps=(PositionGap(first=12, last=16),))
+    passed = GapsFinding(lowest=0, highest=40, positions=39, missing=2, gaps=(PositionGap(first=3, last=4),))
 
     known = rows_up_to(case.model_copy(update={"gaps": gap}), rows[0].snapshot_id)
-    unknown = rows_up_to(
-        case.model_copy(update={"gaps": gap, "ledger": case.ledger.model_copy(update={"rows": rows})}),
-        rows[1].snapshot_id,
-    )
+    unbounded = case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
+    unknown = rows_up_to(unbounded.model_copy(update={"gaps": gap}), rows[1].snapshot_id)
+    wrong = rows_up_to(unbounded.model_copy(update={"gaps": passed}), rows[1].snapshot_id)
 
     assert LastGoodRows.CLEAN is known
     assert LastGoodRows.NOT_LOOKED_AT is unknown
+    assert LastGoodRows.WRONG is wrong, "another commit shows that it had passed the gap"
 
 
 def test_what_lies_where_the_window_begins_was_not_looked_at() -> None:
