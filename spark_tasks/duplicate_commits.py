@@ -16,7 +16,7 @@ from bot.domain.table import Snapshot, TableState
 from spark_tasks._brought import brought_by
 from spark_tasks._same_checkpoint import earlier_of_checkpoint
 from spark_tasks._source_ranges import Covered
-from spark_tasks._source_runs import run_of, was_read_again
+from spark_tasks._source_runs import by_two_runs, read_twice, run_of
 from spark_tasks._window import Reach, line_of, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, ids
 
@@ -41,8 +41,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """For each repeating commit of main its strongest proof, and the commit of which it repeats most.
 
     Files and checkpoint ids prove by themselves. A source range does by the bounds of the position column where each
-    file holds one source partition; else, against another run only, by those of the event time, which late or
-    backfilled events imitate. A cherry-pick is of the run whose commit it copied. A checkpoint id that comes again
+    file holds one source partition, of one run only where its positions else rise from commit to commit; or, against
+    another run, by those of the event time, which late or backfilled events imitate. A cherry-pick is of the run whose commit it copied. A checkpoint id that comes again
     with other files and another range is no repetition (a V1 job that was started anew under its old id counts from
     1), nor are the batches of one Flink CDC checkpoint.
     Raises EvidenceFailed where the window has too many ranges to compare.
@@ -112,8 +112,9 @@ def _repeated(
         first, again = sorted((overlap.one, overlap.other), key=lambda snapshot: place[snapshot])
         overlapping[first, again] = overlapping.get((first, again), 0) + overlap.size
         exact |= {(first, again)} if overlap.is_exact else set()
+    again_by_one = read_twice(table, commits, covered.commits, exact)
     for (first, again), size in overlapping.items():
-        if was_read_again(table, by_id[first], by_id[again], is_exact=(first, again) in exact):
+        if (first, again) in again_by_one or by_two_runs(table, by_id[first], by_id[again]):
             proves(first, again, "same-source-range", size)
     for first, again in earlier_of_checkpoint(commits, set(overlapping), covered):
         proves(first, again, "same-checkpoint", by_id[again].counted("added-records"))

@@ -6,8 +6,8 @@ import pytest
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import DuplicateCommitsFinding
-from bot.domain.ids import SnapshotId
-from spark_tasks._source_runs import was_read_again
+from bot.domain.ids import OperatorId, SnapshotId
+from spark_tasks._source_runs import by_two_runs, read_twice
 from tests.cases import Tale
 from tests.evidence.conftest import Asks
 from tests.tables import CONTRACT, OrdersTable, of_flink, rows
@@ -234,6 +234,30 @@ def test_commits_of_one_run_that_only_touch_repeat_nothing(
     assert answer.verdict is Verdict.RULED_OUT
 
 
+def test_positions_of_one_run_that_overlap_at_every_step_repeat_nothing(orders: OrdersTable, asks: Asks) -> None:
+    """A topic's partitions count by themselves, and the contract does not tell them apart: each commit reaches from the
+    lowest to the highest."""
+    before = orders.commits("a", 1, [0, 1000])
+    for checkpoint in range(2, 6):
+        orders.commits("a", checkpoint, [checkpoint, 1000 + checkpoint])
+
+    answer = asks("duplicate_commits", orders.ask(before))
+
+    assert answer.verdict is Verdict.RULED_OUT
+
+
+def test_two_sinks_of_one_run_repeat_nothing_of_each_other() -> None:
+    """Each brings what it reads of its own topic."""
+    tale = Tale().flink_runs("a").commits("a", 1).commits("a", 1).by_sink(OperatorId("ee" * 16))
+    ids = [s.snapshot_id for s in tale.snapshots]
+    same = (ids[0], ids[1])
+
+    alone = Tale().flink_runs("a").commits("a", 1, 2).snapshots
+
+    assert frozenset() == read_twice(tale.table, tale.snapshots, set(ids), {same})
+    assert {same} == read_twice(tale.table, alone, {s.snapshot_id for s in alone}, {same})
+
+
 def test_event_times_of_one_run_prove_nothing(orders: OrdersTable, asks: Asks) -> None:
     """Late events fall among those of the commit before."""
     before = orders.commits("a", 1, range(10))
@@ -250,7 +274,7 @@ def test_a_compaction_by_the_job_itself_reads_nothing_again() -> None:
     tale = Tale().flink_runs("a").commits("a", 1, 2).flink_runs("b", restored=2).commits("b", 3, operation="replace")
     _, first, again = tale.snapshots
 
-    assert not was_read_again(tale.table, first, again, is_exact=True)
+    assert not by_two_runs(tale.table, first, again)
 
 
 def _together(parts: list[pa.Table]) -> pa.Table:
