@@ -42,9 +42,9 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
 
     Files and checkpoint ids prove by themselves. A source range does by the bounds of the position column where each
     file holds one source partition, of one run only where its positions else rise from commit to commit; or, against
-    another run, by those of the event time, which late or backfilled events imitate. A cherry-pick is of the run whose commit it copied. A checkpoint id that comes again
-    with other files and another range is no repetition (a V1 job that was started anew under its old id counts from
-    1), nor are the batches of one Flink CDC checkpoint.
+    another run, by those of the event time, which late or backfilled events imitate. A cherry-pick is of the run whose
+    commit it copied. A checkpoint id that comes again with other files and another range is no repetition (a V1 job
+    that was started anew under its old id counts from 1), nor are the batches of one Flink CDC checkpoint.
     Raises EvidenceFailed where the window has too many ranges to compare.
     """
     reach = reach_of(ask)
