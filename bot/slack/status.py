@@ -63,8 +63,9 @@ def _to_trust(trust: Trust, now: datetime) -> list[str]:
     if trust.snapshot is None:
         none = "Trusted: no snapshot, for none is known to be good."
         return ["Which snapshot to trust could not be told." if trust.doubts else none]
-    basis = "verified" if trust.basis is Basis.VERIFIED else "the newest before the fault, not proven"
-    return [f"Trusted: snapshot {trust.snapshot}{_listed(trust, now)}; {basis}."]
+    is_proven = trust.basis is Basis.VERIFIED
+    name, basis = ("Trusted", "verified") if is_proven else ("Not in doubt", "nobody has proven it")
+    return [f"{name}: snapshot {trust.snapshot}{_listed(trust, now)}; {basis}."]
 
 
 def _listed(trust: Trust, now: datetime) -> str:

@@ -87,7 +87,11 @@ def looked_at_both(*gaps: tuple[int, int], lowest: int = 0, missing: int | None 
     assert case.ledger is not None
     numbers = {s.snapshot_id: s.checkpoint_id or 0 for s in world.tale.snapshots}
     rows = tuple(
-        row.model_copy(update={"position_from": 10 * n - 10, "position_until": 10 * n - 1} if bounds or n != 3 else {})
+        row.model_copy(
+            update={"position_from": 10 * n - 10, "position_until": 10 * n - 1}
+            if bounds or n != 3
+            else {"position_from": None, "position_until": None}
+        )
         for row in case.ledger.rows
         for n in [numbers[row.snapshot_id]]
     )

@@ -33,7 +33,7 @@ def test_progress_is_told_and_a_broken_listener_does_no_harm(
         heard.append(progress)
         raise ValueError("the card could not be drawn")
 
-    answer, _ = with_task(counting(1000)).run(SLOW, ask, tag="progress", on_progress=listener)
+    answer, _ = with_task(counting(1000, parts=2000)).run(SLOW, ask, tag="progress", on_progress=listener)
 
     assert answer == COUNTED
     assert heard[-1].tasks_total >= 64

@@ -79,7 +79,7 @@ def test_status_ledger_and_timeline_of_an_open_incident(collected: SeenMessage, 
 
     assert "wl-1 sales.orders (sev2)" in status
     assert "Responder: @Ana Ribeiro." in status
-    assert f"Trusted: snapshot {good}, up to" in status
+    assert f"Not in doubt: snapshot {good}, up to" in status
     assert "Propose what the diagnosis asks for" in status
     assert len(ledger.splitlines()) == 9
     assert f"…{orders.head % 1_000_000:06d} append, 10 rows, run bbbbbb checkpoint 6" in ledger.splitlines()[1]

@@ -29,6 +29,6 @@ def test_the_trusted_snapshot_of_an_incident_is_not_said_to_be_gone(tmp_path: Pa
         for table in (UNSEEN, orders.table_state(), orders.table_state().model_copy(update={"snapshots": ()}))
     )
 
-    assert f"Trusted: snapshot {orders.GOOD} (whether it is still listed is not known); believed good" in unseen
-    assert f"Trusted: snapshot {orders.GOOD}, up to" in seen
-    assert f"Trusted: snapshot {orders.GOOD}, not listed any more; believed good" in gone
+    assert f"Not in doubt: snapshot {orders.GOOD} (whether it is still listed is not known); nobody has" in unseen
+    assert f"Not in doubt: snapshot {orders.GOOD}, up to" in seen
+    assert f"Not in doubt: snapshot {orders.GOOD}, not listed any more; nobody has proven it" in gone
