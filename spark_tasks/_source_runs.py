@@ -1,13 +1,12 @@
 """Which run read a commit's rows from the source, and whether a later commit shows that they were read again."""
 
-from collections import Counter
-from collections.abc import Container, Sequence, Set
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from bot.domain.ids import JobId, OperatorId, SnapshotId
 from bot.domain.other_writers import origin_of
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._same_checkpoint import BATCH
+from spark_tasks._source_ranges import Range
 
 
 def run_of(table: TableState, commit: Snapshot) -> JobId | None:
@@ -17,39 +16,49 @@ def run_of(table: TableState, commit: Snapshot) -> JobId | None:
     return origin.job_id if origin is not None and commit.operation != "replace" else None
 
 
-_MIXED_FROM = 3
-"""So many steps of a sink have to overlap before they may show that its files mix parts of the source."""
 Pair = tuple[SnapshotId, SnapshotId]
 """Two commits, in the order of main."""
 
 
 def read_twice(
-    table: TableState, commits: Sequence[Snapshot], placed: Container[SnapshotId], exact: Set[Pair]
+    table: TableState, commits: Sequence[Snapshot], positions: Iterable[Range], exact: Set[Pair]
 ) -> frozenset[Pair]:
-    """Of `exact`, the pairs of one sink of one run that share positions, those that its going back explains.
+    """Of `exact`, the pairs of one sink of one run that share positions, those between which the run went back.
 
-    Not where more than half of its steps from commit to commit overlap: its files mix source partitions that the
-    contract does not tell apart, or topics. Nor the batches of one Flink CDC checkpoint.
+    A source that goes back begins anew where a checkpoint had ended: with the very position with which an earlier
+    commit began. Ranges that overlap without one mix source partitions that the contract does not tell apart, or
+    topics. Nor are the batches of one Flink CDC checkpoint held against each other.
     """
-    lines: dict[tuple[JobId, OperatorId | None], list[Snapshot]] = {}
+    lines: dict[tuple[JobId, OperatorId | None], list[SnapshotId]] = {}
     for commit in commits:
-        if commit.snapshot_id in placed and (run := run_of(table, commit)) is not None:
-            lines.setdefault((run, commit.operator_id), []).append(commit)
-    found: set[Pair] = set()
-    for line in lines.values():
-        ids = [commit.snapshot_id for commit in line if not _is_batch(commit)]
-        steps = Counter(step in exact for step in pairwise(ids))
-        if not (steps[True] >= _MIXED_FROM and steps[True] > steps[False]):
-            theirs = set(ids)
-            found |= {pair for pair in exact if theirs.issuperset(pair)}
-    return frozenset(found)
+        if BATCH not in commit.summary and (run := run_of(table, commit)) is not None:
+            lines.setdefault((run, commit.operator_id), []).append(commit.snapshot_id)
+    begins: dict[SnapshotId, dict[str, int]] = {}
+    for each in positions:
+        lowest = begins.setdefault(each.snapshot_id, {})
+        lowest[each.partition] = min(each.low, lowest.get(each.partition, each.low))
+    turns = {snapshot: turn for line in lines.values() for snapshot, turn in _turns(line, begins)}
+    sinks = {snapshot: sink for sink, line in lines.items() for snapshot in line}
+    return frozenset(
+        (first, again)
+        for first, again in exact
+        if sinks.get(first, first) == sinks.get(again, again) and turns[first] < turns[again]
+    )
+
+
+def _turns(
+    line: Sequence[SnapshotId], begins: Mapping[SnapshotId, Mapping[str, int]]
+) -> Iterator[tuple[SnapshotId, int]]:
+    """How often the sink's source had gone back when it brought each commit."""
+    seen, turn = set[tuple[str, int]](), 0
+    for snapshot in line:
+        here = set(begins.get(snapshot, {}).items())
+        turn += bool(here & seen)
+        seen |= here
+        yield snapshot, turn
 
 
 def by_two_runs(table: TableState, first: Snapshot, again: Snapshot) -> bool:
     """Whether two runs read what the commits brought, as far as both are known."""
     runs = {run_of(table, commit) for commit in (first, again)}
     return None not in runs and len(runs) > 1
-
-
-def _is_batch(commit: Snapshot) -> bool:
-    return BATCH in commit.summary

@@ -41,7 +41,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """For each repeating commit of main its strongest proof, and the commit of which it repeats most.
 
     Files and checkpoint ids prove by themselves. A source range does by the bounds of the position column where each
-    file holds one source partition, of one run only where its positions else rise from commit to commit; or, against
+    file holds one source partition, of one run only where its source began anew where it had begun before; or, against
     another run, by those of the event time, which late or backfilled events imitate. A cherry-pick is of the run whose
     commit it copied. A checkpoint id that comes again with other files and another range is no repetition (a V1 job
     that was started anew under its old id counts from 1), nor are the batches of one Flink CDC checkpoint.
@@ -112,7 +112,7 @@ def _repeated(
         first, again = sorted((overlap.one, overlap.other), key=lambda snapshot: place[snapshot])
         overlapping[first, again] = overlapping.get((first, again), 0) + overlap.size
         exact |= {(first, again)} if overlap.is_exact else set()
-    again_by_one = read_twice(table, commits, covered.commits, exact)
+    again_by_one = read_twice(table, commits, covered.positions, exact)
     for (first, again), size in overlapping.items():
         if (first, again) in again_by_one or by_two_runs(table, by_id[first], by_id[again]):
             proves(first, again, "same-source-range", size)
