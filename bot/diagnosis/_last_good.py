@@ -112,11 +112,11 @@ def _fills_nothing(case: Case, commit: Snapshot, reached: int | None, below: set
     row = next((r for r in (case.ledger.main if case.ledger else ()) if r.snapshot_id == commit.snapshot_id), None)
     if row is None or not row.added_rows:
         return row is not None
-    if reached is None or row.position_from is None:
-        return False
     pairs = case.duplicates.pairs if case.duplicates is not None else ()
     copies = sum(p.keys for p in pairs if p.second == commit.snapshot_id and p.first in below)
-    return copies >= min(reached - row.position_from + 1, row.added_rows)
+    if copies >= row.added_rows:
+        return True
+    return reached is not None and row.position_from is not None and copies > reached - row.position_from
 
 
 def _may_repeat(case: Case, below: set[SnapshotId]) -> bool:

@@ -69,7 +69,7 @@ def beside_trusted(incident: Incident) -> str:
     if incident.trusted is None:
         return "the whole table: under review"
     is_unseen = rows_up_to(incident, incident.trusted) is LastGoodRows.NOT_LOOKED_AT
-    return f"{'its rows: not looked at; ' if is_unseen else ''}newer rows: under review"
+    return f"{'its rows: not proven; ' if is_unseen else ''}newer rows: under review"
 
 
 def shows_wrong_rows(evidence: Evidence) -> bool:

@@ -13,7 +13,7 @@ class LastGoodRows(StrEnum):
     """They were read: no key lives twice up to it, no commit up to it repeats another, and no source position that it
     reached is missing."""
     NOT_LOOKED_AT = "not-looked-at"
-    """No evidence that still holds covers them, or what it found may lie above or below."""
+    """No evidence that still holds covers them, or what it found may lie above or below: they are not proven."""
     WRONG = "wrong"
     """Evidence found something wrong at or below it, from another fault than the one that names it."""
 
@@ -24,7 +24,7 @@ def called(snapshot: SnapshotId, rows: LastGoodRows | None, *, in_full: bool = F
     named = str(snapshot) if in_full else short(snapshot)
     match rows:
         case LastGoodRows.NOT_LOOKED_AT:
-            return "Newest snapshot before it", f"{named} (whether its rows are right was not looked at)"
+            return "Newest snapshot before it", f"{named} (whether its rows are right is not proven)"
         case LastGoodRows.WRONG:
             return "Newest snapshot before it", f"{named} (not to be relied on: its rows are wrong for another reason)"
         case _:

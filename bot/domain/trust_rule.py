@@ -169,7 +169,7 @@ def _advice(state: TrustState, *, is_certain: bool, basis: Basis, is_unseen: boo
     if basis is Basis.BEFORE_THE_FAULT and is_unseen:
         return (
             "Do not read the head. The snapshot that is named here is the newest before what was found; whether its "
-            "rows are right was not looked at."
+            "rows are right is not proven."
         )
     if basis is Basis.BEFORE_THE_FAULT:
         return "Read the snapshot that is named here, not the head. It is the newest that nobody doubts."

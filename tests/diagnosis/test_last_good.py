@@ -134,6 +134,20 @@ def test_copies_that_came_above_leave_the_snapshot_below_clean() -> None:
     assert LastGoodRows.NOT_LOOKED_AT is filled.last_good_rows, "its tenth row may have been missing before"
 
 
+def test_copies_leave_it_clean_where_the_source_has_partitions() -> None:
+    """The ledger's bounds cover all partitions together, but a commit of copies alone has filled nothing anywhere."""
+    tale = rewound()
+    _, _, third, fourth, again, last = (s.snapshot_id for s in tale.snapshots)
+    case = placed(tale.looked_at(), 0, 10, 20, 30, 20, 30)
+    case = case.model_copy(update={"contract": case.contract.model_copy(update={"position_partition": "part"})})
+
+    copies = named(with_copies(case, (third, again, 10), (fourth, last, 10)), "F2")
+    filled = named(with_copies(case, (third, again, 9), (fourth, last, 10)), "F2")
+
+    assert LastGoodRows.CLEAN is copies.last_good_rows
+    assert LastGoodRows.NOT_LOOKED_AT is filled.last_good_rows
+
+
 def test_copies_in_a_commit_that_reads_on_hide_no_row_that_was_missing() -> None:
     """It begins below what older commits had reached, and as many rows as lie there are copies."""
     tale = rewound()
@@ -257,7 +271,7 @@ def test_what_is_not_known_to_be_clean_is_never_called_good() -> None:
     words = {rows: " ".join(called(snapshot, rows)) for rows in (*LastGoodRows, None)}
 
     assert {"clean", None} == {rows for rows, text in words.items() if text.startswith("Last good snapshot")}
-    assert "not looked at" in words[LastGoodRows.NOT_LOOKED_AT]
+    assert "not proven" in words[LastGoodRows.NOT_LOOKED_AT]
     assert "wrong" in words[LastGoodRows.WRONG]
 
 

@@ -175,7 +175,7 @@ def test_readers_above_the_lowered_mark_are_told(story: Story) -> None:
     ("found", "says"),
     [
         (fault(orders.GOOD), "newer rows: under review"),
-        (fault(orders.GOOD, LastGoodRows.NOT_LOOKED_AT), "its rows: not looked at; newer rows: under review"),
+        (fault(orders.GOOD, LastGoodRows.NOT_LOOKED_AT), "its rows: not proven; newer rows: under review"),
         (fault(None, None), "the whole table: under review"),
     ],
 )

@@ -115,7 +115,7 @@ def test_nobody_is_called_safe_on_rows_that_were_not_looked_at(
     """The snapshot is named, with what is not known of it, and no sentence calls it trusted or safe."""
     text = render(templates[kind], SAMPLES[_sample(trusted="trusted, not looked at")])
 
-    assert "nobody has looked at its rows" in text
+    assert "nobody has proven its rows" in text
     assert "VERSION AS OF 'waterline'" in text
     assert "You are safe" not in text
     assert "trusted state" not in text

@@ -94,7 +94,7 @@ def test_rows_that_nobody_looked_at_are_not_recommended(unsuspected: Unsuspected
     assert unsuspected.trust.snapshot == unsuspected.good
     assert unsuspected.trust.advice == (
         "Do not read the head. The snapshot that is named here is the newest before what was found; whether its rows "
-        "are right was not looked at."
+        "are right is not proven."
     )
 
 
