@@ -41,7 +41,10 @@ def lowered(incident: Incident, table: TableState, begin: SnapshotId | None) -> 
     for each in found.below:
         good = lower_of(table, good, each)
     is_known = not found.unbounded and good not in found.wrong.values()
-    is_known = is_known and not any(_reaches_below(one, good, table, found) for one in found.unexplained)
+    open_ones = () if found.has_named else found.unexplained[: found.left_open]
+    is_known = is_known and not any(
+        _reaches_below(one, good, table, is_left_open=one in open_ones) for one in found.unexplained
+    )
     return good if is_known else None
 
 
@@ -75,6 +78,8 @@ class _Found:
     """Codes of faults of which nobody knows how far down they reach."""
     unexplained: list[Evidence] = field(default_factory=list)
     """Evidence of wrong rows after which no fault was named yet."""
+    left_open: int = 0
+    """So many of these, the first, a diagnosis has seen that named no fault."""
     has_named: bool = False
     asked: set[EvidenceId] | None = None
     """What was asked since the last proof; None: nothing is proven yet, and everything counts."""
@@ -84,6 +89,7 @@ class _Found:
         match body:
             case WaterlineMoved(status="trusted"):
                 self.below, self.unexplained, self.has_named, self.asked = [], [], False, set()
+                self.left_open = 0
                 self.wrong.clear()
                 self.unbounded.clear()
             case EvidenceRequested(run=run) if self.asked is not None:
@@ -98,8 +104,9 @@ class _Found:
         """A fault that is named anew is known as it was told last; one that is named no more, as it was."""
         faults = faults_in(diagnosis)
         if not faults:
+            self.left_open = len(self.unexplained)
             return
-        self.has_named = True
+        self.has_named, self.left_open = True, 0
         self.unexplained.clear()
         for code in {mode.code for mode, _ in faults}:
             self.wrong.pop(code, None)
@@ -113,15 +120,17 @@ class _Found:
                 self.wrong[mode.code] = match.last_good
 
 
-def _reaches_below(evidence: Evidence, good: SnapshotId | None, table: TableState, found: _Found) -> bool:
-    """Whether the wrong rows lie at or below the snapshot, as far as known; and where nobody knows, unless a fault is
-    named: then the next diagnosis tells."""
+def _reaches_below(evidence: Evidence, good: SnapshotId | None, table: TableState, *, is_left_open: bool) -> bool:
+    """Whether the wrong rows lie at or below the snapshot, as far as known. Where nobody knows, a diagnosis tells,
+    unless one has come that did not (`is_left_open`)."""
     below = {s.snapshot_id for s in table.ancestors(good)}
     told = evidence.finding
+    if evidence.head in below:
+        return True
     if isinstance(told, DuplicatesFinding):
         if any(pair.second in below for pair in told.pairs):
             return True
         if not told.hidden and sum(pair.keys for pair in told.pairs) >= told.keys:
             return False
     looked_above = good in {s.snapshot_id for s in table.ancestors(evidence.window.since)}
-    return not looked_above and not found.has_named
+    return is_left_open and not looked_above

@@ -32,7 +32,14 @@ from bot.service.rehearsals import PUBLISH, offered_before, proven_rehearsal
 from bot.service.retrying import RETRYING, Retrying
 from bot.service.savepoint_tags import SavepointTags
 from bot.service.telling import Telling
-from bot.service.telling_rules import LOWERED, TAKEN_BACK, owes_lower_snapshot, owes_withdrawal
+from bot.service.telling_rules import (
+    KNOWN_AGAIN,
+    LOWERED,
+    TAKEN_BACK,
+    owes_known_snapshot,
+    owes_lower_snapshot,
+    owes_withdrawal,
+)
 from bot.service.verifying import Verifier
 from bot.service.waterline import Waterline
 
@@ -162,6 +169,7 @@ class Duties:
     def _withdraw(self, incident_id: IncidentId) -> None:
         self._tell_if(incident_id, "correction", owes_withdrawal, TAKEN_BACK)
         self._tell_if(incident_id, "correction", owes_lower_snapshot, LOWERED)
+        self._tell_if(incident_id, "correction", owes_known_snapshot, KNOWN_AGAIN)
 
     def _tell_if(
         self, incident_id: IncidentId, kind: str, is_owed: Callable[[Incident], bool], words: str = ""

@@ -9,6 +9,7 @@ from bot.domain.effects import MoveTable, PublishBranch
 from bot.domain.entries import Body, NoticeQueued, NoticesHeld, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
+from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import HOW_TO_CORRECT
@@ -31,6 +32,11 @@ LOWERED = (
     "and treat what you made from it as provisional."
 )
 """Those of the one that is sent where a table under review is not as good as was told."""
+KNOWN_AGAIN = (
+    "we know now where the wrong rows begin, and the snapshot that is named below lies before them. Read that one "
+    "until we say otherwise."
+)
+"""Those of the one that is sent where a snapshot can be named again that was told to be doubted, too."""
 AFTER_CLOSE = frozenset({"correction", "contract_change", "review_published"}) | ENDS
 """Kinds that may be sent when the incident has ended."""
 
@@ -65,15 +71,31 @@ def owes_withdrawal(incident: Incident) -> bool:
 def owes_lower_snapshot(incident: Incident) -> bool:
     """Whether consumers were told to read a snapshot that is doubted now, and Waterline has neither told them since the
     mark has moved nor asked whether it may. Never of a private one."""
+    return bool(_told_to_read(incident) - {None, incident.trusted}) and _may_correct(incident)
+
+
+def owes_known_snapshot(incident: Incident) -> bool:
+    """Whether consumers were told that the snapshot they read is doubted, too, and since then one is known again; once,
+    as above."""
+    marks = [e.body for e in incident.entries if isinstance(e.body, WaterlineMoved)]
+    is_known_again = len(marks) > 1 and marks[-2].snapshot is None and marks[-1].snapshot is not None
+    return is_known_again and None in _told_to_read(incident) and _may_correct(incident)
+
+
+def _told_to_read(incident: Incident) -> set[SnapshotId | None]:
+    """Which snapshot each consumer was told to read last; None among them: that there is none."""
+    newest = {view.notice.consumer: view for view in incident.notices.values()}
+    return {view.notice.data.trusted_snapshot for view in newest.values() if view.notice.data is not None}
+
+
+def _may_correct(incident: Incident) -> bool:
+    """Whether the table is under review, and nothing was corrected by itself since the mark has moved."""
     moved = next((e for e in reversed(incident.entries) if isinstance(e.body, WaterlineMoved)), None)
     mark = incident.waterline
     if moved is None or mark is None or mark.status == "trusted" or incident.is_private or not incident.is_open:
         return False
-    newest = {view.notice.consumer: view for view in incident.notices.values()}
-    told = {view.notice.data.trusted_snapshot for view in newest.values() if view.notice.data is not None}
     since = [entry for entry in incident.entries[moved.seq :] if entry.by == WATERLINE]
-    is_asked = "correction" in {_told_by(entry.body, incident) for entry in since}
-    return bool(told - {None, mark.snapshot}) and not is_asked
+    return "correction" not in {_told_by(entry.body, incident) for entry in since}
 
 
 def _told_by(body: Body, incident: Incident) -> str | None:

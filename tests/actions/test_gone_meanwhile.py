@@ -6,11 +6,13 @@ import pytest
 
 from bot.actions import restart_from_stop_savepoint
 from bot.adapters.clock import SystemClock
-from bot.domain.entries import NoteAdded
-from bot.domain.errors import CouldNotLook, OutcomeUnknown
+from bot.domain.entries import NoteAdded, WaterlineMoved
+from bot.domain.errors import CouldNotLook, OutcomeUnknown, UnknownTable
 from bot.domain.ids import ProposalId
+from bot.domain.journal import WATERLINE
 from bot.service.approving import Approvals
 from bot.service.proposing import Proposals
+from bot.service.waterline import Waterline
 from tests.actions.scene import ProposalState, Scene
 from tests.execution.away import Later
 from tests.little_flink import JOB, open_catalog
@@ -68,6 +70,26 @@ def test_a_table_that_is_dropped_is_waited_for_an_hour(scene: Scene) -> None:
     assert scene.view(made).state is ProposalState.REFUSED
     assert result is not None
     assert "Not carried out: Start from where run aaaaaa stopped" in result.sentence
+
+
+def test_a_mark_that_stands_keeps_no_recovery_waiting_for_the_table(scene: Scene) -> None:
+    """It is put back before anything is carried on; where it stands there already, nothing is looked at."""
+    opened = scene.store.get(scene.incident).opened.trusted
+    marked = WaterlineMoved(snapshot=opened, status="under-review")
+    scene.store.write(scene.incident, by=WATERLINE, decide=lambda _: [marked])
+    made, executions = begun(scene), scene.executions
+    mark = Waterline(scene.store, scene.observer.hands.catalog, SystemClock())
+    drops_the_table(scene)
+
+    mark.follow(scene.incident, only_back=True)
+    executions.carry_on(scene.incident, made)
+    executions._clock = Later()
+    mark.follow(scene.incident, only_back=True)
+    executions.carry_on(scene.incident, made)
+
+    assert scene.view(made).state is ProposalState.REFUSED
+    with pytest.raises(UnknownTable):
+        mark.follow(scene.incident)
 
 
 def test_a_job_that_is_no_longer_configured_is_waited_for_an_hour(scene: Scene) -> None:

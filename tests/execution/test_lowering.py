@@ -128,6 +128,26 @@ def test_wrong_rows_of_which_nobody_knows_the_commits_leave_no_snapshot(story: S
     assert mark(story.says(named(fault(orders.GOOD)))) == (orders.GOOD, "under-review")
 
 
+def test_what_may_lie_above_the_mark_waits_for_the_next_diagnosis(tmp_path: Path) -> None:
+    """Most faults begin above what the incident opened with: the tag does not go and come back for the minute between
+    evidence and diagnosis."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'other.db'}")) as store:
+        story = Story(store.journal).opens(trusted=NEWER)
+
+        assert mark(story.answers()) == (NEWER, "under-review")
+        assert mark(story.says(named(fault(NEWER)))) == (NEWER, "under-review")
+
+
+def test_what_a_diagnosis_does_not_explain_leaves_no_snapshot(tmp_path: Path) -> None:
+    """The next one may; and what is counted after it waits for that one again."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'other.db'}")) as store:
+        story = Story(store.journal).opens(trusted=NEWER)
+
+        assert mark(story.answers().says(named())) == (None, "under-review")
+        assert mark(story.says(named(fault(NEWER)))) == (NEWER, "under-review")
+        assert mark(story.answers()) == (NEWER, "under-review")
+
+
 def test_rows_whose_commits_all_lie_above_the_mark_leave_it(tmp_path: Path) -> None:
     """Run B repeats what run A wrote: what lies below B's first commit is as good as it was."""
     with closing(open_store(f"sqlite:///{tmp_path / 'other.db'}")) as store:

@@ -10,7 +10,7 @@ from bot.adapters.journal_sql import open_store
 from bot.domain.entries import IncidentClosed, NoticeQueued, WaterlineMoved
 from bot.domain.ids import SnapshotId
 from bot.domain.notice import Notice, NoticeData
-from bot.service.telling_rules import owes_lower_snapshot, owes_withdrawal
+from bot.service.telling_rules import owes_known_snapshot, owes_lower_snapshot, owes_withdrawal
 from tests import orders_table as orders
 from tests.decisions import ANA
 from tests.incidents import Story
@@ -64,11 +64,22 @@ def test_who_was_told_anew_meanwhile_is_owed_nothing(warned: Story) -> None:
     assert not owes_lower_snapshot(warned.incident)
 
 
-def test_where_no_snapshot_was_named_nothing_is_taken_back(warned: Story) -> None:
-    """That one is known now is told with the next word."""
-    warned.says(lowered(None)).says(told("correction", None)).says(lowered(orders.GOOD))
-
+def test_who_was_left_without_a_snapshot_is_told_once_when_one_is_known_again(warned: Story) -> None:
+    """They hold back everything until then. Nothing is taken back by it."""
+    warned.says(lowered(None)).says(told("correction", None))
+    owed = [owes_known_snapshot(warned.incident)]
+    owed.append(owes_known_snapshot(warned.says(lowered(orders.GOOD)).incident))
     assert not owes_lower_snapshot(warned.incident)
+    owed.append(owes_known_snapshot(warned.says(told("correction", orders.GOOD, revision=2)).incident))
+
+    assert owed == [False, True, False]
+
+
+def test_who_never_heard_that_there_is_none_is_not_told_that_there_is_one(warned: Story) -> None:
+    """The mark was away for a moment only."""
+    warned.says(lowered(None)).says(lowered(orders.HEAD))
+
+    assert not owes_known_snapshot(warned.incident)
 
 
 @pytest.mark.parametrize("end", [WaterlineMoved(snapshot=orders.HEAD, status="trusted"), IncidentClosed(reason="done")])
