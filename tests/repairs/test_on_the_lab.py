@@ -70,7 +70,8 @@ def test_a_table_is_repaired_by_its_files_under_a_real_job(
         positions = world.positions()
         assert positions == list(range(1, len(positions) + 1))
         assert len(positions) > len(set(rehearsed))
-        assert [each["status"] for each in world.journal("waterline-moved")] == ["under-review", "trusted"]
+        *moved, last = (each["status"] for each in world.journal("waterline-moved"))
+        assert (set(moved), last) == ({"under-review"}, "trusted"), "it may go down when the fault is named, before"
         assert world.command("record", "verify").returncode == 0
 
 
