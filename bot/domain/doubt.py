@@ -6,6 +6,7 @@ from datetime import datetime
 from bot.domain.diagnosis import Diagnosis, Matches, Mode
 from bot.domain.entries import Body, Diagnosed, EvidenceRecorded, NoticeQueued, WaterlineMoved
 from bot.domain.evidence import Evidence, Verdict
+from bot.domain.findings import DuplicatesFinding
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.last_good import LastGoodRows
@@ -68,13 +69,32 @@ def beside_trusted(incident: Incident) -> str:
         return status
     if incident.trusted is None:
         return "the whole table: under review"
-    is_unseen = rows_up_to(incident, incident.trusted) is LastGoodRows.NOT_LOOKED_AT
+    is_unseen = rows_up_to(incident, incident.trusted) is LastGoodRows.NOT_LOOKED_AT or is_unplaced(incident)
     return f"{'its rows: not proven; ' if is_unseen else ''}newer rows: under review"
 
 
 def shows_wrong_rows(evidence: Evidence) -> bool:
     """Whether it found on main what consumers read wrong. What is seen on a repair's branch nobody reads."""
     return evidence.task in OF_ROWS and evidence.verdict is Verdict.CONFIRMED and evidence.branch is None
+
+
+def names_all_commits(evidence: Evidence) -> bool:
+    """Whether it tells of each wrong row by which commits it came."""
+    told = evidence.finding
+    return isinstance(told, DuplicatesFinding) and not told.hidden and sum(p.keys for p in told.pairs) >= told.keys
+
+
+def is_unplaced(incident: Incident) -> bool:
+    """Whether evidence counted wrong rows that nobody has diagnosed since, and does not tell that they lie above the
+    snapshot that is named."""
+    for entry in reversed(incident.entries):
+        match entry.body:
+            case Diagnosed() | WaterlineMoved(status="trusted"):
+                return False
+            case EvidenceRecorded(evidence=evidence) if shows_wrong_rows(evidence):
+                if evidence.window.since != incident.trusted and not names_all_commits(evidence):
+                    return incident.trusted is not None
+    return False
 
 
 def faults_in(diagnosis: Diagnosis) -> tuple[tuple[Mode, Matches], ...]:

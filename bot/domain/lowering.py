@@ -4,10 +4,10 @@ told as the one to read. Pure."""
 from dataclasses import dataclass, field
 
 from bot.domain.diagnosis import Diagnosis
-from bot.domain.doubt import faults_in, shows_wrong_rows
+from bot.domain.doubt import faults_in, names_all_commits, shows_wrong_rows
 from bot.domain.entries import Body, Diagnosed, EvidenceRecorded, EvidenceRequested, WaterlineMoved
-from bot.domain.evidence import Evidence
-from bot.domain.findings import DuplicatesFinding
+from bot.domain.evidence import Evidence, Verdict
+from bot.domain.findings import DuplicateFilesFinding, DuplicatesFinding, MissingFilesFinding
 from bot.domain.ids import EvidenceId, SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.last_good import LastGoodRows
@@ -19,7 +19,8 @@ def owed_mark(incident: Incident, table: TableState) -> WaterlineMoved | None:
     """Where `owed_waterline` puts the mark; while the table is under review, never above a fault that was named since
     its last proof. No snapshot where nobody knows which one is right. None: the mark stays as it is.
 
-    It goes down only, until the next proof: a later diagnosis that names a fault no more lifts nothing.
+    It goes down only, until the next proof: a later diagnosis that names a fault no more lifts nothing. Evidence of
+    wrong rows that nobody has diagnosed yet moves it only where it names such rows below.
     """
     owed, mark = owed_waterline(incident), incident.waterline
     is_trusted = mark is not None and mark.status == "trusted"
@@ -41,10 +42,8 @@ def lowered(incident: Incident, table: TableState, begin: SnapshotId | None) -> 
     for each in found.below:
         good = lower_of(table, good, each)
     is_known = not found.unbounded and good not in found.wrong.values()
-    open_ones = () if found.has_named else found.unexplained[: found.left_open]
-    is_known = is_known and not any(
-        _reaches_below(one, good, table, is_left_open=one in open_ones) for one in found.unexplained
-    )
+    is_known = is_known and not any(_shown_below(one, good, table) for one in (*found.undecided, *found.unexplained))
+    is_known = is_known and not any(_may_reach_below(one, good, table, found) for one in found.unexplained)
     return good if is_known else None
 
 
@@ -76,10 +75,10 @@ class _Found:
     """Code of a fault -> the snapshot before it, where that holds wrong rows by another fault."""
     unbounded: set[str] = field(default_factory=set)
     """Codes of faults of which nobody knows how far down they reach."""
+    undecided: list[Evidence] = field(default_factory=list)
+    """Evidence of what is wrong after which nobody has diagnosed yet."""
     unexplained: list[Evidence] = field(default_factory=list)
-    """Evidence of wrong rows after which no fault was named yet."""
-    left_open: int = 0
-    """So many of these, the first, a diagnosis has seen that named no fault."""
+    """The same, where a diagnosis came since and named no fault."""
     has_named: bool = False
     asked: set[EvidenceId] | None = None
     """What was asked since the last proof; None: nothing is proven yet, and everything counts."""
@@ -88,26 +87,26 @@ class _Found:
         """Take one more entry into account."""
         match body:
             case WaterlineMoved(status="trusted"):
-                self.below, self.unexplained, self.has_named, self.asked = [], [], False, set()
-                self.left_open = 0
+                self.below, self.has_named, self.asked = [], False, set()
+                self.undecided, self.unexplained = [], []
                 self.wrong.clear()
                 self.unbounded.clear()
             case EvidenceRequested(run=run) if self.asked is not None:
                 self.asked.add(run)
             case EvidenceRecorded(run=run, evidence=evidence) if self.asked is None or run in self.asked:
-                if shows_wrong_rows(evidence):
-                    self.unexplained.append(evidence)
+                if shows_wrong_rows(evidence) or _wrong_files(evidence):
+                    self.undecided.append(evidence)
             case Diagnosed(diagnosis=diagnosis):
                 self._name(diagnosis)
 
     def _name(self, diagnosis: Diagnosis) -> None:
         """A fault that is named anew is known as it was told last; one that is named no more, as it was."""
         faults = faults_in(diagnosis)
+        self.unexplained = [] if faults else [*self.unexplained, *self.undecided]
+        self.undecided = []
         if not faults:
-            self.left_open = len(self.unexplained)
             return
-        self.has_named, self.left_open = True, 0
-        self.unexplained.clear()
+        self.has_named = True
         for code in {mode.code for mode, _ in faults}:
             self.wrong.pop(code, None)
             self.unbounded.discard(code)
@@ -120,17 +119,32 @@ class _Found:
                 self.wrong[mode.code] = match.last_good
 
 
-def _reaches_below(evidence: Evidence, good: SnapshotId | None, table: TableState, *, is_left_open: bool) -> bool:
-    """Whether the wrong rows lie at or below the snapshot, as far as known. Where nobody knows, a diagnosis tells,
-    unless one has come that did not (`is_left_open`)."""
+def _wrong_files(evidence: Evidence) -> tuple[SnapshotId, ...]:
+    """The commits of main by which files were added that are lost, or that were live already."""
+    if evidence.verdict is not Verdict.CONFIRMED or evidence.branch is not None:
+        return ()
+    match evidence.finding:
+        case DuplicateFilesFinding(again=commits) | MissingFilesFinding(commits=commits):
+            return commits
+    return ()
+
+
+def _shown_below(evidence: Evidence, good: SnapshotId | None, table: TableState) -> bool:
+    """Whether it names wrong rows at or below the snapshot: a lost file of a commit that is no longer listed is, and
+    rows of no commit are where it looked at this snapshot, or at an older one."""
     below = {s.snapshot_id for s in table.ancestors(good)}
-    told = evidence.finding
-    if evidence.head in below:
+    if shows_wrong_rows(evidence) and evidence.head in below:
         return True
-    if isinstance(told, DuplicatesFinding):
-        if any(pair.second in below for pair in told.pairs):
-            return True
-        if not told.hidden and sum(pair.keys for pair in told.pairs) >= told.keys:
-            return False
+    if any(commit in below or commit not in table.by_id for commit in _wrong_files(evidence)):
+        return True
+    told = evidence.finding
+    return isinstance(told, DuplicatesFinding) and any(pair.second in below for pair in told.pairs)
+
+
+def _may_reach_below(evidence: Evidence, good: SnapshotId | None, table: TableState, found: _Found) -> bool:
+    """Whether wrong rows may lie at or below the snapshot, where the evidence does not tell and no fault is named: then
+    the next diagnosis tells."""
+    if not shows_wrong_rows(evidence) or names_all_commits(evidence):
+        return False
     looked_above = good in {s.snapshot_id for s in table.ancestors(evidence.window.since)}
-    return is_left_open and not looked_above
+    return not looked_above and not found.has_named

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.domain.doubt import doubted_since, rows_up_to
+from bot.domain.doubt import doubted_since, is_unplaced, rows_up_to
 from bot.domain.entries import WaterlineMoved
 from bot.domain.ids import IncidentId, SnapshotId, short
 from bot.domain.incident import Incident
@@ -29,6 +29,8 @@ class Claim:
     why: str
     is_unseen: bool = False
     """Whether nobody looked at the rows up to the snapshot, which a diagnosis names as the newest before a fault."""
+    is_unplaced: bool = False
+    """Whether rows were found wrong of which nobody knows yet whether they lie above the snapshot."""
 
     @property
     def shown_id(self) -> IncidentId | None:
@@ -91,6 +93,7 @@ def _claim_of(incident: Incident, doubted: datetime) -> Claim:
         incident=incident,
         why=f"{name[0].upper()}{name[1:]} {_standing(incident, was_trusted=again is not None)}{unknown}",
         is_unseen=rows_up_to(incident, incident.trusted) is LastGoodRows.NOT_LOOKED_AT,
+        is_unplaced=is_unplaced(incident),
     )
 
 

@@ -49,7 +49,7 @@ def judge(
         head=seen.head if seen is not None and seen.lost_metadata is None else None,
         above=above,
         why=_why(state, claim, seen, doubts, is_unclear=bool(unclear)),
-        advice=_advice(state, is_certain=is_certain, basis=basis, is_unseen=claim is not None and claim.is_unseen),
+        advice=_advice(state, claim, is_certain=is_certain, basis=basis),
         since=findings[0].at if state is TrustState.UNKNOWN and doubts != unclear else _since(state, claim, seen),
         incident=claim.shown_id if claim is not None else None,
         doubts=doubts,
@@ -161,12 +161,17 @@ def _why(
             return f"No incident was ever opened on it: nobody has a doubt, and nothing was proven either.{empty}"
 
 
-def _advice(state: TrustState, *, is_certain: bool, basis: Basis, is_unseen: bool) -> str:
+def _advice(state: TrustState, claim: Claim | None, *, is_certain: bool, basis: Basis) -> str:
     if state is TrustState.TRUSTED:
         return "Read the table as usual."
     if not is_certain:
         return "Do not rely on it until this is answered: wait, and ask again."
-    if basis is Basis.BEFORE_THE_FAULT and is_unseen:
+    if basis is Basis.BEFORE_THE_FAULT and claim is not None and claim.is_unplaced:
+        return (
+            "Do not read the head. Rows were found wrong, and where they lie is not known yet: the snapshot that is "
+            "named here is not proven, and may hold some of them."
+        )
+    if basis is Basis.BEFORE_THE_FAULT and claim is not None and claim.is_unseen:
         return (
             "Do not read the head. The snapshot that is named here is the newest before what was found; whether its "
             "rows are right is not proven."

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from bot.domain.beside import ALONE, Beside
 from bot.domain.contract import TableContract
-from bot.domain.doubt import rows_up_to
+from bot.domain.doubt import is_unplaced, rows_up_to
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.findings import GapsFinding
 from bot.domain.incident import Incident
@@ -207,7 +207,8 @@ def _trusted(incident: Incident, table: TableState, around: Beside) -> Trusted |
 def _is_known_good(incident: Incident, around: Beside) -> bool:
     if around.later is not None:
         return around.later.state is TrustState.TRUSTED
-    return _is_trusted(incident) or rows_up_to(incident, incident.trusted) is LastGoodRows.CLEAN
+    is_clean = rows_up_to(incident, incident.trusted) is LastGoodRows.CLEAN and not is_unplaced(incident)
+    return _is_trusted(incident) or is_clean
 
 
 def _is_trusted(incident: Incident) -> bool:

@@ -33,11 +33,11 @@ from bot.service.retrying import RETRYING, Retrying
 from bot.service.savepoint_tags import SavepointTags
 from bot.service.telling import Telling
 from bot.service.telling_rules import (
-    KNOWN_AGAIN,
     LOWERED,
+    NAMED_AGAIN,
     TAKEN_BACK,
-    owes_known_snapshot,
     owes_lower_snapshot,
+    owes_named_snapshot,
     owes_withdrawal,
 )
 from bot.service.verifying import Verifier
@@ -169,7 +169,7 @@ class Duties:
     def _withdraw(self, incident_id: IncidentId) -> None:
         self._tell_if(incident_id, "correction", owes_withdrawal, TAKEN_BACK)
         self._tell_if(incident_id, "correction", owes_lower_snapshot, LOWERED)
-        self._tell_if(incident_id, "correction", owes_known_snapshot, KNOWN_AGAIN)
+        self._tell_if(incident_id, "correction", owes_named_snapshot, NAMED_AGAIN)
 
     def _tell_if(
         self, incident_id: IncidentId, kind: str, is_owed: Callable[[Incident], bool], words: str = ""
@@ -191,7 +191,7 @@ class Duties:
 
     def _recover(self, incident_id: IncidentId) -> None:
         """Carry on what was begun, prove it, let the walk go on. The waterline goes back before `main` moves, and
-        forward after the proof."""
+        forward after the proof: last, so that a catalog that is away keeps no recovery from ending."""
         for view in self._store.get(incident_id).proposals.values():
             if view.state in AT_WORK:
                 self._waterline.follow(incident_id, only_back=True)  # it has begun for certain: it is in the record

@@ -32,11 +32,11 @@ LOWERED = (
     "and treat what you made from it as provisional."
 )
 """Those of the one that is sent where a table under review is not as good as was told."""
-KNOWN_AGAIN = (
+NAMED_AGAIN = (
     "we know now where the wrong rows begin, and the snapshot that is named below lies before them. Read that one "
-    "until we say otherwise."
+    "until we say otherwise, and treat what you made from newer ones as provisional."
 )
-"""Those of the one that is sent where a snapshot can be named again that was told to be doubted, too."""
+"""Those of the one that is sent where a snapshot can be named again after nobody knew one."""
 AFTER_CLOSE = frozenset({"correction", "contract_change", "review_published"}) | ENDS
 """Kinds that may be sent when the incident has ended."""
 
@@ -71,25 +71,31 @@ def owes_withdrawal(incident: Incident) -> bool:
 def owes_lower_snapshot(incident: Incident) -> bool:
     """Whether consumers were told to read a snapshot that is doubted now, and Waterline has neither told them since the
     mark has moved nor asked whether it may. Never of a private one."""
-    return bool(_told_to_read(incident) - {None, incident.trusted}) and _may_correct(incident)
-
-
-def owes_known_snapshot(incident: Incident) -> bool:
-    """Whether consumers were told that the snapshot they read is doubted, too, and since then one is known again; once,
-    as above."""
-    marks = [e.body for e in incident.entries if isinstance(e.body, WaterlineMoved)]
-    is_known_again = len(marks) > 1 and marks[-2].snapshot is None and marks[-1].snapshot is not None
-    return is_known_again and None in _told_to_read(incident) and _may_correct(incident)
-
-
-def _told_to_read(incident: Incident) -> set[SnapshotId | None]:
-    """Which snapshot each consumer was told to read last; None among them: that there is none."""
+    mark = incident.waterline
+    if mark is None or not _may_correct(incident):
+        return False
     newest = {view.notice.consumer: view for view in incident.notices.values()}
-    return {view.notice.data.trusted_snapshot for view in newest.values() if view.notice.data is not None}
+    told = {view.notice.data.trusted_snapshot for view in newest.values() if view.notice.data is not None}
+    return bool(told - {None, mark.snapshot})
+
+
+def owes_named_snapshot(incident: Incident) -> bool:
+    """Whether consumers were told to read a snapshot, then to read none, and one can be named again; told once, as what
+    `owes_lower_snapshot` tells."""
+    mark = incident.waterline
+    was_unknown = any(isinstance(e.body, WaterlineMoved) and e.body.snapshot is None for e in incident.entries)
+    if mark is None or mark.snapshot is None or not was_unknown or not _may_correct(incident):
+        return False
+    told: dict[str, list[SnapshotId | None]] = {}
+    for view in incident.notices.values():
+        if view.notice.data is not None:
+            told.setdefault(view.notice.consumer, []).append(view.notice.data.trusted_snapshot)
+    return any(each[-1] is None and any(each) for each in told.values())
 
 
 def _may_correct(incident: Incident) -> bool:
-    """Whether the table is under review, and nothing was corrected by itself since the mark has moved."""
+    """Whether the table is under review in an open incident, and no correction was sent, or asked for, by itself since
+    the mark has moved."""
     moved = next((e for e in reversed(incident.entries) if isinstance(e.body, WaterlineMoved)), None)
     mark = incident.waterline
     if moved is None or mark is None or mark.status == "trusted" or incident.is_private or not incident.is_open:

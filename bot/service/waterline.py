@@ -35,9 +35,9 @@ class Waterline:
         self.move(incident_id, WaterlineMoved(snapshot=snapshot, status="trusted"))
 
     def follow(self, incident_id: IncidentId, *, only_back: bool = False) -> None:
-        """Put the mark where the record asks for it. `only_back`: only under review, however far down; where it says so
-        already nothing is looked at. Cost: what `move` costs, and else while the table is under review one call of the
-        catalog."""
+        """Put the mark where the record asks for it. `only_back`: only under review; where it is that already, nothing
+        is looked at, and how far down it belongs is found by the next full one. Cost: what `move` costs, and while the
+        table is under review one call of the catalog, unless `only_back`."""
         incident = self._store.get(incident_id)
         is_trusted = incident.waterline is None or incident.waterline.status == "trusted"
         if (only_back and not is_trusted) or (is_trusted and owed_waterline(incident) is None):

@@ -1,5 +1,7 @@
 """A table that is dropped, or a job that the configuration no longer names, while a proposal is carried out."""
 
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +13,9 @@ from bot.domain.errors import CouldNotLook, OutcomeUnknown, UnknownTable
 from bot.domain.ids import ProposalId
 from bot.domain.journal import WATERLINE
 from bot.service.approving import Approvals
+from bot.service.background import Background
+from bot.service.duties import Duties
+from bot.service.executing import Executions
 from bot.service.proposing import Proposals
 from bot.service.waterline import Waterline
 from tests.actions.scene import ProposalState, Scene
@@ -33,6 +38,18 @@ def drops_the_table(scene: Scene) -> None:
     catalog = open_catalog(scene.folder)
     catalog.drop_table(ORDERS)
     catalog.close()
+
+
+def recovering(scene: Scene, executions: Executions) -> Duties:
+    """Those of a replica whose background does nothing more: a test calls the recovery itself."""
+    background = Background(scene.store, lambda _work: nullcontext(True), workers=1)
+    background.close()
+    waterline = Waterline(scene.store, scene.catalog, SystemClock())
+    still: Any = SimpleNamespace(settle=None, supersede_if_moved=None)
+    return Duties(
+        scene.store, background, still, still, still, still, executions, still, waterline, still, still, still, still,
+        still, still,
+    )  # fmt: skip
 
 
 def notes(scene: Scene) -> list[str]:
@@ -72,24 +89,28 @@ def test_a_table_that_is_dropped_is_waited_for_an_hour(scene: Scene) -> None:
     assert "Not carried out: Start from where run aaaaaa stopped" in result.sentence
 
 
-def test_a_mark_that_stands_keeps_no_recovery_waiting_for_the_table(scene: Scene) -> None:
-    """It is put back before anything is carried on; where it stands there already, nothing is looked at."""
-    opened = scene.store.get(scene.incident).opened.trusted
-    marked = WaterlineMoved(snapshot=opened, status="under-review")
-    scene.store.write(scene.incident, by=WATERLINE, decide=lambda _: [marked])
-    made, executions = begun(scene), scene.executions
-    mark = Waterline(scene.store, scene.observer.hands.catalog, SystemClock())
-    drops_the_table(scene)
+def test_a_recovery_of_a_table_that_is_dropped_under_review_ends_all_the_same(scene: Scene) -> None:
+    """The mark cannot be looked at any more; that is told, and hides neither the wait nor the end."""
+    under_review = WaterlineMoved(snapshot=None, status="under-review")
+    scene.store.write(scene.incident, by=WATERLINE, decide=lambda _now: [under_review])
+    made, executions, stop = begun(scene), scene.executions, scene.flink.stop
+    duties = recovering(scene, executions)
 
-    mark.follow(scene.incident, only_back=True)
-    executions.carry_on(scene.incident, made)
+    def then_dropped(*asked: Any, **how: Any) -> Any:
+        stopped = stop(*asked, **how)
+        drops_the_table(scene)
+        return stopped
+
+    scene.flink.stop = then_dropped  # type: ignore[method-assign]
+    with pytest.raises(UnknownTable, match=r"There is no table sales\.orders"):
+        duties._recover(scene.incident)
+    meanwhile = scene.view(made).state
     executions._clock = Later()
-    mark.follow(scene.incident, only_back=True)
-    executions.carry_on(scene.incident, made)
+    with pytest.raises(UnknownTable, match=r"There is no table sales\.orders"):
+        duties._recover(scene.incident)
 
+    assert meanwhile is ProposalState.EXECUTING
     assert scene.view(made).state is ProposalState.REFUSED
-    with pytest.raises(UnknownTable):
-        mark.follow(scene.incident)
 
 
 def test_a_job_that_is_no_longer_configured_is_waited_for_an_hour(scene: Scene) -> None:

@@ -11,7 +11,13 @@ from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
 from bot.domain.doubt import beside_trusted
 from bot.domain.entries import Diagnosed, WaterlineMoved
 from bot.domain.evidence import Verdict
-from bot.domain.findings import DuplicatePair, DuplicatesFinding
+from bot.domain.findings import (
+    DuplicateFilesFinding,
+    DuplicatePair,
+    DuplicatesFinding,
+    Finding,
+    MissingFilesFinding,
+)
 from bot.domain.ids import SnapshotId
 from bot.domain.last_good import LastGoodRows
 from bot.domain.lowering import owed_mark
@@ -56,6 +62,16 @@ def twice(pairs: Sequence[tuple[SnapshotId, SnapshotId]], keys: int) -> Duplicat
     """Ten keys of each pair of commits."""
     found = tuple(DuplicatePair(first=first, second=second, keys=10) for first, second in pairs)
     return DuplicatesFinding(rows_checked=900, keys=keys, extra_rows=keys, pairs=found)
+
+
+def lost(commit: SnapshotId) -> MissingFilesFinding:
+    """One file of that commit is not on storage."""
+    return MissingFilesFinding(files_checked=9, count=1, rows=10, commits=(commit,), files=())
+
+
+def added_twice(commit: SnapshotId) -> DuplicateFilesFinding:
+    """That commit added a file that was live already."""
+    return DuplicateFilesFinding(files_checked=9, count=1, extra_rows=10, files=(), again=(commit,))
 
 
 def mark(story: Story) -> tuple[SnapshotId | None, str]:
@@ -121,31 +137,59 @@ def test_a_fault_above_the_mark_does_not_lift_it(tmp_path: Path) -> None:
         assert mark(story.says(named(fault(NEWER)))) == (orders.GOOD, "under-review")
 
 
-def test_wrong_rows_of_which_nobody_knows_the_commits_leave_no_snapshot(story: Story) -> None:
-    """They may lie anywhere, until a fault is named; then it tells."""
+def test_wrong_rows_of_which_nobody_knows_the_commits_move_nothing_before_a_diagnosis(tmp_path: Path) -> None:
+    """They may lie above the snapshot: the diagnosis decides. That nothing is proven meanwhile is said beside it."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'other.db'}")) as store:
+        story = Story(store.journal).opens(trusted=NEWER)
+        assert mark(story.answers()) == (NEWER, "under-review")
+        assert beside_trusted(story.incident) == "its rows: not proven; newer rows: under review"
+        assert mark(story.answers(verdict=Verdict.RULED_OUT)) == (NEWER, "under-review")
+        assert mark(story.says(named(fault(orders.GOOD)))) == (orders.GOOD, "under-review")
+        assert beside_trusted(story.incident) == "newer rows: under review"
+
+
+def test_what_was_found_in_the_very_snapshot_leaves_none(story: Story) -> None:
+    """It was named only because metadata shows nothing."""
     assert mark(story.answers()) == (None, "under-review")
+    assert mark(story.says(named(fault(orders.GOOD)))) == (orders.GOOD, "under-review")
+
+
+def test_wrong_rows_that_a_diagnosis_does_not_explain_leave_no_snapshot(story: Story) -> None:
+    """Nobody knows where they lie, until a fault is named; then it tells."""
+    assert mark(story.answers().says(healthy())) == (None, "under-review")
     assert mark(story.answers(verdict=Verdict.RULED_OUT)) == (None, "under-review")
     assert mark(story.says(named(fault(orders.GOOD)))) == (orders.GOOD, "under-review")
 
 
-def test_what_may_lie_above_the_mark_waits_for_the_next_diagnosis(tmp_path: Path) -> None:
-    """Most faults begin above what the incident opened with: the tag does not go and come back for the minute between
-    evidence and diagnosis."""
+@pytest.mark.parametrize(
+    ("task", "finding"),
+    [
+        ("duplicate_rows", twice([(OLDER, orders.GOOD)], keys=30)),
+        ("missing_files", lost(OLDER)),
+        ("missing_files", lost(SnapshotId(1))),
+        ("duplicate_files", added_twice(orders.GOOD)),
+    ],
+)
+def test_evidence_that_names_wrong_rows_at_or_below_the_snapshot_leaves_none(
+    tmp_path: Path, task: str, finding: Finding
+) -> None:
+    """At once: there is nothing that a diagnosis could still decide."""
     with closing(open_store(f"sqlite:///{tmp_path / 'other.db'}")) as store:
-        story = Story(store.journal).opens(trusted=NEWER)
+        story = Story(store.journal).opens().answers(task, finding=finding)
 
-        assert mark(story.answers()) == (NEWER, "under-review")
-        assert mark(story.says(named(fault(NEWER)))) == (NEWER, "under-review")
+        assert mark(story) == (None, "under-review")
 
 
-def test_what_a_diagnosis_does_not_explain_leaves_no_snapshot(tmp_path: Path) -> None:
-    """The next one may; and what is counted after it waits for that one again."""
+@pytest.mark.parametrize(
+    ("task", "finding"),
+    [("missing_files", lost(NEWER)), ("duplicate_files", added_twice(NEWER))],
+)
+def test_files_of_commits_above_the_mark_leave_it(tmp_path: Path, task: str, finding: Finding) -> None:
+    """Also where a diagnosis does not explain them."""
     with closing(open_store(f"sqlite:///{tmp_path / 'other.db'}")) as store:
-        story = Story(store.journal).opens(trusted=NEWER)
+        story = Story(store.journal).opens().answers(task, finding=finding).says(healthy())
 
-        assert mark(story.answers().says(named())) == (None, "under-review")
-        assert mark(story.says(named(fault(NEWER)))) == (NEWER, "under-review")
-        assert mark(story.answers()) == (NEWER, "under-review")
+        assert mark(story) == (orders.GOOD, "under-review")
 
 
 def test_rows_whose_commits_all_lie_above_the_mark_leave_it(tmp_path: Path) -> None:

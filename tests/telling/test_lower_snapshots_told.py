@@ -3,14 +3,25 @@
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import open_store
 from bot.domain.entries import IncidentClosed, NoticeQueued, WaterlineMoved
-from bot.domain.ids import SnapshotId
+from bot.domain.ids import IncidentId, SnapshotId
 from bot.domain.notice import Notice, NoticeData
-from bot.service.telling_rules import owes_known_snapshot, owes_lower_snapshot, owes_withdrawal
+from bot.service.duties import Duties
+from bot.service.incident_store import IncidentStore
+from bot.service.telling_rules import (
+    LOWERED,
+    NAMED_AGAIN,
+    owes_lower_snapshot,
+    owes_named_snapshot,
+    owes_withdrawal,
+)
 from tests import orders_table as orders
 from tests.decisions import ANA
 from tests.incidents import Story
@@ -64,25 +75,61 @@ def test_who_was_told_anew_meanwhile_is_owed_nothing(warned: Story) -> None:
     assert not owes_lower_snapshot(warned.incident)
 
 
-def test_who_was_left_without_a_snapshot_is_told_once_when_one_is_known_again(warned: Story) -> None:
-    """They hold back everything until then. Nothing is taken back by it."""
+def test_who_was_told_to_read_none_is_told_once_when_one_can_be_named_again(warned: Story) -> None:
+    """Otherwise they would wait for a snapshot that is there, or go on without the one that they had."""
     warned.says(lowered(None)).says(told("correction", None))
-    owed = [owes_known_snapshot(warned.incident)]
-    owed.append(owes_known_snapshot(warned.says(lowered(orders.GOOD)).incident))
-    assert not owes_lower_snapshot(warned.incident)
-    owed.append(owes_known_snapshot(warned.says(told("correction", orders.GOOD, revision=2)).incident))
+    owed = [owes_named_snapshot(warned.incident)]
+    owed.append(owes_named_snapshot(warned.says(lowered(orders.GOOD)).incident))
+    is_taken_back = owes_lower_snapshot(warned.incident)
+    owed.append(owes_named_snapshot(warned.says(told("correction", orders.GOOD, 2)).incident))
 
     assert owed == [False, True, False]
+    assert not is_taken_back
+    assert not owes_lower_snapshot(warned.incident)
 
 
-def test_who_never_heard_that_there_is_none_is_not_told_that_there_is_one(warned: Story) -> None:
-    """The mark was away for a moment only."""
-    warned.says(lowered(None)).says(lowered(orders.HEAD))
+def test_both_are_sent_by_themselves_in_their_own_words_and_once(warned: Story) -> None:
+    """However often it is looked at."""
+    store, sent = IncidentStore(warned.journal, SystemClock()), list[str]()
 
-    assert not owes_known_snapshot(warned.incident)
+    def sends(_incident: IncidentId, words: str, **_how: object) -> None:
+        sent.append(words)
+        warned.says(told("correction", warned.incident.trusted, len(sent)))
+
+    nobody: Any = None
+    telling: Any = SimpleNamespace(
+        preview=lambda _i, _kind, words: words, send=sends, owes_first_warning=None, owes_severity=None
+    )
+    still: Any = SimpleNamespace(settle=None, supersede_if_moved=None)
+    duties = Duties(
+        store, nobody, still, still, still, still, nobody, nobody, nobody, nobody, telling, nobody, nobody, nobody,
+        nobody,
+    )  # fmt: skip
+    for moved in (lowered(None), lowered(orders.GOOD)):
+        warned.says(moved)
+        duties._withdraw(warned.id)
+        duties._withdraw(warned.id)
+
+    assert sent == [LOWERED, NAMED_AGAIN]
+
+
+def test_who_was_told_by_a_person_meanwhile_which_one_to_read_is_owed_nothing(warned: Story) -> None:
+    """An update names it."""
+    warned.says(lowered(None)).says(told("correction", None)).says(lowered(orders.GOOD))
+
+    assert not owes_named_snapshot(warned.says(told("update", orders.GOOD), by=ANA).incident)
+
+
+def test_who_was_never_told_to_read_one_waits_for_the_next_word(tmp_path: Path) -> None:
+    """Nothing was taken from them: that one is known now is no correction."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'other.db'}")) as store:
+        story = Story(store.journal).opens(trusted=None).says(told("first_warning", None)).says(lowered(orders.GOOD))
+
+        assert not owes_named_snapshot(story.incident)
 
 
 @pytest.mark.parametrize("end", [WaterlineMoved(snapshot=orders.HEAD, status="trusted"), IncidentClosed(reason="done")])
 def test_what_is_proven_or_closed_owes_none(warned: Story, end: WaterlineMoved | IncidentClosed) -> None:
     """A proof is told by its own message."""
     assert not owes_lower_snapshot(warned.says(lowered(orders.GOOD)).says(end).incident)
+    assert not owes_named_snapshot(warned.incident)

@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
-from bot.domain.entries import Diagnosed, IncidentOpened, WaterlineMoved
-from bot.domain.ids import SnapshotId, TableName
+from bot.domain.entries import Diagnosed, EvidenceRecorded, EvidenceRequested, IncidentOpened, WaterlineMoved
+from bot.domain.evidence import Evidence, Verdict
+from bot.domain.ids import EvidenceId, SnapshotId, TableName
+from bot.domain.journal import WATERLINE
 from bot.domain.last_good import LastGoodRows
 from bot.domain.looked import Seen
 from bot.domain.suspicion import propose_window
+from bot.domain.table import Window
 from bot.domain.trust import Basis, TrustState
 from bot.ports import TableCatalog, TableChange
 from bot.service.waterline import Waterline
@@ -52,6 +55,20 @@ class Unsuspected(Scene):
         )  # fmt: skip
         self._says(Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=F2, examined=match),))))
         (by or self.waterline()).follow(self.id)
+
+    def counts_missing_positions(self) -> None:
+        """Between the commits of the window, and nobody knows which; the mark follows."""
+        state, run = self.orders.state(), EvidenceId("01JBQ5M7Z3T9K4X8V2N6R0PE01")
+        evidence = Evidence(
+            verdict=Verdict.CONFIRMED, headline="100 positions are missing.", measures=(), columns=(), rows=(),
+            finding=None, sources=(), id=run, task="missing_positions", task_version=1, question="?",
+            metadata_location=state.metadata_location, head=state.head, at=self.clock.now(), took_ms=1, bytes_read=1,
+            window=Window(since=self.commits[0], until=state.head),
+        )  # fmt: skip
+        asked = EvidenceRequested(run=run, task="missing_positions", step=None, first_look=True)
+        found = EvidenceRecorded(run=run, evidence=evidence)
+        self.incidents.write(self.id, by=WATERLINE, decide=lambda _now: [asked, found])
+        self.waterline().follow(self.id)
 
     def waterline(self, catalog: TableCatalog | None = None) -> Waterline:
         """Over another catalog, if one is named."""
@@ -96,6 +113,30 @@ def test_rows_that_nobody_looked_at_are_not_recommended(unsuspected: Unsuspected
         "Do not read the head. The snapshot that is named here is the newest before what was found; whether its rows "
         "are right is not proven."
     )
+
+
+def test_a_snapshot_is_not_proven_while_wrong_rows_are_not_diagnosed(unsuspected: Unsuspected) -> None:
+    """The tag stays for the diagnosis to decide where they may lie above; the answer says what is not known."""
+    opened, below = unsuspected.orders.head, unsuspected.commits[2]
+    unsuspected.names(below)
+    unsuspected.counts_missing_positions()
+
+    assert unsuspected.moves == [opened, below]
+    assert unsuspected.orders.state().ref("waterline") == below == unsuspected.trust.snapshot
+    assert unsuspected.trust.advice == (
+        "Do not read the head. Rows were found wrong, and where they lie is not known yet: the snapshot that is named "
+        "here is not proven, and may hold some of them."
+    )
+
+
+def test_a_head_in_which_wrong_rows_were_counted_is_named_no_more(unsuspected: Unsuspected) -> None:
+    """No diagnosis is needed to know that it holds them."""
+    opened = unsuspected.orders.head
+    unsuspected.counts_missing_positions()
+
+    assert unsuspected.moves == [opened, None]
+    assert unsuspected.orders.state().ref("waterline") is None
+    assert unsuspected.trust.snapshot is None
 
 
 @pytest.mark.parametrize("rows", [None, LastGoodRows.WRONG])
