@@ -37,12 +37,12 @@ def read_twice(
     for each in positions:
         lowest = begins.setdefault(each.snapshot_id, {})
         lowest[each.partition] = min(each.low, lowest.get(each.partition, each.low))
-    turns = {snapshot: turn for line in lines.values() for snapshot, turn in _turns(line, begins)}
-    sinks = {snapshot: sink for sink, line in lines.items() for snapshot in line}
+    turns = {at: (sink, turn) for sink, line in lines.items() for at, turn in _turns(line, begins)}
+    told = (pair for pair in exact if turns.keys() >= set(pair))
     return frozenset(
         (first, again)
-        for first, again in exact
-        if sinks.get(first, first) == sinks.get(again, again) and turns[first] < turns[again]
+        for first, again in told
+        if turns[first][0] == turns[again][0] and turns[first][1] < turns[again][1]
     )
 
 

@@ -54,7 +54,7 @@ class Trusted(Documented):
     by_tag: bool
     """Whether the tag `waterline` stands on it."""
     is_known_good: bool
-    """Whether it is proven, or its rows were read and found clean; False: nobody has looked at them yet."""
+    """Whether it is proven, or its rows were read and found clean; False: nobody has proven them yet."""
     pins: tuple[Pin, ...]
     """How each engine reads it, as a query to be copied: `engine`, `exact`, and `following` (by the tag; None where the
     engine cannot, or no tag stands on it). Empty when the metadata lists it no longer."""
