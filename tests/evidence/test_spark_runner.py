@@ -21,6 +21,8 @@ from tests.tables import OrdersTable
 
 __all__ = ["ask", "with_task"]
 TASKS = find_tasks(spark_tasks)
+_SECONDS_OF_ROWS = 50_000_000
+"""Spark tells its progress five times a second: a query that is done sooner is never told of."""
 
 
 def test_progress_is_told_and_a_broken_listener_does_no_harm(
@@ -90,7 +92,7 @@ def test_two_tasks_run_beside_each_other_with_progress_of_their_own(server: Spar
     few = SLOW.model_copy(update={"name": "few"})
     modules = {
         "slow": TaskModule(task=SLOW, answer=counting(1000)),
-        "few": TaskModule(task=few, answer=counting(10, 4)),
+        "few": TaskModule(task=few, answer=counting(_SECONDS_OF_ROWS, 4)),
     }
     runner = SparkEvidenceRunner(modules, server.url)
     totals: dict[str, int] = {}
