@@ -45,6 +45,9 @@ _REMEMBERED = {
     "spark.connect.ui.retainedStatements": "20",
 }
 """Past queries that Spark keeps for a page which is off: by default a thousand, with their plans."""
+_UNMARKED = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
+"""Otherwise the client looks, for each column of each query, for the line that asked for it, and for IPython: 2 ms of a
+ledger's 90."""
 _LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.console.ref = Console
@@ -138,6 +141,7 @@ class SparkServer:
             "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
             "spark.sql.shuffle.partitions": str(wanted.cores),
             **_REMEMBERED,
+            **_UNMARKED,
             **wanted.conf,
         }
         command = [str(_spark_home() / "bin" / "spark-submit"), "--master", f"local[{wanted.cores}]"]

@@ -16,18 +16,20 @@ from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.typedef import Record
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.domain.errors import EvidenceFailed
 from bot.domain.evidence import Ask
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Column, Window
-from spark_tasks import _few_entries, _reading, _source_ranges
+from spark_tasks import _few_entries, _source_ranges
 from spark_tasks._bounds import range_columns
 from spark_tasks._brought import brought_by
 from spark_tasks._entry_counts import Counts, counts_of
 from spark_tasks._few_entries import Edges, Entry, few_entries
 from spark_tasks._manifests import Manifest, own_manifests
+from spark_tasks._reading import stored_entries
 from spark_tasks._repeated_files import Repeats, repeats_in
 from spark_tasks._source_ranges import Range
 from spark_tasks._window import reach_of
@@ -156,22 +158,24 @@ def test_more_ranges_than_are_compared_rule_nothing_out(
         asks("duplicate_commits", eventful)
 
 
-def test_few_entries_of_many_manifests_are_read_side_by_side(
+def test_few_entries_of_many_manifests_are_counted_over_all_tasks(
     spark: SparkSession, eventful: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No task waits for the storage as often as there are manifests; what is told is the same."""
-    window = eventful.window.of(eventful.observation.table)
-    manifests = own_manifests(spark, window)
-    at_once = few_entries(spark, manifests)
-    assert at_once is not None
-    was_one = _reading.is_read_by_one(manifests)
+    """No task knows what the others read: as many as are few come whole, and one more is too many."""
+    manifests = own_manifests(spark, eventful.window.of(eventful.observation.table))
+    found = few_entries(spark, manifests)
+    assert found is not None
+    tasks = stored_entries(spark, manifests).select(F.spark_partition_id()).distinct().count()
+    undercounted = [each._replace(added=1, existing=0, removed=0) for each in manifests]
 
-    monkeypatch.setattr(_reading, "_FEW", len(manifests) - 1)
-    side_by_side = few_entries(spark, manifests)
+    monkeypatch.setattr(_few_entries, "FEW_ENTRIES", len(found))
+    whole = few_entries(spark, undercounted)
+    monkeypatch.setattr(_few_entries, "FEW_ENTRIES", len(found) - 1)
 
-    assert side_by_side is not None
-    assert sorted(at_once) == sorted(side_by_side)
-    assert (True, False) == (was_one, _reading.is_read_by_one(manifests))
+    assert whole == found
+    assert few_entries(spark, undercounted) is None
+    assert tasks > 1
+    assert len(undercounted) < len(found) - 1
 
 
 def test_a_list_that_counts_too_little_is_not_believed(
