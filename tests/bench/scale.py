@@ -110,7 +110,7 @@ def _name(size: Size) -> str:
 
 def _print_costs(costs: Sequence[Costs]) -> None:
     grid = Table(
-        title="Seconds for one window of 20 commits, in the middle of five (—: not asked, it would take too long)"
+        title="Seconds for one window of 20 commits, in the middle of nine (—: not asked, it would take too long)"
     )
     grid.add_column("question")
     for cost in costs:
