@@ -55,16 +55,17 @@ def live_places(spark: SparkSession, ask: Ask, at: SnapshotId, edges: Sequence[E
 
 def gaps_between(live: DataFrame) -> DataFrame:
     """Shape: partition, first, last (missing positions, inclusive), size; one row per gap that ends in or above
-    the window's lowest position. `live` has one row per position, so copies do not count."""
-    following = F.lead("position").over(Window.partitionBy("partition").orderBy("position"))
+    the window's lowest position, one below the lowest live position too: the window brought that, and lost it. `live`
+    has one row per position, so copies do not count."""
+    before = F.lag("position").over(Window.partitionBy("partition").orderBy("position"))
     return (
-        live.withColumn("next", following)
-        .where("next > position + 1 AND next >= lowest")
+        live.withColumn("before", F.coalesce(before, F.col("lowest") - 1))
+        .where("position > before + 1 AND position >= lowest")
         .select(
             "partition",
-            (F.col("position") + 1).alias("first"),
-            (F.col("next") - 1).alias("last"),
-            (F.col("next") - F.col("position") - 1).alias("size"),
+            (F.col("before") + 1).alias("first"),
+            (F.col("position") - 1).alias("last"),
+            (F.col("position") - F.col("before") - 1).alias("size"),
         )
     )
 

@@ -160,7 +160,8 @@ def _overdue(
 ) -> frozenset[CheckpointId]:
     """Completed ids above `checked` that no listed commit of the sink carries although there was time: those that the
     run took itself since the window began, and what a living run was restored from. Where main has no commit of any
-    listed run of the job, all that it completed count: what main begins with may be a guest's."""
+    listed run of the job, all that it completed count: what main begins with may be a guest's. So do those below the
+    first that the table begins with: no position shows what lay below all that lives."""
     table = case.observation.table
     until = _settled(case, run)
     on_main = {s.job_id for s in table.of_flink}
@@ -170,8 +171,23 @@ def _overdue(
     looked_at = table.place_of(checked)
     own = max((s.checkpoint_id or 0 for s in mine if table.place_of(s.snapshot_id) <= looked_at), default=0)
     carried = {s.checkpoint_id for s in mine}
-    late = {i for i, at in _completed(run).items() if since < at <= until and i > own and i not in carried}
+    first = _below_all(case, run)
+    late = {
+        i for i, at in _completed(run).items() if since < at <= until and (i > own or i < first) and i not in carried
+    }
     return frozenset(late | _never_made(case, run, checked, operator))
+
+
+def _below_all(case: Case, run: JobRun) -> CheckpointId:
+    """The id of the run's first commit, where the table begins with that, and not with the source's first position; 0:
+    evidence of positions vouches for what lies below."""
+    table = case.observation.table
+    first = table.of_flink[0] if table.of_flink else None
+    is_root = first is not None and first.job_id == run.job_id and table.chain[-1].parent_id is None
+    if first is None or not is_root or run.restored is not None or case.gaps is None:
+        return CheckpointId(0)
+    from_first = case.gaps.lowest == 0 and case.contract.position_partition is None
+    return CheckpointId(0) if from_first else first.checkpoint_id or CheckpointId(0)
 
 
 def _window_began(case: Case, run: JobRun) -> datetime:

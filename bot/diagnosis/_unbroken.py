@@ -1,6 +1,7 @@
 """Whether main is an unbroken chain of the job's own commits, as far as metadata and Flink can show."""
 
 from bot.diagnosis._asked import answers, checked_until
+from bot.diagnosis._begun_anew import begun_anew
 from bot.diagnosis._case import in_window, rewinds_in
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._other_writers import changes_by_others
@@ -24,6 +25,8 @@ def break_in_chain(case: Case) -> str | None:
         return (
             f"{short(root.snapshot_id)} rewrote files of a commit that main does not have any more: it has no parent."
         )
+    if (replaced := begun_anew(case)) is not None:
+        return replaced
     for found in rewinds_in(case):
         return (
             f"Run {short_job(found.run)} was restored from below checkpoint {found.reached}, which was on the table "

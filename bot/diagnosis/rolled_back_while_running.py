@@ -54,10 +54,12 @@ def examine(case: Case) -> Examined:
     if open_ends and isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
     if holes and case.gaps is not None:
+        among = "among those that the lost commits had brought"
+        if not case.gaps.missing:
+            among = f"between {at_position(case, case.gaps.lowest)} and {at_position(case, case.gaps.highest)}"
         return Excluded(
             reason=f"Main was rolled back to {short(holes[0].target)} under its job, but no source position is "
-            f"missing between {at_position(case, case.gaps.lowest)} and "
-            f"{at_position(case, case.gaps.highest)}: the rows were put back."
+            f"missing {among}: the rows were put back."
         )
     if isinstance(jobs, NotSeen) and any(r.sequel in {Sequel.OTHER_RUN, Sequel.REDONE} for r in inside):
         return CannotTell(missing=(unseen(jobs),))

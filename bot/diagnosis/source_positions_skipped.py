@@ -7,19 +7,16 @@ before they were read. Nothing that Flink wrote holds these rows: they must be r
 from itertools import pairwise
 
 from bot.diagnosis._asked import lacking
+from bot.diagnosis._brought_once import brought_once
 from bot.diagnosis._case import at_position, in_window
 from bot.diagnosis._compactions import COMPARES, unsettled_compactions
 from bot.diagnosis._empty_starts import empty_starts
-from bot.diagnosis._guests import is_overwrite
-from bot.diagnosis._other_writers import changes_without_job
 from bot.diagnosis._read_again import may_be_missing
 from bot.diagnosis._upsert import may_be_replaced, skipped_between_commits, why_upsert
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.ledger import LedgerRow
-from bot.domain.other_writers import name_of
-from bot.domain.rollbacks import Sequel, rollbacks
 from bot.domain.sentences import counted
 from bot.domain.unread_rows import rows_told
 
@@ -59,15 +56,8 @@ def examine(case: Case) -> Examined:
             else f"No source position is missing between {at_position(case, found.lowest)} and "
             f"{at_position(case, found.highest)}."
         )
-    if (other := _taken_off_main(case)) is not None:
-        return Excluded(reason=other)
-    if (row := _held_by_rolled_back(case, found)) is not None:
-        if case.contract.position_partition is not None:
-            return CannotTell(missing=(_of_which_partition(row),))
-        return Excluded(
-            reason=f"{short(row.snapshot_id)} had brought positions {at_position(case, row.position_from)} to "
-            f"{at_position(case, row.position_until)}, and was rolled back: it was not the source that skipped them."
-        )
+    if (elsewhere := brought_once(case, found)) is not None:
+        return elsewhere
     if missing := lacking(case, "leaked_manifests"):
         return CannotTell(missing=missing)
     assert case.leaked is not None
@@ -100,25 +90,6 @@ def _may_have_been_written(case: Case) -> CannotTell | None:
     if (unknown := may_be_replaced(case)) is not None:
         return CannotTell(missing=(unknown,))
     return unsettled_compactions(case)
-
-
-def _taken_off_main(case: Case) -> str | None:
-    """What took rows off main that were there; that is another mode's fault."""
-    table = case.observation.table
-    for lost in rollbacks(table, case.observation.jobs.values):
-        if lost.is_within(case.window, table) and lost.sequel in {Sequel.WENT_ON, Sequel.NOTHING_YET}:
-            return (
-                f"Main was rolled back to {short(lost.target)} and lost {counted(len(lost.left), 'commit')}, which "
-                "held rows that are missing now (F6)."
-            )
-    foreign = [s for s in changes_without_job(case) if s.operation != "append"]
-    removed = next((s for s in in_window(case) if s in foreign or is_overwrite(s)), None)
-    if removed is not None:
-        return (
-            f"{short(removed.snapshot_id)} ({removed.operation} by {name_of(removed)}) took rows off the table: they "
-            f"were written once{' (F21)' if removed in foreign else ''}."
-        )
-    return None
 
 
 def _matches(case: Case, found: GapsFinding) -> Matches:
@@ -185,22 +156,6 @@ def _expired_beside_main(case: Case) -> int:
         if above.parent_id is not None and (below := table.by_id.get(above.parent_id)) is not None
     ]
     return sum(high - low - 1 - sum(1 for each in told if low < each < high) for low, high in spans if low < high)
-
-
-def _held_by_rolled_back(case: Case, found: GapsFinding) -> LedgerRow | None:
-    """A commit that was rolled back and had brought missing positions, by the bounds of its files."""
-    for row in case.ledger.rolled_back if case.ledger else ():
-        low, high = row.position_from, row.position_until
-        if low is not None and high is not None and any(g.first <= high and low <= g.last for g in found.gaps):
-            return row
-    return None
-
-
-def _of_which_partition(row: LedgerRow) -> str:
-    return (
-        f"whether {short(row.snapshot_id)}, which was rolled back, had brought the missing positions: the bounds of "
-        "its files are of all source partitions together"
-    )
 
 
 def _of(gap: PositionGap) -> str:

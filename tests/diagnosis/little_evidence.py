@@ -127,11 +127,12 @@ def _gaps(world: World) -> GapsFinding:
     on_main = {s.snapshot_id for s in world.chain()}
     once = {m.snapshot_id for m in world.tale.moves} & {s.snapshot_id for s in world.tale.snapshots}
     taken = {each for snapshot in once - on_main for each in world.holds.get(snapshot, ())}
+    lowest = min({live[0], *taken})
     return GapsFinding(
-        lowest=live[0],
+        lowest=lowest,
         highest=live[-1],
         positions=len(live),
-        missing=live[-1] - live[0] + 1 - len(live),
+        missing=live[-1] - lowest + 1 - len(live),
         gaps=(),
         to_come=sum(1 for each in taken if each > live[-1]),
     )

@@ -234,13 +234,11 @@ class World:
         return set(range(min(live, default=0), until)) - live
 
     def taken_off(self) -> set[int]:
-        """Positions from the lowest live one on that main had and has no more, as its history shows, and that the job
-        will not read again."""
+        """Positions that main had and has no more, as its history shows, and that the job will not read again."""
         once = {move.snapshot_id for move in self.tale.moves} & {s.snapshot_id for s in self.tale.snapshots}
         off = once - {s.snapshot_id for s in self.chain()}
         gone = {each for snapshot in off for each in self.holds.get(snapshot, ()) if each < self.position}
-        live = set(self.live())
-        return {each for each in gone - live if each >= min(live, default=0)}
+        return gone - set(self.live())
 
     def doubled(self, until: SnapshotId | None) -> set[int]:
         """Positions in two live rows at this commit."""

@@ -48,6 +48,34 @@ def test_the_hole_of_a_rollback_lies_at_the_edge_and_is_named(orders: OrdersTabl
     assert answer.headline.startswith("103 positions are missing: 100 to 202; 100 of them stood in 2 commits that were")
 
 
+def test_what_was_rolled_back_below_all_that_lives_is_missing(orders: OrdersTable, asks: Asks) -> None:
+    """Main went back to a first commit without rows, and the run went on: nothing live lies below the hole."""
+    first = orders.appends(rows([]))
+    for checkpoint in (1, 2, 3):
+        orders.commits("a", checkpoint, range((checkpoint - 1) * 10, checkpoint * 10))
+    orders.rolls_back_to(first)
+    orders.commits("a", 4, range(33, 40))
+
+    answer = asks("missing_positions", orders.ask(None))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert gaps_of(answer).gaps == (PositionGap(first=0, last=32),)
+    assert answer.headline.startswith("33 positions are missing: 0 to 32; 30 of them stood in 3 commits that were")
+
+
+def test_a_source_partition_whose_first_rows_were_rolled_back_misses_them(orders: OrdersTable, asks: Asks) -> None:
+    """Another partition lives below; its positions say nothing of this one."""
+    kept = orders.commits("a", 1, range(20))
+    orders.commits("a", 2, range(100, 110), partition=1)
+    orders.rolls_back_to(kept)
+    orders.commits("a", 3, range(110, 120), partition=1)
+
+    answer = asks("missing_positions", orders.ask(None, contract=BY_PARTITION))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert gaps_of(answer).gaps == (PositionGap(first=100, last=109, partition="1"),)
+
+
 def test_a_rollback_that_was_replayed_leaves_no_hole(orders: OrdersTable, asks: Asks) -> None:
     """After a paired rewind the job writes the rolled-back positions again, and nothing is missing."""
     before = orders.commits("a", 1, range(100))

@@ -43,7 +43,8 @@ def test_a_fork_is_stopped_first_and_its_rows_are_taken_back_then(fresh_lab: Fre
         assert kinds == [[freeze, "stop-fork"], [freeze, "stop-job", "move-table", "start-job"]]
         positions = world.positions()
         assert positions == list(range(1, len(positions) + 1))
-        assert [e["status"] for e in world.journal("waterline-moved")] == ["under-review", "trusted"]
+        *moved, last = (e["status"] for e in world.journal("waterline-moved"))
+        assert (set(moved), last) == ({"under-review"}, "trusted"), "it goes down once more where the fork is named"
 
 
 def test_a_savepoint_is_taken_on_request_and_undone(fresh_lab: FreshLab, tmp_path: Path) -> None:

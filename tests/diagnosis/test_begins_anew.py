@@ -1,0 +1,105 @@
+"""Main begins anew under its job: by a replacement that clears the log, or by metadata of which nothing is left."""
+
+import pytest
+
+from bot.diagnosis import recovered_by_itself, rolled_back_while_running, source_positions_skipped
+from bot.domain.diagnosis import CannotTell, Excluded, Matches
+from bot.domain.findings import GapsFinding, PositionGap
+from bot.domain.ids import short
+from bot.domain.table import Ref
+from tests.cases import Tale
+from tests.found import hole, orphans
+
+FROM_30 = GapsFinding(lowest=30, highest=49, positions=20, missing=0, gaps=())
+
+
+def replaced() -> Tale:
+    """As Iceberg before 1.8 leaves it: the older commits are listed, and no log says that main had them."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    tale.head, tale.moves = None, []
+    return tale
+
+
+@pytest.mark.parametrize("since", [None, 1])
+def test_a_table_that_was_replaced_under_its_job_is_not_healthy(since: int | None) -> None:
+    """No position shows what lay below all that lives; the commits that are listed do."""
+    tale = replaced().commits("a", 4, 5)
+    edge = None if since is None else tale.at("a", since)
+
+    found = recovered_by_itself.examine(tale.looked_at(since=edge, gaps=FROM_30))
+
+    assert isinstance(found, Excluded)
+    assert f"3 older commits of the job, {short(tale.at('a', 1))} to {short(tale.at('a', 3))}" in found.reason
+
+
+def test_a_run_that_was_restored_onto_the_new_table_brings_what_came_before() -> None:
+    """Its state holds what the replaced table had, under whatever job id."""
+    tale = replaced().becomes("a", "FINISHED").flink_runs("b", restored=3).commits("b", 4)
+
+    found = recovered_by_itself.examine(tale.looked_at(gaps=FROM_30))
+
+    assert isinstance(found, Excluded)
+    assert "the table was replaced under its job" in found.reason
+
+
+@pytest.mark.parametrize("why", ["started without state", "on a branch", "below the window"])
+def test_older_commits_that_are_nobodys_loss_accuse_nobody(why: str) -> None:
+    """Of a job before it, of a branch, or of a window that began long after."""
+    tale = replaced()
+    if why == "on a branch":
+        tale.refs = [Ref(name="audit", kind="branch", snapshot_id=tale.at("a", 3))]
+    if why == "started without state":
+        tale.becomes("a", "FINISHED").flink_runs("b").commits("b", 1, 2).flink_runs("b", restored=2)
+    else:
+        tale.commits("a", 4, 5, 6)
+    edge = tale.at("a", 4) if why == "below the window" else None
+
+    found = recovered_by_itself.examine(tale.looked_at(since=edge))
+
+    assert not isinstance(found, Excluded) or "begins anew" not in found.reason
+
+
+@pytest.mark.parametrize(("files", "expected"), [(0, Matches), (3, CannotTell), (None, CannotTell)])
+def test_first_commits_that_vanished_without_a_trace_are_looked_for_on_storage(
+    files: int | None, expected: type
+) -> None:
+    """The table begins with checkpoint 4 and position 30: whether 1 to 3 had rows is told by their files alone."""
+    tale = Tale().flink_runs("a").completes("a", 1, 2, 3).commits("a", 4, 5)
+    found_files = None if files is None else orphans(files, young=files)
+
+    found = recovered_by_itself.examine(tale.looked_at(gaps=FROM_30, orphans=found_files))
+
+    assert isinstance(found, expected)
+    if isinstance(found, CannotTell):
+        assert "checkpoints 1, 2 and 3 of run" in found.missing[0]
+
+
+def test_a_table_that_begins_with_the_sources_first_position_lost_nothing_below() -> None:
+    """Then the first checkpoints had no rows, and no file is looked for."""
+    tale = Tale().flink_runs("a").completes("a", 1, 2, 3).commits("a", 4, 5)
+
+    found = recovered_by_itself.examine(tale.looked_at(gaps=hole(0), orphans=None))
+
+    assert isinstance(found, Matches)
+
+
+def test_a_gap_elsewhere_than_a_rollback_that_was_filled_is_the_sources() -> None:
+    """What was rolled back was put back, and later the source skipped: each mode says what is true of its own."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 1).commits("a", 4, 5, 6)
+    gaps = GapsFinding(lowest=0, highest=69, positions=60, missing=10, gaps=(PositionGap(first=50, last=59),))
+    case = tale.looked_at(gaps=gaps)
+    assert case.ledger is not None
+    lost = {tale.at("a", 2): (10, 19), tale.at("a", 3): (20, 29)}
+    told = tuple(
+        row.model_copy(update=dict(zip(("position_from", "position_until"), lost[row.snapshot_id], strict=True)))
+        if row.snapshot_id in lost
+        else row
+        for row in case.ledger.rows
+    )
+    case = case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": told})})
+
+    rollback, skipped = rolled_back_while_running.examine(case), source_positions_skipped.examine(case)
+
+    assert isinstance(rollback, Excluded)
+    assert "is missing among those that the lost commits had brought" in rollback.reason
+    assert isinstance(skipped, Matches), skipped
