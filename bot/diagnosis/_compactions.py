@@ -7,7 +7,12 @@ from bot.diagnosis._asked import unasked
 from bot.diagnosis._case import in_window, not_asked
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.ids import short
-from bot.domain.other_writers import keeps_its_rows, leaves_rows_open, rows_lost_by_replacing
+from bot.domain.other_writers import (
+    counts_no_rows,
+    keeps_its_rows,
+    leaves_rows_open,
+    rows_lost_by_replacing,
+)
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 
@@ -41,11 +46,17 @@ def unsettled_compactions(case: Case) -> CannotTell | None:
     first, more = open_still[0], len(open_still) - 1
     which = f"{short(first.snapshot_id)}" + (f" and {counted(more, 'more compaction')}" if more else "")
     return CannotTell(
-        missing=(
-            f"{not_asked(case, COMPARES)}: compaction {which} wrote fewer rows than it read, and the deletes that it "
-            "removed do not account for them; only the keys before and after it show whether other deletes do",
-        ),
+        missing=(f"{not_asked(case, COMPARES)}: compaction {which} {_left_open(case, first)}",),
         asks=unasked(case, COMPARES),
+    )
+
+
+def _left_open(case: Case, compaction: Snapshot) -> str:
+    if counts_no_rows(case.observation.table, compaction):
+        return "does not count the rows that it read; only the keys before and after it show whether it kept them"
+    return (
+        "wrote fewer rows than it read, and the deletes that it removed do not account for them; only the keys before "
+        "and after it show whether other deletes do"
     )
 
 

@@ -6,6 +6,8 @@ from bot.domain.table import Snapshot, TableState
 
 _CHANGES = ("added-", "deleted-", "removed-")
 _TOTALS = ("total-records", "total-data-files", "total-delete-files")
+_REWROTE_MANIFESTS = "entries-processed"
+"""What Iceberg counts of a `replace` that rewrote manifests and no file."""
 
 
 def changes_rows_without_flink(table: TableState, snapshot: Snapshot) -> bool:
@@ -45,24 +47,34 @@ def rows_lost_by_replacing(table: TableState, snapshot: Snapshot) -> int:
     not account for them. 0 where equality deletes may have been worked in, as nobody counts their rows, and where no
     counter tells; see `leaves_rows_open`."""
     gone, deleted = _not_written_again(table, snapshot), _deleted_before(_parent(table, snapshot), snapshot)
-    return 0 if deleted is None else max(gone - deleted, 0)
+    return 0 if deleted is None or gone is None else max(gone - deleted, 0)
 
 
 def leaves_rows_open(table: TableState, snapshot: Snapshot) -> bool:
     """Whether a `replace` wrote fewer rows than it read, and the position deletes that it removed are not just as many:
-    whether deletes that it left behind, or equality deletes, had taken these rows is not in the counters."""
-    gone = _not_written_again(table, snapshot) if snapshot.operation == "replace" else 0
+    whether deletes that it left behind, or equality deletes, had taken these rows is not in the counters. Also where
+    files were replaced, and none counts rows."""
+    if snapshot.operation != "replace":
+        return False
+    gone = _not_written_again(table, snapshot)
+    if gone is None:
+        return counts_no_rows(table, snapshot)
     return gone > 0 and gone != snapshot.counted("removed-position-deletes")
 
 
-def _not_written_again(table: TableState, compaction: Snapshot) -> int:
-    """Rows in its files of before, deleted ones too, less those in its own; 0 where no counter tells."""
+def counts_no_rows(table: TableState, compaction: Snapshot) -> bool:
+    """Whether it replaced files, as far as is known, and no counter tells how many rows were in them."""
+    return _not_written_again(table, compaction) is None and _REWROTE_MANIFESTS not in compaction.summary
+
+
+def _not_written_again(table: TableState, compaction: Snapshot) -> int | None:
+    """Rows in its files of before, deleted ones too, less those in its own; None where no counter tells."""
     parent = _parent(table, compaction)
     if "deleted-records" in compaction.summary:
         return compaction.counted("deleted-records") - compaction.counted("added-records")
     if parent is not None and "total-records" in parent.summary and "total-records" in compaction.summary:
         return parent.counted("total-records") - compaction.counted("total-records")
-    return 0
+    return None
 
 
 def _parent(table: TableState, snapshot: Snapshot) -> Snapshot | None:

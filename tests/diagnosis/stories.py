@@ -133,7 +133,8 @@ def another_engine_deleted() -> Case:
 
 
 def compacted() -> Case:
-    return Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="replace").commits("a", 3).looked_at()
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="replace").counts(deleted_records=10)
+    return tale.commits("a", 3).looked_at()
 
 
 def withheld_without_a_known_cause() -> Case:

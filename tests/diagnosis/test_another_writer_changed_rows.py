@@ -116,8 +116,12 @@ def test_the_writer_is_named() -> None:
 
 @pytest.mark.parametrize(
     "counts",
-    [{}, {"deleted-records": "20"}, {"deleted-records": "25", "removed-position-deletes": "5"}],
-    ids=["without counters", "rows kept", "deletes worked in"],
+    [
+        {"deleted-records": "20"},
+        {"deleted-records": "25", "removed-position-deletes": "5"},
+        {"entries-processed": "2", "manifests-replaced": "2"},
+    ],
+    ids=["rows kept", "deletes worked in", "manifests alone"],
 )
 def test_a_compaction_that_keeps_its_rows_changes_none(counts: dict[str, str]) -> None:
     """The same rows in other files; rows that were deleted before may go."""
