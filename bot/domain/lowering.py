@@ -41,10 +41,21 @@ def lowered(incident: Incident, table: TableState, begin: SnapshotId | None) -> 
     good = begin
     for each in found.below:
         good = lower_of(table, good, each)
-    is_known = not found.unbounded and good not in found.wrong.values()
-    is_known = is_known and not any(_shown_below(one, good, table) for one in (*found.undecided, *found.unexplained))
+    is_known = not found.unbounded and not any(_shown_below(one, good, table) for one in found.told)
+    is_known = is_known and (found.is_placed or not _unexplained_places(found, table))
     is_known = is_known and not any(_may_reach_below(one, good, table, found) for one in found.unexplained)
     return good if is_known else None
+
+
+def _unexplained_places(found: "_Found", table: TableState) -> bool:
+    """Whether wrong rows lie at or below a snapshot by a fault that nobody has named a place for further down: that the
+    mark began still lower says nothing of where they lie."""
+    known = [each for each in found.below if each not in found.wrong.values()]
+
+    def is_below(one: SnapshotId, other: SnapshotId) -> bool:
+        return one != other and lower_of(table, one, other) == one
+
+    return not all(any(is_below(one, each) for one in known) for each in found.wrong.values())
 
 
 def _named_last(incident: Incident) -> SnapshotId | None:
@@ -75,8 +86,10 @@ class _Found:
     """Code of a fault -> the snapshot before it, where that holds wrong rows by another fault."""
     unbounded: set[str] = field(default_factory=set)
     """Codes of faults of which nobody knows how far down they reach."""
+    told: list[Evidence] = field(default_factory=list)
+    """Evidence of what is wrong, until a diagnosis calls the rows before every fault that it names right."""
     undecided: list[Evidence] = field(default_factory=list)
-    """Evidence of what is wrong after which nobody has diagnosed yet."""
+    """The same, after which nobody has diagnosed yet."""
     unexplained: list[Evidence] = field(default_factory=list)
     """The same, where a diagnosis came since and named no fault."""
     has_named: bool = False
@@ -88,26 +101,36 @@ class _Found:
         match body:
             case WaterlineMoved(status="trusted"):
                 self.below, self.has_named, self.asked = [], False, set()
-                self.undecided, self.unexplained = [], []
+                self.told, self.undecided, self.unexplained = [], [], []
                 self.wrong.clear()
                 self.unbounded.clear()
             case EvidenceRequested(run=run) if self.asked is not None:
                 self.asked.add(run)
             case EvidenceRecorded(run=run, evidence=evidence) if self.asked is None or run in self.asked:
                 if shows_wrong_rows(evidence) or _wrong_files(evidence):
+                    self.told.append(evidence)
                     self.undecided.append(evidence)
             case Diagnosed(diagnosis=diagnosis):
                 self._name(diagnosis)
 
+    @property
+    def is_placed(self) -> bool:
+        """Whether all that shows wrong rows names the commits that brought them."""
+        rows = [each for each in self.told if shows_wrong_rows(each)]
+        return bool(rows) and all(map(names_all_commits, rows))
+
     def _name(self, diagnosis: Diagnosis) -> None:
-        """A fault that is named anew is known as it was told last; one that is named no more, as it was."""
+        """A fault that is named anew is known as it was told last, unless less was looked at; one that is named no
+        more, as it was."""
         faults = faults_in(diagnosis)
         self.unexplained = [] if faults else [*self.unexplained, *self.undecided]
         self.undecided = []
         if not faults:
             return
         self.has_named = True
-        for code in {mode.code for mode, _ in faults}:
+        if all(match.last_good_rows is LastGoodRows.CLEAN for _, match in faults):
+            self.told = []
+        for code in {mode.code for mode, match in faults if match.last_good_rows is not LastGoodRows.NOT_LOOKED_AT}:
             self.wrong.pop(code, None)
             self.unbounded.discard(code)
         for mode, match in faults:

@@ -1,0 +1,80 @@
+"""The mark names no snapshot with wrong rows, wherever it began, and comes back to none because less was looked at."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.journal_sql import open_store
+from bot.diagnosis._examine import diagnose
+from bot.domain.diagnosis import Diagnosis
+from bot.domain.doubt import faults_in
+from bot.domain.entries import Diagnosed
+from bot.domain.findings import DuplicatesFinding
+from bot.domain.ids import SnapshotId
+from bot.domain.last_good import LastGoodRows
+from bot.domain.lowering import owed_mark
+from tests.cases import Tale
+from tests.diagnosis.test_last_good import MODES, placed, restarted
+from tests.found import twice
+from tests.incidents import Story
+
+
+class Told:
+    """A run that was started without state above rows that were doubled by something else, in the second commit."""
+
+    def __init__(self, tale: Tale, folder: Path) -> None:
+        self.tale = tale
+        self.ids = [each.snapshot_id for each in tale.snapshots]
+        self.doubled = twice(2, [(self.ids[0], self.ids[1])])
+        self._folder = folder
+
+    def diagnosed(self, duplicates: DuplicatesFinding | None) -> Diagnosis:
+        case = placed(self.tale.looked_at(), 0, 10, 20, 30, 40)
+        return diagnose(case.model_copy(update={"duplicates": duplicates}), MODES)
+
+    def marks(self, trusted: int, *diagnoses: Diagnosis, is_shown: bool = True) -> Iterator[SnapshotId | None]:
+        """Where it is after the evidence, and after each diagnosis."""
+        with closing(open_store(f"sqlite:///{self._folder / 'record.db'}")) as store:
+            story = Story(store.journal).opens(trusted=self.ids[trusted])
+            if is_shown:
+                story.answers(finding=self.doubled)
+                yield self._moved(story)
+            for each in diagnoses:
+                story.says(Diagnosed(diagnosis=each))
+                yield self._moved(story)
+
+    def _moved(self, story: Story) -> SnapshotId | None:
+        moved = owed_mark(story.incident, self.tale.table)
+        assert moved is not None
+        story.says(moved)
+        return moved.snapshot
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Told:
+    return Told(restarted(), tmp_path)
+
+
+@pytest.mark.parametrize("trusted", [1, 2])
+def test_wrong_rows_below_a_named_fault_leave_no_snapshot_wherever_the_mark_began(told: Told, trusted: int) -> None:
+    """The fault lies above, and says that rows before it are wrong by another that nobody named."""
+    found = told.diagnosed(told.doubled)
+    assert [rows.last_good_rows for _, rows in faults_in(found)] == [LastGoodRows.WRONG]
+
+    assert list(told.marks(trusted, found)) == [None, None]
+
+
+def test_a_snapshot_below_all_rows_that_are_known_to_be_wrong_is_named(told: Told) -> None:
+    """The evidence names the commits that brought them, and the first lies before."""
+    assert list(told.marks(0, told.diagnosed(told.doubled))) == [told.ids[0], told.ids[0]]
+
+
+@pytest.mark.parametrize("is_shown", [True, False])
+def test_evidence_that_is_lost_lifts_nothing(told: Told, is_shown: bool) -> None:
+    """The rows were found wrong; then Spark was away, and the same fault is named with rows that nobody looked at."""
+    found, blind = told.diagnosed(told.doubled), told.diagnosed(None)
+    assert [rows.last_good_rows for _, rows in faults_in(blind)] == [LastGoodRows.NOT_LOOKED_AT]
+
+    assert set(told.marks(2, found, blind, is_shown=is_shown)) == {None}
