@@ -12,15 +12,13 @@ from pyspark.sql import Column, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.table import Column as TableColumn
+from spark_tasks._bounded import first_of_each_task
 from spark_tasks._manifests import Manifest
 from spark_tasks._parted import Parted, stored_text, struct_of
 from spark_tasks._reading import stored_entries
 
 FEW_ENTRIES = 2_500
 """Above, Spark counts: half a megabyte comes here, and the loop would cost as much as the plan."""
-_ROW_OF_A_TASK = (1 << 33) - 1
-"""The bits in which Spark's rising id counts the rows of one task. Each task ends by its own count, because a limit has
-them wait for each other: side by side they answer in five sixths of the time."""
 _BOUND_BYTES = frozenset({4, 8})
 
 
@@ -74,8 +72,7 @@ def few_entries(
         return []
     read = stored_entries(spark, manifests, bounds=any(bounded), more=struct_of(parted))
     file = F.col("data_file")
-    row = F.monotonically_increasing_id().bitwiseAND(F.lit(_ROW_OF_A_TASK))
-    told = read.where(row <= FEW_ENTRIES).select(
+    told = read.select(
         F.col("_metadata.file_name"),
         "status",
         "snapshot_id",
@@ -85,7 +82,7 @@ def few_entries(
         *(file["partition"][each.stored] for each in parted),
         *(_edge(edge, column) for column in bounded for edge in ("lower_bounds", "upper_bounds")),
     )
-    rows = told.collect()
+    rows = first_of_each_task(told, FEW_ENTRIES + 1).collect()
     if len(rows) > FEW_ENTRIES:  # a writer that miscounts
         return None
     by_name = {manifest.path.rsplit("/", 1)[-1]: manifest for manifest in manifests}

@@ -83,10 +83,16 @@ def _limited_names(scope: ast.AST) -> frozenset[str]:
 
 
 def _is_limited(frame: ast.expr, limited: frozenset[str]) -> bool:
-    """Whether the frame's last step is `.limit(…)`: what comes after it, a join or an explode, may grow again."""
+    """Whether the frame's last step is `.limit(…)`, or `first_of_each_task(…)`: what comes after it, a join or an
+    explode, may grow again."""
     if isinstance(frame, ast.Name):
         return frame.id in limited
-    return isinstance(frame, ast.Call) and isinstance(frame.func, ast.Attribute) and frame.func.attr == "limit"
+    if not isinstance(frame, ast.Call):
+        return False
+    step = frame.func
+    return (isinstance(step, ast.Attribute) and step.attr == "limit") or (
+        isinstance(step, ast.Name) and step.id == "first_of_each_task"
+    )
 
 
 @pytest.mark.parametrize("file", TASKS, ids=[file.stem for file in TASKS])
