@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from bot.domain.ids import Severity
 from bot.service.alerts import Alert
@@ -23,8 +23,17 @@ class _Theirs(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
 
+def _spelled_out(moment: JsonValue) -> JsonValue:
+    """Bare seconds since 1970, which are read as a moment too, are no date that anybody sends."""
+    if not isinstance(moment, str) or re.fullmatch(_MOMENT, moment) is None:
+        raise ValueError("expected a date and time with its zone, as 2026-11-04T03:00:00Z")
+    return moment
+
+
 Moment = Annotated[
-    AwareDatetime, Field(json_schema_extra={"type": "string", "format": "date-time", "pattern": _MOMENT})
+    AwareDatetime,
+    BeforeValidator(_spelled_out),
+    Field(strict=False, json_schema_extra={"type": "string", "format": "date-time", "pattern": _MOMENT}),
 ]
 
 
