@@ -3,6 +3,8 @@
 Commits whose part of the source was read and committed again since are left out: they would double the rows.
 """
 
+from collections.abc import Sequence
+
 from bot.actions._draft import live_run
 from bot.actions._foreseen import committer
 from bot.actions._read_again import not_read_again
@@ -14,7 +16,7 @@ from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSources
-from bot.domain.guests import commits_that_bind
+from bot.domain.guests import commits_that_bind, those_that_bind
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.proposal import Proposal
 from bot.domain.rollbacks import rollbacks
@@ -68,7 +70,7 @@ def propose(plan: Plan) -> Proposal:
             *left_out,
         ),
         proof="no file and no row is there twice, no row is missing",
-        carries=_found_again(plan, leaf),
+        carries=_found_again(plan, _newest_of_job(plan.case, lost)),
     )
 
 
@@ -111,17 +113,24 @@ def _must_only_add(table: TableState, commit: SnapshotId) -> None:
         )
 
 
-def _found_again(plan: Plan, leaf: Snapshot) -> dict[str, str]:
-    """Flink's keys of the newest lost commit, where its job has committed nothing since main was rolled back: then a
-    job whose state holds that checkpoint finds it committed, and does not look for a manifest that is gone (F7).
+def _newest_of_job(case: Case, lost: Sequence[Snapshot]) -> Snapshot | None:
+    """Not what another engine or a guest committed after it: the job's state does not know of these."""
+    bind = those_that_bind(case, [each for each in lost if each.job_id is not None and each.checkpoint_id is not None])
+    return bind[-1] if bind else None
+
+
+def _found_again(plan: Plan, leaf: Snapshot | None) -> dict[str, str]:
+    """Flink's keys of the newest lost commit of the job (`leaf`), where it has committed nothing since main was rolled
+    back: then a job whose state holds that checkpoint finds it committed, and does not look for a manifest that is gone
+    (F7).
 
     Above commits of another run they would say that the lost run's state pairs with the head, which it does not.
     Raises Refused there where the job fails for want of them.
     """
+    if leaf is None:
+        return {}
     table, bound = plan.case.observation.table, commits_that_bind(plan.case)
     known = {s.snapshot_id for s in table.ancestors(leaf.snapshot_id)}
-    if leaf.checkpoint_id is None:
-        return {}
     if bound and bound[-1].snapshot_id not in known:
         if plan.mode.code == _LOOKS_FOR_A_MANIFEST:
             raise _went_on(leaf, bound[-1], table)

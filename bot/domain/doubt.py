@@ -6,7 +6,7 @@ from datetime import datetime
 from bot.domain.diagnosis import Diagnosis, Matches, Mode
 from bot.domain.entries import Body, Diagnosed, EvidenceRecorded, NoticeQueued, WaterlineMoved
 from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import DuplicatesFinding
+from bot.domain.findings import DuplicateFilesFinding, DuplicatesFinding, MissingFilesFinding
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.last_good import LastGoodRows
@@ -78,6 +78,16 @@ def shows_wrong_rows(evidence: Evidence) -> bool:
     return evidence.task in OF_ROWS and evidence.verdict is Verdict.CONFIRMED and evidence.branch is None
 
 
+def wrong_files(evidence: Evidence) -> tuple[SnapshotId, ...]:
+    """The commits of main by which files were added that are lost, or that were live already."""
+    if evidence.verdict is not Verdict.CONFIRMED or evidence.branch is not None:
+        return ()
+    match evidence.finding:
+        case DuplicateFilesFinding(again=commits) | MissingFilesFinding(commits=commits):
+            return commits
+    return ()
+
+
 def names_all_commits(evidence: Evidence) -> bool:
     """Whether it tells of each wrong row by which commits it came."""
     told = evidence.finding
@@ -117,7 +127,7 @@ def rows_are_right(match: Matches) -> bool:
 def _raises_doubt(body: Body) -> bool:
     match body:
         case EvidenceRecorded(evidence=evidence):
-            return shows_wrong_rows(evidence)
+            return shows_wrong_rows(evidence) or bool(wrong_files(evidence))
         case Diagnosed(diagnosis=diagnosis):
             return bool(faults_in(diagnosis))
         case NoticeQueued(notice=notice):

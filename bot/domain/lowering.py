@@ -4,10 +4,10 @@ told as the one to read. Pure."""
 from dataclasses import dataclass, field
 
 from bot.domain.diagnosis import Diagnosis
-from bot.domain.doubt import faults_in, names_all_commits, shows_wrong_rows
+from bot.domain.doubt import faults_in, names_all_commits, shows_wrong_rows, wrong_files
 from bot.domain.entries import Body, Diagnosed, EvidenceRecorded, EvidenceRequested, WaterlineMoved
-from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import DuplicateFilesFinding, DuplicatesFinding, MissingFilesFinding
+from bot.domain.evidence import Evidence
+from bot.domain.findings import DuplicatesFinding
 from bot.domain.ids import EvidenceId, SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.last_good import LastGoodRows
@@ -43,7 +43,7 @@ def lowered(incident: Incident, table: TableState, begin: SnapshotId | None) -> 
         good = lower_of(table, good, each)
     is_known = not found.unbounded and not any(_shown_below(one, good, table) for one in found.told)
     is_known = is_known and (found.is_placed or not _unexplained_places(found, table))
-    is_known = is_known and not any(_may_reach_below(one, good, table, found) for one in found.unexplained)
+    is_known = is_known and not any(_may_reach_below(one, good, table) for one in found.unexplained)
     return good if is_known else None
 
 
@@ -92,7 +92,6 @@ class _Found:
     """The same, after which nobody has diagnosed yet."""
     unexplained: list[Evidence] = field(default_factory=list)
     """The same, where a diagnosis came since and named no fault."""
-    has_named: bool = False
     asked: set[EvidenceId] | None = None
     """What was asked since the last proof; None: nothing is proven yet, and everything counts."""
 
@@ -100,14 +99,14 @@ class _Found:
         """Take one more entry into account."""
         match body:
             case WaterlineMoved(status="trusted"):
-                self.below, self.has_named, self.asked = [], False, set()
+                self.below, self.asked = [], set()
                 self.told, self.undecided, self.unexplained = [], [], []
                 self.wrong.clear()
                 self.unbounded.clear()
             case EvidenceRequested(run=run) if self.asked is not None:
                 self.asked.add(run)
             case EvidenceRecorded(run=run, evidence=evidence) if self.asked is None or run in self.asked:
-                if shows_wrong_rows(evidence) or _wrong_files(evidence):
+                if shows_wrong_rows(evidence) or wrong_files(evidence):
                     self.told.append(evidence)
                     self.undecided.append(evidence)
             case Diagnosed(diagnosis=diagnosis):
@@ -127,7 +126,6 @@ class _Found:
         self.undecided = []
         if not faults:
             return
-        self.has_named = True
         if all(match.last_good_rows is LastGoodRows.CLEAN for _, match in faults):
             self.told = []
         for code in {mode.code for mode, match in faults if match.last_good_rows is not LastGoodRows.NOT_LOOKED_AT}:
@@ -142,32 +140,21 @@ class _Found:
                 self.wrong[mode.code] = match.last_good
 
 
-def _wrong_files(evidence: Evidence) -> tuple[SnapshotId, ...]:
-    """The commits of main by which files were added that are lost, or that were live already."""
-    if evidence.verdict is not Verdict.CONFIRMED or evidence.branch is not None:
-        return ()
-    match evidence.finding:
-        case DuplicateFilesFinding(again=commits) | MissingFilesFinding(commits=commits):
-            return commits
-    return ()
-
-
 def _shown_below(evidence: Evidence, good: SnapshotId | None, table: TableState) -> bool:
     """Whether it names wrong rows at or below the snapshot: a lost file of a commit that is no longer listed is, and
     rows of no commit are where it looked at this snapshot, or at an older one."""
     below = {s.snapshot_id for s in table.ancestors(good)}
     if shows_wrong_rows(evidence) and evidence.head in below:
         return True
-    if any(commit in below or commit not in table.by_id for commit in _wrong_files(evidence)):
+    if any(commit in below or commit not in table.by_id for commit in wrong_files(evidence)):
         return True
     told = evidence.finding
     return isinstance(told, DuplicatesFinding) and any(pair.second in below for pair in told.pairs)
 
 
-def _may_reach_below(evidence: Evidence, good: SnapshotId | None, table: TableState, found: _Found) -> bool:
-    """Whether wrong rows may lie at or below the snapshot, where the evidence does not tell and no fault is named: then
-    the next diagnosis tells."""
+def _may_reach_below(evidence: Evidence, good: SnapshotId | None, table: TableState) -> bool:
+    """Whether wrong rows may lie at or below the snapshot, where the evidence does not tell, nor any diagnosis since:
+    then the next one does."""
     if not shows_wrong_rows(evidence) or names_all_commits(evidence):
         return False
-    looked_above = good in {s.snapshot_id for s in table.ancestors(evidence.window.since)}
-    return not looked_above and not found.has_named
+    return good not in {s.snapshot_id for s in table.ancestors(evidence.window.since)}

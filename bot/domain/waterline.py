@@ -3,7 +3,7 @@ the trust back until the next proof. Pure."""
 
 from dataclasses import dataclass, field
 
-from bot.domain.doubt import faults_in, shows_wrong_rows
+from bot.domain.doubt import faults_in, shows_wrong_rows, wrong_files
 from bot.domain.entries import (
     Body,
     Diagnosed,
@@ -93,7 +93,7 @@ class _Found:
             case EvidenceRequested(run=run) if self.since is not None:
                 self.since.add(run)
             case EvidenceRecorded(run=run, evidence=evidence) if self.since is not None and run in self.since:
-                self.is_wrong = self.is_wrong or shows_wrong_rows(evidence)
+                self.is_wrong = self.is_wrong or shows_wrong_rows(evidence) or bool(wrong_files(evidence))
             case Diagnosed(diagnosis=diagnosis):
                 named = {(mode.code, match.wrong_run, match.last_good) for mode, match in faults_in(diagnosis)}
                 self.is_wrong = self.is_wrong or (self.since is not None and not named <= self.known)

@@ -10,7 +10,7 @@ from bot.domain.diagnosis import Case, Diagnosis
 from bot.domain.entries import Body, Diagnosed
 from bot.domain.errors import EvidenceCancelled, Refused
 from bot.domain.evidence import Evidence, Observation
-from bot.domain.ids import IncidentId
+from bot.domain.ids import EvidenceId, IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.setup import TableSetup
@@ -46,6 +46,10 @@ _FIELDS = {
     "contract-agreement": "agreement",
 }
 """Kind of a finding -> field of the case."""
+Read = frozenset[EvidenceId]
+"""The answers from which a diagnosis was made."""
+_LOOKS_AGAIN = 5
+"""So often a diagnosis is made anew because evidence came while it was made."""
 
 
 class Diagnostician:
@@ -75,7 +79,7 @@ class Diagnostician:
         Journalled, unless the last diagnosis said the very same: two clicks make one entry.
         """
         self._look(incident_id)
-        diagnosis = self._now(incident_id)
+        diagnosis, read = self._now(incident_id)
         tried: set[str] = set()
         while asked := [task for task in diagnosis.asks if task not in tried]:
             tried.update(asked)
@@ -83,19 +87,32 @@ class Diagnostician:
                 break
             for task in asked:
                 self._try(incident_id, task)
-            diagnosis = self._now(incident_id)
-
-        def decide(now: Incident) -> list[Body]:
-            return [] if now.diagnosis == diagnosis else [Diagnosed(diagnosis=diagnosis)]
-
-        self._store.write(incident_id, by=WATERLINE, decide=decide)
+            diagnosis, read = self._now(incident_id)
+        for _ in range(_LOOKS_AGAIN):
+            if self._is_written(incident_id, diagnosis, read):
+                return diagnosis
+            diagnosis, read = self._now(incident_id)
+        self._is_written(incident_id, diagnosis, None)
         return diagnosis
 
-    def _now(self, incident_id: IncidentId) -> Diagnosis:
+    def _is_written(self, incident_id: IncidentId, diagnosis: Diagnosis, read: Read | None) -> bool:
+        """Not where evidence came since, which the diagnosis would seem to explain (`read` None: whatever came)."""
+        is_old = False
+
+        def decide(now: Incident) -> list[Body]:
+            nonlocal is_old
+            is_old = read is not None and _answered(now) != read
+            return [] if is_old or now.diagnosis == diagnosis else [Diagnosed(diagnosis=diagnosis)]
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
+        return not is_old
+
+    def _now(self, incident_id: IncidentId) -> tuple[Diagnosis, Read]:
         incident = self._store.get(incident_id)
         observation = self._observer.observe(incident.opened.table, window=incident.window)
         further = {task for module in self._modes.values() for task in module.mode.asks_for}
-        return diagnose(self._case(incident, observation, unanswered(incident, further)), self._modes)
+        case = self._case(incident, observation, unanswered(incident, further))
+        return diagnose(case, self._modes), _answered(incident)
 
     def _may_collect(self, incident_id: IncidentId) -> bool:
         return self._collect is not None and self._store.get(incident_id).is_open
@@ -118,6 +135,10 @@ class Diagnostician:
         window = Window(since=incident.window.since, until=head if head is not None else incident.window.until)
         case = build_case(self._observer.setup(incident.opened.table), observation, window, evidence)
         return case.model_copy(update={"keeps": incident.kept_run})
+
+
+def _answered(incident: Incident) -> Read:
+    return frozenset(run.evidence.id for run in incident.latest.values() if run.evidence is not None)
 
 
 def tasks_needed(modes: Mapping[str, ModeModule]) -> tuple[str, ...]:

@@ -78,14 +78,14 @@ class World:
 
     # ------------------------------------------------------------------ as the store
 
-    def get(self, _incident: object) -> SimpleNamespace:
+    def get(self, _incident: object, **more: object) -> SimpleNamespace:
         runs = {each.run: each for each in self.runs}
         latest = {each.task: each for each in self.runs if each.evidence is not None}
         told = {"window": self.case.window, "opened": SimpleNamespace(table=ORDERS), "kept_run": None}
-        return SimpleNamespace(is_open=True, latest=latest, runs=runs, **told)
+        return SimpleNamespace(is_open=True, latest=latest, runs=runs, **told, **more)
 
-    def write(self, _incident: object, *, decide: Any, **_: object) -> None:
-        self.written += decide(SimpleNamespace(diagnosis=None))
+    def write(self, incident: object, *, decide: Any, **_: object) -> None:
+        self.written += decide(self.get(incident, diagnosis=None))
 
     # ------------------------------------------------------------------ as the collector
 

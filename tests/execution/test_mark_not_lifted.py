@@ -10,15 +10,19 @@ from bot.adapters.journal_sql import open_store
 from bot.diagnosis._examine import diagnose
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.doubt import faults_in
-from bot.domain.entries import Diagnosed
-from bot.domain.findings import DuplicatesFinding
+from bot.domain.entries import Diagnosed, WaterlineMoved
+from bot.domain.findings import DuplicatesFinding, Finding
 from bot.domain.ids import SnapshotId
 from bot.domain.last_good import LastGoodRows
 from bot.domain.lowering import owed_mark
+from tests import orders_table as orders
 from tests.cases import Tale
 from tests.diagnosis.test_last_good import MODES, placed, restarted
+from tests.execution.test_lowering import NEWER, OLDER, added_twice, fault, lost, mark, named, story
 from tests.found import twice
-from tests.incidents import Story
+from tests.incidents import Story, healthy
+
+__all__ = ["story"]
 
 
 class Told:
@@ -78,3 +82,24 @@ def test_evidence_that_is_lost_lifts_nothing(told: Told, is_shown: bool) -> None
     assert [rows.last_good_rows for _, rows in faults_in(blind)] == [LastGoodRows.NOT_LOOKED_AT]
 
     assert set(told.marks(2, found, blind, is_shown=is_shown)) == {None}
+
+
+def test_wrong_rows_that_no_diagnosis_explains_count_beside_a_fault_that_was_named_before(story: Story) -> None:
+    """Its place says nothing of them; the newest diagnosis saw them, and names no fault at all."""
+    assert mark(story.says(named(fault(NEWER)))) == (NEWER, "under-review")
+    story.answers("missing_positions")
+    mark(story)
+
+    assert mark(story.says(healthy())) == (None, "under-review")
+
+
+@pytest.mark.parametrize(
+    ("task", "finding"),
+    [("duplicate_files", added_twice(OLDER)), ("missing_files", lost(OLDER))],
+    ids=["added twice", "lost"],
+)
+def test_files_of_what_is_trusted_that_are_wrong_take_the_trust_back(story: Story, task: str, finding: Finding) -> None:
+    """As rows that live twice do: nobody has to diagnose before."""
+    story.says(WaterlineMoved(snapshot=orders.HEAD, status="trusted")).answers(task, finding=finding)
+
+    assert mark(story)[1] == "under-review"
