@@ -49,8 +49,8 @@ def is_proven(incident: Incident, around: Beside) -> bool:
 
 def refuse_other_trust(incident: Incident, notices: Sequence[Notice], around: Beside) -> None:
     """Raises Refused for an all-clear, or that nothing is wrong in planned work, while somebody else has the table in
-    doubt; and for what was previewed while the table was proven and is not any more, in doubt and is proven by now, or
-    before a later proof. What was sent before is left alone."""
+    doubt; and for what was previewed while the table was proven and is not any more, in doubt and is proven by now,
+    before a later proof, or before the mark moved. What was sent before is left alone."""
     for notice in notices:
         if notice.key(incident.id) in incident.notices:
             continue
@@ -84,7 +84,8 @@ def _what_is_other_now(incident: Incident, notice: Notice, around: Beside) -> st
         return None
     if holds and not said:
         return "It says that the table is in doubt; it is proven by now."
-    newest = around.later.snapshot if around.later is not None else None
-    if None not in (newest, data.trusted_snapshot) and newest != data.trusted_snapshot:
-        return f"It names snapshot {data.trusted_snapshot} as trusted; that is {newest} by now."
-    return None
+    present = around.later.snapshot if around.later is not None else incident.trusted
+    if data.trusted_snapshot in (None, present):
+        return None
+    now = f"that is {present} by now" if present is not None else "nobody knows by now which one is"
+    return f"It names snapshot {data.trusted_snapshot} as trusted; {now}."

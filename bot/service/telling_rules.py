@@ -1,18 +1,19 @@
 """Which notices may be sent, and how often."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from bot.domain.beside import ALL_CLEAR as ALL_CLEAR
 from bot.domain.doubt import doubted_since
 from bot.domain.effects import MoveTable, PublishBranch
-from bot.domain.entries import Body, NoticeQueued, NoticesHeld, WaterlineMoved
+from bot.domain.entries import NoticeQueued, NoticesHeld, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
-from bot.domain.notice import HOW_TO_CORRECT
+from bot.domain.journal import WATERLINE, Entry
+from bot.domain.notice import HOW_TO_CORRECT, Notice
 from bot.domain.remedy import Remedy
 from bot.domain.savepoint_told import ENDS, PLANNED_WORK
 from bot.domain.told import NoticeView
@@ -64,8 +65,7 @@ def owes_withdrawal(incident: Incident) -> bool:
     back = (
         e.seq for e in incident.entries[cleared:] if isinstance(e.body, WaterlineMoved) and e.body.status != "trusted"
     )
-    since = [entry for entry in incident.entries[next(back, cleared) :] if entry.by == WATERLINE]
-    return 0 < cleared < again.seq and "correction" not in {_told_by(entry.body, incident) for entry in since}
+    return 0 < cleared < again.seq and not _corrected(incident, incident.entries[next(back, cleared) :])
 
 
 def owes_lower_snapshot(incident: Incident) -> bool:
@@ -95,23 +95,32 @@ def owes_named_snapshot(incident: Incident) -> bool:
 
 def _may_correct(incident: Incident) -> bool:
     """Whether the table is under review in an open incident, and no correction was sent, or asked for, by itself since
-    the mark has moved."""
+    the mark has moved. One that names where the mark stood before is made up for, once: it was rendered before the
+    move, or is what a later incident says."""
     moved = next((e for e in reversed(incident.entries) if isinstance(e.body, WaterlineMoved)), None)
     mark = incident.waterline
     if moved is None or mark is None or mark.status == "trusted" or incident.is_private or not incident.is_open:
         return False
-    since = [entry for entry in incident.entries[moved.seq :] if entry.by == WATERLINE]
-    return "correction" not in {_told_by(entry.body, incident) for entry in since}
+    earlier = (entry.body for entry in incident.entries[: moved.seq])
+    left = {body.snapshot for body in earlier if isinstance(body, WaterlineMoved)} | {incident.opened.trusted}
+    left.discard(mark.snapshot)
+    told = _corrected(incident, incident.entries[moved.seq :])
+    times = Counter(notice.consumer for notice in told)
+    return max(times.values(), default=0) < 2 and all(
+        n.data is not None and n.data.trusted_snapshot in left for n in told
+    )
 
 
-def _told_by(body: Body, incident: Incident) -> str | None:
-    """The kind of notice that an entry sends, or asks to send."""
-    match body:
-        case NoticeQueued():
-            return body.notice.kind
-        case NoticesHeld():
-            return incident.previews[body.name][0].kind
-    return None
+def _corrected(incident: Incident, entries: Iterable[Entry]) -> list[Notice]:
+    """The corrections that these entries send by themselves, or ask to send."""
+    found: list[Notice] = []
+    for entry in entries:
+        match entry.body:
+            case NoticeQueued(notice=notice) if entry.by == WATERLINE:
+                found.append(notice)
+            case NoticesHeld(name=name) if entry.by == WATERLINE:
+                found.extend(incident.previews[name])
+    return [notice for notice in found if notice.kind == "correction"]
 
 
 def refuse_after_close(incident: Incident, kind: str) -> None:

@@ -10,7 +10,9 @@ import pytest
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import open_store
+from bot.domain.beside import ALONE, refuse_other_trust
 from bot.domain.entries import IncidentClosed, NoticeQueued, WaterlineMoved
+from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, SnapshotId
 from bot.domain.notice import Notice, NoticeData
 from bot.service.duties import Duties
@@ -66,6 +68,49 @@ def test_a_correction_that_went_out_before_says_nothing_of_the_next_move(warned:
     warned.says(lowered(orders.GOOD)).says(told("correction", orders.GOOD))
 
     assert owes_lower_snapshot(warned.says(lowered(orders.COMMITS[2][1])).incident)
+
+
+LOWEST = orders.COMMITS[2][1]
+
+
+@pytest.mark.parametrize(("to", "by_now"), [(LOWEST, f"that is {LOWEST}"), (None, "nobody knows by now which one is")])
+def test_a_correction_that_was_rendered_before_the_mark_moved_on_is_not_sent(
+    warned: Story, to: SnapshotId | None, by_now: str
+) -> None:
+    """It would be the last word, and tell them to read what is found wrong by now."""
+    rendered = told("correction", orders.GOOD).notice
+    warned.says(lowered(orders.GOOD)).says(lowered(to))
+
+    assert owes_lower_snapshot(warned.incident)
+    with pytest.raises(Refused, match=rf"names snapshot {orders.GOOD} as trusted; {by_now}.*Preview it again"):
+        refuse_other_trust(warned.incident, [rendered], ALONE)
+
+
+def test_one_that_names_where_the_mark_stood_before_is_made_up_for(warned: Story) -> None:
+    """Only what names the present snapshot is the last word."""
+    warned.says(lowered(orders.GOOD)).says(lowered(LOWEST)).says(told("correction", orders.GOOD))
+    owed = [owes_lower_snapshot(warned.incident)]
+    owed.append(owes_lower_snapshot(warned.says(told("correction", LOWEST, 2)).incident))
+
+    assert owed == [True, False]
+
+
+def test_it_is_made_up_for_once_where_the_next_one_cannot_name_it_either(warned: Story) -> None:
+    """A later incident has the say in what is trusted: consumers are not told the same without end."""
+    warned.says(lowered(orders.GOOD)).says(told("correction", orders.HEAD))
+    owed = [owes_lower_snapshot(warned.incident)]
+    owed.append(owes_lower_snapshot(warned.says(told("correction", orders.HEAD, 2)).incident))
+
+    assert owed == [True, False]
+
+
+def test_that_they_may_read_none_is_made_up_for_when_one_can_be_named_by_then(warned: Story) -> None:
+    """Rendered while nobody knew one."""
+    warned.says(lowered(None)).says(lowered(LOWEST)).says(told("correction", None))
+    owed = [owes_named_snapshot(warned.incident)]
+    owed.append(owes_named_snapshot(warned.says(told("correction", LOWEST, 2)).incident))
+
+    assert owed == [True, False]
 
 
 def test_who_was_told_anew_meanwhile_is_owed_nothing(warned: Story) -> None:
