@@ -3,6 +3,10 @@
 No snapshot tells of such a run. As long as its committer owes nothing, its rows are those of what it was started from.
 """
 
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import pairwise, takewhile
+
 from bot.actions._restore_points import RestorePoint, ends_main, pair_of
 from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook, Refused
@@ -17,9 +21,24 @@ from bot.domain.paths import may_be_same
 from bot.domain.table import TableState
 
 
-def is_silent(run: JobId, table: TableState) -> bool:
+def lists_none_of(run: JobId, table: TableState) -> bool:
     """Whether no listed snapshot is a commit of the run."""
     return not any(s.job_id == run and s.checkpoint_id is not None for s in table.snapshots)
+
+
+def has_lost_none_since(began: datetime, table: TableState) -> bool:
+    """Whether the snapshot log shows that main has only gone forward since (inclusive): what it went back from may have
+    expired, and no snapshot tells of that any more. False where the log does not tell how main got where it stood."""
+    newest_first = tuple(takewhile(lambda move: move.at >= began, reversed(table.head_moves)))
+    since, earlier = newest_first[::-1], len(table.head_moves) - len(newest_first)
+    if not earlier and since:
+        first = table.by_id.get(since[0].snapshot_id)
+        if first is None or first.committed_at != since[0].at:
+            return False
+    heads = [table.head_moves[earlier - 1].snapshot_id] if earlier else []
+    heads.extend(move.snapshot_id for move in since)
+    is_forward = all(table.place_of(below) < table.place_of(above) for below, above in pairwise(heads))
+    return is_forward and all(head in table.chain_ids for head in heads)
 
 
 def stands_on(case: Case, live: JobRun) -> SnapshotId | None:
@@ -29,8 +48,16 @@ def stands_on(case: Case, live: JobRun) -> SnapshotId | None:
     Raises Refused where that is not proven: what it leaves would pair with nothing; CouldNotLook where storage was not
     seen.
     """
-    if not is_silent(live.job_id, case.observation.table):
+    table = case.observation.table
+    if not lists_none_of(live.job_id, table):
         return None
+    if not has_lost_none_since(live.started_at, table):
+        raise Refused(
+            f"The table lists no commit of run {short_job(live.job_id)}, so nothing proves what a stop of it leaves.",
+            f"Expected that main has only gone forward since it began at {live.started_at:%Y-%m-%d %H:%M:%S} UTC; the "
+            "snapshot log does not show that: a commit of the run may have been rolled back, and have expired.",
+            "Wait until it has committed, then propose again. The run was not stopped.",
+        )
     stored = case.observation.checkpoints
     if stored.state == "not-seen":
         raise CouldNotLook(
@@ -60,7 +87,11 @@ def idle_left(case: Case) -> RestorePoint | None:
     for stored, pair in points_told_apart(case):
         run = runs.get(stored.job_id) if stored.job_id is not None and pair.is_durable else None
         below = _began(case, run, frozenset()) if run is not None else None
-        point = idle_point(stored, pair, case.observation.table, below.snapshot_id) if below is not None else None
+        point = (
+            idle_point(stored, pair, case.observation.table, below.snapshot_id, case.runs)
+            if below is not None
+            else None
+        )
         if point is not None and ends_main(point, commits):
             return point
     return None
@@ -79,18 +110,24 @@ def _began(case: Case, run: JobRun, passed: frozenset[JobId]) -> RestorePoint | 
         earlier = next((each for each in case.runs if each.job_id == stored.job_id), None)
         if earlier is not None and earlier.job_id not in {*passed, run.job_id}:
             below = _began(case, earlier, passed | {run.job_id})
-            return idle_point(stored, pair, case.observation.table, below.snapshot_id if below else None)
+            return idle_point(stored, pair, case.observation.table, below.snapshot_id if below else None, case.runs)
     return None
 
 
 def idle_point(
-    stored: StoredCheckpoint, pair: Pairing, table: TableState, stands_on: SnapshotId | None
+    stored: StoredCheckpoint, pair: Pairing, table: TableState, stands_on: SnapshotId | None, runs: Iterable[JobRun]
 ) -> RestorePoint | None:
     """A point of a run that has committed nothing and owes nothing, as one that pairs with `stands_on`; None for any
-    other."""
-    if stands_on is None or stored.job_id is None or not is_silent(stored.job_id, table):
+    other. `runs`: those that Flink lists; one that it has forgotten began after that commit was made."""
+    below = table.by_id.get(stands_on) if stands_on is not None else None
+    if below is None or stored.job_id is None or not lists_none_of(stored.job_id, table):
         return None
+    began = next((run.started_at for run in runs if run.job_id == stored.job_id), below.committed_at)
     is_whole = stored.problem is None and not stored.is_drained and stored.is_committer_read
     if not is_whole or stored.checkpoint_id is None or stored.digest is None or owed_checkpoints(stored, table) != ():
         return None
-    return RestorePoint(path=pair.path, checkpoint_id=stored.checkpoint_id, snapshot_id=stands_on, digest=stored.digest)
+    if not has_lost_none_since(began, table):
+        return None
+    return RestorePoint(
+        path=pair.path, checkpoint_id=stored.checkpoint_id, snapshot_id=below.snapshot_id, digest=stored.digest
+    )

@@ -33,7 +33,7 @@ def newest_that_pairs(world: World, job: str, run: JobId, stands_on: SnapshotId 
     found_now = judged(of_run, world.table, Seen(source="Flink", values=runs))
     commits = binding_now(world, job, run, runs)
     for each, pair in found_now:
-        point = pair_of(pair) or idle_point(each, pair, world.table, stands_on)
+        point = pair_of(pair) or idle_point(each, pair, world.table, stands_on, runs)
         if point is not None and ends_main(point, commits):
             return point
     for unread in (s for s in of_run if s.is_unread):

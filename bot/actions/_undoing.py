@@ -201,7 +201,11 @@ def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoin
     told = judged(of_run, table, observation.jobs)
     life = lives(s for s in table.snapshots if s.job_id == run and s.checkpoint_id is not None)
     for stored, each in told:
-        point = (pair_of(each) or idle_point(stored, each, table, did.stands_on)) if each.is_durable else None
+        point = (
+            (pair_of(each) or idle_point(stored, each, table, did.stands_on, plan.case.runs))
+            if each.is_durable
+            else None
+        )
         if point is not None and _is_of(table.by_id.get(point.snapshot_id), wanted, life):
             return point.model_copy(update={"is_right": False})
     stood = short(wanted.snapshot_id if wanted else None)

@@ -4,7 +4,7 @@ Only a stop-with-savepoint surely pairs, as it commits as its last act; an inter
 """
 
 from bot.actions._draft import drafted, job_and_head, live_run, stop_sentences, this_run, untouched
-from bot.actions._idle import is_silent
+from bot.actions._idle import lists_none_of
 from bot.domain.action import Action, Plan
 from bot.domain.effects import KeepSavepoint, StopJob
 from bot.domain.errors import Refused
@@ -40,7 +40,7 @@ def propose(plan: Plan) -> Proposal:
             f"Expected one run with every operator running; found {found}.",
             "Wait until it runs. If it is down already, its newest point that pairs is the authoritative one.",
         )
-    if is_silent(live.job_id, table):
+    if lists_none_of(live.job_id, table):
         raise Refused(
             "No savepoint can be taken now.",
             f"Expected a run with a commit, with which its savepoint pairs; the table lists none of run "

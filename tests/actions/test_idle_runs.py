@@ -8,8 +8,8 @@ from bot.actions import restart_from_stop_savepoint, restore_job_only, take_save
 from bot.actions._idle import idle_left
 from bot.domain.errors import Refused
 from tests.actions.scene import ProposalState, Scene
-from tests.little_flink import JOB
-from tests.tables import job
+from tests.little_flink import JOB, open_catalog
+from tests.tables import ORDERS, job, with_fields
 
 A, B = job("a"), job("b")
 
@@ -86,6 +86,64 @@ def test_an_idle_run_from_elsewhere_is_not_stopped(scene: Scene) -> None:
         restart_from_stop_savepoint.propose(scene.plan())
 
     assert scene.alive == [B]
+
+
+def commits_that_are_gone(scene: Scene, run: str) -> None:
+    """Two checkpoints of the run are committed, rolled back by hand, and expire."""
+    before = scene.table.head
+    assert before is not None
+    scene.flink.checkpoints(job(run), 2)
+    gone = [each.snapshot_id for each in scene.table.snapshots if each.job_id == job(run)]
+    scene.rolls_back(to=before)
+    catalog = open_catalog(scene.folder)
+    catalog.load_table(ORDERS).maintenance.expire_snapshots().by_ids(gone).commit()
+    catalog.close()
+
+
+@pytest.mark.parametrize("log", [slice(None), slice(-1, None)], ids=["its own lines", "all lines before are dropped"])
+def test_a_run_whose_commits_were_rolled_back_and_have_expired_is_not_taken_for_an_idle_one(
+    idle: Scene, monkeypatch: pytest.MonkeyPatch, log: slice
+) -> None:
+    """Its state lies beyond their rows, which would be lost; libraries expire the log in one way or the other."""
+    commits_that_are_gone(idle, "b")
+    idle.flink.stands_at(B, 12)
+    table = idle.table
+    shortened = with_fields(table, head_moves=tuple(table.head_moves)[log])
+    monkeypatch.setattr(idle.catalog, "load", lambda _name: shortened)
+
+    with pytest.raises(Refused, match=r"main has only gone forward .* rolled back, and have expired\. Wait until it"):
+        restart_from_stop_savepoint.propose(idle.plan())
+
+    assert idle.alive == [B]
+    assert idle_left(idle.plan().case) is None
+
+
+def test_a_run_whose_commits_are_gone_when_it_stops_is_not_started_again(idle: Scene) -> None:
+    """It may happen between proposal and stop."""
+    plan = idle.plan()
+    made = idle.approved(restart_from_stop_savepoint.propose(plan), plan)
+    commits_that_are_gone(idle, "b")
+
+    idle.executions.begin(idle.incident, made.id, by=plan.by)
+    idle.executions.carry_on(idle.incident, made.id)
+
+    assert idle.view(made.id).state is not ProposalState.APPLIED
+    assert idle.alive == []
+
+
+def test_what_main_lost_before_an_idle_run_began_is_no_matter(scene: Scene) -> None:
+    """As after a rewind, from which it goes on; and others may commit on top."""
+    scene.flink.stop(JOB, A)
+    begins(scene, "c", from_savepoint_of("a", 3, scene), at=3, now=3)
+    commits_that_are_gone(scene, "c")
+    scene.flink.ends(job("c"), "FAILED")
+    begins(scene, "b", from_savepoint_of("a", 3, scene), at=3, now=8)
+    scene.backfill_commits()
+    plan = scene.plan()
+
+    view = scene.carries_out(restart_from_stop_savepoint.propose(plan), plan)
+
+    assert view.state is ProposalState.APPLIED, view.result
 
 
 def test_an_idle_run_that_names_no_beginning_is_not_stopped(scene: Scene) -> None:
