@@ -28,7 +28,7 @@ WARNS = frozenset({"first_warning", "update"})
 def doubted_since(incident: Incident) -> datetime | None:
     """Since when consumers are not to rely on the table's newest rows; None: planned work, and nothing is wrong yet.
 
-    Planned work raises a doubt by evidence of wrong rows, by a diagnosis that names a fault of them, by an
+    Planned work raises a doubt by evidence of wrong rows or files, by a diagnosis that names a fault of them, by an
     effect that takes the trust back, and by a responder who warns.
     """
     if not incident.opened.runbook.is_planned:

@@ -1,6 +1,7 @@
 """How far down the doubt of an incident reaches: while its table is under review, no snapshot above a named fault is
 told as the one to read. Pure."""
 
+from collections.abc import Set
 from dataclasses import dataclass, field
 
 from bot.domain.diagnosis import Diagnosis
@@ -41,7 +42,8 @@ def lowered(incident: Incident, table: TableState, begin: SnapshotId | None) -> 
     good = begin
     for each in found.below:
         good = lower_of(table, good, each)
-    is_known = not found.unbounded and not any(_shown_below(one, good, table) for one in found.told)
+    below = {s.snapshot_id for s in table.ancestors(good)} if found.told else set()
+    is_known = not found.unbounded and not any(_shown_below(one, below, table) for one in found.told)
     is_known = is_known and (found.is_placed or not _unexplained_places(found, table))
     is_known = is_known and not any(_may_reach_below(one, good, table) for one in found.unexplained)
     return good if is_known else None
@@ -140,10 +142,9 @@ class _Found:
                 self.wrong[mode.code] = match.last_good
 
 
-def _shown_below(evidence: Evidence, good: SnapshotId | None, table: TableState) -> bool:
-    """Whether it names wrong rows at or below the snapshot: a lost file of a commit that is no longer listed is, and
-    rows of no commit are where it looked at this snapshot, or at an older one."""
-    below = {s.snapshot_id for s in table.ancestors(good)}
+def _shown_below(evidence: Evidence, below: Set[SnapshotId], table: TableState) -> bool:
+    """Whether it names wrong rows in these snapshots: a lost file of a commit that is no longer listed is, and rows of
+    no commit are where it looked at one of them."""
     if shows_wrong_rows(evidence) and evidence.head in below:
         return True
     if any(commit in below or commit not in table.by_id for commit in wrong_files(evidence)):
