@@ -21,7 +21,7 @@ from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, shown
 TASK = Task(
     name="missing_positions",
     title="Missing positions",
-    version=3,
+    version=4,
     question="Is any source position missing between the lowest and the highest around the window?",
     confirmed_means="the source had records that no live row carries",
     needs=("table", "contract.position"),
@@ -33,7 +33,8 @@ _WHOLE = {"int", "long"}
 
 
 def answer(spark: SparkSession, ask: Ask) -> Answer:
-    """Gaps of live positions from just below the window's lowest position to the highest live one.
+    """Gaps of live positions from just below the window's lowest position to the highest live one; that the window
+    brought one below all that lives, and lost it, is a gap too.
 
     Positions are compared within each source partition where the contract names one. Rows of different keys at one
     position show that there are several, or several topics whose partitions have the same numbers; where a partition is
