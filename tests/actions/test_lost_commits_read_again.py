@@ -87,3 +87,25 @@ def test_a_compaction_has_read_nothing_again() -> None:
     wanted, left_out = not_read_again(case([(100, 199), (200, 299)], [(0, 400)], sink=Sink.COMPACTION), LOST)
 
     assert (wanted, left_out) == (tuple(s.snapshot_id for s in LOST), ())
+
+
+def test_what_the_job_has_not_come_to_yet_is_left_to_it() -> None:
+    """It was restored from below the rollback, and reads on: put back now, these rows would be there twice."""
+    with pytest.raises(Refused, match=r"committed up to position 99, and .* reach above that"):
+        not_read_again(case([(100, 199), (200, 299)], [(50, 99)]), LOST)
+
+
+def test_what_it_has_begun_to_read_again_keeps_back_what_follows() -> None:
+    """The first of two was read again in part, and the job will come to the second."""
+    with pytest.raises(Refused, match=f"and {short(LOST[1].snapshot_id)} reach"):
+        not_read_again(case([(100, 199), (200, 299)], [(100, 149)]), LOST)
+
+
+def test_what_it_has_passed_over_is_put_back_without_what_it_has_not() -> None:
+    """Position 250 was committed since; the commit that reaches to 299 stays out, and is named."""
+    wanted, left_out = not_read_again(case([(100, 199), (260, 299)], [(200, 250)]), LOST)
+
+    assert wanted == (LOST[0].snapshot_id,)
+    [said] = left_out
+    assert f"Lost commit {short(LOST[1].snapshot_id)} stays out" in said
+    assert "up to position 250" in said
