@@ -32,12 +32,14 @@ class _Above(NamedTuple):
 
 
 def rows_again(above: Iterable[Snapshot], brought: Brought, position: int | None) -> RowsAgain:
-    """Of the commits `above` those by Flink, each source position above `position` once: a job that was restored from
-    an older point has written rows anew that this one holds, or that another commit above it wrote.
+    """Of the commits `above` those by Flink, and repairs that brought rows of Flink's, each source position above
+    `position` once: a job that was restored from an older point has written rows anew that this one holds, or that
+    another commit above it wrote.
 
     `position`: up to it the source was read; None: not known, or of several partitions. Then all their rows count.
     """
-    commits = [s for s in above if s.job_id is not None and s.operation != "replace"]
+    flinks = (s for s in above if s.job_id is not None or s.written_until is not None)
+    commits = [s for s in flinks if s.operation != "replace"]
     if position is None:
         rows = sum(s.counted("added-records") for s in commits)
         return RowsAgain(rows, is_exact=rows == 0)

@@ -1,7 +1,7 @@
 """What a restore from one point would bring back, from metadata in hand; pure."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from bot.domain.evidence import Ask
 from bot.domain.findings import OperatorState, Pairing, PairVerdict, RestoreReach
@@ -108,14 +108,12 @@ def _brings_back(ask: Ask, stored: StoredCheckpoint, pair: Pairing, missing: tup
 def _cannot(
     ask: Ask, stored: StoredCheckpoint, pair: Pairing, reach: RestoreReach, above: tuple[Snapshot, ...]
 ) -> tuple[str, ...]:
-    sentences = []
-    if not reach.brings_back:
-        sentences.append(f"Job and table do not come together from here: {pair.reason}")
+    sentences = list(_does_not_fit(pair, reach))
     if reach.missing_manifests:
         sentences.append(_would_fail(pair, reach.missing_manifests))
     if pair.verdict is PairVerdict.PAIRED and not pair.is_durable:
         sentences.append("Flink drops this checkpoint when newer ones complete, so it may be gone when it is needed.")
-    if foreign := [s for s in above if s.job_id is None and s.operation != "replace"]:
+    if foreign := [s for s in above if _is_of_others(s)]:
         rows, gone = (sum(s.counted(key) for s in foreign) for key in ("added-records", "deleted-records"))
         named = ids([s.snapshot_id for s in foreign])
         sentences.append(
@@ -137,6 +135,21 @@ def _cannot(
     if stored.not_understood is not None:
         sentences.append(stored.not_understood)
     return (*sentences, *_left_behind(ask, stored))
+
+
+def _is_of_others(commit: Snapshot) -> bool:
+    """Neither Flink's, nor a repair that brought rows of Flink's, nor a compaction."""
+    return commit.job_id is None and commit.written_until is None and commit.operation != "replace"
+
+
+def _does_not_fit(pair: Pairing, reach: RestoreReach) -> Iterator[str]:
+    if not reach.brings_back:
+        yield f"Job and table do not come together from here: {pair.reason}"
+    if pair.brings_again is not None:
+        yield (
+            f"Started on the table as it is, the job would bring the rows of repair {short(pair.brings_again)} a "
+            f"second time. Move main to {short(pair.snapshot_id)} before."
+        )
 
 
 def _would_fail(pair: Pairing, missing: tuple[str, ...]) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import pairwise, takewhile
 
 from bot.actions._restore_points import RestorePoint, ends_main, pair_of
+from bot.domain.brought_again import brought_again
 from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.findings import Pairing
@@ -117,8 +118,9 @@ def _began(case: Case, run: JobRun, passed: frozenset[JobId]) -> RestorePoint | 
 def idle_point(
     stored: StoredCheckpoint, pair: Pairing, table: TableState, stands_on: SnapshotId | None, runs: Iterable[JobRun]
 ) -> RestorePoint | None:
-    """A point of a run that has committed nothing and owes nothing, as one that pairs with `stands_on`; None for any
-    other. `runs`: those that Flink lists; one that it has forgotten began after that commit was made."""
+    """A point of a run that has committed nothing and owes nothing, as one that pairs with `stands_on`, above which no
+    repair has brought rows that it does not hold; None for any other. `runs`: those that Flink lists; one that it has
+    forgotten began after that commit was made."""
     below = table.by_id.get(stands_on) if stands_on is not None else None
     if below is None or stored.job_id is None or not lists_none_of(stored.job_id, table):
         return None
@@ -126,7 +128,7 @@ def idle_point(
     is_whole = stored.problem is None and not stored.is_drained and stored.is_committer_read
     if not is_whole or stored.checkpoint_id is None or stored.digest is None or owed_checkpoints(stored, table) != ():
         return None
-    if not has_lost_none_since(began, table):
+    if not has_lost_none_since(began, table) or brought_again(stored, stands_on, table) is not None:
         return None
     return RestorePoint(
         path=pair.path, checkpoint_id=stored.checkpoint_id, snapshot_id=below.snapshot_id, digest=stored.digest

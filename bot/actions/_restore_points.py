@@ -30,6 +30,8 @@ class RestorePoint(Record):
     a savepoint, Flink deletes it."""
     owes: CheckpointId | None = None
     """The newest checkpoint whose files it holds and the table does not; None: it owes nothing."""
+    brings_again: SnapshotId | None = None
+    """See `Pairing`: a job goes on from it only with its table state."""
 
 
 def newest_pair(case: Case, last_good: SnapshotId) -> RestorePoint:
@@ -63,7 +65,8 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
     _must_know_whose(case)
     commits = commits_that_bind(case)
     newest = commits[-1].snapshot_id if commits else None
-    found = [(each, point) for each, point in _paired(case) if point.snapshot_id == newest]
+    paired = [(each, point) for each, point in _paired(case) if point.snapshot_id == newest]
+    found = [(each, point) for each, point in paired if point.brings_again is None]
     durable = [point for each, point in found if each.is_durable]
     kept = live is not None and live.settings is not None and live.settings.survives_cancel is True
     if durable:
@@ -80,6 +83,8 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
         )
     if commits and Guests(case).has_run(commits[-1].job_id):
         raise _ends_with_a_guest(case, commits)
+    if paired:
+        raise _under_a_repair(paired[0][1])
     raise Refused(
         "The job cannot be restarted on the table as it is.",
         f"Expected a savepoint or retained checkpoint that pairs with {short(newest)}, the newest commit by Flink; "
@@ -87,6 +92,18 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
         if newest is not None
         else f"Main lists no commit by Flink with which a restore point could pair; found {looked_at(case)}.",
         "Look for further restore points on backup storage; do not start it from one that does not pair.",
+    )
+
+
+def _under_a_repair(point: RestorePoint) -> Refused:
+    return Refused(
+        "The job cannot be restarted on the table as it is.",
+        f"{point.path} pairs with {short(point.snapshot_id)}, the newest commit by Flink, but repair "
+        f"{short(point.brings_again)} above it has put rows on main that this state does not hold: the job would bring "
+        "them a second time.",
+        "Look for a restore point on backup storage that was written after these rows; or rewind table and job "
+        "together (/waterline propose rewind_table_and_job): that takes the repair off, and the job reads its rows "
+        "again.",
     )
 
 
@@ -147,7 +164,10 @@ def _speaks_for_its_run(case: Case, snapshot: Snapshot) -> bool:
 
 
 def ends_main(point: RestorePoint, commits: Sequence[Snapshot]) -> bool:
-    """Whether only copies of the commit with which `point` pairs follow it. `commits`: those that bind, in order."""
+    """Whether only copies of the commit with which `point` pairs follow it, and no repair whose rows it would bring
+    again. `commits`: those that bind, in order."""
+    if point.brings_again is not None:
+        return False
     place = next((n for n, s in enumerate(commits) if s.snapshot_id == point.snapshot_id), None)
     return place is not None and len({(s.job_id, s.checkpoint_id) for s in commits[place:]}) == 1
 
@@ -178,5 +198,9 @@ def pair_of(each: Pairing) -> RestorePoint | None:
     if not is_paired or each.snapshot_id is None or each.checkpoint_id is None or each.digest is None:
         return None
     return RestorePoint(
-        path=each.path, checkpoint_id=each.checkpoint_id, snapshot_id=each.snapshot_id, digest=each.digest
+        path=each.path,
+        checkpoint_id=each.checkpoint_id,
+        snapshot_id=each.snapshot_id,
+        digest=each.digest,
+        brings_again=each.brings_again,
     )

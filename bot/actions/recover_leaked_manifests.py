@@ -5,9 +5,12 @@ commit: their order does not matter, because nothing in them is an update.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from bot.actions._rehearsing import must_not_rise, named, rehearsal, sized, where
 from bot.domain.action import Action, Plan
+from bot.domain.brought_again import said_of_rows
+from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSources
 from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
@@ -73,7 +76,15 @@ def propose(plan: Plan) -> Proposal:
             "Flink's manifests stay on storage; from then on their files are in the table.",
         ),
         proof="no lost manifest is left, no file and no row is there twice, no row is missing",
+        carries=said_of_rows(((leak.job_id, leak.checkpoint_id) for leak in lost), _written_until(plan.case, lost)),
     )
+
+
+def _written_until(case: Case, lost: Sequence[LeakedManifest]) -> datetime:
+    """When Flink had written the last of them; now, where storage does not tell."""
+    told = {each.path: each.written_at for each in case.observation.flink_manifests.values}
+    known = [told.get(leak.path) for leak in lost]
+    return max(each or case.observation.table.read_at for each in known)
 
 
 def _lost(found: LeakedManifestsFinding | None) -> tuple[LeakedManifest, ...]:

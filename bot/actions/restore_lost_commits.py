@@ -12,6 +12,7 @@ from bot.actions._rehearsing import every, listed, must_not_rise, named, rehears
 from bot.actions._restore_points import newest_pair
 from bot.actions._rewinding import rewound
 from bot.domain.action import Action, Plan
+from bot.domain.brought_again import said_of_rows
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
@@ -70,7 +71,8 @@ def propose(plan: Plan) -> Proposal:
             *left_out,
         ),
         proof="no file and no row is there twice, no row is missing",
-        carries=_found_again(plan, _newest_of_job(plan.case, lost)),
+        carries=_found_again(plan, _newest_of_job(plan.case, lost))
+        or said_of_rows((), max(table.by_id[each].committed_at for each in wanted)),
     )
 
 

@@ -14,11 +14,12 @@ def pair_with_head(case: Case) -> Pairing | None:
     """The newest restore point whose table state is the job's newest commit on main; None also before anybody looked.
 
     Compactions and other writers above that commit do not matter, guests of Flink among them: the sink's walk passes
-    over them (facts 1.5).
+    over them (facts 1.5). A repair does whose rows the job would bring again.
     """
     commits = commits_of_job(case)
     newest = commits[-1].snapshot_id if commits else None
-    return next((p for p in _paired(case) if p.snapshot_id == newest), None) if newest is not None else None
+    fit = (p for p in _paired(case) if p.snapshot_id == newest and p.brings_again is None)
+    return next(fit, None) if newest is not None else None
 
 
 def can_rewind_to(case: Case, last_good: SnapshotId | None) -> bool | None:

@@ -168,7 +168,8 @@ class ChangeFiles(Record):
     add: FileList | None = None
     remove: FileList | None = None
     carries: dict[str, str] = {}
-    """Summary of a commit that is put back, where Flink's sink must find it again: its `flink.*` keys."""
+    """What else its summary says: the `flink.*` keys of a commit that is put back, where Flink's sink must find it
+    again; else which of Flink's rows it brings."""
 
 
 class DeleteRows(Record):

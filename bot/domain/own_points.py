@@ -5,6 +5,7 @@ What such a point holds is that job's state. The job, started from it, would go 
 
 from collections.abc import Iterable
 
+from bot.domain.brought_again import brought_again
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Ask
 from bot.domain.findings import Pairing, PairVerdict
@@ -13,6 +14,8 @@ from bot.domain.guests import Guests, case_of, commits_that_bind
 from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.pairing import judged
+from bot.domain.paths import ByPath
+from bot.domain.table import TableState
 
 
 def points_told_apart(seen: Case | Ask) -> tuple[tuple[StoredCheckpoint, Pairing], ...]:
@@ -33,10 +36,32 @@ def pairings_of(case: Case) -> tuple[Pairing, ...]:
 def told_apart(pairings: Iterable[Pairing], case: Case) -> tuple[Pairing, ...]:
     """The same in their order, those of guests with the verdict that they are foreign. They pair with nothing. Nor does
     any with what a repair has put back above commits of another run: it belongs to the commit that was lost. What
-    Flink may drop as its run, one of another declared job, may be alive, does not stay."""
+    Flink may drop as its run, one of another declared job, may be alive, does not stay. Of which a repair has brought
+    rows that they do not hold, they say so; one that is newer than the table is behind then."""
     guests = Guests(case)
-    told = (_foreign(each) if guests.has_run(each.job_id) else _of_the_lost(each, case) for each in pairings)
-    return tuple(each.model_copy(update={"is_durable": False}) if _may_go(each, case) else each for each in told)
+    own = (_foreign(each) if guests.has_run(each.job_id) else _of_the_lost(each, case) for each in pairings)
+    stay = (each.model_copy(update={"is_durable": False}) if _may_go(each, case) else each for each in own)
+    if not case.observation.table.recovering:
+        return tuple(stay)
+    stored = ByPath((each.path, each) for each in case.observation.checkpoints.values)
+    return tuple(_brings_again(each, stored.get(each.path), case.observation.table) for each in stay)
+
+
+def _brings_again(each: Pairing, stored: StoredCheckpoint | None, table: TableState) -> Pairing:
+    is_ahead = each.verdict is PairVerdict.AHEAD
+    is_on_main = each.verdict is PairVerdict.PAIRED and each.snapshot_id in table.chain_ids
+    if stored is None or not (is_ahead or is_on_main):
+        return each
+    repair = brought_again(stored, each.snapshot_id, table)
+    if repair is None:
+        return each
+    named = short(repair.snapshot_id)
+    if is_ahead:
+        reason = f"Repair {named} has put rows on main that a job started from here would bring a second time."
+        return each.model_copy(update={"verdict": PairVerdict.BEHIND, "snapshot_id": None, "reason": reason})
+    more = f"but a job started from here on the table as it is would bring the rows of repair {named} a second time"
+    reason = f"{each.reason.rstrip('.')}; {more}."
+    return each.model_copy(update={"brings_again": repair.snapshot_id, "reason": reason})
 
 
 def _may_go(each: Pairing, case: Case) -> bool:

@@ -1,6 +1,7 @@
 """One commit as Iceberg's metadata tells it."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.record import Record, Utc
@@ -10,8 +11,14 @@ REPAIR = "waterline.effect"
 """Summary key of a repair: the proposal and the place of the effect in it."""
 TOOK_OUT = "waterline.took-out"
 """Summary key of a repair: the commits whose files it took out, by id, with commas."""
+RECOVERED = "waterline.recovered"
+"""Summary key of a repair: `run:checkpoint` of the newest Flink manifest of each run that it recovered, with commas."""
+WRITTEN_UNTIL = "waterline.written-until"
+"""Summary key of a repair: when Flink had written the last of the rows that it brought, in milliseconds since 1970."""
 _LONG_DIGITS = 20
 """Of the smallest long, its sign included."""
+_MILLIS_DIGITS = 13
+"""Up to the year 2286."""
 
 
 class Snapshot(Record):
@@ -70,6 +77,19 @@ class Snapshot(Record):
         """Of a repair: the commits whose files it took out of the table."""
         told = self.summary.get(TOOK_OUT, "").split(",")
         return frozenset(SnapshotId(int(each)) for each in told if each.isdigit())
+
+    @property
+    def recovered(self) -> Mapping[JobId, CheckpointId]:
+        """Of a repair: run -> the newest of its checkpoints whose Flink manifests it recovered."""
+        told = (each.partition(":") for each in self.summary.get(RECOVERED, "").split(","))
+        return {JobId(run): CheckpointId(int(checkpoint)) for run, _, checkpoint in told if checkpoint.isdigit()}
+
+    @property
+    def written_until(self) -> datetime | None:
+        """Of a repair: when Flink had written the last of the rows that it brought; None: it brought none of Flink's,
+        or is older than this key."""
+        told = self.summary.get(WRITTEN_UNTIL, "")
+        return datetime.fromtimestamp(int(told) / 1000, UTC) if told.isdigit() and len(told) <= _MILLIS_DIGITS else None
 
 
 def job_in(summary: Mapping[str, str]) -> JobId | None:

@@ -107,7 +107,7 @@ def test_no_key_is_carried_above_commits_of_a_later_run(rolled_back: Scene) -> N
 
     proposal = restore_lost_commits.propose(with_ledger(rolled_back.plan()))
 
-    assert carried(proposal) == {}
+    assert not any(key.startswith("flink.") for key in carried(proposal))
 
 
 def test_it_is_refused_where_the_job_fails_for_want_of_them(rolled_back: Scene) -> None:

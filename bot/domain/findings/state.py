@@ -41,6 +41,9 @@ class Pairing(Record):
     digest: str | None
     is_durable: bool
     """False for a retained checkpoint of a run that still goes on: Flink will drop it soon."""
+    brings_again: SnapshotId | None = Field(default=None, exclude_if=lambda repair: repair is None)
+    """The repair above its table state whose rows the job would bring a second time, started on the table as it is. A
+    rewind to that table state takes the repair off, so it does not matter there."""
 
 
 class PairingFinding(Record):
