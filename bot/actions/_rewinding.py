@@ -36,14 +36,16 @@ def rewound(
     unstarted: str = NONE_WAS_ALIVE,
     others: Sequence[OtherRows] = (),
 ) -> Proposal:
-    """Stop `live`, move main to `to`, start from `point`, which pairs with it. None: no run is started, and `unstarted`
-    says why and what people do. `others`: rows that go as well and are not read again. Raises Refused where no job is
-    configured."""
+    """Stop `live`, by a cancel where `point` is a checkpoint that Flink keeps only then; move main to `to`, start from
+    `point`, which pairs with it. None: no run is started, and `unstarted` says why and what people do. `others`: rows
+    that go as well and are not read again. Raises Refused where no job is configured."""
     table = plan.case.observation.table
     job, head = job_and_head(plan, action)
     kept = f"{plan.incident}-left-{plan.proposal[-4:].lower()}"
-    may_delete = may_go(live, point.path) if point is not None else None
-    effects: list[Effect] = [StopJob(job=job, job_id=live.job_id, may_delete=may_delete)] if live else []
+    keeps = point is not None and point.goes_with_savepoint
+    owned = may_go(live, point.path) if point is not None and not keeps else None
+    stop = [StopJob(job=job, job_id=live.job_id, keeps_checkpoints=keeps, may_delete=owned)] if live else []
+    effects: list[Effect] = [*stop]
     effects.append(MoveTable(table=table.name, to=to, keep_head_as=kept))
     requirements: list[Requirement] = [
         TableIs(uuid=table.uuid),
@@ -67,7 +69,7 @@ def rewound(
     )
 
 
-def left_behind(table: TableState, to: SnapshotId) -> tuple[Snapshot, ...]:
+def left_behind(table: TableState, to: SnapshotId | None) -> tuple[Snapshot, ...]:
     """The commits on main after `to`, oldest first; all of main's when `to` is not an ancestor."""
     kept = {s.snapshot_id for s in table.ancestors(to)}
     return tuple(s for s in reversed(table.chain) if s.snapshot_id not in kept)
@@ -78,9 +80,11 @@ def _undo(kept: str, point: RestorePoint | None, live: JobRun | None) -> str:
     stop = "stops the new run, " if point is not None else ""
     if live is None:
         return f"{stays} `/waterline undo` {stop}moves main back to that tag and starts no run, as none was alive."
+    is_kept = point is not None and point.goes_with_savepoint
+    left = "while storage has a checkpoint" if is_kept else "if its stop could take a savepoint"
     return (
         f"{stays} `/waterline undo` {stop}moves main back to that tag and starts the job from the state of run "
-        f"{short_job(live.job_id)}, if its stop could take a savepoint that pairs."
+        f"{short_job(live.job_id)}, {left} that pairs."
         + (" That brings the fault back, too." if point is None or point.is_right else "")
     )
 
@@ -95,12 +99,13 @@ def _preview(
 ) -> Preview:
     table = plan.case.observation.table
     left = left_behind(table, to)
+    keeps = point is not None and point.goes_with_savepoint
     brought = [s for s in left if s.operation != "replace"]  # a compaction writes again what others brought
     rows = sum(s.counted("added-records") for s in brought)
     sentences = [
-        *(said_of(live, point.path) if point is not None else ()),
+        *(said_of(live, point.path) if point is not None and not keeps else ()),
         *(nearer_unread(plan.case, point) if point is not None else ()),
-        *(stop_sentences(live) if live else [NOTHING_STOPPED]),
+        *(stop_sentences(live, keeps_checkpoints=keeps) if live else [NOTHING_STOPPED]),
         *(["What that run commits until it stands still is taken off main as well."] if live else []),
         f"Move main of {table.name} to snapshot {short(to)} in one commit that is refused if "
         "anything unforeseen was committed; the present head stays readable under a tag.",
@@ -134,7 +139,7 @@ def _preview(
         readers_known=plan.case.observation.reads.state == "seen",
         sure=f"{rows:,} rows leave main of {table.name}, and {restarts}."
         + (f" {sum(each.rows for each in others):,} rows of other writers are not read again." if others else "")
-        + state_at_risk(live),
+        + ("" if keeps else state_at_risk(live)),
         sentences=tuple(sentences),
         others=tuple(others),
     )

@@ -9,8 +9,8 @@ from bot.actions._draft import live_run
 from bot.actions._foreseen import committer
 from bot.actions._read_again import not_read_again
 from bot.actions._rehearsing import every, listed, must_not_rise, named, rehearsal, sized, where
-from bot.actions._restore_points import newest_pair
-from bot.actions._rewinding import rewound
+from bot.actions._restore_points import pair_with_head
+from bot.actions._rewinding import left_behind, rewound
 from bot.domain.action import Action, Plan
 from bot.domain.brought_again import said_of_rows
 from bot.domain.clock_time import clock_time
@@ -19,8 +19,10 @@ from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSources
 from bot.domain.guests import commits_that_bind, those_that_bind
 from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.other_writers import keeps_its_rows
 from bot.domain.proposal import Proposal
 from bot.domain.rollbacks import rollbacks
+from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 
 ACTION = Action(
@@ -42,10 +44,13 @@ _LOOKS_FOR_A_MANIFEST = "F7"
 def propose(plan: Plan) -> Proposal:
     """Main forward, or a rehearsal with the lost files. Raises Refused with the reason, CouldNotLook."""
     table = plan.case.observation.table
-    lost = _lost(plan.case)
-    leaf = lost[-1]
+    left = _left(plan.case)
+    leaf, lost = left[-1], [s for s in left if not keeps_its_rows(table, s) and _changes(s)]
     if table.head in {s.snapshot_id for s in table.ancestors(leaf.snapshot_id)}:
         return _forward(plan, leaf)
+    for each in lost:
+        if not each.counted("added-data-files"):
+            _must_only_add(table, each.snapshot_id)
     wanted, left_out = not_read_again(plan.case, lost)
     for commit in wanted:
         _must_only_add(table, commit)
@@ -71,47 +76,63 @@ def propose(plan: Plan) -> Proposal:
             *left_out,
         ),
         proof="no file and no row is there twice, no row is missing",
-        carries=_found_again(plan, _newest_of_job(plan.case, lost))
+        carries=_found_again(plan, _newest_of_job(plan.case, left))
         or said_of_rows((), max(table.by_id[each].committed_at for each in wanted)),
     )
 
 
 def _forward(plan: Plan, leaf: Snapshot) -> Proposal:
     """Nothing came on top of the rollback: main goes to the newest lost commit, and Flink's ids with it."""
-    live = live_run(plan)
-    point = newest_pair(plan.case, leaf.snapshot_id)
-    if point.snapshot_id != leaf.snapshot_id:
-        raise Refused(
-            f"Main can be set forward to {short(leaf.snapshot_id)}, but no restore point pairs with it.",
-            f"Expected one of checkpoint {leaf.checkpoint_id}; the newest that pairs belongs to "
-            f"{short(point.snapshot_id)}.",
-            "Rewind table and job together to that one.",
-        )
+    live, world = live_run(plan), plan.case.observation
+    there = world.table.as_of(leaf.snapshot_id, world.table.head_moves)
+    case = plan.case.model_copy(update={"observation": world.model_copy(update={"table": there})})
+    try:
+        point = pair_with_head(case, live)
+    except Refused as error:
+        happened = f"Main can be set forward to {short(leaf.snapshot_id)}, but the job cannot be started there."
+        raise Refused(happened, error.found, error.remedy) from error
     title = f"{ACTION.title}: main forward to {short(leaf.snapshot_id)}"
-    return rewound(plan, ACTION, leaf.snapshot_id, point, live, title=title)
+    proposal = rewound(plan, ACTION, leaf.snapshot_id, point, live, title=title)
+    sentences = (_comes_back(left_behind(there, world.table.head)), *proposal.preview.sentences)
+    return proposal.model_copy(update={"preview": proposal.preview.model_copy(update={"sentences": sentences})})
 
 
-def _lost(case: Case) -> tuple[Snapshot, ...]:
-    """The window's commits that left main, oldest first. Raises Refused without any."""
+def _comes_back(commits: Sequence[Snapshot]) -> str:
+    changes = [s for s in commits if s.operation != "replace"]
+    added, deleted = (sum(s.counted(key) for s in changes) for key in ("added-records", "deleted-records"))
+    taken = f" and takes {deleted:,} away again" if deleted else ""
+    return (
+        f"Main has {every([s.snapshot_id for s in commits])} again, which brings {counted(added, 'row')} back{taken}."
+    )
+
+
+def _left(case: Case) -> tuple[Snapshot, ...]:
+    """The window's commits that left main, oldest first. Raises Refused where none of them changed rows."""
     table = case.observation.table
-    left = {each for found in rollbacks(table) if found.is_within(case.window, table) for each in found.left}
-    lost = tuple(s for s in table.snapshots if s.snapshot_id in left and s.counted("added-data-files"))
-    if not lost:
+    told = {each for found in rollbacks(table) if found.is_within(case.window, table) for each in found.left}
+    left = tuple(s for s in table.snapshots if s.snapshot_id in told)
+    if not any(map(_changes, left)):
         raise Refused(
             "There is no lost commit to restore.",
             "Expected commits of the window that were rolled back and are still listed; found none.",
             "If rows are missing nevertheless, replay their source range.",
         )
-    return lost
+    return left
+
+
+def _changes(commit: Snapshot) -> bool:
+    return any(map(commit.counted, ("added-data-files", "deleted-data-files", "added-delete-files")))
 
 
 def _must_only_add(table: TableState, commit: SnapshotId) -> None:
     snapshot = table.by_id[commit]
     if snapshot.counted("deleted-data-files") or snapshot.counted("added-delete-files"):
+        deleted = counted(snapshot.counted("deleted-records"), "row")
         raise Refused(
             f"Lost commit {short(commit)} cannot be restored by its files.",
-            f"Expected it only to add data files; it is an {snapshot.operation} that also took rows away.",
-            "Replay its source range instead, idempotent by key.",
+            f"Expected it only to add data files; it has also taken rows away ({snapshot.operation}, {deleted}).",
+            "Replay the source range of the lost rows instead, idempotent by key, and let its writer do its change "
+            "again.",
         )
 
 
