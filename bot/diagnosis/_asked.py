@@ -95,11 +95,18 @@ def looked_later(case: Case, task: str, than: str) -> bool:
 
 
 def checked_until(case: Case, *tasks: str) -> SnapshotId | None:
-    """The newest commit that all these answers cover; the head where nothing tells when they were given."""
+    """The newest commit that all these answers cover: none looked above the end of its window. The head where nothing
+    tells when they were given."""
     table = case.observation.table
-    heads = {e.head for task in tasks if (e := _latest(case, task)) is not None}
+    given = [e for task in tasks if (e := _latest(case, task)) is not None]
+    ends = {end for e in given for end in (e.head, e.window.until)}
     place = {s.snapshot_id: age for age, s in enumerate(table.chain)}
-    return max((h for h in heads if h in place), key=lambda h: place[h], default=table.head)
+    return max((end for end in ends if end in place), key=lambda end: place[end], default=table.head)
+
+
+def reaches_head(case: Case) -> bool:
+    """Whether the window ends at the head, so that its evidence may speak of the table as it is now."""
+    return case.window.until == case.observation.table.head
 
 
 def _is_open(case: Case, task: str) -> bool:

@@ -1,6 +1,6 @@
 """`no-advance`: the job stands still and the table is as it left it: recover the job, not the table."""
 
-from bot.diagnosis._asked import answers, checked_until
+from bot.diagnosis._asked import answers, checked_until, reaches_head
 from bot.diagnosis._case import at_position, living, time_in, unseen
 from bot.diagnosis._compactions import is_known_to_keep_rows
 from bot.diagnosis._may_commit_on import is_forgotten, may_commit_on
@@ -70,9 +70,12 @@ def examine(case: Case) -> Examined:
 
 
 def _came_after(case: Case, until: SnapshotId | None) -> tuple[str, ...]:
-    """What is to be collected once more, because the newest commits came after it: here the head itself is called
-    right."""
+    """What is to be collected once more, because the newest commits came after it, or lie above its window: here the
+    head itself is called right."""
     table = case.observation.table
+    if not reaches_head(case):
+        end, head = short(case.window.until), short(table.head)
+        return (f"{', '.join(RESTS_ON)}, once more: the window ends at {end}, below the head {head}",)
     covered = {s.snapshot_id for s in table.ancestors(until)}
     came = [s for s in table.chain if s.snapshot_id not in covered]
     newer = [s for s in came if s.operation == "append" or not is_known_to_keep_rows(case, s)]

@@ -10,7 +10,7 @@ main alone, so it cannot tell of a job that writes another branch.
 """
 
 from bot.diagnosis._arrivals import silence
-from bot.diagnosis._asked import answers, checked_until, rows_were_read_again
+from bot.diagnosis._asked import answers, checked_until, reaches_head, rows_were_read_again
 from bot.diagnosis._case import at_position, in_window, living, time_in, unseen
 from bot.diagnosis._checkpoint_silence import checkpoint_silence
 from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, not_looked_at, speaks_against
@@ -133,7 +133,10 @@ def _reasons(case: Case, run: JobRun, until: SnapshotId | None) -> tuple[str, ..
     if case.ledger is not None and case.ledger.branches:
         said.append(_other_branches(case.ledger))
     newer = _newer_than(case, until)
-    if newer:
+    if newer and not reaches_head(case):
+        above = f"{counted(newer, 'commit')} of main above it"
+        said.append(f"The window ends at {short(case.window.until)}; {above} may be wrong: they are not vouched for.")
+    elif newer:
         said.append(f"Commits by the job came after the evidence ({newer}); they are not vouched for.")
     return tuple(said)
 

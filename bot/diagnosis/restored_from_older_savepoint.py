@@ -4,7 +4,7 @@ The source re-reads what the table holds already. The V2 sink commits it again a
 its checkpoint ids pass the old maximum and then commits everything under one id (facts F2, F3).
 """
 
-from bot.diagnosis._asked import answers
+from bot.diagnosis._asked import answers, reaches_head
 from bot.diagnosis._case import (
     LOST_FIRST_RESTORE,
     in_window,
@@ -160,7 +160,7 @@ def _rows_said(case: Case, rewind: Rewind) -> str:
 
 def _lives_once(case: Case) -> bool:
     """Whether all was looked at as it is now, and what was read again is not there twice, nor anything missing."""
-    if not answers(case, "duplicate_rows") or case.duplicates is None or case.duplicates.keys:
+    if not reaches_head(case) or not answers(case, "duplicate_rows") or case.duplicates is None or case.duplicates.keys:
         return False
     return why_upsert(case) is not None or every_row_is_there(case)
 

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from bot.domain.errors import Refused
-from bot.domain.ids import SnapshotId
+from bot.domain.ids import SnapshotId, short
 from bot.domain.table import EMPTY, Snapshot, TableState, Window
 
 FORMS = "ID, ID..ID (snapshot ids), 2h or 30m (back from now), or TIME..TIME (ISO 8601, UTC unless it says otherwise)"
@@ -17,7 +17,9 @@ def asked_window(text: str, table: TableState) -> Window:
     upper one it reaches to the head.
 
     A time as lower bound means the newest ancestor of the window's end that was committed at or before it.
-    Raises Refused, with the forms that are understood.
+    Raises Refused for what is not understood, with the forms that are; for an end that is not on main; and for a
+    beginning above the end, because a window without a commit would find nothing wrong. A beginning that main was
+    rolled back from stays what it is: see `Window.on_main`.
     """
     if table.head is None:
         return _of_nothing(text, table)
@@ -31,8 +33,20 @@ def asked_window(text: str, table: TableState) -> Window:
     if not lower:
         return Window(since=None, until=until)
     if lower.isdigit():
-        return Window(since=_listed(lower, table), until=until)
-    return Window(since=_newest_before(table, until, _time(lower, text)), until=until)
+        return _in_order(Window(since=_listed(lower, table), until=until), text, table)
+    edge = _time(lower, text)
+    if upper and edge > (table.by_id[until].committed_at if upper.isdigit() else _time(upper, text)):
+        raise _reversed(text, f"{edge:%Y-%m-%d %H:%M:%S} UTC lies after it")
+    return Window(since=_newest_before(table, until, edge), until=until)
+
+
+def _in_order(window: Window, text: str, table: TableState) -> Window:
+    """The same window, whose beginning is known to lie at or below its end."""
+    begin = window.on_main(table).since
+    if begin is None or any(begin == each.snapshot_id for each in table.ancestors(window.until)):
+        return window
+    where = f"main left the line of {short(window.since)} at {short(begin)}, which" if begin != window.since else "this"
+    raise _reversed(text, f"{where} lies above {short(window.until)}")
 
 
 def _of_nothing(text: str, table: TableState) -> Window:
@@ -48,7 +62,7 @@ def _of_nothing(text: str, table: TableState) -> Window:
 
 def _end(upper: str, table: TableState) -> SnapshotId:
     if upper.isdigit():
-        return _listed(upper, table)
+        return _on_main(_listed(upper, table), table)
     edge = _time(upper, upper)
     found = _newest_before(table, table.head, edge)
     if found is None:
@@ -77,12 +91,30 @@ def _listed(digits: str, table: TableState) -> SnapshotId:
     return chosen
 
 
+def _on_main(end: SnapshotId, table: TableState) -> SnapshotId:
+    if end not in table.chain_ids:
+        raise Refused(
+            f"No window of {table.name} can end at snapshot {end}: it is not on main.",
+            "Expected the head or an ancestor of it; main was rolled back from this one, or it is of another branch.",
+            "End the window at a commit on main: what main lost since the window began is of it anyway.",
+        )
+    return end
+
+
 def _time(text: str, whole: str) -> datetime:
     try:
         told = datetime.fromisoformat(text.strip())
     except ValueError:
         raise _not_understood(whole) from None
     return told if told.tzinfo is not None else told.replace(tzinfo=UTC)
+
+
+def _reversed(text: str, found: str) -> Refused:
+    return Refused(
+        f"The window “{text}” begins above its end, so no commit is in it.",
+        f"Expected a beginning at or below the end; {found}.",
+        "Turn the two round, or choose an earlier beginning.",
+    )
 
 
 def _not_understood(text: str) -> Refused:

@@ -75,7 +75,10 @@ def _window_change(evidence: Evidence, now: TableState) -> str | None:
         return f"Snapshot {short(head)}, the head that was looked at, has been expired from the table."
     if head not in now.chain_ids:
         return f"Snapshot {short(head)}, the head that was looked at, has been rolled back."
-    if since is not None and since not in {s.snapshot_id for s in now.ancestors(head)}:
+    until = evidence.window.until if evidence.window.until is not None else head
+    if until != head and until not in {s.snapshot_id for s in now.ancestors(head)}:
+        return f"Snapshot {short(until)}, where the window ends, is no ancestor of the head that was looked at."
+    if since is not None and since not in {s.snapshot_id for s in now.ancestors(until)}:
         return f"Snapshot {short(since)}, where the window begins, is no longer an ancestor of what was looked at."
     return None
 

@@ -6,6 +6,7 @@ import pytest
 
 from bot.domain.asked_window import asked_window
 from bot.domain.errors import Refused
+from bot.domain.ids import short
 from bot.domain.table import TableState
 from tests.cases import Tale
 
@@ -95,3 +96,50 @@ def test_an_end_before_the_first_commit_is_refused_with_its_time() -> None:
 
     with pytest.raises(Refused, match="The oldest that main still lists"):
         asked_window("..2001-01-01T00:00:00", table)
+
+
+def test_an_end_that_main_was_rolled_back_from_is_refused() -> None:
+    """No answer about it is one about main; what main lost is of every window around it anyway."""
+    tale = Tale().commits("a", 1, 2, 3, 4).rolls_back_to("a", 2).commits("b", 3)
+
+    with pytest.raises(Refused, match=r"not on main.*End the window at a commit on main"):
+        asked_window(f"{tale.at('a', 1)}..{tale.at('a', 4)}", tale.table)
+
+
+@pytest.mark.parametrize("form", ["ids", "times", "a time and an id"])
+def test_a_beginning_above_the_end_is_refused(form: str) -> None:
+    """Two ends the wrong way round would make an empty window, in which nothing is wrong."""
+    tale, table = _table()
+    end = tale.at("a", 2)
+    later, earlier = (table.by_id[tale.at("a", n)].committed_at.isoformat() for n in (4, 2))
+    text = {"ids": f"{tale.at('a', 4)}..{end}", "times": f"{later}..{earlier}", "a time and an id": f"{later}..{end}"}
+
+    with pytest.raises(Refused, match=r"begins above its end.*Turn the two round"):
+        asked_window(text[form], table)
+
+
+def test_a_beginning_that_main_was_rolled_back_from_is_understood() -> None:
+    """The window then begins where main left its line, and holds what main lost above."""
+    tale = Tale().commits("a", 1, 2, 3, 4).rolls_back_to("a", 2).commits("b", 3, 4)
+
+    window = asked_window(f"{tale.at('a', 3)}..{tale.at('b', 3)}", tale.table)
+
+    assert [tale.at("a", 3), tale.at("a", 4), tale.at("b", 3)] == [s.snapshot_id for s in window.of(tale.table)]
+
+
+def test_a_beginning_whose_line_main_left_above_the_end_is_refused() -> None:
+    """Where main left the line is where the window would begin."""
+    tale = Tale().commits("a", 1, 2, 3, 4).rolls_back_to("a", 3).commits("b", 4)
+
+    with pytest.raises(Refused, match=f"main left the line of {short(tale.at('a', 4))} at {short(tale.at('a', 3))}"):
+        asked_window(f"{tale.at('a', 4)}..{tale.at('a', 2)}", tale.table)
+
+
+def test_a_window_of_times_between_two_commits_is_empty() -> None:
+    """That is no mistake: nothing came in that time."""
+    tale, table = _table()
+    after = table.by_id[tale.at("a", 4)].committed_at + timedelta(seconds=1)
+
+    window = asked_window(f"{after.isoformat()}..{(after + timedelta(seconds=2)).isoformat()}", table)
+
+    assert () == window.of(table)
