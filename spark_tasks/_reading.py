@@ -21,7 +21,7 @@ shuffle and a broadcast would each cost more than the reading. Above, tasks read
 each manifest costs the storage's latency, however small it is."""
 _FILE = "content: int, file_path: string, file_format: string, record_count: bigint, file_size_in_bytes: bigint"
 _BOUNDS = dict.fromkeys(("lower_bounds", "upper_bounds"), "array<struct<key: int, value: binary>>")
-_MANIFEST = "status int, snapshot_id bigint, data_file struct<{}>"
+_MANIFEST = "status int, snapshot_id bigint, sequence_number bigint, data_file struct<{}>"
 """Reader schemas: manifests of different writers differ, and a field that one lacks is then null."""
 
 
@@ -134,8 +134,9 @@ def entries_of(
 def stored_entries(
     spark: SparkSession, manifests: Sequence[Manifest], *, bounds: bool = False, more: Mapping[str, str] | None = None
 ) -> DataFrame:
-    """Shape: status, snapshot_id (null where it is inherited), data_file (a struct), as the manifests hold them, which
-    are some; `_metadata` tells from which file each is. Lazy."""
+    """Shape: status, snapshot_id and sequence_number (null where inherited; in format v1 there is no such number),
+    data_file (a struct), as the manifests hold them, which are some; `_metadata` tells from which file each is.
+    Lazy."""
     fields = {**(_BOUNDS if bounds else {}), **(more or {})}
     schema = _MANIFEST.format(", ".join([_FILE, *(f"{name}: {kind}" for name, kind in fields.items())]))
     return spark.read.format("avro").schema(schema).load([exact(manifest.path) for manifest in manifests])

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Ask
@@ -13,7 +13,8 @@ from spark_tasks._event_time import newest_with_rows
 from spark_tasks._places import added_places
 from spark_tasks._source_edges import MOST_PARTITIONS, Edges
 from spark_tasks._source_state import source_state
-from spark_tasks._window import Reach
+from spark_tasks._unlisted import places_below
+from spark_tasks._window import Reach, line_of
 from spark_tasks._words import shown
 
 BELOW = 20
@@ -33,48 +34,68 @@ class Silent:
     """Where the job's state goes on in it, as of the window's end or later; None: not known."""
 
 
-def silent_partitions(spark: SparkSession, ask: Ask, reach: Reach, edges: Edges) -> tuple[Silent, ...]:
-    """Those that may have lost rows, by partition. Reads. One of which the job's own state shows that nothing came
-    after its last row is idle, and left out; without a named source partition there is none.
+def silences(spark: SparkSession, ask: Ask, reach: Reach, edges: Edges) -> tuple[NotSeen, ...]:
+    """What is said of those that may have lost rows, and of expired commits that could not be looked at. Reads. One of
+    which the job's own state shows that nothing came after its last row is idle, and left out; without a named source
+    partition there is none.
 
-    Cost: two columns of the newest `BELOW` commits with rows below the window.
+    Cost: two columns of the newest `BELOW` commits with rows below the window; of expired ones as `places_below`.
     """
-    if ask.contract.position_partition is None or reach.since is None:
-        return ()
-    below = newest_with_rows(ask.observation.table, reach.since, BELOW)
-    if not below:
+    if ask.contract.position_partition is None:
         return ()
     wrote = {edge.partition for edge in edges.each}
-    told = (
-        added_places(spark, ask, below, below[0].parent_id, reach.since)
-        .where("position IS NOT NULL")
-        .groupBy("partition")
-        .agg(F.max("position").alias("highest"))
-        .limit(MOST_PARTITIONS)
-        .collect()
-    )
+    table = ask.observation.table
+    below = newest_with_rows(table, reach.since, BELOW) if reach.since is not None else ()
+    parts: list[DataFrame] = []
+    unseen: list[NotSeen] = []
+    if below and reach.since is not None:
+        parts.append(added_places(spark, ask, below, below[0].parent_id, reach.since))
+    oldest = line_of(table, reach.until)[-1]
+    if len(below) < BELOW and oldest.has_commit_below:
+        older = places_below(spark, ask, oldest, BELOW - len(below), wrote)
+        if isinstance(older, NotSeen):
+            unseen.append(older)
+        else:
+            parts.append(older)
+    highest: dict[str | None, int] = {}
+    for part in parts:
+        highest |= {each: max(top, highest.get(each, top)) for each, top in _highest(part).items()}
     state = source_state(ask)
     found = (
-        Silent(row["partition"], int(row["highest"]), state.following(row["partition"]) if state else None)
-        for row in told
-        if row["partition"] not in wrote
+        Silent(each, top, state.following(each) if state else None)
+        for each, top in highest.items()
+        if each not in wrote
     )
-    return tuple(sorted((each for each in found if not _is_idle(each)), key=lambda each: each.partition or ""))
+    silent = sorted((each for each in found if not _is_idle(each)), key=lambda each: each.partition or "")
+    return (*((_silence(ask, reach, silent),) if silent else ()), *unseen)
 
 
-def silence(ask: Ask, reach: Reach, silent: Sequence[Silent]) -> NotSeen:
+def _highest(places: DataFrame) -> dict[str | None, int]:
+    """Partition -> its highest position."""
+    told = places.where("position IS NOT NULL").groupBy("partition").agg(F.max("position").alias("highest"))
+    return {row["partition"]: int(row["highest"]) for row in told.limit(MOST_PARTITIONS).collect()}
+
+
+def _silence(ask: Ask, reach: Reach, silent: Sequence[Silent]) -> NotSeen:
     """What is said of them; there is one at least."""
     named = ", ".join(_named(ask, each) for each in silent[:_NAMED])
     more = f" and {len(silent) - _NAMED} more" if len(silent) > _NAMED else ""
-    since = ask.observation.table.by_id[reach.since].committed_at if reach.since is not None else None
-    begin = f" after {short(reach.since)} ({since:%Y-%m-%d %H:%M:%S} UTC), where the window begins" if since else ""
-    has = "has" if len(silent) == 1 else "have"
+    several, has = ("s", "have") if len(silent) > 1 else ("", "has")
     return NotSeen(
-        source=f"source partition{'s' if len(silent) > 1 else ''} {named}{more} in the window",
-        reason=f"Source partition{'s' if len(silent) > 1 else ''} {named}{more} {has} no row{begin}, while others go "
+        source=f"source partition{several} {named}{more} in the window",
+        reason=f"Source partition{several} {named}{more} {has} no row {_begin(ask, reach)}, while others go "
         f"on{_read_past(ask, silent)}: idle, or its rows are lost.",
         remedy="Ask the source whether it has records there; if it has, they are missing.",
     )
+
+
+def _begin(ask: Ask, reach: Reach) -> str:
+    if reach.since is None:
+        first = reach.main[0]
+        moment = f"{first.committed_at:%Y-%m-%d %H:%M:%S} UTC"
+        return f"from {short(first.snapshot_id)} ({moment}) on, the oldest commit that is listed"
+    since = ask.observation.table.by_id[reach.since].committed_at
+    return f"after {short(reach.since)} ({since:%Y-%m-%d %H:%M:%S} UTC), where the window begins"
 
 
 def _read_past(ask: Ask, silent: Sequence[Silent]) -> str:

@@ -12,7 +12,7 @@ from spark_tasks._event_time import brings_rows
 from spark_tasks._overwriting import overwrites
 from spark_tasks._places import gaps_between, live_places, rolled_back_places
 from spark_tasks._position_words import bare, headline, open_still
-from spark_tasks._silent import Silent, silence, silent_partitions
+from spark_tasks._silent import silences
 from spark_tasks._source_edges import Edges, edges_of, several_partitions, unplaced
 from spark_tasks._tails import Tails, cut_short, tails_of, tops_of
 from spark_tasks._window import Reach, no_commits, reach_of
@@ -21,13 +21,14 @@ from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, shown
 TASK = Task(
     name="missing_positions",
     title="Missing positions",
-    version=4,
+    version=5,
     question="Is any source position missing between the lowest and the highest around the window?",
     confirmed_means="the source had records that no live row carries",
     needs=("table", "contract.position"),
     cost="position columns of the window's rows, and position, key and event time of files whose positions reach its "
-    "lowest or the next below (where a source partition is named, both of the 20 commits below the window, and of the "
-    "20 newest where the window has more than five); of older files, where that one does not live",
+    "lowest or the next below (where a source partition is named, both of the 20 commits below the window, of expired "
+    "ones only in files that may hold another partition than the window's, and of the 20 newest where the window has "
+    "more than five); of older files, where that one does not live",
 )
 _WHOLE = {"int", "long"}
 
@@ -75,7 +76,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     finally:
         live.unpersist()
     tails = tails_of(spark, ask, reach, edges, tops)
-    unjudged = _not_judged(ask, reach, edges, silent_partitions(spark, ask, reach, edges), tails)
+    unjudged = _not_judged(ask, edges, silences(spark, ask, reach, edges), tails)
     missing = int(counts["missing"] or 0) + tails.size
     if unjudged and not missing:
         return open_still(edges, unjudged)
@@ -124,10 +125,10 @@ def _told(
     )
 
 
-def _not_judged(ask: Ask, reach: Reach, edges: Edges, silent: Sequence[Silent], tails: Tails) -> tuple[NotSeen, ...]:
+def _not_judged(ask: Ask, edges: Edges, silent: Sequence[NotSeen], tails: Tails) -> tuple[NotSeen, ...]:
     return (
         *((unplaced(ask, edges.unplaced),) if edges.unplaced else ()),
-        *((silence(ask, reach, silent),) if silent else ()),
+        *silent,
         *((cut_short(ask, tails.stopped),) if tails.stopped else ()),
         *((bare(ask, edges),) if edges.without else ()),
     )
