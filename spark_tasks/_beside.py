@@ -1,7 +1,7 @@
 """Data files that lie beside the table: on storage, and named by nothing."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
@@ -20,7 +20,8 @@ from spark_tasks._window import Reach
 _CLOCKS = timedelta(minutes=5)
 """How far the clocks of storage and of the committer may be apart."""
 _WRITTEN_BEFORE = timedelta(hours=1)
-"""How long before its commit a file of the table's very first commits is looked for."""
+"""How long before its commit a file of the oldest listed commit is looked for, where those below have expired."""
+_EVER = datetime.fromtimestamp(0, UTC)
 _FOLDERS = ("write.data.path", "write.folder-storage.path", "write.object-storage.path")
 _DATA_FILE = r"\.(?:parquet|avro|orc|puffin)$"
 _NAME = r"[^/]+$"
@@ -32,12 +33,37 @@ def data_folder(table: TableState) -> str:
     return next((folder for folder in told if folder), f"{table.location.rstrip('/')}/data")
 
 
-def begin_of(table: TableState, reach: Reach) -> datetime:
-    """Files written after this moment belong to the window's time."""
+def begin_of(ask: Ask, reach: Reach) -> datetime:
+    """Files written after this moment belong to the window's time. Where nothing lies below the window's first commit,
+    all that the job has written does: commits that are gone with every trace may have lain there, and have left their
+    files. So it does above the table's first commits while Flink still lists checkpoints of before them."""
+    table = ask.observation.table
     if reach.since is not None:
-        return table.by_id[reach.since].committed_at
-    first = min((commit.committed_at for commit in reach.main), default=table.read_at)
-    return first - _WRITTEN_BEFORE
+        begin = table.by_id[reach.since].committed_at
+        return min(begin, _job_began(ask)) if _has_checkpoints_below_all(ask) else begin
+    if any(commit.has_commit_below for commit in reach.main[:1]):
+        return reach.main[0].committed_at - _WRITTEN_BEFORE
+    return _job_began(ask)
+
+
+def _has_checkpoints_below_all(ask: Ask) -> bool:
+    """Whether Flink completed a checkpoint of the run with whose first commit the table begins, and that lies below."""
+    table = ask.observation.table
+    if not table.of_flink or table.chain[-1].has_commit_below:
+        return False
+    first = table.of_flink[0]
+    assert first.checkpoint_id is not None
+    listed = (run.checkpoints for run in ask.observation.jobs.values if run.job_id == first.job_id)
+    return any(
+        each.status == "COMPLETED" and each.checkpoint_id < first.checkpoint_id for told in listed for each in told
+    )
+
+
+def _job_began(ask: Ask) -> datetime:
+    """The start of the oldest run that Flink knows, or of what it tells of it; before all files where it knows none."""
+    runs = ask.observation.jobs.values
+    told = [moment for run in runs for moment in (run.started_at, *(each.triggered_at for each in run.checkpoints))]
+    return min(told) - _CLOCKS if told else _EVER
 
 
 def named_since(spark: SparkSession, ask: Ask, begin: datetime, pending: Iterable[str]) -> DataFrame:

@@ -28,7 +28,7 @@ TASK = Task(
     cost="one listing of the table's whole data folder, because storage cannot list by time; manifests of the window, "
     "and where these do not name a file that is old enough, every manifest of main, branches and tags",
     reads="listing",
-    version=2,
+    version=3,
 )
 _SAFE_AGE = timedelta(minutes=10)
 
@@ -54,7 +54,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return _no_folder(folder)
     aside = f"{place_of(table.location).inside}/{ASIDE}/"
     listed = listed.withColumn("inside", inside_of(F.col("path"))).where(~F.col("inside").startswith(aside))
-    begin = begin_of(table, reach)
+    begin = begin_of(ask, reach)
     others = world.others.values if world.others is not None else ()
     alive = [run for run in (*world.jobs.values, *others) if not run.is_terminal]
     safe_age = max(_SAFE_AGE, *(patience(ask, run) for run in alive), patience(ask, None))
