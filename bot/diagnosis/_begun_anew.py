@@ -9,8 +9,8 @@ from bot.domain.table import TableState
 
 def begun_anew(case: Case) -> str | None:
     """What shows it: main's first commit has no parent, and older commits are listed of a run that goes on there, on no
-    ref and never head as far as the log tells: Iceberg before 1.8 clears that with the replacement. None: nothing; what
-    a run brought that began without state has nothing to do with what was there before."""
+    branch and never head as far as the log tells: Iceberg before 1.8 clears that with the replacement. None: nothing;
+    what a run brought that began without state has nothing to do with what was there before."""
     table = case.observation.table
     root = table.chain[-1] if table.chain else None
     if (
@@ -50,6 +50,8 @@ def _go_on(case: Case) -> frozenset[JobId] | None:
 
 
 def _held(table: TableState) -> frozenset[SnapshotId]:
-    """On main or another ref, or known to have been rolled back, which is judged by itself."""
-    on_refs = {each.snapshot_id for ref in table.refs for each in table.ancestors(ref.snapshot_id)}
-    return frozenset({*table.chain_ids, *on_refs, *(each.snapshot_id for each in table.rolled_back)})
+    """On main or another branch, or known to have been rolled back, which is judged by itself. A tag holds nothing: a
+    replacement takes main alone off the old line, and the tags on it stay, Waterline's own first of all."""
+    branches = (ref.snapshot_id for ref in table.refs if ref.kind == "branch")
+    on_branches = {each.snapshot_id for branch in branches for each in table.ancestors(branch)}
+    return frozenset({*table.chain_ids, *on_branches, *(each.snapshot_id for each in table.rolled_back)})

@@ -32,6 +32,18 @@ def test_a_table_that_was_replaced_under_its_job_is_not_healthy(since: int | Non
     assert f"3 older commits of the job, {short(tale.at('a', 1))} to {short(tale.at('a', 3))}" in found.reason
 
 
+@pytest.mark.parametrize("status", ["trusted", "suspect"])
+@pytest.mark.parametrize("marked", [1, 2, 3])
+def test_a_tag_on_the_replaced_line_excuses_nothing(marked: int, status: str) -> None:
+    """A replacement takes only main away from it; Waterline's own tag stays, most of all at the last commit there."""
+    tale = replaced().trusts("a", marked, status).commits("a", 4, 5)
+
+    found = recovered_by_itself.examine(tale.looked_at(gaps=FROM_30))
+
+    assert isinstance(found, Excluded)
+    assert "3 older commits of the job" in found.reason
+
+
 def test_a_run_that_was_restored_onto_the_new_table_brings_what_came_before() -> None:
     """Its state holds what the replaced table had, under whatever job id."""
     tale = replaced().becomes("a", "FINISHED").flink_runs("b", restored=3).commits("b", 4)
