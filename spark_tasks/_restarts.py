@@ -1,4 +1,4 @@
-"""What Flink tells of a run's restarts: whether a checkpoint's rows were read again, and where a run began.
+"""What Flink tells of a run's restarts: whether a checkpoint's rows were read again.
 
 A checkpoint that is in progress when a job fails leaves its Flink manifest behind, and its rows are read again. Flink
 shows only the newest restore of a run, so after a second failover such a manifest looks like one of a checkpoint that
@@ -7,11 +7,9 @@ was completed and passed over.
 
 from collections.abc import Iterable
 
+from bot.domain.beginnings import is_its_own
 from bot.domain.flink import FlinkManifest, JobRun, Restored, names_run
-from bot.domain.ids import CheckpointId
 from bot.domain.table import TableState
-
-FROM_NOTHING = CheckpointId(0)
 
 
 def went_back(leak: FlinkManifest, runs: Iterable[JobRun], table: TableState) -> JobRun | None:
@@ -23,7 +21,7 @@ def went_back(leak: FlinkManifest, runs: Iterable[JobRun], table: TableState) ->
             continue
         if point.at < leak.written_at:
             continue
-        if _wrote(run, leak) or (not _is_its_own(point, run) and _is_of_its_past(point, leak, table)):
+        if _wrote(run, leak) or (not is_its_own(point, run) and _is_of_its_past(point, leak, table)):
             return run
     return None
 
@@ -47,41 +45,9 @@ def ran_through(leak: FlinkManifest, run: JobRun) -> bool:
     return not run.is_terminal or any(checkpoint >= leak.checkpoint_id for checkpoint in done)
 
 
-def origin_of(run: JobRun) -> CheckpointId | None:
-    """The checkpoint that the run began from, `FROM_NOTHING` without one, where Flink shows no restore, or only one of
-    a failover: ids of checkpoints rise by one from the restored one, so a history without a gap tells. None where it
-    does not."""
-    if run.restored is None and not run.restored_count:
-        # Of a run that is over, and of which no checkpoint is told, its cluster is gone: only its end is known.
-        return FROM_NOTHING if not run.is_terminal or run.completed_count > 0 else None
-    ids = _whole_history(run)
-    return CheckpointId(min(ids) - 1) if ids and len(ids) == max(ids) - min(ids) + 1 else None
-
-
-def first_shown(run: JobRun) -> Restored | None:
-    """The restore with which the run began, where that is its newest, so that Flink shows it."""
-    return run.restored if run.restored is not None and not _is_its_own(run.restored, run) else None
-
-
 def _wrote(run: JobRun, leak: FlinkManifest) -> bool:
     """Whether it is the submission that wrote the manifest: one before it may have had the same job id."""
     return run.job_id == leak.job_id and leak.written_at is not None and leak.written_at >= run.started_at
-
-
-def _is_its_own(point: Restored, run: JobRun) -> bool:
-    """Whether a failover of the run went back to a checkpoint of its own, as far as can be told: that tells nothing of
-    where it began. A submission before it may have had the same job id, and another counter."""
-    if any(c.checkpoint_id == point.checkpoint_id for c in run.checkpoints):
-        return True
-    ids = _whole_history(run)
-    is_before_all = ids is not None and all(checkpoint > point.checkpoint_id for checkpoint in ids)
-    return names_run(point.path, run.job_id) and not is_before_all
-
-
-def _whole_history(run: JobRun) -> frozenset[CheckpointId] | None:
-    """The ids of all checkpoints that this submission has ended; None where Flink has forgotten some."""
-    ids = frozenset(c.checkpoint_id for c in run.checkpoints if c.status != "IN_PROGRESS")
-    return ids if len(ids) == run.completed_count + run.failed_count else None
 
 
 def _is_of_its_past(point: Restored, leak: FlinkManifest, table: TableState) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
+from bot.domain.beginnings import FROM_NOTHING
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import V1_COMMITTER, FlinkManifest, JobRun, StoredCheckpoint
@@ -11,7 +12,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.paths import may_be_same
 from bot.domain.table import TableState
 from spark_tasks._other_branches import committed_elsewhere
-from spark_tasks._restarts import FROM_NOTHING, ran_through, was_completed, went_back
+from spark_tasks._restarts import ran_through, was_completed, went_back
 from spark_tasks._succession import after_its_run
 
 _INTERVALS = 5

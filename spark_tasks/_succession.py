@@ -1,10 +1,10 @@
 """What the run that came after a manifest's run tells of it, where no restore point lists the manifest any more."""
 
+from bot.domain.beginnings import FROM_NOTHING, first_shown, origin_of
 from bot.domain.evidence import Observation
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import FlinkManifest, names_run
 from bot.domain.ids import JobId, short_job
-from spark_tasks._restarts import FROM_NOTHING, first_shown, origin_of
 
 
 def after_its_run(leak: FlinkManifest, world: Observation) -> tuple[LeakStanding, str]:

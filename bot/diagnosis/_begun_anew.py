@@ -1,10 +1,12 @@
 """Whether main begins anew beside older commits of the same job, as a `REPLACE TABLE` under it leaves the table."""
 
-from bot.diagnosis._case import in_window, run_of
+from bot.diagnosis._case import in_window, living, run_of
+from bot.domain.beginnings import FROM_NOTHING, began_from
 from bot.domain.diagnosis import Case
+from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short
 from bot.domain.sentences import counted
-from bot.domain.table import TableState
+from bot.domain.table import Snapshot, TableState
 
 
 def begun_anew(case: Case) -> str | None:
@@ -39,14 +41,25 @@ def begun_anew(case: Case) -> str | None:
 
 def _go_on(case: Case) -> frozenset[JobId] | None:
     """The runs whose earlier commits belong to what is on main; None: those of every run, because the first one there
-    was restored."""
+    brought a state with it, or nothing tells that it did not. Where Flink has committed nothing there yet, the runs
+    that are alive are asked."""
     commits = case.observation.table.of_flink
-    first = commits[0] if commits else None
-    run = run_of(case, first.job_id) if first is not None else None
-    restored = run.restored.checkpoint_id if run is not None and run.restored is not None else None
-    if first is not None and restored is not None and restored < (first.checkpoint_id or 0):
+    began_empty = _began_empty(case, commits[0]) if commits else all(_is_new(run) for run in living(case))
+    if not began_empty:
         return None
-    return frozenset(each.job_id for each in commits if each.job_id is not None)
+    there = (each.job_id for each in commits) if commits else (run.job_id for run in living(case))
+    return frozenset(each for each in there if each is not None)
+
+
+def _began_empty(case: Case, first: Snapshot) -> bool:
+    """Whether main's first run is known to have begun without state, by Flink or by the id of its first commit."""
+    run = run_of(case, first.job_id)
+    is_known = run is not None and began_from(run, first.committed_at) == FROM_NOTHING
+    return first.checkpoint_id == FROM_NOTHING + 1 or is_known
+
+
+def _is_new(run: JobRun) -> bool:
+    return began_from(run, None) == FROM_NOTHING
 
 
 def _held(table: TableState) -> frozenset[SnapshotId]:

@@ -1,8 +1,26 @@
-"""Whether a run began without state, although Flink's latest restore names a checkpoint: its own, after a failover."""
+"""Where a run began: from which checkpoint, or without any state, as far as what Flink still shows of it tells.
+
+Flink shows only the newest restore of a run: after a failover that is of a checkpoint of its own, which tells nothing
+of where it began. That the first restore is not shown does not mean that there was none.
+"""
 
 from datetime import datetime
 
-from bot.domain.flink import JobRun
+from bot.domain.flink import JobRun, Restored, names_run
+from bot.domain.ids import CheckpointId
+
+FROM_NOTHING = CheckpointId(0)
+
+
+def began_from(run: JobRun, first_commit: datetime | None) -> CheckpointId | None:
+    """The checkpoint that the run began from, `FROM_NOTHING` without one; None where nothing that is left tells.
+
+    `first_commit`: when its first commit came; None where there is none.
+    """
+    if began_without_state(run, first_commit):
+        return FROM_NOTHING
+    shown = None if _was_at_work(run, first_commit) else first_shown(run)
+    return shown.checkpoint_id if shown is not None else origin_of(run)
 
 
 def began_without_state(run: JobRun, first_commit: datetime | None) -> bool:
@@ -16,5 +34,47 @@ def began_without_state(run: JobRun, first_commit: datetime | None) -> bool:
         return run.restored_count == 0
     if run.restored_count != 1 or run.restored.is_savepoint:
         return False
+    return _was_at_work(run, first_commit)
+
+
+def origin_of(run: JobRun) -> CheckpointId | None:
+    """The checkpoint that the run began from, `FROM_NOTHING` without one, where Flink shows no restore, or only one of
+    a failover: ids of checkpoints rise by one from the restored one, so a history without a gap tells. None where it
+    does not."""
+    if run.restored is None and not run.restored_count:
+        # Of a run that is over, and of which no checkpoint is told, its cluster is gone: only its end is known.
+        return FROM_NOTHING if not run.is_terminal or run.completed_count > 0 else None
+    ids = _whole_history(run)
+    return CheckpointId(min(ids) - 1) if ids and len(ids) == max(ids) - min(ids) + 1 else None
+
+
+def first_shown(run: JobRun) -> Restored | None:
+    """The restore with which the run began, where that is its newest, so that Flink shows it. After a second one only
+    the path tells that it was of the same point again."""
+    point = run.restored
+    if point is None or is_its_own(point, run) or (run.restored_count > 1 and point.path is None):
+        return None
+    return point
+
+
+def is_its_own(point: Restored, run: JobRun) -> bool:
+    """Whether a failover of the run went back to a checkpoint of its own, as far as can be told: that tells nothing of
+    where it began. A submission before it may have had the same job id, and another counter."""
+    if any(c.checkpoint_id == point.checkpoint_id for c in run.checkpoints):
+        return True
+    ids = _whole_history(run)
+    is_before_all = ids is not None and all(checkpoint > point.checkpoint_id for checkpoint in ids)
+    return names_run(point.path, run.job_id) and not is_before_all
+
+
+def _was_at_work(run: JobRun, first_commit: datetime | None) -> bool:
+    """Whether it had completed a checkpoint of its own or committed before its newest restore, so that this was not
+    the first."""
     done = [c.triggered_at for c in run.checkpoints] + ([first_commit] if first_commit is not None else [])
-    return any(run.started_at <= each < run.restored.at for each in done)
+    return run.restored is not None and any(run.started_at <= each < run.restored.at for each in done)
+
+
+def _whole_history(run: JobRun) -> frozenset[CheckpointId] | None:
+    """The ids of all checkpoints that this submission has ended; None where Flink has forgotten some."""
+    ids = frozenset(c.checkpoint_id for c in run.checkpoints if c.status != "IN_PROGRESS")
+    return ids if len(ids) == run.completed_count + run.failed_count else None

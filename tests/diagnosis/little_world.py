@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from bot.domain.ids import OperatorId, SnapshotId
+from bot.domain.ids import JobId, OperatorId, SnapshotId
 from bot.domain.table import HeadMove, Snapshot
 from tests.cases import OPERATOR, Tale
 
@@ -23,6 +23,7 @@ class Point(NamedTuple):
 
     checkpoint: int
     position: int
+    run: str = ""
 
 
 class World:
@@ -39,6 +40,8 @@ class World:
         """Rows that still stand in files, taken out long ago by as many position deletes, or by equality deletes."""
         self.equality_deletes = equality_deletes
         self.run = "a"
+        self.started = 0
+        """Runs before the present one, also those that Flink has forgotten."""
         self.operator = OPERATOR
         """Under which the sink commits; it follows from its uid."""
         self.position = 0
@@ -51,6 +54,12 @@ class World:
         self.left: list[tuple[int, ...]] = []
         """What each Flink manifest of the tale holds."""
         self.erased_files = 0
+        self.began_empty = True
+        """Whether the run had no state at its start; then what older runs had on the table is none of its own."""
+        self.replaced: set[tuple[JobId, int]] = set()
+        """The runs' positions on main before somebody replaced the table under them."""
+        self.answers_for: JobId | None = None
+        """The run whose rows alone count, because it had no state when the table was replaced."""
         self.writes_branch = False
         """Whether the job's newest commit went to another branch; see `little_silences`."""
         self.owed: dict[str, tuple[str, int, datetime]] = {}
@@ -79,7 +88,7 @@ class World:
         self.tale.completes(self.run, self.checkpoint)
         run = self.tale.runs[self.run]
         self.tale.runs[self.run] = run.model_copy(update={"checkpoints": run.checkpoints[:LISTED]})
-        self.points.append(Point(self.checkpoint, self.position))
+        self.points.append(Point(self.checkpoint, self.position, self.run))
 
     def commits(self, checkpoint: int, rows: int) -> None:
         """The run's commit under the operator id that its sink has now."""
@@ -115,14 +124,21 @@ class World:
     def restarts(self, point: Point | None, *, position: int | None = None) -> None:
         """A new run, restored from this point, or without state from a position."""
         self.tale.becomes(self.run, "FINISHED")
-        self.run = RUNS[len(self.tale.runs)]
+        self.started += 1
+        self.run = RUNS[self.started]
         self.tale.flink_runs(self.run, restored=None if point is None else point.checkpoint)
-        self.checkpoint, self.position = point or (0, position or 0)
+        self.checkpoint, self.position, _ = point or Point(0, position or 0)
+        self.began_empty = point is None
 
     def takes_another_uid(self) -> None:
         """The newest checkpoint is restored under another uid: what the sink still owed is not in its state."""
-        self.operator = OperatorId(f"{len(self.tale.runs):02x}" * 16)
+        self.operator = OperatorId(f"{self.started + 1:02x}" * 16)
         self.restarts(self.points[-1])
+
+    def forgets_runs(self) -> None:
+        """Flink lists runs that have ended for a while only."""
+        for name in [name for name, run in self.tale.runs.items() if run.is_terminal]:
+            self.tale.forgets(name)
 
     # ------------------------------------------------------------------ what others do
 
@@ -131,6 +147,20 @@ class World:
         self.tale.now += timedelta(seconds=10)
         self.tale.head = snapshot
         self.tale.moves.append(HeadMove(at=self.tale.now, snapshot_id=snapshot))
+
+    def is_replaced(self) -> None:
+        """As Iceberg before 1.8 does it: the log is cleared, what main had stays listed, and so do all other refs."""
+        live = set(self.live())
+        self.replaced |= {
+            (s.job_id, each)
+            for s in self.chain()
+            if s.job_id
+            for each in self.holds.get(s.snapshot_id, ())
+            if each in live
+        }
+        self.answers_for = self.tale.runs[self.run].job_id if self.began_empty else None
+        self.tale.head = None
+        self.tale.moves.clear()
 
     def another_commits(self, operation: str, *, takes: Iterable[int] = (), adds: Iterable[int] = ()) -> None:
         """Another engine's commit."""
@@ -239,6 +269,11 @@ class World:
         off = once - {s.snapshot_id for s in self.chain()}
         gone = {each for snapshot in off for each in self.holds.get(snapshot, ()) if each < self.position}
         return gone - set(self.live())
+
+    def replaced_under_it(self) -> set[int]:
+        """Positions that a replaced table had of the job, that are not at the head, and that are not read again."""
+        mine = {each for run, each in self.replaced if self.answers_for in (run, None)}
+        return {each for each in mine if each < self.position} - set(self.live())
 
     def doubled(self, until: SnapshotId | None) -> set[int]:
         """Positions in two live rows at this commit."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from hypothesis import note
 from hypothesis import strategies as st
 
-from bot.domain.ids import DRAINED
-from bot.domain.table import Snapshot
+from bot.domain.ids import DRAINED, SnapshotId
+from bot.domain.table import Ref, Snapshot
 from tests.diagnosis.little_evidence import Looked, look
 from tests.diagnosis.little_silences import (
     SECOND,
@@ -18,21 +18,33 @@ from tests.diagnosis.little_silences import (
     waits,
     writes_by_two_sinks,
 )
-from tests.diagnosis.little_world import World
+from tests.diagnosis.little_world import RUNS, Point, World
+from tests.job_tale import job_id
 
 Draw = Callable[[int], int]
 """A number below the given one."""
 Act = Callable[[World, Draw], object]
 
 
+def _paired(world: World) -> list[tuple[SnapshotId, Point]]:
+    """What main carries of the checkpoints that were completed: another run may have completed one of the same id."""
+    carries = {(s.job_id, s.checkpoint_id): s.snapshot_id for s in world.chain() if s.job_id}
+    named = [((job_id(p.run), p.checkpoint), p) for p in world.points]
+    return [(carries[name], point) for name, point in named if name in carries]
+
+
 def _rewinds_together(world: World, draw: Draw) -> None:
     """Main and job go back to one checkpoint that is on main."""
-    by_checkpoint = {s.checkpoint_id: s.snapshot_id for s in world.chain() if s.job_id}
-    paired = [p for p in world.points if p.checkpoint in by_checkpoint]
-    if paired:
-        point = paired[draw(len(paired))]
-        world.rolls_back_to(by_checkpoint[point.checkpoint])
+    if paired := _paired(world):
+        at, point = paired[draw(len(paired))]
+        world.rolls_back_to(at)
         world.restarts(point)
+
+
+def _goes_back_alone(world: World, draw: Draw) -> None:
+    """Only the job goes back to a checkpoint that is on main."""
+    if paired := _paired(world):
+        world.restarts(paired[draw(len(paired))][1])
 
 
 def _rolls_back(world: World, draw: Draw) -> None:
@@ -69,6 +81,14 @@ def _goes_back_and_forward(world: World, draw: Draw) -> None:
     _rolls_back(world, draw)
     world.reads(draw(3))
     world.rolls_back_to(right)
+
+
+def _is_replaced(world: World, draw: Draw) -> None:
+    """The table is replaced under its job, which goes on; tags stay where they are, Waterline's own too."""
+    if draw(2):
+        world.tale.refs.append(Ref(name="waterline", kind="tag", snapshot_id=world.chain()[-1].snapshot_id))
+    world.is_replaced()
+    world.reads(1 + draw(2))
 
 
 def _owes_under_another_uid(world: World, draw: Draw) -> None:
@@ -127,6 +147,8 @@ GOOD: dict[str, Act] = {
 BAD: dict[str, Act] = {
     "is restarted from an older point": lambda world, draw: world.restarts(world.points[draw(len(world.points))]),
     "is restarted without state": _restarts_without_state,
+    "is replaced": _is_replaced,
+    "is forgotten by Flink": lambda world, _draw: world.forgets_runs(),
     "is rolled back": _rolls_back,
     "is rewound with its job": _rewinds_together,
     "is set to another line": _goes_to_another_line,
@@ -147,11 +169,26 @@ BAD: dict[str, Act] = {
     "has a sink that is stuck": lambda world, draw: loses_a_sink(world, 1 + draw(3)),
     "is added to": _is_added_to,
 }
+RESTARTS = {name: GOOD[name] for name in ("reads", "is quiet", "fails over", "is restarted where it stood")}
+GOES_BACK = {
+    "is restarted from below": _goes_back_alone,
+    **{
+        name: BAD[name]
+        for name in (
+            "is forgotten by Flink",
+            "is replaced",
+            "is restarted without state",
+            "is rewound with its job",
+            "is rolled back",
+        )
+    },
+}
+"""What is told apart by where the runs began, which `RESTARTS` hides."""
 
 
 def _erases(world: World, commit: Snapshot) -> None:
     """Something of a sink stays beside another one's commits: without a trace nothing tells that there were two."""
-    job = {run.job_id for run in world.tale.runs.values()}
+    job = {job_id(name) for name in RUNS[: world.started + 1]}
     first = [s for s in world.chain() if s.job_id in job and s.operator_id != SECOND]
     if first != [commit] or all(s.operator_id != SECOND for s in world.chain()):
         world.erases(commit.snapshot_id)

@@ -1,5 +1,7 @@
 """Main begins anew under its job: by a replacement that clears the log, or by metadata of which nothing is left."""
 
+from collections.abc import Callable
+
 import pytest
 
 from bot.diagnosis import recovered_by_itself, rolled_back_while_running, source_positions_skipped
@@ -52,6 +54,64 @@ def test_a_run_that_was_restored_onto_the_new_table_brings_what_came_before() ->
 
     assert isinstance(found, Excluded)
     assert "the table was replaced under its job" in found.reason
+
+
+def failed_over() -> Tale:
+    """What Flink shows of the run since is the restore of a checkpoint of its own."""
+    tale = replaced().becomes("a", "FINISHED").flink_runs("b", restored=3).commits("b", 4, 5)
+    return tale.flink_runs("b", restored=5).commits("b", 6)
+
+
+def forgotten() -> Tale:
+    """A third run has taken over, and Flink lists neither of those before it."""
+    tale = replaced().becomes("a", "FINISHED").flink_runs("b", restored=3).commits("b", 4, 5)
+    return tale.becomes("b", "FINISHED").flink_runs("c", restored=5).commits("c", 6).forgets("a").forgets("b")
+
+
+def not_at_work_yet() -> Tale:
+    """Another engine has filled the new table, on which the job goes on."""
+    return replaced().commits(None, rows=20)
+
+
+@pytest.mark.parametrize("tell", [failed_over, forgotten, not_at_work_yet])
+def test_where_the_first_run_came_from_need_not_be_shown(tell: Callable[[], Tale]) -> None:
+    """Flink shows the newest restore of the runs that it lists: that the first one is not shown excuses nothing."""
+    found = recovered_by_itself.examine(tell().looked_at(gaps=FROM_30))
+
+    assert isinstance(found, Excluded)
+    assert "3 older commits of the job" in found.reason
+    assert "the table was replaced under its job" in found.reason
+
+
+def id_tells() -> Tale:
+    """It has failed over twice."""
+    tale = replaced().becomes("a", "FINISHED").flink_runs("b").commits("b", 1, 2)
+    return tale.flink_runs("b", restored=2).commits("b", 3).flink_runs("b", restored=3)
+
+
+def id_tells_of_one_forgotten() -> Tale:
+    """Flink lists only the run after it."""
+    tale = replaced().becomes("a", "FINISHED").flink_runs("b").commits("b", 1, 2).becomes("b", "FINISHED")
+    return tale.flink_runs("c", restored=2).commits("c", 3).forgets("a").forgets("b")
+
+
+def history_tells() -> Tale:
+    """It was quiet at first, and has failed over twice; Flink lists all its checkpoints."""
+    tale = replaced().becomes("a", "FINISHED").flink_runs("b").commits("b", 3).flink_runs("b", restored=3)
+    return tale.flink_runs("b", restored=3).remembers("b", 1, 2, 3)
+
+
+def not_restored_yet() -> Tale:
+    """Another engine has filled the new table, and the new run has committed nothing."""
+    return replaced().becomes("a", "FINISHED").commits(None, rows=20).flink_runs("b")
+
+
+@pytest.mark.parametrize("tell", [id_tells, id_tells_of_one_forgotten, history_tells, not_restored_yet])
+def test_a_run_without_state_has_nothing_to_do_with_what_was_there_before(tell: Callable[[], Tale]) -> None:
+    """Its checkpoints begin at 1, whatever Flink shows of its restores."""
+    found = recovered_by_itself.examine(tell().looked_at())
+
+    assert not isinstance(found, Excluded) or "begins anew" not in found.reason
 
 
 @pytest.mark.parametrize("why", ["started without state", "on a branch", "below the window"])

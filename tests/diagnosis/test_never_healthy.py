@@ -16,7 +16,16 @@ from bot.domain.diagnosis import CannotTell, Excluded, Matches
 from tests.diagnosis.little_evidence import TASKS, case_of, look
 from tests.diagnosis.little_silences import owes, stands_still
 from tests.diagnosis.little_world import World
-from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, gets_back_by_a_pick, stories
+from tests.diagnosis.made_up_histories import (
+    BAD,
+    CHANGES,
+    GOES_BACK,
+    GOOD,
+    RESTARTS,
+    Story,
+    gets_back_by_a_pick,
+    stories,
+)
 
 EXAMPLES = int(os.environ.get("WATERLINE_EXAMPLES", "400"))
 """Raise it for a long hunt."""
@@ -33,12 +42,30 @@ def test_a_table_with_lost_or_doubled_rows_is_never_healthy(story: Story, withou
 
     event("healthy" if isinstance(found, Matches) else "not healthy")
     if isinstance(found, Matches):
-        assert set() == story.world.lost(story.looked.finished)
-        assert set() == story.world.taken_off()
-        assert set() == story.world.doubled(found.last_good)
-        assert not stands_still(story.world)
-        assert not story.world.writes_branch
-        assert not owes(story.world, story.looked.at)
+        all_is_right(story, found)
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(stories(RESTARTS | GOES_BACK, {"changes nothing": CHANGES["changes nothing"]}))
+def test_what_flink_no_longer_shows_hides_nothing(story: Story) -> None:
+    """A run that fails over shows its newest restore only, and one that has ended is forgotten: where the rows went
+    that main lost, or had before it was replaced, is not known then, and unknown is not healthy."""
+    found = recovered_by_itself.examine(case_of(*story))
+
+    event("healthy" if isinstance(found, Matches) else "not healthy")
+    if isinstance(found, Matches):
+        all_is_right(story, found)
+
+
+def all_is_right(story: Story, found: Matches) -> None:
+    """What the world says of a table that is called healthy."""
+    assert set() == story.world.lost(story.looked.finished)
+    assert set() == story.world.taken_off()
+    assert set() == story.world.replaced_under_it()
+    assert set() == story.world.doubled(found.last_good)
+    assert not stands_still(story.world)
+    assert not story.world.writes_branch
+    assert not owes(story.world, story.looked.at)
 
 
 def test_a_compaction_of_what_main_has_no_more_is_not_healthy() -> None:
