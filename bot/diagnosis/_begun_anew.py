@@ -13,29 +13,49 @@ def begun_anew(case: Case) -> str | None:
     """What shows it: main's first commit has no parent, and older commits are listed of a run that goes on there, on no
     branch and never head as far as the log tells: Iceberg before 1.8 clears that with the replacement. None: nothing;
     what a run brought that began without state has nothing to do with what was there before."""
+    held = _on_branches(case.observation.table)
+    left = [each for each in _left_behind(case) if each.snapshot_id not in held]
+    if not left:
+        return None
+    return f"{_in_words(case, left)} no part of it: the table was replaced under its job."
+
+
+def may_have_begun_anew(case: Case) -> str | None:
+    """What is missing to know that it does not: a branch holds such commits. It may have been written by itself, or
+    made from what main was before a replacement, which takes main alone off the old line."""
+    table = case.observation.table
+    held = _on_branches(table)
+    left = [each for each in _left_behind(case) if each.snapshot_id in held]
+    if not left:
+        return None
+    return f"whether main had them once, and the table was replaced under its job: {_in_words(case, left)} on a branch"
+
+
+def _left_behind(case: Case) -> list[Snapshot]:
+    """The commits that are older than a beginning of main in the window, and of runs that go on there; not those that
+    are known to have been rolled back, which is judged by itself. A tag excuses none: it stays on a line that was
+    replaced, Waterline's own most of all."""
     table = case.observation.table
     root = table.chain[-1] if table.chain else None
-    if (
-        root is None
-        or root.parent_id is not None
-        or not table.place_of(root.snapshot_id)
-        or root not in in_window(case)
-    ):
-        return None
-    runs, aside, begins = _go_on(case), _held(table), table.place_of(root.snapshot_id)
-    left = [
+    begins = table.place_of(root.snapshot_id) if root is not None else 0
+    if root is None or root.parent_id is not None or not begins or root not in in_window(case):
+        return []
+    runs, aside = _go_on(case), {*table.chain_ids, *(each.snapshot_id for each in table.rolled_back)}
+    return [
         each
         for each in table.snapshots
         if table.place_of(each.snapshot_id) < begins and each.snapshot_id not in aside and each.job_id is not None
         if runs is None or each.job_id in runs
     ]
-    if not left:
-        return None
+
+
+def _in_words(case: Case, left: list[Snapshot]) -> str:
+    root = case.observation.table.chain[-1]
     them = f"{counted(len(left), 'older commit')} of the job, {short(left[0].snapshot_id)}"
     more = f" to {short(left[-1].snapshot_id)}" if len(left) > 1 else ""
     return (
         f"Main begins anew with {short(root.snapshot_id)}, which has no parent, and {them}{more}, "
-        f"{'is' if len(left) == 1 else 'are'} no part of it: the table was replaced under its job."
+        f"{'is' if len(left) == 1 else 'are'}"
     )
 
 
@@ -62,9 +82,6 @@ def _is_new(run: JobRun) -> bool:
     return began_from(run, None) == FROM_NOTHING
 
 
-def _held(table: TableState) -> frozenset[SnapshotId]:
-    """On main or another branch, or known to have been rolled back, which is judged by itself. A tag holds nothing: a
-    replacement takes main alone off the old line, and the tags on it stay, Waterline's own first of all."""
+def _on_branches(table: TableState) -> frozenset[SnapshotId]:
     branches = (ref.snapshot_id for ref in table.refs if ref.kind == "branch")
-    on_branches = {each.snapshot_id for branch in branches for each in table.ancestors(branch)}
-    return frozenset({*table.chain_ids, *on_branches, *(each.snapshot_id for each in table.rolled_back)})
+    return frozenset(each.snapshot_id for branch in branches for each in table.ancestors(branch))

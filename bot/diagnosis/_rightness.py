@@ -6,6 +6,7 @@ positions nobody can show that no row is missing, and then neither can tell.
 
 from bot.diagnosis._arrivals import unaccounted
 from bot.diagnosis._asked import lacking, unasked
+from bot.diagnosis._begun_anew import may_have_begun_anew
 from bot.diagnosis._case import unseen
 from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._compactions import COMPARES, unsettled_compactions
@@ -58,7 +59,8 @@ def doubt(case: Case, until: SnapshotId | None) -> CannotTell | None:
     open_still = [each for each in found if isinstance(each, CannotTell)]
     uncommitted = unaccounted(case, until)
     missing = [what for each in open_still for what in each.missing]
-    missing += [what for what in (uncommitted, unknown_origin(case)) if what is not None]
+    told = (uncommitted, unknown_origin(case), may_have_begun_anew(case))
+    missing += [what for what in told if what is not None]
     asks = [task for each in open_still for task in each.asks]
     asks += unasked(case, "orphan_files") if uncommitted is not None else ()
     return CannotTell(missing=tuple(missing), asks=tuple(asks)) if missing else None

@@ -46,6 +46,26 @@ def test_a_tag_on_the_replaced_line_excuses_nothing(marked: int, status: str) ->
     assert "3 older commits of the job" in found.reason
 
 
+def test_of_what_a_branch_holds_nobody_can_tell_whether_main_had_it() -> None:
+    """It was made from main before the replacement, or written by itself: the log that told it is cleared."""
+    tale = replaced()
+    tale.refs = [Ref(name="audit", kind="branch", snapshot_id=tale.at("a", 3))]
+
+    found = recovered_by_itself.examine(tale.commits("a", 4, 5).looked_at(gaps=FROM_30))
+
+    assert isinstance(found, CannotTell)
+    assert "the table was replaced under its job" in found.missing[0]
+    assert found.missing[0].endswith("3 older commits of the job, …001001 to …003003, are on a branch")
+
+
+def test_what_a_branch_got_after_main_began_is_its_own() -> None:
+    """Main did not have it before."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).stages("a", 3).commits("a", 4)
+    tale.refs = [Ref(name="audit", kind="branch", snapshot_id=tale.at("a", 3))]
+
+    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
+
+
 def test_a_run_that_was_restored_onto_the_new_table_brings_what_came_before() -> None:
     """Its state holds what the replaced table had, under whatever job id."""
     tale = replaced().becomes("a", "FINISHED").flink_runs("b", restored=3).commits("b", 4)
