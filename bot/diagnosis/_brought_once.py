@@ -3,14 +3,14 @@
 from bot.diagnosis._case import at_position, in_window, unseen
 from bot.diagnosis._guests import is_overwrite
 from bot.diagnosis._other_writers import changes_without_job
-from bot.diagnosis._unbroken import is_filled
+from bot.diagnosis._unbroken import is_filled, is_found_missing, untold_beginning
 from bot.domain.diagnosis import CannotTell, Case, Excluded
 from bot.domain.findings import GapsFinding
 from bot.domain.ids import short
 from bot.domain.ledger import LedgerRow
 from bot.domain.looked import NotSeen
 from bot.domain.other_writers import name_of
-from bot.domain.rollbacks import Sequel, rollbacks
+from bot.domain.rollbacks import Rollback, Sequel, rollbacks
 from bot.domain.sentences import counted
 
 
@@ -35,16 +35,24 @@ def _rolled_back(case: Case) -> Excluded | CannotTell | None:
     was restored in between, and read them again."""
     table, jobs = case.observation.table, case.observation.jobs
     seen = (lost for lost in rollbacks(table, jobs.values) if lost.is_within(case.window, table))
-    still = (lost for lost in seen if lost.sequel in {Sequel.WENT_ON, Sequel.NOTHING_YET} and not is_filled(case, lost))
-    lost = next(still, None)
-    if lost is None:
+    explained = {Sequel.REDONE, Sequel.OTHER_RUN}
+    still = [lost for lost in seen if lost.sequel not in explained and not is_filled(case, lost)]
+    if not still:
         return None
     if isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
+    lost = next((each for each in still if not _is_untold(case, each)), None)
+    if lost is None:
+        return CannotTell(missing=(untold_beginning(case, still[0]),))
     return Excluded(
         reason=f"Main was rolled back to {short(lost.target)} and lost {counted(len(lost.left), 'commit')}, which "
         "held rows that are missing now (F6)."
     )
+
+
+def _is_untold(case: Case, lost: Rollback) -> bool:
+    """Whether nothing shows that the run that goes on did not read again what main lost."""
+    return lost.may_go_on is not None or (lost.sequel is Sequel.UNTOLD and not is_found_missing(case, lost))
 
 
 def _taken_off_main(case: Case) -> str | None:

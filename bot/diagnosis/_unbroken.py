@@ -2,7 +2,7 @@
 
 from bot.diagnosis._asked import answers, checked_until
 from bot.diagnosis._begun_anew import begun_anew
-from bot.diagnosis._case import in_window, rewinds_in
+from bot.diagnosis._case import LOST_FIRST_RESTORE, in_window, rewinds_in
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._other_writers import changes_by_others
 from bot.domain.diagnosis import Case
@@ -73,6 +73,21 @@ def is_filled(case: Case, lost: Rollback) -> bool:
     return gaps.lowest <= low and high <= gaps.highest and not any(g.first <= high and low <= g.last for g in gaps.gaps)
 
 
+def untold_beginning(case: Case, lost: Rollback) -> str:
+    """What is missing to know of a rollback whether the run that goes on, or may, holds in its state what main lost."""
+    following = case.observation.table.by_id.get(lost.next_commit) if lost.next_commit is not None else None
+    return LOST_FIRST_RESTORE.format(run=short_job(lost.may_go_on or (following.job_id if following else None)))
+
+
+def is_found_missing(case: Case, lost: Rollback) -> bool:
+    """Whether a gap that was found since lies among the positions that these commits had brought."""
+    brought = _brought(case, lost)
+    if case.gaps is None or brought is None or not looked_since(case, lost):
+        return False
+    is_told = case.contract.position_partition is None
+    return is_told and any(gap.first <= brought[1] and brought[0] <= gap.last for gap in case.gaps.gaps)
+
+
 def _brought(case: Case, lost: Rollback) -> tuple[int, int] | None:
     """The lowest and the highest position of these commits; None where one of them, or its bounds, is not known."""
     rows = [row for row in (case.ledger.rows if case.ledger else ()) if row.snapshot_id in lost.left]
@@ -95,6 +110,8 @@ def _is_hole(case: Case, lost: Rollback) -> bool:
     if lost.sequel is Sequel.WENT_ON:
         unnamed = case.contract.position is None
         return unnamed or (answers(case, "missing_positions") and not rows_were_put_back(case, lost))
+    if lost.sequel is Sequel.UNTOLD:
+        return answers(case, "missing_positions") and not rows_were_put_back(case, lost)
     if lost.sequel is Sequel.NOTHING_YET and isinstance(case.observation.jobs, NotSeen):
         return False
     return is_unexplained(lost, case.observation.jobs)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import at_position, living, not_asked, rows_by, run_of, unseen
-from bot.diagnosis._unbroken import is_filled, looked_since
+from bot.diagnosis._unbroken import is_filled, is_found_missing, looked_since, untold_beginning
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
@@ -40,26 +40,33 @@ MODE = Mode(
 
 
 def examine(case: Case) -> Examined:
-    """Matches when a run whose state holds what was rolled back goes on above it, or still may."""
+    """Matches when a run whose state holds what was rolled back goes on above it, or still may: as Flink tells where
+    it was restored, or where it does not, as the positions tell that are missing."""
     if case.ledger is None:
         return CannotTell(missing=(not_asked(case, "ledger"),))
     table, jobs = case.observation.table, case.observation.jobs
     inside = [r for r in rollbacks(table, jobs.values) if r.is_within(case.window, table)]
-    holes = [r for r in inside if r.sequel is Sequel.WENT_ON]
+    holes = [r for r in inside if r.sequel in {Sequel.WENT_ON, Sequel.UNTOLD}]
     open_ends = [r for r in inside if r.sequel is Sequel.NOTHING_YET and r.runs]
-    standing = [r for r in holes if not is_filled(case, r)]
+    open_still = [r for r in holes if not is_filled(case, r)]
+    standing = [r for r in open_still if r.sequel is Sequel.WENT_ON or is_found_missing(case, r)]
     standing += [r for r in open_ends if _living_writer(case, r) is not None]
     if standing:
         return _matches(case, standing[0], standing[1:])
-    if open_ends and isinstance(jobs, NotSeen):
+    untold = [*open_still, *(r for r in open_ends if r.may_go_on is not None)]
+    if (open_ends or untold) and isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
+    if untold:
+        looks = lacking(case, "missing_positions") if open_still else ()
+        return CannotTell(missing=(untold_beginning(case, untold[0]), *looks))
     if holes and case.gaps is not None:
         among = "among those that the lost commits had brought"
         if not case.gaps.missing:
             among = f"between {at_position(case, case.gaps.lowest)} and {at_position(case, case.gaps.highest)}"
         return Excluded(
             reason=f"Main was rolled back to {short(holes[0].target)} under its job, but no source position is "
-            f"missing {among}: the rows were put back."
+            f"missing {among}: the rows were put back"
+            + (" or read again." if holes[0].sequel is Sequel.UNTOLD else ".")
         )
     if isinstance(jobs, NotSeen) and any(r.sequel in {Sequel.OTHER_RUN, Sequel.REDONE} for r in inside):
         return CannotTell(missing=(unseen(jobs),))
@@ -92,6 +99,11 @@ def _matches(case: Case, found: Rollback, later: Sequence[Rollback] = ()) -> Mat
         reasons.append(
             f"It had been set to {short(found.fork)} before, where these were committed, and then forward again to "
             f"{short(found.target)}, which does not stand on them."
+        )
+    if found.sequel is Sequel.UNTOLD:
+        reasons.append(
+            f"Where run {short_job(writer)} was first restored is no longer shown; positions that the lost commits had "
+            "brought are missing, so it began beyond the target."
         )
     if following is not None:
         reasons.append(

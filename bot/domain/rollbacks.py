@@ -4,8 +4,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from bot.domain.flink import JobRun, Restored
-from bot.domain.ids import JobId, SnapshotId
+from bot.domain.beginnings import FROM_NOTHING, began_from
+from bot.domain.flink import JobRun
+from bot.domain.ids import CheckpointId, JobId, SnapshotId
 from bot.domain.record import Record
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot, TableState, Window
@@ -21,6 +22,9 @@ class Sequel(StrEnum):
     """The same job id commits the rolled-back checkpoint ids again: it was restored to the target."""
     OTHER_RUN = "other-run"
     """A run that had nothing rolled back goes on from the target, as far as Flink and the checkpoint ids tell."""
+    UNTOLD = "untold"
+    """Nothing tells where the run that goes on from the target began, and it has passed ids of what main lost: the rows
+    of these were read again under later ids, or are lost."""
     NOTHING_YET = "nothing-yet"
     """Flink has committed nothing since."""
 
@@ -42,6 +46,8 @@ class Rollback(Record):
     sequel: Sequel
     goes_on: JobId | None = None
     """Of NOTHING_YET: the living run whose next commit leaves a hole, because its state holds what main lost."""
+    may_go_on: JobId | None = None
+    """Of NOTHING_YET: a living run of which nothing tells whether its state holds what main lost."""
     is_rewound: bool = False
     """Of NOTHING_YET: the living writer was restored since from the target or below, so it reads again what main
     lost."""
@@ -59,12 +65,12 @@ def rollbacks(table: TableState, runs: Iterable[JobRun] = ()) -> tuple[Rollback,
     of main and do not count. `runs`: those that Flink lists; where a run was restored tells its sequel better than the
     checkpoint ids do."""
     listed = tuple(runs)
-    restored = {run.job_id: run.restored for run in listed if run.restored is not None}
+    by_id = {run.job_id: run for run in listed}
     by_ends: dict[tuple[SnapshotId | None, SnapshotId | None], list[Snapshot]] = {}
     for lost in sorted(table.rolled_back, key=lambda s: table.place_of(s.snapshot_id)):
         by_ends.setdefault((_target(table, lost), _fork(table, lost)), []).append(lost)
     rising = sorted(by_ends, key=lambda ends: [table.place_of(end) for end in ends])
-    told = (_rollback(table, ends, by_ends[ends], restored) for ends in rising)
+    told = (_rollback(table, ends, by_ends[ends], by_id) for ends in rising)
     return tuple(_with_living(table, each, listed) if each.sequel is Sequel.NOTHING_YET else each for each in told)
 
 
@@ -82,7 +88,7 @@ def _rollback(
     table: TableState,
     ends: tuple[SnapshotId | None, SnapshotId | None],
     left: list[Snapshot],
-    restored: Mapping[JobId, Restored],
+    runs: Mapping[JobId, JobRun],
 ) -> Rollback:
     target, fork = ends
     kept = {s.snapshot_id for s in table.ancestors(target)}
@@ -95,7 +101,7 @@ def _rollback(
         left=tuple(s.snapshot_id for s in left),
         runs=tuple(dict.fromkeys(s.job_id for s in left if s.job_id)),
         next_commit=first.snapshot_id if first else None,
-        sequel=_sequel(left, first, reached, restored),
+        sequel=_sequel(left, first, reached, runs),
     )
 
 
@@ -105,6 +111,7 @@ def _with_living(table: TableState, found: Rollback, runs: tuple[JobRun, ...]) -
     kept = table.by_id.get(found.target) if found.target is not None else None
     reached = kept.checkpoint_id or 0 if kept is not None else 0
     goes_on: JobId | None = None
+    may_go_on: JobId | None = None
     is_rewound = False
     for run in (each for each in runs if not each.is_terminal):
         own = [s for s in lost if s.job_id == run.job_id]
@@ -112,22 +119,46 @@ def _with_living(table: TableState, found: Rollback, runs: tuple[JobRun, ...]) -
             s.checkpoint_id for s in own or lost if s.checkpoint_id is not None and (own or s.checkpoint_id > reached)
         ]
         was_restored_since = run.restored is not None and all(s.committed_at < run.restored.at for s in own or lost)
-        if run.restored is not None and was_restored_since and ids:
-            is_beyond = min(ids) <= run.restored.checkpoint_id and (bool(own) or run.restored_count <= 1)
-            is_rewound = is_rewound or run.restored.checkpoint_id < min(ids)
+        if run.restored is None or not was_restored_since or not ids:
+            goes_on = run.job_id if own else goes_on
+        elif run.restored.checkpoint_id < min(ids):
+            is_rewound = True
+        elif own:
+            goes_on = run.job_id
+        elif (began := _began_from(run, table)) is None:
+            may_go_on = run.job_id
+        elif began >= min(ids):
+            goes_on = run.job_id
         else:
-            is_beyond = bool(own)
-        goes_on = run.job_id if is_beyond else goes_on
-    return found.model_copy(update={"goes_on": goes_on, "is_rewound": is_rewound and goes_on is None})
+            is_rewound = is_rewound or began > FROM_NOTHING
+    is_rewound = is_rewound and goes_on is None and may_go_on is None
+    return found.model_copy(update={"goes_on": goes_on, "may_go_on": may_go_on, "is_rewound": is_rewound})
 
 
-def _sequel(left: list[Snapshot], first: Snapshot | None, reached: int, restored: Mapping[JobId, Restored]) -> Sequel:
+def _began_from(run: JobRun, table: TableState) -> CheckpointId | None:
+    first = next((s.committed_at for s in table.of_flink if s.job_id == run.job_id), None)
+    return began_from(run, first)
+
+
+def _sequel(left: list[Snapshot], first: Snapshot | None, reached: int, runs: Mapping[JobId, JobRun]) -> Sequel:
     if first is None or first.checkpoint_id is None or first.job_id is None:
         return Sequel.NOTHING_YET
     own = [s for s in left if s.job_id == first.job_id and s.checkpoint_id is not None]
     lost = [s.checkpoint_id for s in own or left if s.checkpoint_id is not None and (own or s.checkpoint_id > reached)]
     again = Sequel.REDONE if own else Sequel.OTHER_RUN
-    point = restored.get(first.job_id)
-    if point is not None and max((s.committed_at for s in own), default=point.at) <= point.at <= first.committed_at:
-        return Sequel.WENT_ON if any(each <= point.checkpoint_id for each in lost) else again
-    return Sequel.WENT_ON if lost and first.checkpoint_id > max(lost) else again
+    if (point := _restored_to(runs.get(first.job_id), own, first)) is not None:
+        return Sequel.WENT_ON if any(each <= point for each in lost) else again
+    if lost and first.checkpoint_id > max(lost):
+        return Sequel.WENT_ON
+    return Sequel.UNTOLD if any(each < first.checkpoint_id for each in lost) else again
+
+
+def _restored_to(run: JobRun | None, own: list[Snapshot], first: Snapshot) -> CheckpointId | None:
+    """The checkpoint from which the run came to its first commit above the target: of one that had commits there
+    before (`own`), its restore between them, else where it began. None where Flink does not show it."""
+    if run is None:
+        return None
+    if not own:
+        return began_from(run, first.committed_at)
+    point, last = run.restored, max(s.committed_at for s in own)
+    return point.checkpoint_id if point is not None and last <= point.at <= first.committed_at else None

@@ -169,18 +169,14 @@ BAD: dict[str, Act] = {
     "has a sink that is stuck": lambda world, draw: loses_a_sink(world, 1 + draw(3)),
     "is added to": _is_added_to,
 }
-RESTARTS = {name: GOOD[name] for name in ("reads", "is quiet", "fails over", "is restarted where it stood")}
+RESTARTS = {name: GOOD[name] for name in ("reads", "is quiet", "fails over", "is restarted where it stood")} | {
+    "is forgotten by Flink": BAD["is forgotten by Flink"]
+}
 GOES_BACK = {
     "is restarted from below": _goes_back_alone,
     **{
         name: BAD[name]
-        for name in (
-            "is forgotten by Flink",
-            "is replaced",
-            "is restarted without state",
-            "is rewound with its job",
-            "is rolled back",
-        )
+        for name in ("is replaced", "is restarted without state", "is rewound with its job", "is rolled back")
     },
 }
 """What is told apart by where the runs began, which `RESTARTS` hides."""

@@ -100,15 +100,6 @@ def test_a_silent_run_from_the_target_was_rewound_with_the_table(run: str, check
     assert "reads again what main lost" in found.reason
 
 
-def test_a_run_whose_own_checkpoint_was_restored_again_is_not_accused() -> None:
-    """It began at the target, and failed over from a checkpoint of its own that carried no rows."""
-    tale = silent(3, "b").completes("b", 4, 5, 6, 7, 8, 9).flink_runs("b", restored=9)
-
-    found = rolled_back_while_running.examine(tale.looked_at())
-
-    assert isinstance(found, Excluded)
-
-
 def test_without_flink_the_ids_tell_what_they_can() -> None:
     """Above all that was lost: a hole. Within it, nobody knows where the run was restored."""
     above, within = restored_at(8, 9).flink_is_down(), restored_at(3, 4).flink_is_down()
