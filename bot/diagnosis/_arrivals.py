@@ -184,7 +184,7 @@ def _below_all(case: Case, run: JobRun) -> CheckpointId:
     table = case.observation.table
     first = table.of_flink[0] if table.of_flink else None
     is_root = first is not None and first.job_id == run.job_id and table.chain[-1].parent_id is None
-    if first is None or not is_root or run.restored is not None or case.gaps is None:
+    if first is None or not is_root or case.gaps is None:
         return CheckpointId(0)
     from_first = case.gaps.lowest == 0 and case.contract.position_partition is None
     return CheckpointId(0) if from_first else first.checkpoint_id or CheckpointId(0)

@@ -166,9 +166,40 @@ def test_first_commits_that_vanished_without_a_trace_are_looked_for_on_storage(
         assert "checkpoints 1, 2 and 3 of run" in found.missing[0]
 
 
+def fails_over(tale: Tale, run: str, checkpoint: int) -> Tale:
+    """Flink goes on listing what the run completed before."""
+    listed = tale.runs[run].checkpoints
+    point = tale.flink_runs(run, restored=checkpoint).runs[run].restored
+    assert point is not None
+    told = {"checkpoints": listed, "restored": point.model_copy(update={"is_savepoint": False})}
+    tale.runs[run] = tale.runs[run].model_copy(update=told)
+    return tale
+
+
+@pytest.mark.parametrize("restored", [None, 3])
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize(("files", "expected"), [(0, Matches), (3, CannotTell), (None, CannotTell)])
+def test_a_failover_does_not_account_for_first_commits_that_vanished(
+    files: int | None, expected: type, times: int, restored: int | None
+) -> None:
+    """Whether the run began without state or came with one: Flink lists what it completed before its first commit."""
+    first = (restored or 0) + 1
+    tale = Tale().flink_runs("a", restored=restored).completes("a", *range(first, first + 3))
+    tale.commits("a", first + 3, first + 4)
+    for _ in range(times):
+        fails_over(tale, "a", first + 4)
+    found_files = None if files is None else orphans(files, young=files)
+
+    found = recovered_by_itself.examine(tale.looked_at(gaps=FROM_30, orphans=found_files))
+
+    assert isinstance(found, expected)
+    if isinstance(found, CannotTell):
+        assert f"checkpoints {first}, {first + 1} and {first + 2} of run" in found.missing[0]
+
+
 def test_a_table_that_begins_with_the_sources_first_position_lost_nothing_below() -> None:
     """Then the first checkpoints had no rows, and no file is looked for."""
-    tale = Tale().flink_runs("a").completes("a", 1, 2, 3).commits("a", 4, 5)
+    tale = fails_over(Tale().flink_runs("a").completes("a", 1, 2, 3).commits("a", 4, 5), "a", 5)
 
     found = recovered_by_itself.examine(tale.looked_at(gaps=hole(0), orphans=None))
 
