@@ -51,15 +51,20 @@ def rewinds_in(case: Case) -> tuple[Rewind, ...]:
 
 
 def unlisted_switches(case: Case) -> tuple[Switch, ...]:
-    """New runs in the window whose ids leave a gap above the old maximum, and whose first restore Flink no longer
-    lists: a V1 sink may have held replayed rows back until then."""
+    """New runs in the window whose ids begin above the old maximum, and whose first restore Flink no longer lists: a V1
+    sink may have held replayed rows back until then. See `leaves_gap`: without one it looks like a hand-over."""
     ids = {s.snapshot_id for s in in_window(case)}
     rewound = {r.run for r in rewinds_in(case)}
     return tuple(
         s
         for s in switches(case.observation.table)
-        if s.first in ids and s.run not in rewound and s.first_checkpoint > s.reached + 1 and not _is_listed(case, s)
+        if s.first in ids and s.run not in rewound and s.first_checkpoint > s.reached and not _is_listed(case, s)
     )
+
+
+def leaves_gap(switch: Switch) -> bool:
+    """Whether the new run's first id is not the next one: something kept it from committing until then."""
+    return switch.first_checkpoint > switch.reached + 1
 
 
 def _is_listed(case: Case, switch: Switch) -> bool:

@@ -7,6 +7,7 @@ committer remembers the newest id on the table. A failover before the old maximu
 from bot.diagnosis._came_again import came_again, in_doubt
 from bot.diagnosis._case import (
     LOST_FIRST_RESTORE,
+    leaves_gap,
     listed,
     not_asked,
     rewinds_in,
@@ -107,7 +108,7 @@ def _doubt(case: Case, passed_over: tuple[LeakedManifest, ...]) -> str | None:
         return in_doubt(unsure)
     if (order := untold_order(case)) is not None:
         return order
-    doubtful = next(iter(unlisted_switches(case)), None)
+    doubtful = next((s for s in unlisted_switches(case) if leaves_gap(s)), None)
     return LOST_FIRST_RESTORE.format(run=short_job(doubtful.run)) if doubtful is not None else None
 
 

@@ -8,6 +8,7 @@ from bot.diagnosis._asked import answers, reaches_head
 from bot.diagnosis._case import (
     LOST_FIRST_RESTORE,
     in_window,
+    leaves_gap,
     not_asked,
     rewinds_in,
     rows_by,
@@ -75,7 +76,7 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=(unseen(case.observation.jobs),))
     if found:
         return Excluded(reason=_interleaved(found[0]))
-    doubtful = next(iter(unlisted_switches(case)), None)
+    doubtful = next((s for s in unlisted_switches(case) if leaves_gap(s)), None)
     if doubtful is not None and case.duplicates is None:
         lost = LOST_FIRST_RESTORE.format(run=short_job(doubtful.run))
         return CannotTell(missing=(lost, not_asked(case, "duplicate_rows")))
@@ -83,12 +84,27 @@ def examine(case: Case) -> Examined:
 
 
 def _replayed(case: Case, switch: Switch, duplicates: DuplicatesFinding) -> bool:
-    """Whether keys of the earlier run's commits live again in the new run's first commit."""
+    """Whether keys of the earlier run's commits live again in the new run's first commit, as far as is known from the
+    same source positions: else the source gave them twice."""
     by_id = case.observation.table.by_id
     return any(
-        pair.second == switch.first and (one := by_id.get(pair.first)) is not None and one.job_id == switch.earlier
+        pair.second == switch.first
+        and (one := by_id.get(pair.first)) is not None
+        and one.job_id == switch.earlier
+        and not _lie_apart(case, pair.first, pair.second)
         for pair in duplicates.pairs
     )
+
+
+def _lie_apart(case: Case, first: SnapshotId, second: SnapshotId) -> bool:
+    """Whether the two commits are known to hold other source positions; bounds of several source partitions together
+    tell nothing."""
+    rows = {row.snapshot_id: row for row in (case.ledger.main if case.ledger else ())}
+    one, other = rows.get(first), rows.get(second)
+    if one is None or other is None or case.contract.position_partition is not None:
+        return False
+    until, begins = one.position_until, other.position_from
+    return until is not None and begins is not None and until < begins
 
 
 def _matches(case: Case, rewind: Rewind) -> Matches:

@@ -1,11 +1,15 @@
 """Restores from too far back: exact rows, last good snapshot, and what is missing to tell."""
 
+from collections.abc import Callable
+
+import pytest
+
 from bot.diagnosis import (
     commits_withheld,
     restored_from_older_savepoint,
 )
-from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
-from bot.domain.ids import CheckpointId
+from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
+from bot.domain.ids import CheckpointId, SnapshotId
 from tests.cases import Tale, job_id
 from tests.found import twice
 
@@ -75,6 +79,63 @@ def test_a_forgotten_restore_is_told_by_the_repeated_rows() -> None:
     assert tale.at("a", 10) == found.last_good
 
 
+def failed_over() -> Tale:
+    """V1, as rows flow: `b` was restored from 4, held 5 and 6 back, and committed all with 7; then it failed over."""
+    tale = Tale().flink_runs("a", v1=True).commits("a", *range(1, 7)).becomes("a", "FINISHED")
+    tale.flink_runs("b", restored=4, v1=True).commits("b", 7, rows=30).commits("b", 8)
+    return tale.flink_runs("b", restored=8, v1=True)
+
+
+def followed() -> Tale:
+    """The same, and Flink has forgotten the run: another one has taken over."""
+    tale = failed_over().becomes("b", "FINISHED").forgets("b")
+    return tale.flink_runs("c", restored=8, v1=True).commits("c", 9)
+
+
+def bounds(case: Case, first: SnapshotId, begins: int) -> Case:
+    """Each commit holds the ten positions up to ten times its id; this one those from `begins` on."""
+    assert case.ledger is not None
+    told = [
+        row.model_copy(
+            update={
+                "position_from": begins if row.snapshot_id == first else 10 * (row.checkpoint_id or 0) - 10,
+                "position_until": 10 * (row.checkpoint_id or 0) - 1,
+            }
+        )
+        for row in case.ledger.rows
+    ]
+    return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": tuple(told)})})
+
+
+FORGOTTEN = pytest.mark.parametrize("tell", [failed_over, followed])
+
+
+@FORGOTTEN
+@pytest.mark.parametrize("begins", [None, 40])
+def test_the_next_id_may_bring_all_that_was_held_back(tell: Callable[[], Tale], begins: int | None) -> None:
+    """V1 commits with the first id above the old maximum: there is no gap, and the repeated rows tell it."""
+    tale = tell()
+    pairs = [(tale.at("a", 5), tale.at("b", 7)), (tale.at("a", 6), tale.at("b", 7))]
+    case = tale.case(duplicates=twice(20, pairs=pairs))
+
+    found = restored_from_older_savepoint.examine(case if begins is None else bounds(case, tale.at("b", 7), begins))
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 6), job_id("b")) == (found.last_good, found.wrong_run)
+
+
+@FORGOTTEN
+def test_an_orderly_hand_over_stays_quiet(tell: Callable[[], Tale]) -> None:
+    """Before rows are counted, after, and where the source gave a key twice: its rows lie at other positions."""
+    tale = tell()
+    pairs = [(tale.at("a", 6), tale.at("b", 7))]
+    twice_by_source = bounds(tale.case(duplicates=twice(1, pairs=pairs)), tale.at("b", 7), 60)
+
+    for case in (tale.case(), tale.case(duplicates=twice(0)), twice_by_source):
+        assert isinstance(restored_from_older_savepoint.examine(case), Excluded)
+    assert isinstance(commits_withheld.examine(tale.case()), Excluded)
+
+
 def test_a_forgotten_restore_cannot_be_judged_before_rows_are_counted() -> None:
     """A gap above the old maximum may be V1's late commit, or ten quiet checkpoints."""
     tale = late_and_forgotten()
@@ -88,7 +149,7 @@ def test_a_forgotten_restore_cannot_be_judged_before_rows_are_counted() -> None:
 
 
 def test_the_next_id_needs_no_listed_restore() -> None:
-    """A run that begins right above the old maximum can have repeated nothing."""
+    """A run that begins right above the old maximum is taken for a hand-over, as long as no row is found twice."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 11)).becomes("a", "FINISHED")
     tale.flink_runs("b", restored=10).commits("b", 11).flink_runs("b", restored=11)
 
