@@ -6,6 +6,8 @@ from bot.domain.table import Snapshot, TableState
 
 _CHANGES = ("added-", "deleted-", "removed-")
 _TOTALS = ("total-records", "total-data-files", "total-delete-files")
+_DATA_FILES = ("added-data-files", "deleted-data-files", "added-records", "deleted-records")
+_DELETE_FILES = ("added-delete-files", "removed-delete-files")
 _REWROTE_MANIFESTS = "entries-processed"
 """What Iceberg counts of a `replace` that rewrote manifests and no file."""
 
@@ -68,13 +70,15 @@ def counts_no_rows(table: TableState, compaction: Snapshot) -> bool:
 
 
 def _not_written_again(table: TableState, compaction: Snapshot) -> int | None:
-    """Rows in its files of before, deleted ones too, less those in its own; None where no counter tells."""
+    """Rows in its files of before, deleted ones too, less those in its own; None where no counter tells. 0 of one that
+    rewrote delete files and no file with rows: Iceberg counts only what there is."""
     parent = _parent(table, compaction)
     if "deleted-records" in compaction.summary:
         return compaction.counted("deleted-records") - compaction.counted("added-records")
     if parent is not None and "total-records" in parent.summary and "total-records" in compaction.summary:
         return parent.counted("total-records") - compaction.counted("total-records")
-    return None
+    is_of_deletes = any(map(compaction.counted, _DELETE_FILES)) and not any(map(compaction.counted, _DATA_FILES))
+    return 0 if is_of_deletes else None
 
 
 def _parent(table: TableState, snapshot: Snapshot) -> Snapshot | None:

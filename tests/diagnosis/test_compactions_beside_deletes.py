@@ -120,3 +120,24 @@ def test_deletes_that_the_compaction_removed_account_for_just_as_many(removed: i
     tale = compacted(position=80, deleted_records=100, added_records=50, removed_position_deletes=removed)
 
     assert isinstance(another_writer_changed_rows.examine(tale.looked_at()), verdict)
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ({"added-delete-files": "1", "removed-delete-files": "3", "removed-position-deletes": "9"}, Matches),
+        ({"removed-delete-files": "3"}, Matches),
+        ({"added-delete-files": "1", "deleted-data-files": "3"}, CannotTell),
+        ({}, CannotTell),
+    ],
+    ids=["delete files", "delete files that had nothing to delete", "data files too", "nothing is counted"],
+)
+def test_a_compaction_of_delete_files_alone_keeps_every_row(counts: dict[str, str], expected: type) -> None:
+    """Also where what it stands on has expired, so that nobody can compare the keys any more."""
+    tale = compacted()
+    place = next(place for place, s in enumerate(tale.snapshots) if s.operation == "replace")
+    summary = {"engine-name": "spark", "total-records": "40", **counts}
+    tale.snapshots[place] = tale.snapshots[place].model_copy(update={"summary": summary})
+    tale.expires("a", 1, 2, 3, 4)
+
+    assert isinstance(recovered_by_itself.examine(tale.looked_at()), expected)
