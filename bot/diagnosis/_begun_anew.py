@@ -13,8 +13,7 @@ def begun_anew(case: Case) -> str | None:
     """What shows it: main's first commit has no parent, and older commits are listed of a run that goes on there, on no
     branch and never head as far as the log tells: Iceberg before 1.8 clears that with the replacement. None: nothing;
     what a run brought that began without state has nothing to do with what was there before."""
-    held = _on_branches(case.observation.table)
-    left = [each for each in _left_behind(case) if each.snapshot_id not in held]
+    left = [each for each, is_on_branch in _left_behind(case) if not is_on_branch]
     if not left:
         return None
     return f"{_in_words(case, left)} no part of it: the table was replaced under its job."
@@ -23,26 +22,25 @@ def begun_anew(case: Case) -> str | None:
 def may_have_begun_anew(case: Case) -> str | None:
     """What is missing to know that it does not: a branch holds such commits. It may have been written by itself, or
     made from what main was before a replacement, which takes main alone off the old line."""
-    table = case.observation.table
-    held = _on_branches(table)
-    left = [each for each in _left_behind(case) if each.snapshot_id in held]
+    left = [each for each, is_on_branch in _left_behind(case) if is_on_branch]
     if not left:
         return None
     return f"whether main had them once, and the table was replaced under its job: {_in_words(case, left)} on a branch"
 
 
-def _left_behind(case: Case) -> list[Snapshot]:
-    """The commits that are older than a beginning of main in the window, and of runs that go on there; not those that
-    are known to have been rolled back, which is judged by itself. A tag excuses none: it stays on a line that was
-    replaced, Waterline's own most of all."""
+def _left_behind(case: Case) -> list[tuple[Snapshot, bool]]:
+    """(commit, whether a branch holds it) of those that are older than a beginning of main in the window, and of runs
+    that go on there; not those that are known to have been rolled back, which is judged by itself. A tag excuses none:
+    it stays on a line that was replaced, Waterline's own most of all."""
     table = case.observation.table
     root = table.chain[-1] if table.chain else None
     begins = table.place_of(root.snapshot_id) if root is not None else 0
     if root is None or root.parent_id is not None or not begins or root not in in_window(case):
         return []
     runs, aside = _go_on(case), {*table.chain_ids, *(each.snapshot_id for each in table.rolled_back)}
+    held = _on_branches(table)
     return [
-        each
+        (each, each.snapshot_id in held)
         for each in table.snapshots
         if table.place_of(each.snapshot_id) < begins and each.snapshot_id not in aside and each.job_id is not None
         if runs is None or each.job_id in runs
