@@ -3,7 +3,6 @@
 Told here where their manifests have few entries, by Spark where they have many.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -21,12 +20,20 @@ from spark_tasks._source_ranges import Covered, ranges_here, ranges_of, source_c
 _MAX_GROUPS = 500
 
 
+class Shared(NamedTuple):
+    """Paths that the same commits have added, each counted once."""
+
+    files: int
+    rows: int
+    """Of data files."""
+
+
 class Brought(NamedTuple):
     """Of some commits together."""
 
     covered: Covered
-    shared: Mapping[tuple[SnapshotId, ...], int]
-    """Commits that added the same paths, their ids rising -> how many paths; the `_MAX_GROUPS` that share most."""
+    shared: Mapping[tuple[SnapshotId, ...], Shared]
+    """Commits that added the same paths, their ids rising -> these paths; the `_MAX_GROUPS` that share most."""
 
 
 def brought_by(spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot]) -> Brought:
@@ -44,17 +51,30 @@ def brought_by(spark: SparkSession, table: TableState, contract: TableContract, 
         added.unpersist()
 
 
-def _shared_here(added: Iterable[Entry]) -> dict[tuple[SnapshotId, ...], int]:
-    by_path: dict[str, set[SnapshotId]] = {}
+def _shared_here(added: Iterable[Entry]) -> dict[tuple[SnapshotId, ...], Shared]:
+    by_path: dict[str, tuple[set[SnapshotId], int]] = {}
     for entry in added:
-        by_path.setdefault(entry.path, set()).add(SnapshotId(entry.snapshot_id))
-    shared = Counter(tuple(sorted(commits)) for commits in by_path.values() if len(commits) > 1)
-    return dict(shared.most_common(_MAX_GROUPS))
+        commits, _ = by_path.setdefault(entry.path, (set(), entry.rows if entry.content == 0 else 0))
+        commits.add(SnapshotId(entry.snapshot_id))
+    shared: dict[tuple[SnapshotId, ...], Shared] = {}
+    for commits, rows in by_path.values():
+        if len(commits) > 1:
+            before = shared.get(group := tuple(sorted(commits)), Shared(0, 0))
+            shared[group] = Shared(before.files + 1, before.rows + rows)
+    most = sorted(shared.items(), key=lambda each: -each[1].files)
+    return dict(most[:_MAX_GROUPS])
 
 
-def _shared_files(added: DataFrame) -> dict[tuple[SnapshotId, ...], int]:
+def _shared_files(added: DataFrame) -> dict[tuple[SnapshotId, ...], Shared]:
     """The same of a frame of entries; reads."""
-    by_path = added.groupBy("file_path").agg(F.array_sort(F.collect_set("snapshot_id")).alias("snapshots"))
-    groups = by_path.where(F.size("snapshots") > 1).groupBy("snapshots").agg(F.count("*").alias("files"))
-    rows = groups.orderBy(F.desc("files")).limit(_MAX_GROUPS).collect()
-    return {tuple(SnapshotId(each) for each in row["snapshots"]): int(row["files"]) for row in rows}
+    by_path = added.groupBy("file_path").agg(
+        F.array_sort(F.collect_set("snapshot_id")).alias("snapshots"),
+        F.max(F.when(F.col("content") == 0, F.col("record_count")).otherwise(0)).alias("of_one"),
+    )
+    shared = by_path.where(F.size("snapshots") > 1)
+    groups = shared.groupBy("snapshots").agg(F.count("*").alias("files"), F.sum("of_one").alias("rows"))
+    found = groups.orderBy(F.desc("files")).limit(_MAX_GROUPS).collect()
+    return {
+        tuple(SnapshotId(each) for each in row["snapshots"]): Shared(int(row["files"]), int(row["rows"]))
+        for row in found
+    }

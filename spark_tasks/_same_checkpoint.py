@@ -28,6 +28,21 @@ def earlier_of_checkpoint(
             yield first.snapshot_id, commit.snapshot_id
 
 
+def came_whole(first: Snapshot, again: Snapshot, covered: Covered) -> bool:
+    """Whether the second brought as many files and rows as the first, and none of another part of the source: then all
+    its rows are surely the first one's."""
+    if any(first.counted(key) != again.counted(key) for key in _COUNTERS):
+        return False
+    for ranges in (covered.positions, covered.times):
+        of_first, of_again = (
+            {(each.partition, each.low, each.high) for each in ranges if each.snapshot_id == commit.snapshot_id}
+            for commit in (first, again)
+        )
+        if of_first and of_again:
+            return of_first == of_again
+    return True
+
+
 def _repeats(
     first: Snapshot, again: Snapshot, overlapping: Set[tuple[SnapshotId, SnapshotId]], covered: Covered
 ) -> bool:

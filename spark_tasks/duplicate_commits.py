@@ -13,8 +13,8 @@ from bot.domain.listed_views import at_checkpoints
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._brought import brought_by
-from spark_tasks._same_checkpoint import earlier_of_checkpoint
+from spark_tasks._brought import Shared, brought_by
+from spark_tasks._same_checkpoint import came_whole, earlier_of_checkpoint
 from spark_tasks._source_ranges import Covered
 from spark_tasks._source_runs import by_two_runs, read_twice, run_of
 from spark_tasks._window import Reach, line_of, no_commits, reach_of
@@ -29,7 +29,7 @@ TASK = Task(
     needs=("table",),
     cost=f"manifests that the window's commits and the {COMMITS_BELOW} below it wrote, with their bounds",
     reads="metadata",
-    version=3,
+    version=4,
 )
 _How = Literal["same-files", "same-checkpoint", "same-source-range"]
 _STRENGTH: tuple[_How, ...] = ("same-files", "same-checkpoint", "same-source-range")
@@ -93,7 +93,7 @@ def _repeated(
     commits: Sequence[Snapshot],
     reach: Reach,
     covered: Covered,
-    shared: Mapping[tuple[SnapshotId, ...], int],
+    shared: Mapping[tuple[SnapshotId, ...], Shared],
 ) -> tuple[RepeatedCommit, ...]:
     place = {commit.snapshot_id: number for number, commit in enumerate(commits)}
     by_id = {commit.snapshot_id: commit for commit in commits}
@@ -102,10 +102,12 @@ def _repeated(
     def proves(first: SnapshotId, again: SnapshotId, how: _How, size: int) -> None:
         proofs.setdefault(again, []).append((_STRENGTH.index(how), -size, place[first]))
 
-    for together, files in shared.items():
+    of_files: dict[SnapshotId, int] = {}
+    for together, (files, rows) in shared.items():
         first, *later = sorted(together, key=lambda snapshot: place[snapshot])
         for again in later:
             proves(first, again, "same-files", files)
+            of_files[again] = of_files.get(again, 0) + rows
     overlapping: dict[tuple[SnapshotId, SnapshotId], int] = {}
     exact: set[tuple[SnapshotId, SnapshotId]] = set()
     for overlap in covered.overlaps():
@@ -118,16 +120,20 @@ def _repeated(
             proves(first, again, "same-source-range", size)
     for first, again in earlier_of_checkpoint(commits, set(overlapping), covered):
         proves(first, again, "same-checkpoint", by_id[again].counted("added-records"))
-    repeating = (commit for commit in reach.main if commit.snapshot_id in proofs)
-    return tuple(_told(commits, commit, min(proofs[commit.snapshot_id])) for commit in repeating)
+    found = []
+    for commit in (each for each in reach.main if each.snapshot_id in proofs):
+        how, _, number = min(proofs[commit.snapshot_id])
+        told = _told(commits[number], commit, _STRENGTH[how])
+        many = _too_many(told, commits[number], commit, covered, of_files)
+        found.append(told.model_copy(update={"too_many": many}))
+    return tuple(found)
 
 
-def _told(commits: Sequence[Snapshot], again: Snapshot, proof: _Proof) -> RepeatedCommit:
-    how, _, first = proof
+def _told(first: Snapshot, again: Snapshot, how: _How) -> RepeatedCommit:
     return RepeatedCommit(
-        first=commits[first].snapshot_id,
+        first=first.snapshot_id,
         again=again.snapshot_id,
-        how=_STRENGTH[how],
+        how=how,
         job_id=again.job_id,
         checkpoint_id=again.checkpoint_id,
         rows=again.counted("added-records"),
@@ -135,19 +141,29 @@ def _told(commits: Sequence[Snapshot], again: Snapshot, proof: _Proof) -> Repeat
     )
 
 
+def _too_many(
+    told: RepeatedCommit, first: Snapshot, again: Snapshot, covered: Covered, of_files: Mapping[SnapshotId, int]
+) -> int | None:
+    if told.how == "same-files":
+        return of_files[told.again]
+    if told.how == "same-checkpoint":
+        return told.rows if came_whole(first, again, covered) else 0
+    return None
+
+
 def _some(reach: Reach, repeated: tuple[RepeatedCommit, ...], compared: int) -> Answer:
     finding = DuplicateCommitsFinding(commits_checked=len(reach.main), repeated=repeated)
-    rows = sum(each.rows for each in repeated)
+    rows = sum(each.rows_again for each in repeated)
     return Answer(
         verdict=Verdict.CONFIRMED,
         headline=_headline(repeated, rows),
         measures=(
             Measure(name="repeating commits", value=len(repeated), unit="commits"),
-            Measure(name="rows in them", value=rows, unit="rows"),
+            Measure(name="rows brought again", value=rows, unit="rows"),
             Measure(name="commits of the window", value=len(reach.main), unit="commits"),
             Measure(name="commits compared", value=compared, unit="commits"),
         ),
-        columns=("first", "again", "proof", "run", "checkpoint", "rows", "cherry-picked"),
+        columns=("first", "again", "proof", "run", "checkpoint", "rows", "brought again", "cherry-picked"),
         rows=tuple(_row(each) for each in repeated[:MAX_ROWS]),
         finding=finding,
         sources=_SOURCES,
@@ -165,7 +181,12 @@ def _headline(repeated: Sequence[RepeatedCommit], rows: int) -> str:
     }
     if len(repeated) == 1:
         one = repeated[0]
-        return f"Commit {short(one.again)} brings {ways[one.how]} of {short(one.first)} again, {counted(rows, 'row')}."
+        own = f" of its {one.rows:,}" if rows < one.rows else ""
+        most = "up to " if one.is_doubtful else ""
+        return (
+            f"Commit {short(one.again)} brings {ways[one.how]} of {short(one.first)} again, "
+            f"{most}{counted(rows, 'row')}{own}."
+        )
     counts = {how: sum(each.how == how for each in repeated) for how in _STRENGTH}
     told = ", ".join(f"{number} {ways[how]}" for how, number in counts.items() if number)
     again = ids([each.again for each in repeated])
@@ -180,6 +201,7 @@ def _row(each: RepeatedCommit) -> tuple[str, ...]:
         short_job(each.job_id) if each.job_id else "none",
         cell(each.checkpoint_id),
         f"{each.rows:,}",
+        f"{'up to ' if each.is_doubtful else ''}{each.rows_again:,}",
         "yes" if each.is_cherry_pick else "no",
     )
 

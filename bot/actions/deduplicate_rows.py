@@ -84,7 +84,8 @@ def _extra(case: Case) -> ExtraCopiesFinding:
         raise Refused(
             f"{counted(found.twice_named, 'row')} cannot be told from their copies: the table names their file twice.",
             "Expected every copy in a place of its own; a delete by place would take both.",
-            "Propose drop_duplicated_commit: it takes one of the two references out.",
+            "Propose drop_duplicated_commit: it takes one of the two references out. Where it is refused, rewind table "
+            "and job.",
         )
     if not found.is_whole or found.rows > MOST_ROWS:
         scattered = "" if found.is_whole else ", in more than 5,000 separate places"

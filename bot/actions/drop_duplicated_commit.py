@@ -1,11 +1,15 @@
 """Take the files of a commit that repeats another one out of the table, and nothing else (facts F1).
 
-Only references that the repeating commit added go: of a file that both commits name, the first reference stays. What
-was committed later stays as well, which is what a rewind could not do. Where a compaction has written the repeated rows
-into files of its own, it is undone first: what it had replaced comes back, but for the repeated files.
+Only references that the repeating commit added go, and of these only what is there twice by them: of a file that both
+commits name, the first reference stays; files that it alone brought stay. What was committed later stays as well, which
+is what a rewind could not do. Where a compaction has written the repeated rows into files of its own, it is undone
+first: what it had replaced comes back, but for the repeated files.
 """
 
+from collections.abc import Iterator
+
 from bot.actions._rehearsing import every, listed, must_not_rise, named, rehearsal, sized, where
+from bot.actions._repeats import Repeats, instead, repeats_of
 from bot.actions._undoing_compactions import first_that_took_rows, since_the_first_of
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
@@ -13,6 +17,7 @@ from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSources, FileSurvey, Some
 from bot.domain.ids import SnapshotId, short
 from bot.domain.proposal import Proposal
+from bot.domain.sentences import counted
 from bot.domain.table import TableState
 
 ACTION = Action(
@@ -33,47 +38,55 @@ PROOF = "no file and no row is there twice, no row is missing"
 
 
 def propose(plan: Plan) -> Proposal:
-    """A rehearsal without the repeating commits' own files. Raises Refused with the reason, CouldNotLook."""
-    again = _repeating(plan.case)
-    for commit in again:
+    """A rehearsal without what the repeating commits brought again. Raises Refused with the reason, CouldNotLook."""
+    repeats = repeats_of(plan.case, _repeating(plan.case))
+    for commit in repeats.commits:
         _must_only_add(plan.case, commit)
-    survey = plan.survey(None, FileSources(added_by=again))
+    survey = plan.survey(None, repeats.sources())
     if survey.not_live or survey.remove is None:
-        return _with_compactions(plan, again, survey.not_live)
+        return _with_compactions(plan, repeats, survey.not_live)
     return rehearsal(
         plan,
         ACTION,
         survey,
-        title=f"{ACTION.title}: {listed(again)}",
+        title=f"{ACTION.title}: {listed(repeats.commits)}",
         why="Take the repeated commit out",
         sentences=(
-            f"Take {sized(survey.remove)}{where(survey)} out of it: what {every(again)} added, and no other "
-            "reference. Of a file that is named twice, one reference stays.",
+            f"Take {sized(survey.remove)}{where(survey)} out of it: {repeats.told}, and no other reference. Of a file "
+            "that is named twice, one reference stays.",
+            *_own_rows(plan.case.observation.table, repeats, survey),
         ),
         proof=PROOF,
     )
 
 
-def _with_compactions(plan: Plan, again: tuple[SnapshotId, ...], not_live: Some) -> Proposal:
+def _own_rows(table: TableState, repeats: Repeats, survey: FileSurvey) -> Iterator[str]:
+    """What commits that go in part alone have brought besides, a sentence; none where that is nothing."""
+    going = {each.snapshot_id: each.rows for each in survey.by_commit}
+    own = sum(table.by_id[each].counted("added-records") - going.get(each, 0) for each in repeats.in_part)
+    if own:
+        yield f"{counted(own, 'row')} that {every(repeats.in_part)} brought besides stay where they are."
+
+
+def _with_compactions(plan: Plan, repeats: Repeats, not_live: Some) -> Proposal:
     """The same where later compactions depend on the repeated files. Raises Refused where anything else does, or where
     what was compacted cannot be put back whole."""
-    later = _compactions_after(plan.case.observation.table, again, not_live)
-    undone = (*again, *later)
-    survey = plan.survey(FileSources(removed_by=later, without_added_by=undone), FileSources(added_by=undone))
-    twice = sum(plan.case.observation.table.by_id[commit].counted("added-records") for commit in again)
-    add, remove = survey.add, survey.remove
+    later = _compactions_after(plan.case, repeats, not_live)
+    put_back = FileSources(removed_by=later, without_added_by=(*repeats.whole, *later))
+    survey = plan.survey(put_back, repeats.sources(and_all_of=later))
+    add, remove, twice = survey.add, survey.remove, repeats.rows
     if add is None or remove is None or survey.gone or survey.live_already or remove.rows - add.rows != twice:
-        raise _not_as_committed(again, _why_not_whole(survey, later, twice))
+        raise _not_as_committed(plan.case, repeats, _why_not_whole(survey, later, twice))
     must_not_rise(survey, "What the compaction replaced")
     return rehearsal(
         plan,
         ACTION,
         survey,
-        title=f"{ACTION.title}: {listed(again)}, compacted since",
+        title=f"{ACTION.title}: {listed(repeats.commits)}, compacted since",
         why="Take the repeated commit and its compaction out",
         sentences=(
-            f"Take {sized(remove)} out of it: what {every(again)} added, and what compaction {every(later)} made of "
-            "that and of other files.",
+            f"Take {sized(remove)} out of it: {repeats.told}, and what compaction {every(later)} made of that and of "
+            "other files.",
             f"Put {sized(add)} back{where(survey)}, which that compaction had replaced and which are still whole: all "
             f"but the repeated ones. {twice:,} rows leave. Compact the table anew afterwards.",
         ),
@@ -81,19 +94,22 @@ def _with_compactions(plan: Plan, again: tuple[SnapshotId, ...], not_live: Some)
     )
 
 
-def _compactions_after(table: TableState, again: tuple[SnapshotId, ...], not_live: Some) -> tuple[SnapshotId, ...]:
+def _compactions_after(case: Case, repeats: Repeats, not_live: Some) -> tuple[SnapshotId, ...]:
     """Oldest first. Raises Refused where a later commit took rows away or wrote them anew, or where there is none."""
-    later = [s for s in since_the_first_of(table, again) if s.snapshot_id not in again]
+    since = since_the_first_of(case.observation.table, repeats.commits)
+    later = [s for s in since if s.snapshot_id not in repeats.commits]
+    gone = f"not live: {named(not_live)}" if not_live else "none that the table names twice"
     other = first_that_took_rows(later)
     if other is not None:
         raise _not_as_committed(
-            again,
-            f"not live: {named(not_live)}. After it {short(other.snapshot_id)} ({other.operation} by {other.engine}) "
+            case,
+            repeats,
+            f"{gone}. After it {short(other.snapshot_id)} ({other.operation} by {other.engine}) "
             "deleted or overwrote rows, which would come back with the files from before",
         )
     found = tuple(s.snapshot_id for s in later if s.operation == "replace")
     if not found:
-        raise _not_as_committed(again, f"not live: {named(not_live)}, and no compaction after it")
+        raise _not_as_committed(case, repeats, f"{gone}, and no compaction after it")
     return found
 
 
@@ -107,11 +123,11 @@ def _why_not_whole(survey: FileSurvey, later: tuple[SnapshotId, ...], twice: int
     )
 
 
-def _not_as_committed(again: tuple[SnapshotId, ...], found: str) -> Refused:
+def _not_as_committed(case: Case, repeats: Repeats, found: str) -> Refused:
     return Refused(
-        f"The files of {listed(again)} are not in the table any more as they were committed.",
+        f"The files of {listed(repeats.commits)} are not in the table any more as they were committed.",
         f"Expected each of them to be live, or compacted from files that are still whole; found {found}.",
-        "Keep one copy of each key instead: deduplicate the rows.",
+        instead(case),
     )
 
 
@@ -143,5 +159,5 @@ def _must_only_add(case: Case, commit: SnapshotId) -> None:
             f"Commit {short(commit)} cannot be dropped by its files alone.",
             f"Expected it only to add data files; it also removed {removed} and added {deletes} delete files, which "
             "took away what it brought again.",
-            "Rewind table and job to before it, or deduplicate the rows.",
+            instead(case),
         )

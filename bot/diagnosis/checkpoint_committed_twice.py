@@ -65,7 +65,7 @@ def examine(case: Case) -> Examined:
     counted_anew = [r for r in same if _counted_anew(case, r)]
     same = [r for r in same if r not in counted_anew]
     if same:
-        return _matches(case, same[0].first, tuple(r.again for r in same), _told(same[0]), sum(r.rows for r in same))
+        return _by_commits(case, same)
     if files is not None and files.count:
         return _by_files(case, files)
     missing = [
@@ -127,7 +127,21 @@ def _why_not(checked: int, repeated: tuple[RepeatedCommit, ...]) -> str:
 
 def _told(first: RepeatedCommit) -> str:
     what = "the very files" if first.how == "same-files" else f"checkpoint {first.checkpoint_id}"
-    return f"{short(first.again)} brings {what} of {short(first.first)} once more, with {counted(first.rows, 'row')}."
+    said = f"{short(first.again)} brings {what} of {short(first.first)} once more, with {counted(first.rows, 'row')}"
+    if first.is_doubtful:
+        return f"{said}, of which nothing tells how many the table had already."
+    own = first.rows - first.rows_again
+    return f"{said}, {own:,} of them its own." if own else f"{said}."
+
+
+def _by_commits(case: Case, same: list[RepeatedCommit]) -> Matches:
+    """Also of commits that only name a file of their own, or of a much older one, twice."""
+    files = case.duplicate_files
+    named = {r.again for r in same} | set(files.again if files else ())
+    again = tuple(s.snapshot_id for s in reversed(case.observation.table.chain) if s.snapshot_id in named)
+    by_file = sum(r.rows_again for r in same if r.how == "same-files")
+    rows = sum(r.rows_again for r in same if r.how != "same-files") + max(by_file, files.extra_rows if files else 0)
+    return _matches(case, same[0].first, again, _told(same[0]), rows, in_doubt=any(r.is_doubtful for r in same))
 
 
 def _by_files(case: Case, files: DuplicateFilesFinding) -> Matches:
@@ -140,19 +154,32 @@ def _by_files(case: Case, files: DuplicateFilesFinding) -> Matches:
     return _matches(case, first, files.again, told, files.extra_rows)
 
 
-def _matches(case: Case, first: SnapshotId | None, again: tuple[SnapshotId, ...], told: str, rows: int) -> Matches:
+def _matches(
+    case: Case,
+    first: SnapshotId | None,
+    again: tuple[SnapshotId, ...],
+    told: str,
+    rows: int,
+    *,
+    in_doubt: bool = False,
+) -> Matches:
     table = case.observation.table
     second = table.by_id.get(again[0]) if again else None
     last_good = second.parent_id if second is not None else None
     run = second.job_id if second is not None else None
     above = [s for s in flink_commits(table) if again and table.place_of(s.snapshot_id) > table.place_of(again[0])]
-    remedy = _remedy(case, again, last_good)
+    remedy = _remedy(case, again, last_good, in_doubt=in_doubt)
     reasons = [told, *_lost_answer(case, run)]
     if remedy is Remedy.DROP_DUPLICATED_COMMIT:
         pairs = " Table and job still pair then." if _pairs_still(case, first, last_good) else ""
         reasons.append(
-            f"Its own files can be taken out alone, with {counted(len(above), 'commit')} by Flink above it left as "
-            f"they are.{pairs}"
+            f"What it brought again can be taken out alone, with {counted(len(above), 'commit')} by Flink above it "
+            f"left as they are.{pairs}"
+        )
+    elif in_doubt:
+        reasons.append(
+            "Its own files cannot be taken out alone: among the rows that came again they may hold others, which "
+            "nothing else in the table holds."
         )
     else:
         reasons.append(
@@ -161,7 +188,7 @@ def _matches(case: Case, first: SnapshotId | None, again: tuple[SnapshotId, ...]
         )
     return Matches(
         headline=f"{short(again[0]) if again else 'A commit'} repeats what {short(first)} had committed: "
-        f"{counted(rows, 'row')} too many.",
+        f"{'up to ' if in_doubt else ''}{counted(rows, 'row')} too many.",
         reasons=tuple(reasons),
         rows=tuple(s for s in dict.fromkeys((first, *again)) if s is not None and s in table.by_id),
         last_good=last_good,
@@ -175,15 +202,15 @@ def _pairs_still(case: Case, first: SnapshotId | None, parent: SnapshotId | None
     return first is not None and first in {s.snapshot_id for s in case.observation.table.ancestors(parent)}
 
 
-def _remedy(case: Case, again: tuple[SnapshotId, ...], last_good: SnapshotId | None) -> Remedy:
-    """The repeat's own files go, wherever it lies; where its rows are in other files by now, the job rewinds with the
-    table, if it has a point to go to."""
+def _remedy(case: Case, again: tuple[SnapshotId, ...], last_good: SnapshotId | None, *, in_doubt: bool) -> Remedy:
+    """The repeat's own files go, wherever it lies; where its rows are in other files by now, or not all of them are
+    surely too many, the job rewinds with the table, if it has a point to go to."""
     table = case.observation.table
     repeats = [table.by_id[commit] for commit in again if commit in table.chain_ids]
     lowest = min((table.place_of(s.snapshot_id) for s in repeats), default=0)
     since = [s for s in table.chain if table.place_of(s.snapshot_id) >= lowest]
     moved = [s for s in since if not s.is_repair and _takes_away(s)]
-    if repeats and not moved and table.format_version in FORMATS_WRITTEN:
+    if repeats and not moved and not in_doubt and table.format_version in FORMATS_WRITTEN:
         return Remedy.DROP_DUPLICATED_COMMIT
     return Remedy.REWIND_TABLE_AND_JOB if can_rewind_to(case, last_good) and last_good else Remedy.DEDUPLICATE_ROWS
 

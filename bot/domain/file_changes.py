@@ -30,6 +30,16 @@ class FileSources(Record):
     """Of `paths` those that have their size and cannot be decoded: they count as not given whole."""
     without_added_by: tuple[SnapshotId, ...] = Field(default=(), exclude_if=lambda commits: not commits)
     """Of all these none that one of these commits added."""
+    added_again_by: tuple[SnapshotId, ...] = Field(default=(), exclude_if=lambda commits: not commits)
+    """What these commits added although the table has it already: files that another live reference names, or that one
+    of `added_first_by` had added. Only to be removed; what else they added is not meant."""
+    added_first_by: tuple[SnapshotId, ...] = Field(default=(), exclude_if=lambda commits: not commits)
+    """Commits that had added files of `added_again_by` before, wherever the rows of these files are by now."""
+
+    @property
+    def taken_out_of(self) -> tuple[SnapshotId, ...]:
+        """The commits whose references go where these are removed."""
+        return (*self.added_by, *self.added_again_by)
 
 
 class FileList(Record):

@@ -91,6 +91,50 @@ def test_files_that_are_live_twice_are_enough() -> None:
     assert tale.at("a", 2) == found.last_good
 
 
+def test_of_a_commit_with_rows_of_its_own_only_the_repeated_ones_are_too_many() -> None:
+    """It names files that the table had already, and one that is new."""
+    tale = lost_answer()
+    told = of(tale, "same-files").model_copy(update={"rows": 20, "too_many": 10})
+
+    found = mode.examine(
+        tale.looked_at(duplicate_commits=repeats(told), duplicate_files=files_twice(10, told.first, told.again))
+    )
+
+    assert isinstance(found, Matches)
+    assert found.remedy is Remedy.DROP_DUPLICATED_COMMIT
+    assert found.headline.endswith("10 rows too many.")
+    assert found.reasons[0].endswith("20 rows, 10 of them its own.")
+
+
+def test_commits_that_only_their_files_show_are_counted_beside_the_others() -> None:
+    """One names a file of its own twice: no other commit has it, and it is too many all the same."""
+    tale = lost_answer().commits("a", 4)
+    told = of(tale, "same-files").model_copy(update={"too_many": 10})
+    files = files_twice(10, told.first, told.again, tale.at("a", 4))
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(told), duplicate_files=files))
+
+    assert isinstance(found, Matches)
+    assert (told.first, told.again, tale.at("a", 4)) == found.rows
+    assert tale.at("a", 4) == found.newest_wrong
+    assert "20 rows too many" in found.headline
+
+
+@pytest.mark.parametrize(("pairs_at", "remedy"), [(2, Remedy.REWIND_TABLE_AND_JOB), (5, Remedy.DEDUPLICATE_ROWS)])
+def test_what_may_hold_rows_of_its_own_is_never_dropped(pairs_at: int, remedy: Remedy) -> None:
+    """The checkpoint came again in other files with other rows: which of them are too many, no file tells."""
+    tale = lost_answer().commits("a", 4, 5)
+    told = of(tale).model_copy(update={"too_many": 0})
+    pairing = points(point(job_id("a"), pairs_at, tale.at("a", pairs_at)))
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(told), pairing=pairing))
+
+    assert isinstance(found, Matches)
+    assert remedy is found.remedy
+    assert found.headline.endswith("up to 10 rows too many.")
+    assert any("which nothing else in the table holds" in reason for reason in found.reasons)
+
+
 def test_the_lost_answer_is_told_where_flink_lists_it() -> None:
     """The exception is the cause; without it the repeat stands on its own."""
     tale = lost_answer()

@@ -25,7 +25,7 @@ from bot.domain.ids import SnapshotId
 from bot.domain.table import Column, Window
 from spark_tasks import _few_entries, _source_ranges
 from spark_tasks._bounds import range_columns
-from spark_tasks._brought import brought_by
+from spark_tasks._brought import Shared, brought_by
 from spark_tasks._entry_counts import Counts, counts_of
 from spark_tasks._few_entries import Edges, Entry, few_entries
 from spark_tasks._manifests import Manifest, own_manifests
@@ -135,7 +135,7 @@ def test_what_commits_brought_is_told_alike_by_both(
     contract = eventful.contract.model_copy(update={"position_partition": partition})
     commits = eventful.window.of(table)
 
-    def brought() -> tuple[set[Range], set[Range], frozenset[SnapshotId], dict[tuple[SnapshotId, ...], int]]:
+    def brought() -> tuple[set[Range], set[Range], frozenset[SnapshotId], dict[tuple[SnapshotId, ...], Shared]]:
         covered, shared = brought_by(spark, table, contract, commits)
         return set(covered.positions), set(covered.times), covered.commits, dict(shared)
 

@@ -40,7 +40,7 @@ class ChangingFiles(RepairOnBranch[ChangeFiles]):
 
 
 def _summary(effect: ChangeFiles, intent: EffectStarted) -> dict[str, str]:
-    taken = effect.remove.sources.added_by if effect.remove and not effect.remove.sources.only_unreadable else ()
+    taken = effect.remove.sources.taken_out_of if effect.remove and not effect.remove.sources.only_unreadable else ()
     said = {TOOK_OUT: ",".join(map(str, taken))} if taken else {}
     return {**effect.carries, **said, **mark_of(effect, intent)}
 

@@ -79,7 +79,7 @@ class FilesOfTable:
         only found where they are live."""
         files: dict[str, DataFile] = {}
         deletes = 0
-        wanted = [(ManifestEntryStatus.ADDED, s) for s in sources.added_by]
+        wanted = _added(sources.added_by)
         wanted += [(ManifestEntryStatus.DELETED, s) for s in sources.removed_by]
         unfit: list[str] = []
         for entry in (*self._of_commits(wanted), *self._of_flink(sources.manifests, unfit)):
@@ -87,12 +87,22 @@ class FilesOfTable:
                 files.setdefault(entry.data_file.file_path, entry.data_file)
             else:
                 deletes += 1
-        unwanted = self._of_commits([(ManifestEntryStatus.ADDED, s) for s in sources.without_added_by])
+        unwanted = self._of_commits(_added(sources.without_added_by))
         for path in {entry.data_file.file_path for entry in unwanted}:
             files.pop(path, None)
+        files |= self.added_before(sources)
         if sources.only_unreadable:
             files = {path: files[path] for path in self.unreadable(files.values())}
         return Sources(files, deletes, tuple(unfit))
+
+    def added_before(self, sources: FileSources) -> dict[str, DataFile]:
+        """What `added_again_by` added of the files that `added_first_by` had added, whether or not it is live."""
+        if not sources.added_first_by:
+            return {}
+        first = {plain(e.data_file.file_path) for e in self._of_commits(_added(sources.added_first_by))}
+        again = (entry.data_file for entry in self._of_commits(_added(sources.added_again_by)))
+        data = (file for file in again if file.content is DataFileContent.DATA)
+        return {file.file_path: file for file in data if plain(file.file_path) in first}
 
     def live_among(self, paths: Iterable[str], since: int = 0) -> list[Live]:
         """Live references to any of `paths`, however spelled. Cost: the manifests of sequence numbers from `since`."""
@@ -211,6 +221,10 @@ class FilesOfTable:
             return len(self.io.new_input(path))
         except FileNotFoundError:
             return None
+
+
+def _added(commits: Iterable[int]) -> list[tuple[ManifestEntryStatus, int]]:
+    return [(ManifestEntryStatus.ADDED, commit) for commit in commits]
 
 
 def file_list(sources: FileSources, files: Sequence[DataFile]) -> FileList | None:

@@ -68,7 +68,8 @@ def _meant_to_go(files: FilesOfTable, sources: FileSources) -> list[Live]:
     """The live references that the sources mean, whatever storage gives of them. Of a path that is live several times,
     all of them by commits of the sources, one stays: its rows are the table's. `paths` are taken out with every
     reference."""
-    chosen = {(live.manifest, live.place): live for live in files.live_added_by(sources.added_by)}
+    found = [*files.live_added_by(sources.added_by), *_added_again(files, sources)]
+    chosen = {(live.manifest, live.place): live for live in found}
     times = Counter(live.path for live in chosen.values())
     several = {path for path, count in times.items() if count > 1}
     for path in several:
@@ -80,6 +81,14 @@ def _meant_to_go(files: FilesOfTable, sources: FileSources) -> list[Live]:
     return sorted(
         chosen.values(), key=lambda live: (live.path, live.entry.sequence_number or 0, live.manifest, live.place)
     )
+
+
+def _added_again(files: FilesOfTable, sources: FileSources) -> list[Live]:
+    """The live references of `added_again_by` to files that are live more than once, or were added before."""
+    added = files.live_added_by(sources.added_again_by)
+    times = Counter(live.path for live in files.live_among(live.path for live in added))
+    before = files.added_before(sources).keys()
+    return [live for live in added if times[live.path] > 1 or live.path in before]
 
 
 def _lost_of(files: FilesOfTable, sources: FileSources, meant: Sequence[Live]) -> list[Live]:

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.ledger import Ledger
 from bot.domain.record import Record, Utc
@@ -30,6 +32,20 @@ class RepeatedCommit(Record):
     """Rows that the second commit added."""
     is_cherry_pick: bool = False
     """Whether the second says that it was picked (`source-snapshot-id`)."""
+    too_many: int | None = Field(default=None, exclude_if=lambda told: told is None)
+    """Of `rows` those that are surely too many: of files that older commits had added as well, or all of a checkpoint
+    that came again whole. 0: it may hold other rows, too, and nothing tells which. None: of a source range, or an older
+    version did not say."""
+
+    @property
+    def rows_again(self) -> int:
+        """Rows that it brought again; where that is not known for sure, as many as it can be."""
+        return self.too_many or self.rows
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it may have brought rows that the first commit had not, in files that nothing tells apart."""
+        return self.too_many == 0
 
 
 class DuplicateCommitsFinding(Record):
