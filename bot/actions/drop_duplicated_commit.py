@@ -39,7 +39,7 @@ PROOF = "no file and no row is there twice, no row is missing"
 
 def propose(plan: Plan) -> Proposal:
     """A rehearsal without what the repeating commits brought again. Raises Refused with the reason, CouldNotLook."""
-    repeats = repeats_of(plan.case, _repeating(plan.case))
+    repeats = repeats_of(plan.case, _repeating(plan))
     for commit in repeats.commits:
         _must_only_add(plan.case, commit)
     survey = plan.survey(None, repeats.sources())
@@ -131,22 +131,26 @@ def _not_as_committed(case: Case, repeats: Repeats, found: str) -> Refused:
     )
 
 
-def _repeating(case: Case) -> tuple[SnapshotId, ...]:
-    """The commits on main that bring once more what another had brought, by checkpoint or by file; oldest first."""
-    found = case.duplicate_commits
-    by_checkpoint = {
-        each.again
-        for each in (found.repeated if found else ())
-        if each.how != "same-source-range" and not each.is_cherry_pick
-    }
-    by_file = set(case.duplicate_files.again) if case.duplicate_files else set()
-    chain = reversed(case.observation.table.chain)
-    again = tuple(s.snapshot_id for s in chain if s.snapshot_id in by_checkpoint | by_file)
+def _repeating(plan: Plan) -> tuple[SnapshotId, ...]:
+    """The commits on main that the diagnosis names, oldest first: it passes over what a repair took out, and over
+    checkpoint ids that only began anew. Raises Refused where it is older than what main and the evidence tell."""
+    table, files = plan.case.observation.table, plan.case.duplicate_files
+    there = table.chain_ids - table.taken_out
+    again = tuple(each for each in plan.match.repeating if each in there)
     if not again:
         raise Refused(
             "There is no duplicated commit to drop.",
-            "Expected a commit on main that brings a checkpoint or a file once more; found none.",
-            "If rows are there twice nevertheless, they came by a replay: rewind, or deduplicate the rows.",
+            "Expected the diagnosis to name a commit on main that brings a checkpoint or a file once more; it names "
+            "none that is there still.",
+            "Diagnose again. If rows are there twice nevertheless, they came by a replay: rewind, or deduplicate the "
+            "rows.",
+        )
+    newer = [each for each in (files.again if files else ()) if each in there and each not in again]
+    if newer:
+        raise Refused(
+            f"The diagnosis is older than the evidence: {listed(newer)} named files once more, too.",
+            f"Expected it to name every commit by which a file is live twice; it names {listed(again)}.",
+            "Diagnose again, then propose.",
         )
     return again
 

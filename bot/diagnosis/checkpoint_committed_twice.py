@@ -49,7 +49,7 @@ def examine(case: Case) -> Examined:
     """Matches on a commit that repeats another one's checkpoint or files; a replayed source range is F2 or F13."""
     found = case.duplicate_commits
     same = [r for r in found.repeated if r.how != "same-source-range" and not r.is_cherry_pick] if found else []
-    dropped = {s for commit in case.observation.table.chain for s in commit.took_out}
+    dropped = case.observation.table.taken_out
     same = [r for r in same if r.again not in dropped]
     files = case.duplicate_files
     outdated = _outdated(case)
@@ -136,9 +136,9 @@ def _told(first: RepeatedCommit) -> str:
 
 def _by_commits(case: Case, same: list[RepeatedCommit]) -> Matches:
     """Also of commits that only name a file of their own, or of a much older one, twice."""
-    files = case.duplicate_files
-    named = {r.again for r in same} | set(files.again if files else ())
-    again = tuple(s.snapshot_id for s in reversed(case.observation.table.chain) if s.snapshot_id in named)
+    files, table = case.duplicate_files, case.observation.table
+    named = {r.again for r in same} | (set(files.again if files else ()) - table.taken_out)
+    again = tuple(s.snapshot_id for s in reversed(table.chain) if s.snapshot_id in named)
     by_file = sum(r.rows_again for r in same if r.how == "same-files")
     rows = sum(r.rows_again for r in same if r.how != "same-files") + max(by_file, files.extra_rows if files else 0)
     return _matches(case, same[0].first, again, _told(same[0]), rows, in_doubt=any(r.is_doubtful for r in same))
@@ -192,6 +192,7 @@ def _matches(
         reasons=tuple(reasons),
         rows=tuple(s for s in dict.fromkeys((first, *again)) if s is not None and s in table.by_id),
         last_good=last_good,
+        repeating=again,
         newest_wrong=max(again, key=table.place_of, default=None),
         wrong_run=run,
         remedy=remedy,

@@ -15,12 +15,8 @@ from bot.domain.ids import JobId, SnapshotId
 from bot.domain.last_good import LastGoodRows, called
 from bot.domain.ledger import Ledger
 from bot.domain.record import Record
-from bot.domain.remedy import Remedy
+from bot.domain.remedy import Remedy as Remedy
 from bot.domain.table import Window
-
-__all__ = [
-    "Act", "CannotTell", "Case", "Diagnosis", "Examined", "Excluded", "Matches", "Mode", "ModeResult", "Remedy",
-]  # fmt: skip
 
 HEALTHY = "healthy"
 """Code of the mode that says that nothing is wrong."""
@@ -151,6 +147,9 @@ class Matches(Record):
     """What evidence says of the rows up to `last_good`; None where none is named, or an older version did not say."""
     newest_wrong: SnapshotId | None = Field(default=None, exclude_if=lambda told: told is None)
     """The newest commit that belongs to the fault, on main or lost from it; None where the mode does not say."""
+    repeating: tuple[SnapshotId, ...] = Field(default=(), exclude_if=lambda told: not told)
+    """The commits on main that brought once more what others had, the oldest first: what a repair takes out of. Empty
+    where that is not the fault, or an older version did not say."""
     how: str | None = Field(default=None, exclude_if=lambda told: told is None)
     """What to do in this case, one clause, where the remedy's own words would promise what is not there."""
 

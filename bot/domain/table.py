@@ -107,6 +107,11 @@ class TableState(Record):
         return chosen(oldest_first, lambda each: each.job_id is not None and each.checkpoint_id is not None)
 
     @cached_property
+    def taken_out(self) -> frozenset[SnapshotId]:
+        """The commits of which a repair on main has taken files out."""
+        return frozenset(each for commit in self.chain for each in commit.took_out)
+
+    @cached_property
     def recovering(self) -> Sequence[Snapshot]:
         """The repairs of `chain` that brought rows which Flink had written, and carry no run's keys, oldest first."""
         return chosen(self.chain[::-1], lambda each: each.job_id is None and each.written_until is not None)

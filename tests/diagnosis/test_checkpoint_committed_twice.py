@@ -57,6 +57,18 @@ def test_checkpoint_ids_that_begin_anew_after_an_empty_start_are_a_replay() -> N
     assert isinstance(same_files, Matches)
 
 
+def test_ids_that_begin_anew_are_no_part_of_a_repeat_beside_them() -> None:
+    """What a repair takes out of is named: the commit that was made twice, and not the replay (F15)."""
+    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, 3).commits("a", 1, 2, 3, 4, 4)
+    first, again = (s.snapshot_id for s in tale.snapshots if s.checkpoint_id == 4)
+    made_twice = of(tale).model_copy(update={"first": first, "again": again, "how": "same-files"})
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale), made_twice)))
+
+    assert isinstance(found, Matches)
+    assert (again,) == found.repeating
+
+
 def test_a_buried_repeat_is_dropped_alone_as_well() -> None:
     """Only its own files go; the commits above it stay, and nothing is read again."""
     tale = lost_answer().commits("a", 4, 5)
@@ -116,6 +128,7 @@ def test_commits_that_only_their_files_show_are_counted_beside_the_others() -> N
 
     assert isinstance(found, Matches)
     assert (told.first, told.again, tale.at("a", 4)) == found.rows
+    assert (told.again, tale.at("a", 4)) == found.repeating
     assert tale.at("a", 4) == found.newest_wrong
     assert "20 rows too many" in found.headline
 

@@ -21,7 +21,7 @@ from bot.domain.diagnosis import Diagnosis, Matches, Mode, ModeResult, Remedy
 from bot.domain.entries import Body, Diagnosed, EvidenceRecorded, EvidenceRequested, Verified
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.findings import OrphanFilesFinding
+from bot.domain.findings import DuplicateCommitsFinding, OrphanFilesFinding
 from bot.domain.ids import EvidenceId, ProposalId, SnapshotId, UserId
 from bot.domain.journal import WATERLINE
 from bot.domain.setup import TableSetup
@@ -109,7 +109,7 @@ class RepairScene:
         if remedy is None:
             self.services.diagnostician.diagnose(self.incident)
         else:
-            self._write(Diagnosed(diagnosis=_asking(Remedy(remedy))))
+            self._write(Diagnosed(diagnosis=_asking(Remedy(remedy), self._repeating())))
 
     def orphans_named(self, *paths: Path) -> None:
         """An incident whose evidence names these orphan files, as Spark lists them; it asks for their removal."""
@@ -129,6 +129,11 @@ class RepairScene:
         self._write(
             EvidenceRequested(run=run, task="orphan_files", step=None), EvidenceRecorded(run=run, evidence=evidence)
         )
+
+    def _repeating(self) -> tuple[SnapshotId, ...]:
+        run = self.store.get(self.incident).latest.get("duplicate_commits")
+        finding = run.evidence.finding if run is not None and run.evidence is not None else None
+        return tuple(each.again for each in finding.repeated) if isinstance(finding, DuplicateCommitsFinding) else ()
 
     def _write(self, *bodies: Body) -> None:
         self.store.write(self.incident, by=WATERLINE, decide=lambda _i: list(bodies))
@@ -195,7 +200,10 @@ class RepairScene:
         return self.orders.commits("a", checkpoint, range(first, first + 10))
 
 
-def _asking(remedy: Remedy) -> Diagnosis:
+def _asking(remedy: Remedy, repeating: tuple[SnapshotId, ...]) -> Diagnosis:
     mode = Mode(code="F0", name="told", title="told by the test", needs=(), false_positives=(), neighbours=())
-    match = Matches(headline="The test says so.", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=remedy)
+    match = Matches(
+        headline="The test says so.", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=remedy,
+        repeating=repeating,
+    )  # fmt: skip
     return Diagnosis(results=(ModeResult(mode=mode, examined=match),))
