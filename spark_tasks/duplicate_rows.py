@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import DuplicatePair, DuplicatesFinding
+from bot.domain.findings import PAIRS_TOLD, DuplicatePair, DuplicatesFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
@@ -30,7 +30,6 @@ TASK = Task(
     "(text, UUIDs) of all rows of the table; where the window overwrites or deletes, also what was deleted from them; "
     "where a compaction rewrote copies, their keys once more as they lived before it",
 )
-MAX_PAIRS = 500
 MAX_COMMITS = 8
 """So many are named in a row of the sample, the oldest copies first."""
 _OLDER = "No key lives more than once with a copy from the window: compactions only rewrote copies that are older."
@@ -103,7 +102,7 @@ def _some(
         order = local_ids(spark, [s.snapshot_id for s in table.snapshots])
         ordered = copies_in_order(placed, order, copies.keys, table.place_of(reach.since)).persist()
         try:
-            pairs = pairs_of(ordered).limit(MAX_PAIRS).collect()
+            pairs = pairs_of(ordered).limit(PAIRS_TOLD).collect()
             shares = shares_of(ordered).first()
             sample = most_copied(ordered, copies.keys, MAX_ROWS, MAX_COMMITS).limit(MAX_ROWS).collect()
         finally:

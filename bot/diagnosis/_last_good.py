@@ -17,8 +17,6 @@ from bot.domain.table import Snapshot
 
 _RESTS_ON = ("duplicate_rows", "missing_positions", "duplicate_commits")
 """Evidence that must have answered as a whole, and still hold, before rows are called clean."""
-_PAIRS_TOLD = 500
-"""So many pairs of commits `duplicate_rows` tells at most (spark_tasks/duplicate_rows.py)."""
 
 
 def with_rows_told(case: Case, match: Matches) -> Matches:
@@ -85,7 +83,7 @@ def _no_key_twice(case: Case, snapshot: SnapshotId) -> bool:
     above = _between(case, snapshot, "duplicate_rows")
     if not found.keys:
         return all(is_known_to_keep_rows(case, s) for s in above)
-    if found.hidden or len(found.pairs) >= _PAIRS_TOLD or sum(pair.keys for pair in found.pairs) < found.keys:
+    if not found.names_all_commits:
         return False
     newer = {s.snapshot_id for s in above}
     return all(s.operation == "append" for s in above) and all(pair.second in newer for pair in found.pairs)

@@ -91,7 +91,7 @@ def wrong_files(evidence: Evidence) -> tuple[SnapshotId, ...]:
 def names_all_commits(evidence: Evidence) -> bool:
     """Whether it tells of each wrong row by which commits it came."""
     told = evidence.finding
-    return isinstance(told, DuplicatesFinding) and not told.hidden and sum(p.keys for p in told.pairs) >= told.keys
+    return isinstance(told, DuplicatesFinding) and told.names_all_commits
 
 
 def is_unplaced(incident: Incident) -> bool:

@@ -9,9 +9,9 @@ import pytest
 from bot.adapters.journal_sql import open_store
 from bot.diagnosis._examine import diagnose
 from bot.domain.diagnosis import Diagnosis
-from bot.domain.doubt import faults_in
+from bot.domain.doubt import beside_trusted, faults_in
 from bot.domain.entries import Diagnosed, WaterlineMoved
-from bot.domain.findings import DuplicatesFinding, Finding
+from bot.domain.findings import PAIRS_TOLD, DuplicatePair, DuplicatesFinding, Finding
 from bot.domain.ids import SnapshotId
 from bot.domain.last_good import LastGoodRows
 from bot.domain.lowering import owed_mark
@@ -103,3 +103,15 @@ def test_files_of_what_is_trusted_that_are_wrong_take_the_trust_back(story: Stor
     story.says(WaterlineMoved(snapshot=orders.HEAD, status="trusted")).answers(task, finding=finding)
 
     assert mark(story)[1] == "under-review"
+
+
+@pytest.mark.parametrize(("pairs", "is_known"), [(PAIRS_TOLD, False), (PAIRS_TOLD - 1, True)])
+def test_a_cut_list_of_pairs_does_not_place_every_wrong_row(tmp_path: Path, pairs: int, *, is_known: bool) -> None:
+    """Each key lives three times and counts in two pairs: the pairs that are left out may lie at or below the mark."""
+    told = [DuplicatePair(first=SnapshotId(7), second=orders.HEAD, keys=10) for _ in range(pairs)]
+    found = DuplicatesFinding(rows_checked=12_000, keys=pairs * 8, extra_rows=pairs * 16, pairs=tuple(told))
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        story = Story(store.journal).opens(trusted=NEWER).answers(finding=found)
+
+        assert (beside_trusted(story.incident) == "newer rows: under review") == is_known
+        assert (mark(story.says(healthy()))[0] == NEWER) == is_known

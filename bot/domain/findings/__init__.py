@@ -34,6 +34,7 @@ from bot.domain.findings.promises import (
     Term,
 )
 from bot.domain.findings.rows import (
+    PAIRS_TOLD,
     BackfillFinding,
     CompactedRows,
     CopiesOfCommit,
@@ -89,6 +90,7 @@ Finding = Annotated[
 
 __all__ = [
     "COMMITS_TOLD",
+    "PAIRS_TOLD",
     "BackfillFinding",
     "CheckpointHealthFinding",
     "CompactedRows",

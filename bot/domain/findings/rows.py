@@ -10,6 +10,9 @@ from bot.domain.ids import SnapshotId
 from bot.domain.record import Record, Utc
 from bot.domain.replay import ReplayRange
 
+PAIRS_TOLD = 500
+"""So many pairs of commits are told at most, those of most keys first."""
+
 
 class DuplicatePair(Record):
     """How many keys have one copy from `first` and a further copy from `second`."""
@@ -32,6 +35,7 @@ class DuplicatesFinding(Record):
     extra_rows: int
     """Rows above one per key: what a deduplication would remove."""
     pairs: tuple[DuplicatePair, ...]
+    """At most `PAIRS_TOLD`. A key that lives three times counts in two of them."""
     within_commit: int = 0
     """Keys with two copies by one commit, in whatever files: what equality deletes of that commit cannot undo (F16)."""
     across_partitions: int = 0
@@ -40,6 +44,12 @@ class DuplicatesFinding(Record):
     """Keys whose copies were written by different subtasks, as far as file names tell (F17)."""
     hidden: int = Field(default=0, exclude_if=lambda keys: not keys)
     """Keys with a copy whose writer a compaction hides: what it read is gone, or was deleted from since."""
+
+    @property
+    def names_all_commits(self) -> bool:
+        """Whether the pairs tell of each key by which commits its copies came. What a full list left out could hide
+        behind keys that count in several pairs."""
+        return not self.hidden and len(self.pairs) < PAIRS_TOLD and sum(p.keys for p in self.pairs) >= self.keys
 
 
 class CopiesOfCommit(Record):
