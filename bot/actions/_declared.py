@@ -36,7 +36,6 @@ def _must_name_tasks(action: Action) -> None:
         "needs": action.needs,
         "looks": action.looks,
         "proofs": tuple(task for task, _ in action.proofs),
-        "proofs_on_main": tuple(task for task, _ in action.proofs_on_main),
         "proofs_of_start": tuple(task for task, _ in action.proofs_of_start),
     }
     for where, tasks in named.items():

@@ -147,7 +147,10 @@ def _preview(
     else:
         sentences.append("Start no run: none was alive when the repair was rehearsed.")
     next_commit = f"the next commit comes after checkpoint {point.checkpoint_id}, on the repair, " if point else ""
-    sentences.append(f"Verify: {next_commit}no file and no row is there twice.")
+    sentences.append(
+        f"Verify: {next_commit}no file and no row is there twice, what proved the branch holds of main, and nothing is "
+        "left of what accused the table."
+    )
     removed = done.remove
     return Preview(
         commits=0,

@@ -1,6 +1,6 @@
 """`waterline catalogue`: every failure mode, action and evidence task as Markdown, from what their modules declare."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import spark_tasks
 from bot import actions
@@ -10,6 +10,7 @@ from bot.diagnosis._scan import ModeModule
 from bot.domain.action import Action
 from bot.domain.deeds import UNDO
 from bot.domain.diagnosis import Act, Mode, Remedy
+from bot.domain.doubt import ACCUSERS
 from bot.domain.evidence import Task
 from bot.evidence import TaskModule, find_tasks
 
@@ -47,6 +48,10 @@ def _lines(tasks: Mapping[str, TaskModule], modes: Mapping[str, ModeModule]) -> 
         yield from _mode(module.mode)
     yield ""
     yield "## Actions"
+    yield ""
+    yield "What is proven on a branch is proven on `main` once more when `publish_repair` has published it."
+    yield "Before a proof calls the table trusted, it also asks each task again whose newest answer accuses `main`"
+    yield f"({_names(ACCUSERS)}), and `missing_positions` where the contract names a position."
     for action in (module.action for module in find_actions(actions).values()):
         yield from _action(action)
     yield ""
@@ -62,13 +67,17 @@ def _mode(mode: Mode) -> Iterator[str]:
     yield f"- Order: {_ACT[mode.act]}."
     for remedy in mode.remedies:
         yield f"- Remedy `{remedy.value}`: {remedy.words}."
-    yield f"- Evidence: {', '.join(f'`{task}`' for task in mode.needs) or 'none beside what Flink says'}."
+    yield f"- Evidence: {_names(mode.needs) or 'none beside what Flink says'}."
     if mode.asks_for:
-        yield f"- Where that leaves a doubt, also: {', '.join(f'`{task}`' for task in mode.asks_for)}."
+        yield f"- Where that leaves a doubt, also: {_names(mode.asks_for)}."
     for code, how in mode.neighbours.items():
         yield f"- Told from {code}: {how}"
     for alike in mode.false_positives:
         yield f"- Looks the same and is not: {alike}"
+
+
+def _names(tasks: Iterable[str]) -> str:
+    return ", ".join(f"`{task}`" for task in tasks)
 
 
 def _action(action: Action) -> Iterator[str]:
@@ -82,7 +91,7 @@ def _action(action: Action) -> Iterator[str]:
     yield action.promise
     yield ""
     yield f"- Asked for by: {' or '.join(asked) or 'what came before it'}."
-    yield f"- Evidence that must be there: {', '.join(f'`{task}`' for task in action.needs) or 'none'}."
+    yield f"- Evidence that must be there: {_names(action.needs) or 'none'}."
     proofs = "; ".join(f"{what} (`{task}`)" for task, what in action.proofs)
     yield f"- Proven by: {proofs or 'table and job themselves'}."
     if action.proofs_of_start:

@@ -38,10 +38,9 @@ class Action(Record):
     does is refused without it. Which of the package are, and why each of the others is not, stands in
     `tests/actions/test_destructive.py`."""
     proofs: tuple[tuple[str, str], ...]
-    """(evidence task, what its `ruled-out` proves), asked again on the new head; passed only if each rules out."""
-    proofs_on_main: tuple[tuple[str, str], ...] = ()
-    """The same of a repair, asked of main once more when it is published, where the task has accused main before: else
-    its old answer would go on accusing."""
+    """(evidence task, what its `ruled-out` proves), asked again on the new head; passed only if each rules out.
+    Of a repair on a branch they are asked of that, and of main once more when it is published. What else accuses main
+    is asked too before the table is trusted."""
     proofs_of_start: tuple[tuple[str, str], ...] = ()
     """Of an action that leaves main as wrong as it is, asked where it starts the job: passed where the task rules out,
     or counts no more than before the execution."""

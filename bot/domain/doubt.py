@@ -6,7 +6,12 @@ from datetime import datetime
 from bot.domain.diagnosis import Diagnosis, Matches, Mode
 from bot.domain.entries import Body, Diagnosed, EvidenceRecorded, NoticeQueued, WaterlineMoved
 from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import DuplicateFilesFinding, DuplicatesFinding, MissingFilesFinding
+from bot.domain.findings import (
+    DuplicateFilesFinding,
+    DuplicatesFinding,
+    MissingFilesFinding,
+    UnreadableFilesFinding,
+)
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.last_good import LastGoodRows
@@ -14,6 +19,8 @@ from bot.domain.remedy import Remedy
 
 OF_ROWS = frozenset({"duplicate_rows", "missing_positions"})
 """Evidence whose `confirmed` means that consumers read something wrong."""
+ACCUSERS = ("duplicate_rows", "missing_positions", "duplicate_files", "missing_files", "unreadable_files")
+"""Evidence whose `confirmed` accuses main: of wrong rows, of rows that count several times, or of reads that fail."""
 _ROWS_ARE_RIGHT = frozenset(
     {
         Remedy.NOTHING, Remedy.TELL_CONSUMERS, Remedy.WAIT, Remedy.RESTORE_JOB_ONLY, Remedy.PROTECT_LAST_COMMIT,
@@ -86,6 +93,30 @@ def wrong_files(evidence: Evidence) -> tuple[SnapshotId, ...]:
         case DuplicateFilesFinding(again=commits) | MissingFilesFinding(commits=commits):
             return commits
     return ()
+
+
+def accuses(evidence: Evidence) -> bool:
+    """Whether it found on main what consumers read wrong, or cannot read."""
+    if evidence.verdict is not Verdict.CONFIRMED or evidence.branch is not None:
+        return False
+    return evidence.task in ACCUSERS and not _is_of_the_past(evidence)
+
+
+def accusations(incident: Incident) -> dict[str, Evidence]:
+    """Task -> its newest answer about main that told anything, where that one accuses. A look that gave no answer takes
+    nothing back."""
+    on_main = [run.evidence for run in incident.runs.values() if run.evidence is not None and run.branch is None]
+    newest = {each.task: each for each in on_main if each.verdict is not Verdict.INCONCLUSIVE}
+    return {task: each for task, each in newest.items() if accuses(each)}
+
+
+def _is_of_the_past(evidence: Evidence) -> bool:
+    """Whether all that it misses are manifest lists of other snapshots than the head, or of such that were rolled back:
+    main is read without them."""
+    told = evidence.finding
+    if not isinstance(told, UnreadableFilesFinding) or told.commits != () or evidence.head in (told.lists or ()):
+        return False
+    return all(file.what == "manifest-list" for file in told.files)
 
 
 def names_all_commits(evidence: Evidence) -> bool:

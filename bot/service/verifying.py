@@ -21,6 +21,7 @@ from bot.domain.table import TableState
 from bot.ports import Clock
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.incident_store import IncidentStore, must_be_open
+from bot.service.main_proofs import nothing_left, proofs_on_main, with_way_out
 from bot.service.observing import Observer
 from bot.service.start_proofs import counted_before, no_more_than_before, proofs_of_start
 
@@ -84,9 +85,11 @@ class Verifier:
         proofs: list[Evidence] = []
         action = self._actions[view.proposal.action].action
         branch = view.proposal.rehearses_on
-        for task, name in (*action.proofs, *self._proofs_on_main(incident, view)):
+        moves = self._moves_waterline(incident, view)
+        own = dict(action.proofs)  # these come first, and under their own names
+        for task, name in (own | self._proofs_on_main(incident, view, moves) | own).items():
             check, evidence = self._proof(incident_id, task, name, branch)
-            found.append(check)
+            found.append(with_way_out(check, task, is_own=task in own) if moves == "trusted" else check)
             proofs += [evidence] if evidence else []
         for task, name in proofs_of_start(action, view):
             check, evidence = self._proof(incident_id, task, name, branch)
@@ -109,11 +112,11 @@ class Verifier:
             checks=tuple(found),
             evidence=tuple(proof.id for proof in proofs),
             head=seen.head if head is None else head,
-            moves_waterline=self._moves_waterline(incident, view),
+            moves_waterline=moves,
             branch=branch,
         )
-        self._store.write(incident_id, by=WATERLINE, decide=lambda now: self._once(now, verified))
-        return verified
+        after = self._store.write(incident_id, by=WATERLINE, decide=lambda now: self._once(now, verified))
+        return after.proposals[proposal_id].verified
 
     def _moves_waterline(self, incident: Incident, view: ProposalView) -> MovesWaterline:
         """What its proof says of the table. Of a rehearsal, nothing; of a repair that is published, what the action
@@ -126,17 +129,23 @@ class Verifier:
         action = self._actions.get((_published_by(view, incident) or view).proposal.action)
         return action.action.moves_waterline if action is not None else "no"
 
-    def _proofs_on_main(self, incident: Incident, view: ProposalView) -> tuple[tuple[str, str], ...]:
-        """Of a repair that is published, what has accused main before, by the action that made it."""
+    def _proofs_on_main(self, incident: Incident, view: ProposalView, moves: MovesWaterline) -> dict[str, str]:
+        """Nothing of a branch: nobody reads it."""
+        if view.proposal.rehearses_on is not None:
+            return {}
         made = _published_by(view, incident)
-        action = self._actions.get(made.proposal.action) if made is not None else None
-        on_main = [run for run in incident.runs.values() if run.branch is None and run.evidence is not None]
-        accusing = {run.task for run in on_main if run.evidence and run.evidence.verdict is Verdict.CONFIRMED}
-        return tuple(each for each in (action.action.proofs_on_main if action else ()) if each[0] in accusing)
+        repair = self._actions.get(made.proposal.action) if made is not None else None
+        contract = self._observer.setup(incident.opened.table).contract
+        return proofs_on_main(incident, moves, repair.action if repair is not None else None, contract)
 
     def _once(self, incident: Incident, verified: Verified) -> list[Body]:
         known = incident.proposals[verified.proposal].verified
-        return [] if known is not None and known.passed else [verified]
+        if known is not None and known.passed:
+            return []
+        left = nothing_left(incident) if verified.makes_trusted else None
+        if left is None:
+            return [verified]
+        return [verified.model_copy(update={"passed": False, "checks": (*verified.checks, left)})]
 
     def _wait(self, incident: Incident, view: ProposalView) -> Awaited | None:
         """What is needed and not there yet, once two minutes have gone since the execution; None where the checks can

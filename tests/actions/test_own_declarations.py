@@ -48,7 +48,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     [
         ('needs=("ledger",)', 'needs=("legder",)', "Expected evidence tasks in its needs; found legder."),
         ("proofs=()", 'proofs=(("rows", "No row"),)', "Expected evidence tasks in its proofs; found rows."),
-        ("proofs=()", 'proofs=(), proofs_on_main=(("rows", "No row"),)', "in its proofs_on_main; found rows."),
         ("proofs=()", 'proofs=(), proofs_of_start=(("rows", "No row"),)', "in its proofs_of_start; found rows."),
         ("proofs=()", 'proofs=(), looks=("late_rows",)', "found late_rows in looks alone."),
         ("proofs=()", 'proofs=(), moves_waterline="trusted"', "nothing proves its rows"),
