@@ -6,9 +6,9 @@ recovery of Waterline's own; only when it passes may consumers be told that the 
 
 from bot.actions._draft import alone, drafted, live_run, untouched
 from bot.domain.action import Action, Plan
+from bot.domain.doubt import accuses
 from bot.domain.effects import MarkTable
 from bot.domain.errors import Refused
-from bot.domain.evidence import Verdict
 from bot.domain.flink import JobRun
 from bot.domain.ids import short
 from bot.domain.proposal import Proposal
@@ -27,7 +27,8 @@ ACTION = Action(
 
 
 def propose(plan: Plan) -> Proposal:
-    """Raises Refused while evidence counts wrong rows, or two runs write; CouldNotLook when Flink was not seen."""
+    """Raises Refused while evidence finds wrong rows or files, or two runs write; CouldNotLook when Flink was not
+    seen."""
     table, job = plan.case.observation.table, plan.case.job_name
     head = table.head
     if head is None:
@@ -44,7 +45,8 @@ def propose(plan: Plan) -> Proposal:
         preview=untouched(
             (
                 f"Tag {short(head)} as {tag}. Neither main nor the job is touched.",
-                "Verify at the head of that moment: each key once, and no source position missing.",
+                "Verify at the head of that moment: each key once, no source position missing, and nothing left of "
+                "what accused the table before.",
                 "If that passes, the waterline moves to that head, and consumers can be told that the table recovered. "
                 "If it does not, nothing changes for them.",
                 "Read in the thread what was done by hand: the yes is for that, too.",
@@ -57,8 +59,7 @@ def propose(plan: Plan) -> Proposal:
 
 
 def _must_count_nothing(plan: Plan) -> None:
-    named = {task for task, _ in ACTION.proofs}
-    wrong = [each for each in plan.case.evidence if each.task in named and each.verdict is Verdict.CONFIRMED]
+    wrong = [each for each in plan.case.evidence if accuses(each)]
     if wrong:
         raise Refused(
             "The table cannot be trusted as it is.",

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from bot.domain.beside import ALL_CLEAR as ALL_CLEAR
-from bot.domain.doubt import doubted_since
+from bot.domain.doubt import accusations, doubted_since
 from bot.domain.effects import MoveTable, PublishBranch
 from bot.domain.entries import NoticeQueued, NoticesHeld, WaterlineMoved
 from bot.domain.errors import Refused
-from bot.domain.evidence import Verdict
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE, Entry
@@ -184,14 +183,12 @@ def refuse_false_comfort(incident: Incident, kind: str) -> None:
                 f"This notice says that no row was changed or taken back; “{view.proposal.title}” has moved main.",
                 "Each consumer is told whether to run again by /waterline tell recovered. Nothing was sent.",
             )
-    for task in ("duplicate_rows", "missing_positions"):
-        run = incident.latest.get(task)
-        if run is not None and run.evidence is not None and run.evidence.verdict is Verdict.CONFIRMED:
-            raise Refused(
-                "Consumers cannot be told that nothing is wrong.",
-                f"The newest evidence says otherwise: {run.evidence.headline}",
-                "Recover the table first, or run the evidence again if it is out of date.",
-            )
+    for told in accusations(incident).values():
+        raise Refused(
+            "Consumers cannot be told that nothing is wrong.",
+            f"The newest evidence says otherwise: {told.headline}",
+            "Recover the table first, or run the evidence again if it is out of date.",
+        )
     _refuse_unless_healthy(incident)
 
 

@@ -10,6 +10,7 @@ from bot.adapters.journal_sql import open_store
 from bot.domain.diagnosis import Remedy
 from bot.domain.entries import IncidentOpened, Verified, WaterlineMoved
 from bot.domain.errors import Refused
+from bot.domain.evidence import Verdict
 from bot.domain.incident import Incident
 from bot.service.telling_rules import refuse_false_comfort
 from tests import orders_table as orders
@@ -59,6 +60,16 @@ def test_what_nobody_has_diagnosed_is_not_known_to_be_nothing(story: Story) -> N
 def test_a_healthy_table_needs_nothing(story: Story) -> None:
     """The mark follows the words."""
     assert not is_refused(story.says(healthy()).incident)
+
+
+@pytest.mark.parametrize("task", ["duplicate_rows", "missing_files", "unreadable_files"])
+def test_what_evidence_has_found_since_is_not_nothing(story: Story, task: str) -> None:
+    """Of rows or of files; also where a later look gave no answer."""
+    story.says(healthy()).answers(task).answers(task, Verdict.INCONCLUSIVE)
+
+    with pytest.raises(Refused, match="The newest evidence says otherwise"):
+        refuse_false_comfort(story.incident, KIND)
+    assert not is_refused(story.answers(task, Verdict.RULED_OUT).incident)
 
 
 def test_a_table_that_is_trusted_needs_nothing_whatever_was_diagnosed_before(story: Story) -> None:
