@@ -7,6 +7,8 @@ from bot.domain.incident import Incident
 
 UNDO = "undo_proposal"
 """The action that takes another one back."""
+ASKED = "asked"
+"""In place of a failure mode's code: a responder asked for it, and no diagnosis did."""
 _FINAL = (StopFork, DropBranch)
 """Effects that no undo takes back."""
 

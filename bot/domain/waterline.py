@@ -3,6 +3,7 @@ the trust back until the next proof. Pure."""
 
 from dataclasses import dataclass, field
 
+from bot.domain.deeds import ASKED
 from bot.domain.doubt import faults_in, shows_wrong_rows, wrong_files
 from bot.domain.entries import (
     Body,
@@ -18,11 +19,15 @@ from bot.domain.execution import ProposalView
 from bot.domain.ids import EvidenceId, JobId, ProposalId, SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
+from bot.domain.proposal import Proposal
+from bot.domain.remedy import Remedy
 
 _MOVE_MAIN = frozenset({"move-table", "publish-branch"})
 """Effects after which a plain read gives something else than what was proven."""
 _MOVE_JOB = frozenset({"stop-job", "stop-fork", "start-job", "start-from-stop"})
 """Effects after which the job may commit something else than before."""
+_Fault = tuple[str, JobId | None, SnapshotId | None]
+"""Code of its mode, the run that is wrong, and the newest snapshot before it."""
 
 
 def owed_waterline(incident: Incident) -> WaterlineMoved | None:
@@ -36,6 +41,7 @@ def owed_waterline(incident: Incident) -> WaterlineMoved | None:
     unproven: set[ProposalId] = set()
     found = _Found()
     for entry in incident.entries:
+        found.know(incident, entry.body)
         match entry.body:
             case ExecutionStarted(proposal=proposal) if _does(incident.proposals[proposal], _MOVE_MAIN):
                 running.add(proposal)
@@ -48,14 +54,14 @@ def owed_waterline(incident: Incident) -> WaterlineMoved | None:
                 unproven -= _looked_at(proof)
             case Verified(passed=True) as proof:
                 unproven.clear()
-                found.begin_anew()
                 is_trusted = proof.makes_trusted
                 head = proof.head if is_trusted else head
+                found.begin_anew(knows_all=is_trusted and incident.proposals[proof.proposal].proposal.code == ASKED)
             case Verified(passed=False) as proof if _says_something(incident, proof):
                 unproven.add(proof.proposal)
             case WaterlineMoved(status="trusted", snapshot=snapshot) if is_trusted is None:
                 head = snapshot  # consumers were told that nothing is wrong
-                found.begin_anew()
+                found.begin_anew(knows_all=True)
             case body:
                 found.take(body)
     if is_trusted and not running and not unproven and not found.is_wrong:
@@ -80,12 +86,31 @@ class _Found:
     is_wrong: bool = False
     since: set[EvidenceId] | None = None
     """What was asked since then: an answer to what was asked before tells of the table before."""
-    known: set[tuple[str, JobId | None, SnapshotId | None]] = field(default_factory=set)
-    """Faults that were named already: one that was mended on top stays in the history of main."""
+    named: dict[_Fault, Remedy] = field(default_factory=dict)
+    """Faults that a diagnosis has named, and what it asked for."""
+    known: set[_Fault] = field(default_factory=set)
+    """Those of which something was done: one that was mended on top stays in the history of main."""
 
-    def begin_anew(self) -> None:
-        """The table is trusted from here on."""
+    def know(self, incident: Incident, body: Body) -> None:
+        """The faults for which a proposal was made that is carried out, or is proven now; of a rehearsal, when it is
+        published."""
+        match body:
+            case ExecutionEnded(proposal=done, outcome="applied") | Verified(proposal=done, passed=True):
+                self._made_for(incident.proposals[done].proposal)
+
+    def _made_for(self, proposal: Proposal) -> None:
+        if proposal.rehearses_on is not None:
+            return
+        actions = {proposal.action, *proposal.follows}
+        for fault, remedy in self.named.items():
+            if proposal.code == fault[0] or remedy.value.replace("-", "_") in actions:
+                self.known.add(fault)
+
+    def begin_anew(self, *, knows_all: bool) -> None:
+        """The table is trusted from here on. `knows_all`: whoever had it proven asked for that without a diagnosis, or
+        calls the table right, with all that was named in sight."""
         self.is_wrong, self.since = False, set()
+        self.known |= self.named.keys() if knows_all else set()
 
     def take(self, body: Body) -> None:
         """Judge one more entry."""
@@ -95,9 +120,9 @@ class _Found:
             case EvidenceRecorded(run=run, evidence=evidence) if self.since is not None and run in self.since:
                 self.is_wrong = self.is_wrong or shows_wrong_rows(evidence) or bool(wrong_files(evidence))
             case Diagnosed(diagnosis=diagnosis):
-                named = {(mode.code, match.wrong_run, match.last_good) for mode, match in faults_in(diagnosis)}
-                self.is_wrong = self.is_wrong or (self.since is not None and not named <= self.known)
-                self.known |= named
+                named = {(mode.code, it.wrong_run, it.last_good): it.remedy for mode, it in faults_in(diagnosis)}
+                self.is_wrong = self.is_wrong or (self.since is not None and not named.keys() <= self.known)
+                self.named |= named
 
 
 def trust_ends(incident: Incident) -> tuple[Entry, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from bot.actions._effects._started import own_id
 from bot.actions._scan import ActionModule
 from bot.domain.action import Past, StoodStill
-from bot.domain.deeds import deeds_of, has_changed
+from bot.domain.deeds import ASKED, deeds_of, has_changed
 from bot.domain.diagnosis import Matches, Mode, Remedy
 from bot.domain.effects import DropBranch, Effect, PublishBranch, StartFromStop, StartJob, StopJob
 from bot.domain.entries import EffectStarted
@@ -85,9 +85,7 @@ def why_it_is_proposed(incident: Incident, module: ActionModule, reason: str) ->
     for mode, match in incident.diagnosis.matches if incident.diagnosis else ():
         if action_of(match.remedy) == module.action.name:
             return mode, match
-    asked = Mode(
-        code="asked", name="asked", title="a responder asked for it", needs=(), false_positives=(), neighbours={}
-    )
+    asked = Mode(code=ASKED, name=ASKED, title="a responder asked for it", needs=(), false_positives=(), neighbours={})
     return asked, Matches(
         headline=reason.strip() or "a responder asked for it; no diagnosis does.",
         reasons=(),

@@ -7,15 +7,25 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
+from bot.domain.deeds import ASKED
 from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
-from bot.domain.entries import Diagnosed, EvidenceRecorded, Verified, WaterlineMoved
+from bot.domain.effects import StopFork
+from bot.domain.entries import (
+    Diagnosed,
+    EvidenceRecorded,
+    ExecutionEnded,
+    ExecutionStarted,
+    ProposalMade,
+    Verified,
+    WaterlineMoved,
+)
 from bot.domain.evidence import Verdict
 from bot.domain.ids import JobId
 from bot.domain.waterline import owed_waterline
 from tests import orders_table as orders
-from tests.decisions import F2, F13
+from tests.decisions import ANA, BEN, F2, F13
 from tests.incidents import PROVEN_BY, Story
-from tests.published import MENDED, PUBLICATION, publishes
+from tests.published import MENDED, PUBLICATION, UNDO, publishes, undo_of_the_rewind
 
 TRUSTED = WaterlineMoved(snapshot=MENDED, status="trusted")
 AGAIN = Verified(proposal=PUBLICATION, passed=True, checks=(), evidence=(PROVEN_BY,), head=MENDED)
@@ -80,6 +90,69 @@ def test_a_table_that_was_found_healthy_is_doubted_when_a_fault_is_found(opened:
 def test_the_fault_that_was_mended_on_top_is_named_again_and_takes_nothing_back(story: Story) -> None:
     """Its commits stay in the history of main, where each diagnosis sees them."""
     assert owed_waterline(story.diagnoses().incident) == TRUSTED
+
+
+def both(other: Remedy = Remedy.RESOLVE_FORK) -> Diagnosed:
+    """F2 as the stories diagnose it, and F13 beside it."""
+    results = named(Remedy.REWIND_TABLE_AND_JOB, run=orders.RUN_B).diagnosis.results
+    fork = named(other).diagnosis.results[0].model_copy(update={"mode": F13})
+    return Diagnosed(diagnosis=Diagnosis(results=(*results, fork)))
+
+
+def test_a_fault_that_nothing_was_done_about_takes_the_trust_back_when_it_is_named_again(opened: Story) -> None:
+    """The repair that was proven was made for the other; until somebody has mended this one, too, or has looked."""
+    story = publishes(opened.answers().says(both()))
+    before = owed_waterline(story.incident)
+
+    assert before == TRUSTED
+    assert owed_waterline(story.says(both()).incident) == TAKEN_BACK
+    assert owed_waterline(looks(story).incident) == TRUSTED
+    assert owed_waterline(story.says(both()).incident) == TRUSTED
+
+
+def test_a_fault_for_which_the_proven_action_was_made_as_well_takes_nothing_back(opened: Story) -> None:
+    """Both had asked for it."""
+    named_again = both(Remedy.REWIND_TABLE_AND_JOB)
+
+    assert owed_waterline(publishes(opened.says(named_again)).says(named_again).incident) == TRUSTED
+
+
+@pytest.mark.parametrize("is_carried_out", [True, False])
+def test_a_fault_that_an_earlier_action_has_ended_takes_nothing_back(opened: Story, *, is_carried_out: bool) -> None:
+    """The fork was resolved before the table was rewound; where that came to nothing, it goes on."""
+    opened.says(both())
+    stop = undo_of_the_rewind(opened.now).model_copy(
+        update={
+            "action": "resolve_fork",
+            "code": "F13",
+            "effects": (StopFork(job=orders.JOB, job_id=JobId(orders.RUN_C), keeps=JobId(orders.RUN_B)),),
+        }
+    )
+    opened.says(ProposalMade(step=None, proposal=stop), by=ANA).says(ExecutionStarted(proposal=UNDO), by=BEN)
+    outcome = "applied" if is_carried_out else "refused"
+    ended = ExecutionEnded.model_validate({"proposal": UNDO, "outcome": outcome, "sentence": "It has ended."})
+    story = publishes(opened.says(ended)).says(both())
+
+    assert (owed_waterline(story.incident) == TRUSTED) == is_carried_out
+
+
+def test_what_a_responder_asks_for_besides_makes_no_fault_known(opened: Story) -> None:
+    """A savepoint is taken; nobody has called the table right."""
+    story = publishes(asks(opened.says(both()), "take_savepoint")).says(both())
+
+    assert owed_waterline(story.incident) == TAKEN_BACK
+
+
+def looks(story: Story) -> Story:
+    """A responder has the table proven as it is, with all that was named in sight."""
+    return asks(story, "trust_present_state").says(AGAIN.model_copy(update={"proposal": UNDO}))
+
+
+def asks(story: Story, action: str) -> Story:
+    """Without a diagnosis; it is carried out."""
+    made = undo_of_the_rewind(story.now).model_copy(update={"action": action, "code": ASKED, "effects": ()})
+    story.says(ProposalMade(step=None, proposal=made), by=ANA).says(ExecutionStarted(proposal=UNDO), by=BEN)
+    return story.says(ExecutionEnded(proposal=UNDO, outcome="applied", sentence="It is done."))
 
 
 @pytest.mark.parametrize("remedy", [Remedy.WAIT, Remedy.TELL_CONSUMERS, Remedy.RESTORE_JOB_ONLY])
