@@ -11,6 +11,7 @@ from tests.adapters.recorded_runs import RUN_21
 from tests.adapters.test_flink_operator_restarts import SESSION_JOB
 from tests.adapters.test_flink_operator_restarts import session_job as session_job
 from tests.adapters.test_flink_operator_says_no import JOB, OURS, PATH, RESOURCE, resource
+from tests.adapters.test_flink_stop_asked_before import AGAIN, NOT_ASKED, TRIGGER
 
 CLUSTER = f"GET {RESOURCE.replace('orders', 'session')}"
 RESTARTS = "kubernetes.operator.job.restart.failed"
@@ -95,3 +96,16 @@ def test_what_needs_no_setting_does_not_need_the_cluster(wire: Wire, session_job
 
     assert unseen == session_job.declaration(JOB)
     assert session_job.still_asked_to_start(OURS) is None
+
+
+def test_a_stop_that_is_at_work_is_told(wire: Wire, session_job: FlinkOperator) -> None:
+    """It was asked of Flink itself, which may end the run yet; the resource says nothing of it."""
+    wire.says(f"GET {SESSION_JOB}", asked("RUNNING"))
+    wire.says(CLUSTER, cluster())
+    wire.says(TRIGGER, {"status": {"id": "IN_PROGRESS"}})
+    wire.says(AGAIN, NOT_ASKED)
+
+    assert session_job.still_asked_to_stop(RUN_21) is None
+    told = session_job.stop_at_work(RUN_21)
+    assert told is not None
+    assert "stop-with-savepoint" in told
