@@ -188,6 +188,10 @@ class Sender:
             self._rooms.lost(room, post.channel, code)
             self._outbox.postpone(post.key, self._clock.now() + _LATER, noted(post, code), whole_channel=True)
             return
+        if code in MAY_MEND and post.key.startswith("watch/"):
+            log.warning("finding waits for its channel", key=post.key, channel=post.channel, error=code)
+            self._outbox.postpone(post.key, self._clock.now() + _LATER, noted(post, code), whole_channel=True)
+            return
         if (code in MAY_MEND or code == NOT_JOINED) and post.user is not None and post.text is not None:
             self._outbox.put(directly(post, code))
         details = "; ".join((error.response.get("response_metadata") or {}).get("messages") or [])
