@@ -119,6 +119,21 @@ def test_an_ephemeral_message_is_never_updated(store: Store) -> None:
     assert store.outbox.claim(LATER) is None
 
 
+def test_after_a_refused_update_the_next_revision_is_sent(store: Store) -> None:
+    """The message stands in the channel with its old state, perhaps with buttons: only this revision was refused."""
+    store.outbox.put(card())
+    sends(store)
+    store.outbox.touch("wl-1/card")
+    store.outbox.claim(NINE)
+    store.outbox.failed("wl-1/card", 2, "invalid_blocks")
+
+    store.outbox.touch("wl-1/card")
+
+    following = store.outbox.claim(NINE)
+    assert following is not None
+    assert (following.wanted, following.shown, following.ts) == (3, 1, "1.1")
+
+
 def test_a_refused_message_is_not_repeated(store: Store) -> None:
     """It stays with its problem; neither time nor a change brings it back."""
     store.outbox.put(card())

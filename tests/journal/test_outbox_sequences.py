@@ -50,9 +50,9 @@ class OutboxMachine(RuleBasedStateMachine):
         """One more revision, whatever is going on."""
         self.outbox.touch(key)
         post = self.expected.get(key)
-        if post and post.state != "failed":
+        if post and (post.state != "failed" or post.shown):
             post.wanted += 1
-            post.state = "queued" if post.state == "sent" else post.state
+            post.state = "queued" if post.state in {"sent", "failed"} else post.state
 
     @rule()
     def claim(self) -> None:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Engine, Row, and_, case, exists, insert, or_, select, text, update
+from sqlalchemy import Engine, Row, and_, case, exists, insert, null, or_, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from bot.adapters.journal_sql.engine import put_row, reading, writing
@@ -43,14 +43,18 @@ class SqlOutbox:
         return True
 
     def touch(self, key: str) -> None:
-        """One more revision is wanted. Ephemeral and failed posts stay as they are: Slack updates neither."""
+        """One more revision is wanted. Ephemeral posts and those that never came to Slack stay as they are: it updates
+        neither. One that stands there is updated though the last revision was refused: this one may not be."""
+        is_failed = OUTBOX.c.state == "failed"
         with writing(self._engine) as connection:
             connection.execute(
                 update(OUTBOX)
-                .where(OUTBOX.c.key == key, OUTBOX.c.recipient.is_(None), OUTBOX.c.state != "failed")
+                .where(OUTBOX.c.key == key, OUTBOX.c.recipient.is_(None), or_(~is_failed, OUTBOX.c.ts.is_not(None)))
                 .values(
                     wanted=OUTBOX.c.wanted + 1,
-                    state=case((OUTBOX.c.state == "sent", "queued"), else_=OUTBOX.c.state),
+                    state=case((OUTBOX.c.state.in_(["sent", "failed"]), "queued"), else_=OUTBOX.c.state),
+                    tries=case((is_failed, _WITHOUT_THE_LAST), else_=OUTBOX.c.tries),
+                    due_at=case((is_failed, null()), else_=OUTBOX.c.due_at),
                 )
             )
 
