@@ -106,7 +106,7 @@ class FlinkOperator:
         return f"It is still asked to be suspended, which the operator may do yet: {self._resource.told(seen)}."
 
     def stop_at_work(self, job_id: JobId) -> str | None:
-        """See the port: a FlinkSessionJob is stopped through Flink; of a FlinkDeployment `still_asked_to_stop` tells."""
+        """See the port: a FlinkSessionJob is stopped through Flink; of others `still_asked_to_stop` tells."""
         return self._rest.stop_at_work(job_id) if self._kind == "FlinkSessionJob" else None
 
     def obstacle(self, job: str) -> str | None:  # noqa: ARG002 - there is one resource
