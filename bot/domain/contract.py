@@ -50,8 +50,8 @@ class TableContract(Record):
     )
     redacted: tuple[str, ...] = Field(
         default=(),
-        description="Columns whose values are never shown, nor partitions that are made of them; name a partition "
-        "field here, too, where it has a name of its own.",
+        description="Columns whose values are never shown, nor those of their fields, nor partitions that are made of "
+        "them; name a partition field here, too, where it has a name of its own.",
         examples=[["customer"]],
     )
     columns: tuple[ContractColumn, ...] = Field(
@@ -91,8 +91,12 @@ class TableContract(Record):
     )
 
     def hides(self, column: str | None) -> bool:
-        """Whether this column's values are never shown. Engines take names of any case for the same column."""
-        return column is not None and column.casefold() in {each.casefold() for each in self.redacted}
+        """Whether this column's values are never shown, or those of a struct that it is a field of (`address.city`).
+        Engines take names of any case for the same column."""
+        if column is None or not self.redacted:
+            return False
+        hidden, parts = {each.casefold() for each in self.redacted}, column.casefold().split(".")
+        return any(".".join(parts[:end]) in hidden for end in range(1, len(parts) + 1))
 
     def shown(self, column: str | None, value: object) -> str:
         """A value of this column as people may read it."""
