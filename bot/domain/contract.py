@@ -2,16 +2,20 @@
 
 import re
 from datetime import timedelta
+from functools import lru_cache
 
 from pydantic import Field
 
 from bot.domain.record import Record
 
 HIDDEN = "•••"
-_PARTITION = re.compile(r"(?<![\w.])([\w.%+-]+)=([^/\s,;:'\"\\`()<>]+)")
-"""`customer=ACME` in a path, as Iceberg and Hive write partitions."""
-_MADE_OF = re.compile(r"(.+)_(?:trunc|bucket|year|month|day|hour)(?:_\d+)?")
+_OF_FIELD = r"(?:\.(?!\s)[^/=\n,;:'\"\\`()<>]+)?"
+"""What names a field of a struct after the struct."""
+_MADE_OF = r"(?:_(?:trunc|bucket|year|month|day|hour)(?:_\d+)?)?"
 """How engines name a partition field that is made of a column: `customer_trunc`, `customer_bucket_16`."""
+_VALUE = r"[^/\s,;:'\"\\`()<>]+"
+_PLAIN = re.compile(r"[A-Za-z0-9_]")
+"""What no engine escapes in the name of a partition."""
 
 
 class ContractColumn(Record):
@@ -104,9 +108,20 @@ class TableContract(Record):
 
     def veiled(self, text: str) -> str:
         """The same text, values of hidden columns in the partitions of its paths not shown."""
-        return _PARTITION.sub(lambda found: f"{found[1]}={HIDDEN}" if self._parts_by(found[1]) else found[0], text)
+        return _partitions_by(self.redacted).sub(rf"\1={HIDDEN}", text) if self.redacted else text
 
-    def _parts_by(self, field: str) -> bool:
-        """Whether this partition field is a hidden column, or made of one."""
-        made_of = _MADE_OF.fullmatch(field)
-        return self.hides(field) or (made_of is not None and self.hides(made_of[1]))
+
+@lru_cache(maxsize=256)
+def _partitions_by(columns: tuple[str, ...]) -> re.Pattern[str]:
+    """`customer=ACME` in a path, as Iceberg and Hive write partitions by these columns, or by what is made of them.
+    Iceberg escapes names as in a form (`Kunde+Name`), Hive a few characters, older writers none."""
+    names = "|".join("".join(_written(char) for char in column) for column in columns)
+    return re.compile(rf"(?<![\w.%+-])((?:{names}){_OF_FIELD}{_MADE_OF})={_VALUE}", re.IGNORECASE)
+
+
+def _written(char: str) -> str:
+    """The ways in which one character of a name is written, as a pattern; of any case, as names are."""
+    if _PLAIN.fullmatch(char):
+        return char
+    escaped = {"".join(f"%{byte:02X}" for byte in each.encode()) for each in (char, char.lower(), char.upper())}
+    return f"(?:{'|'.join([re.escape(char), *sorted(escaped), *([re.escape('+')] if char == ' ' else [])])})"
