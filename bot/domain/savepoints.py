@@ -1,6 +1,6 @@
 """The savepoints of a job that were proven to pair and kept: which one counts now, for which code, and for whom."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from datetime import datetime, timedelta
 
 from bot.domain.effects import KeepSavepoint, StartJob
@@ -64,6 +64,13 @@ def kept_savepoints(incidents: Iterable[Incident], job: str) -> tuple[KeptSavepo
 def kept_in(incident: Incident) -> tuple[KeptSavepoint, ...]:
     """Those that this incident took, oldest first."""
     return tuple(kept for view in incident.proposals.values() for kept in _kept(incident, view))
+
+
+def hidden_among(incidents: Iterable[Incident], job: str, may_see: Callable[[Incident], bool]) -> frozenset[ProposalId]:
+    """By which those of the job were taken whose incident may not be seen; only of incidents that kept one it is
+    asked."""
+    by_incident = ((incident, [kept for kept in kept_in(incident) if kept.job == job]) for incident in incidents)
+    return frozenset(each.proposal for incident, kept in by_incident if kept and not may_see(incident) for each in kept)
 
 
 def still_tagged(incident: Incident) -> tuple[KeptSavepoint, ...]:

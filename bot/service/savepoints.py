@@ -19,6 +19,7 @@ from bot.domain.savepoints import (
     KeptSavepoint,
     authoritative,
     has_left_main,
+    hidden_among,
     kept_savepoints,
     may_restore,
     started_from,
@@ -60,6 +61,8 @@ class Catalogue(NamedTuple):
     """The authoritative one."""
     left: frozenset[ProposalId] | None
     """By which those were taken whose snapshot main has left: they pair with nothing. None: it could not be looked."""
+    hidden: frozenset[ProposalId]
+    """By which those were taken of whose incident whoever asks may not know: of its plan nothing is told."""
 
 
 class Savepoints:
@@ -145,12 +148,13 @@ class Savepoints:
         self._store.write(incident_id, by=by, decide=decide)
         return incident_id
 
-    def catalogue(self, table: TableName) -> Catalogue:
+    def catalogue(self, table: TableName, *, may_see: MaySee = is_open_to_all) -> Catalogue:
         """All that were kept for the table's job, and how they stand now. Raises UnknownTable, Refused. Cost: the
-        metadata of each table that the job writes."""
-        kept = kept_savepoints(self._store.all(), self._job_of(table))
+        metadata of each table that the job writes; `may_see` is asked of incidents that kept one."""
+        incidents, job = self._store.all(), self._job_of(table)
+        kept, hidden = kept_savepoints(incidents, job), hidden_among(incidents, job, may_see)
         left = self._left_main(kept)
-        return Catalogue(kept, authoritative(kept, self._clock.now(), left or frozenset()), left)
+        return Catalogue(kept, authoritative(kept, self._clock.now(), left or frozenset()), left, hidden)
 
     def explain(self, incident_id: IncidentId, reason: str, *, by: UserId) -> RestoreExplained:
         """Put on record why the newest proposal starts from another point. Raises Refused where nothing is asked."""
@@ -175,11 +179,11 @@ class Savepoints:
         if asked is None or view.proposal.id in self._store.get(incident_id).explained:
             return
         path, instead = asked
+        code = f"code {instead.code_before}, " if instead.incident else ""
         raise Refused(
             "This starts the job from another point than the authoritative savepoint.",
-            f"Authoritative until {instead.until:%Y-%m-%d} is {instead.path} (checkpoint {instead.checkpoint}, code "
-            f"{instead.code_before}, taken in {instead.incident or 'a private incident'}); the proposal starts from "
-            f"{path}.",
+            f"Authoritative until {instead.until:%Y-%m-%d} is {instead.path} (checkpoint {instead.checkpoint}, {code}"
+            f"taken in {instead.incident or 'a private incident'}); the proposal starts from {path}.",
             "Say why with /waterline why REASON; then it can be approved.",
         )
 

@@ -170,7 +170,8 @@ class Commands:
         self._views.fill(open_form_id(command.trigger), view)
 
     def _savepoints(self, command: Command) -> str:
-        return list_savepoints(self._services, self._table(command.rest))
+        may_see = partial(self._privacy.sees, user=command.user)
+        return list_savepoints(self._services, self._table(command.rest), may_see)
 
     def _close(self, command: Command) -> str:
         incident = open_here(self._services, command)

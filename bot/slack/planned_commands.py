@@ -2,15 +2,16 @@
 
 from bot.domain.errors import Refused
 from bot.domain.ids import TableName
+from bot.service.savepoints import MaySee
 from bot.service.services import Services
 from bot.slack.blocks.savepoints import catalogue_text
 from bot.slack.here import open_here
 from bot.slack.requests import Command
 
 
-def list_savepoints(services: Services, table: TableName) -> str:
+def list_savepoints(services: Services, table: TableName, may_see: MaySee) -> str:
     """Those that were kept, and which one counts. Raises UnknownTable, Refused."""
-    return catalogue_text(table, services.savepoints.catalogue(table))
+    return catalogue_text(table, services.savepoints.catalogue(table, may_see=may_see))
 
 
 def explain_restore(services: Services, command: Command) -> str:

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from bot.domain.errors import Refused
+from bot.domain.ids import ProposalId
 from bot.domain.incident import Incident
+from bot.slack.blocks.savepoints import catalogue_text
 from tests.actions.scene import Scene
-from tests.rewound import ANA
+from tests.rewound import ANA, BEN
 from tests.savepoints.world import World
 from tests.tables import ORDERS
 
@@ -52,3 +54,57 @@ def test_the_form_tells_no_title_of_what_is_proposed_in_it(world: World) -> None
 
     assert str(proposed.value) == str(without.value)
     assert made.title not in str(proposed.value)
+
+
+def test_the_list_tells_of_its_savepoint_only_what_a_restore_needs(world: World) -> None:
+    """Reason, people, consumers and code are of the incident; those who were invited read them."""
+    world.plans(BEN, reason="A breach.", code_before="1.4-leaky", may_see=anybody)
+    world.takes_it()
+    [kept] = world.savepoints.catalogue(ORDERS).kept
+
+    outside = catalogue_text(ORDERS, world.savepoints.catalogue(ORDERS))
+    invited = catalogue_text(ORDERS, world.savepoints.catalogue(ORDERS, may_see=anybody))
+
+    needed = (
+        kept.path,
+        f"heckpoint {kept.checkpoint} pairs with snapshot {kept.snapshot}",
+        f"until {kept.until:%Y-%m-%d}",
+    )
+    planned = ("A breach.", BEN, "revenue_daily", "1.4-leaky", "1.5")
+    assert all(each in outside for each in (*needed, "Taken in a private incident."))
+    assert not any(each in outside.replace(kept.path, "") for each in (*planned, str(world.scene.incident)))
+    assert all(each in invited for each in (*needed, *planned))
+
+
+def test_savepoints_of_other_incidents_are_told_whole_beside_it(world: World) -> None:
+    """Only the private one is cut, and only its channel is asked who is in it."""
+    world.plans(reason="A breach.", may_see=anybody)
+    world.takes_it()
+    asked: list[Incident] = []
+
+    def of_no_private_one(incident: Incident) -> bool:
+        asked.append(incident)
+        return not incident.is_private
+
+    found = world.savepoints.catalogue(ORDERS, may_see=of_no_private_one)
+    assert found.kept[0].plan is not None
+    plan = found.kept[0].plan.model_copy(update={"reason": "New pricing."})
+    other = found.kept[0].model_copy(update={"proposal": ProposalId("OTHER"), "incident": "wl-9", "plan": plan})
+    told = catalogue_text(ORDERS, found._replace(kept=(*found.kept, other)))
+
+    assert "New pricing." in told
+    assert "A breach." not in told
+    assert 1 == told.count("Taken in a private incident.")
+    assert [world.scene.incident] == [each.id for each in asked], "none is asked about that took no savepoint"
+
+
+def test_a_restore_from_elsewhere_is_asked_about_without_the_code_of_a_private_plan(world: World) -> None:
+    """Whoever approves is told which savepoint counts, not which code it holds."""
+    world.plans(code_before="1.4-leaky", may_see=anybody)
+    world.takes_it()
+    rewind = world.proposes_the_rewind()
+
+    with pytest.raises(Refused, match="taken in a private incident") as refused:
+        world.ben_approves(rewind)
+
+    assert "1.4-leaky" not in str(refused.value)

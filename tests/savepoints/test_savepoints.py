@@ -25,7 +25,7 @@ def test_the_catalogue_says_what_pairs_with_what_for_which_code(world: World) ->
 
     world.takes_it()
     found = world.savepoints.catalogue(ORDERS)
-    kept, counts, _left = found
+    kept, counts, _left, _hidden = found
     told = catalogue_text(ORDERS, found)
 
     assert "No savepoint of the job that writes sales.orders was kept yet." in before
@@ -102,7 +102,7 @@ def test_an_older_savepoint_is_restored_by_whom_its_own_plan_names(world: World)
     world.savepoints.explain(world.scene.incident, "The new code wrote wrong prices.", by=BEN)
     world.ben_approves(proposal)
 
-    kept, counts, _left = world.savepoints.catalogue(ORDERS)
+    kept, counts, _left, _hidden = world.savepoints.catalogue(ORDERS)
 
     assert (len(kept), counts) == (2, kept[0])
     assert kept[0].path == "file:///newer"
@@ -162,7 +162,7 @@ def test_a_savepoint_that_has_passed_its_day_asks_nothing(world: World) -> None:
 
     world.ben_approves(proposal)
 
-    kept, counts, _left = world.savepoints.catalogue(ORDERS)
+    kept, counts, _left, _hidden = world.savepoints.catalogue(ORDERS)
     assert (len(kept), counts) == (1, None)
 
 

@@ -90,7 +90,7 @@ def test_what_is_kept_has_the_terms_that_were_approved(world: World) -> None:
     world.takes_it()
     world.plans(BEN, reason="Another.", until=4 * WEEK)
 
-    _kept, counts, _left = world.savepoints.catalogue(ORDERS)
+    _kept, counts, _left, _hidden = world.savepoints.catalogue(ORDERS)
 
     assert counts is not None
     assert counts.plan is not None
@@ -111,7 +111,7 @@ def test_a_proposal_of_an_earlier_version_keeps_its_digest_and_its_plan(world: W
     old = world.takes_it_as_earlier_versions_did()
     world.plans(BEN, until=timedelta(days=30))
 
-    _kept, counts, _left = world.savepoints.catalogue(ORDERS)
+    _kept, counts, _left, _hidden = world.savepoints.catalogue(ORDERS)
 
     assert counts is not None
     assert counts.plan is not None

@@ -1,18 +1,23 @@
 """A private incident is known to the people in its channel, and to nobody else."""
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.domain.ids import IncidentId
+from bot.domain.effects import KeepSavepoint
+from bot.domain.entries import Body, EffectEnded, ExecutionStarted, ProposalMade, SavepointPlanned
+from bot.domain.ids import IncidentId, JobId, SnapshotId, UserId
 from bot.ports import Delivery
 from bot.workspace import SeenMessage, Workspace
-from tests.security.conftest import QUIET
+from tests.decisions import PROPOSAL, rewind
+from tests.little_flink import JOB
+from tests.security.conftest import ANA, QUIET
 from tests.slack.little_bot import LittleBot, as_time_goes_on, nothing_waits
 from tests.slack.orders import Orders
 from tests.slack.people import PATIENCE_S, Responder, eventually, is_card
 from tests.slack.test_lost_room import TO_ANA, TO_BEN, direct, is_told, noted
+from tests.tables import ORDERS
 
 QUIET_ID = "C0QUIET001"
 
@@ -209,3 +214,28 @@ def test_a_form_that_was_open_before_writes_nothing_into_it(finn: Responder, ana
     after = bot.services.store.get(IncidentId("wl-1"))
     assert after.plan is None
     assert all(entry.by != finn.id for entry in after.entries[before:])
+
+
+def test_the_list_of_savepoints_tells_outsiders_no_plan_of_it(
+    private: SeenMessage, ana: Responder, finn: Responder, bot: LittleBot
+) -> None:
+    """Which point pairs with which snapshot everybody reads who may have to restore the job."""
+    plan = SavepointPlanned(
+        reason="A breach.", code_before="1.4", code_after="1.5", head=SnapshotId(1), told=("by_phone",),
+        may_restore=(UserId(ANA),), until=datetime.now(UTC) + timedelta(days=2),
+    )  # fmt: skip
+    effect = KeepSavepoint(table=ORDERS, job=JOB, job_id=JobId("a" * 32), tagged="20261103", plan=plan)
+    result = {"savepoint": "s3://flink/s-9", "checkpoint": "9", "snapshot": "1", "tag": "savepoint-9", "code": "1.4"}
+    made: list[Body] = [
+        ProposalMade(step=None, proposal=rewind(datetime.now(UTC)).model_copy(update={"effects": (effect,)})),
+        ExecutionStarted(proposal=PROPOSAL),
+        EffectEnded(proposal=PROPOSAL, index=0, how="done", detail="Kept.", result=result),
+    ]
+    bot.services.store.write(IncidentId("wl-1"), by=UserId(ANA), decide=lambda _now: made)
+
+    invited, outsider = ana.asks("savepoints sales.orders"), finn.asks("savepoints sales.orders")
+
+    assert "A breach." in invited
+    assert "Taken in a private incident." in outsider
+    assert "s3://flink/s-9" in outsider
+    assert not any(each in outsider for each in ("A breach.", "by_phone", "1.4", ANA, "@ana"))

@@ -74,7 +74,7 @@ def savepoint_form(offer: SavepointOffer, channel: str) -> View:
 
 def catalogue_text(table: TableName, found: Catalogue) -> str:
     """One savepoint a paragraph, the newest first; which one counts is said before all."""
-    kept, counts, left = found
+    kept, counts, left, hidden = found
     if not kept:
         return f"No savepoint of the job that writes {table} was kept yet. Plan one with /waterline savepoint {table}."
     if counts is not None:
@@ -86,23 +86,35 @@ def catalogue_text(table: TableName, found: Catalogue) -> str:
     if left is None:
         first += " Whether main still holds their snapshots is not known: the table could not be looked at."
     more = [f"{len(kept) - _SHOWN} older ones are in the records of their incidents."] if len(kept) > _SHOWN else []
-    shown = (_entry(each, each == counts, each.proposal in (left or ())) for each in kept[:_SHOWN])
+    shown = (
+        (_bare if each.proposal in hidden else _entry)(each, each == counts, each.proposal in (left or ()))
+        for each in kept[:_SHOWN]
+    )
     return "\n".join([first, *shown, *more])
 
 
 def _entry(kept: KeptSavepoint, counts: bool, has_left: bool) -> str:
-    sign = "→" if counts else "•"
-    pairs = "paired, until main left it, with" if has_left else "pairs with"
     before = f" When it was proposed the table was at snapshot {kept.before}." if kept.before is not None else ""
     after = f" for {kept.plan.code_after}" if kept.plan else ""
     why = kept.plan.reason if kept.plan else "Taken without a plan."
     where = f", {kept.incident}" if kept.incident else ""
     told = f" Told: {', '.join(kept.plan.told) or 'nobody'}." if kept.plan else ""
     return (
-        f"{sign} Checkpoint {kept.checkpoint} {pairs} snapshot {kept.snapshot} ({_tag(kept)}), code "
-        f"{kept.code_before}{after}, taken {kept.taken_at:%Y-%m-%d %H:%M} UTC{where}.{before} {why}\n"
+        f"{_paired(kept, counts, has_left)}, code {kept.code_before}{after}, "
+        f"taken {kept.taken_at:%Y-%m-%d %H:%M} UTC{where}.{before} {why}\n"
         f"   May restore it: {restorers(kept.plan)}.{told}\n   {kept.path}"
     )
+
+
+def _bare(kept: KeptSavepoint, counts: bool, has_left: bool) -> str:
+    """What a restore needs: for those who may not know of the incident that took it."""
+    return f"{_paired(kept, counts, has_left)}. Taken in a private incident.\n   {kept.path}"
+
+
+def _paired(kept: KeptSavepoint, counts: bool, has_left: bool) -> str:
+    sign = "→" if counts else "•"
+    pairs = "paired, until main left it, with" if has_left else "pairs with"
+    return f"{sign} Checkpoint {kept.checkpoint} {pairs} snapshot {kept.snapshot} ({_tag(kept)})"
 
 
 def _tag(kept: KeptSavepoint) -> str:
