@@ -1,7 +1,7 @@
 """What the watch saw of a table without an incident, and what it remembers of it: notes that are only ever added."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -67,6 +67,12 @@ class Sign(Record):
     def muted_as(self) -> str:
         """What a mute of it names: other alerts of the same table are told on; no two messages are alike."""
         return self.code if self.code == MESSAGE else self.name or self.code
+
+    def veiled(self, veil: Callable[[str], str]) -> "Sign":
+        """The same; nothing that people read in it shows what `veil` takes away."""
+        said = {"headline": veil(self.headline), "advice": veil(self.advice)}
+        lists = {"reasons": tuple(map(veil, self.reasons)), "also": tuple(map(veil, self.also))}
+        return self.model_copy(update={**said, **lists})
 
 
 class Sighted(Record):

@@ -48,7 +48,8 @@ class Signs(Record):
 def signs_in(case: Case, diagnosis: Diagnosis, *, patience: timedelta) -> Signs:
     """Every sign of this case. `patience`: how long a job may be down on purpose.
 
-    What a failure mode explains is not told a second time as a mere silence.
+    What a failure mode explains is not told a second time as a mere silence. Flink's own words name files by values of
+    hidden columns, so the veil is laid on all.
     """
     asking = _asking(diagnosis)
     named = tuple(_sign(case, each, asking) for each in _leading(asking))
@@ -58,8 +59,9 @@ def signs_in(case: Case, diagnosis: Diagnosis, *, patience: timedelta) -> Signs:
         explained = bare
     else:
         explained = tuple(each for each in bare if each.code == "stale" and _STUCK in diagnosis.codes)
+    told = (*named, *(each for each in bare if each not in explained))
     return Signs(
-        told=(*named, *(each for each in bare if each not in explained)),
+        told=tuple(each.veiled(case.contract.veiled) for each in told),
         beside=frozenset(mode.code for mode, _match in asking if mode.code not in {sign.code for sign in named})
         | {each.code for each in explained},
     )
