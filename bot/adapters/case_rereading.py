@@ -27,6 +27,7 @@ from bot.domain.flink import StoredCheckpoint, with_kinds
 from bot.domain.looked import Seen
 from bot.domain.reads import ReadRun
 from bot.domain.sentences import counted
+from bot.domain.summary import without_partitions
 from bot.domain.table import TableState
 
 
@@ -71,7 +72,13 @@ def _table(again: ReadAgain, case: Case, raw: Mapping[str, bytes]) -> None:
         again.tell(1, "metadata file", [f"the table's metadata cannot be read now: {_first_line(error)}"])
         return
     again.observation = again.observation.model_copy(update={"table": now})
-    again.tell(1, "metadata file", differences("the table", recorded, now, _leaving(recorded)))
+    again.tell(1, "metadata file", differences("the table", _as_read_now(recorded), now, _leaving(recorded)))
+
+
+def _as_read_now(recorded: TableState) -> TableState:
+    """Records of earlier versions hold what commits told of single partitions."""
+    snapshots = (each.model_copy(update={"summary": without_partitions(each.summary)}) for each in recorded.snapshots)
+    return recorded.model_copy(update={"snapshots": tuple(snapshots)})
 
 
 def _leaving(recorded: TableState) -> tuple[str, ...]:

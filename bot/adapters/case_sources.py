@@ -15,6 +15,7 @@ from bot.adapters.iceberg.storage import Opened
 from bot.adapters.lineage_kept import LINEAGE
 from bot.adapters.listing_kept import listing_of
 from bot.adapters.manifest_cutting import CannotBeCut
+from bot.adapters.metadata_cutting import without_told_partitions
 from bot.adapters.opening import opened
 from bot.adapters.text_cutting import flink_body, lineage_events
 from bot.adapters.writer_schema import SCHEMA
@@ -89,7 +90,8 @@ def sources_of(case: Case, tape: Mapping[str, bytes], *, with_values: bool, of_t
     except _TROUBLE as error:
         found.left_out.append(f"the names in {folder_of_manifests(table)}: {type(error).__name__}")
     if (metadata := read(table.metadata_location)) is not None:
-        found.add(table.metadata_location, metadata, None)
+        cut = None if policy.why_no_manifest is None else without_told_partitions
+        found.add(table.metadata_location, metadata, cut)
     _add_manifests(found, case, policy, read, of_table)
     for stored in case.observation.checkpoints.values:
         _add_checkpoint(found, stored, None if with_values else without_state, read)

@@ -22,7 +22,8 @@ _MILLIS_DIGITS = 13
 
 
 class Snapshot(Record):
-    """One commit, current or not. `summary` holds strings only, as the format stores them."""
+    """One commit, current or not. `summary` holds strings only, as the format stores them, and nothing
+    of single partitions: these are values of rows."""
 
     snapshot_id: SnapshotId
     parent_id: SnapshotId | None

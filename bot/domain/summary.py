@@ -6,6 +6,9 @@ from typing import Annotated
 
 from pydantic import PlainSerializer
 
+PARTITIONS = "partitions."
+"""How the keys begin under which a commit tells of each partition that it changed, with the partition's values, where
+the table's `write.summary.partition-limit` asks for it."""
 _BETWEEN = "\0"
 _MAX_ALIKE = 1_000
 """Kinds of summaries that are remembered to be shared; a writer has one or two."""
@@ -73,6 +76,11 @@ class Summaries:
             if len(self._alike) < _MAX_ALIKE:
                 self._alike[kind] = alike
         return alike, _BETWEEN.join(own.values())
+
+
+def without_partitions(told: Mapping[str, str]) -> dict[str, str]:
+    """A summary without what it tells of single partitions."""
+    return {key: value for key, value in told.items() if not key.startswith(PARTITIONS)}
 
 
 def unpacked(alike: Alike | None, own: str | Mapping[str, str]) -> Mapping[str, str]:

@@ -16,6 +16,7 @@ from pyiceberg.table.metadata import TableMetadata
 from bot.domain.head_moves import HeadMove, HeadMoves
 from bot.domain.packing import Packing
 from bot.domain.snapshot import Snapshot
+from bot.domain.summary import without_partitions
 
 _CHUNK = 1 << 18
 
@@ -68,7 +69,7 @@ def _packed(told: Iterable[dict[str, Any]]) -> Sequence[Snapshot]:
             moment=int(raw["timestamp-ms"]),
             schema_id=raw.get("schema-id"),
             manifest_list=raw["manifest-list"],
-            summary={key: str(value) for key, value in (raw.get("summary") or {}).items()},
+            summary={key: str(value) for key, value in without_partitions(raw.get("summary") or {}).items()},
         )
     return packing.packed()
 
