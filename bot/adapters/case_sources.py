@@ -17,8 +17,9 @@ from bot.adapters.listing_kept import listing_of
 from bot.adapters.manifest_cutting import CannotBeCut
 from bot.adapters.metadata_cutting import without_told_partitions
 from bot.adapters.opening import opened
-from bot.adapters.text_cutting import flink_body, lineage_events
+from bot.adapters.text_cutting import flink_body, lineage_events, without_hidden
 from bot.adapters.writer_schema import SCHEMA
+from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.owed import folder_of_manifests
@@ -68,7 +69,7 @@ def sources_of(case: Case, tape: Mapping[str, bytes], *, with_values: bool, of_t
     """
     found, policy = Sources(), RowValues(case.observation.table, case.contract, with_values=with_values)
     for address, body in tape.items():
-        found.add(address, body, None if with_values else _of_tape(address))
+        found.add(address, body, _of_tape(address, case.contract, with_values=with_values))
     own = case.observation.table.location.rstrip("/") + "/"
 
     def read(source: str) -> bytes | None:
@@ -98,11 +99,21 @@ def sources_of(case: Case, tape: Mapping[str, bytes], *, with_values: bool, of_t
     return found
 
 
-def _of_tape(address: str) -> Cut | None:
-    """None for what holds no values of rows: a schema."""
+def _of_tape(address: str, contract: TableContract, *, with_values: bool) -> Cut | None:
+    """None for what holds no values of rows: a schema. Where Flink's words of a failure name a file by hidden ones, of
+    a trace no more is kept than the bot reads, whatever was asked for."""
     if address.startswith(SCHEMA):
         return None
-    return lineage_events if address.startswith(LINEAGE) else lambda body: flink_body(address, body)
+    if address.startswith(LINEAGE):
+        return None if with_values else lineage_events
+
+    def cut(body: bytes) -> bytes:
+        asked = body if with_values else flink_body(address, body)
+        if not contract.redacted or without_hidden(address, asked, contract.veiled) == asked:
+            return asked
+        return without_hidden(address, flink_body(address, body), contract.veiled)
+
+    return cut
 
 
 def _add_manifests(

@@ -14,6 +14,7 @@ from bot.adapters.flink_bodies import (
     Latest,
     RestoredEntry,
 )
+from bot.domain.failure_words import LONGEST_CAUSE, LONGEST_MESSAGE
 from bot.domain.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, Failure, JobRun, Restored, Vertex
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 
@@ -30,7 +31,6 @@ _ATTEMPT = re.compile(r"- execution #(\d+)$")
 _CAUSE = re.compile(r"^Caused by: (.+?)\s*$", re.MULTILINE)
 MOST_CAUSES = 5
 """Of one failure; a deeper one repeats them."""
-_LONGEST_CAUSE = 600
 _NO_INTERVAL = 2**63 - 1
 """How Flink writes that periodic checkpoints are off."""
 
@@ -141,7 +141,7 @@ def _failures(exceptions: Exceptions) -> tuple[Failure, ...]:
             Failure(
                 at=_utc(entry.timestamp),
                 exception=entry.exception_name,
-                message=entry.stacktrace.partition("\n")[0].strip()[:300],
+                message=entry.stacktrace.partition("\n")[0].strip()[:LONGEST_MESSAGE],
                 task=task,
                 attempt=int(attempt.group(1)) if attempt else None,
                 causes=tuple(cause_lines(entry.stacktrace)[:MOST_CAUSES]),
@@ -152,7 +152,7 @@ def _failures(exceptions: Exceptions) -> tuple[Failure, ...]:
 
 def cause_lines(stacktrace: str) -> list[str]:
     """The first lines of what each `Caused by` names, outermost first."""
-    return [str(cause)[:_LONGEST_CAUSE] for cause in _CAUSE.findall(stacktrace)]
+    return [str(cause)[:LONGEST_CAUSE] for cause in _CAUSE.findall(stacktrace)]
 
 
 def _code_version(config: JobConfig) -> str | None:

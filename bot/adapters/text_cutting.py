@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pydantic import JsonValue
 
 from bot.adapters.flink_parsing import CODE_VERSION_KEYS, MOST_CAUSES, cause_lines
+from bot.domain.failure_words import LONGEST_MESSAGE
 
 _JOB = r"/jobs/[0-9a-f]{32}"
 _SCAN = ("snapshotId", "schemaId")
@@ -20,6 +21,17 @@ def flink_body(address: str, body: bytes) -> bytes:
     """What Flink answered there: of stack traces only what the bot keeps of each (its first line and causes), of
     the job's parameters only those that name its code, of the job itself no plan, which quotes its statements."""
     return next((cut(body) for form, cut in _OF_FLINK if form.search(address)), body)
+
+
+def without_hidden(address: str, body: bytes, veil: Callable[[str], str]) -> bytes:
+    """The same answer; what it says of failures shows nothing that `veil` takes away. Byte for byte where it shows
+    nothing of that anyway."""
+    keys = next((keys for form, keys in _FAILURES_IN if form.search(address)), None)
+    if keys is None:
+        return body
+    told = json.loads(body)
+    veiled = _veiled(told, veil, keys, is_of_failure=not keys)
+    return body if veiled == told else json.dumps(veiled).encode()
 
 
 def lineage_events(lines: bytes) -> bytes:
@@ -48,7 +60,7 @@ def _exceptions(body: bytes) -> bytes:
 
 
 def _traced(trace: str) -> str:
-    first = trace.partition("\n")[0].strip()[:300]
+    first = trace.partition("\n")[0].strip()[:LONGEST_MESSAGE]
     return "\n".join([first, *(f"Caused by: {cause}" for cause in cause_lines(trace)[:MOST_CAUSES])])
 
 
@@ -69,6 +81,26 @@ _OF_FLINK: tuple[tuple[re.Pattern[str], Callable[[bytes], bytes]], ...] = (
     (re.compile(rf"{_JOB}/config(\?|$)"), _config),
     (re.compile(rf"{_JOB}(\?|$)"), _detail),
 )
+_FAILURES_IN: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
+    (re.compile(rf"{_JOB}/exceptions(\?|$)"), frozenset()),
+    (re.compile(rf"{_JOB}/checkpoints(/|\?|$)"), frozenset({"failure_message"})),
+)
+"""Which answers tell of failures, and under which names; none: everywhere."""
+
+
+def _veiled(told: JsonValue, veil: Callable[[str], str], keys: frozenset[str], *, is_of_failure: bool) -> JsonValue:
+    match told:
+        case str():
+            return veil(told) if is_of_failure else told
+        case dict():
+            return {
+                name: _veiled(each, veil, keys, is_of_failure=is_of_failure or name in keys)
+                for name, each in told.items()
+            }
+        case list():
+            return [_veiled(each, veil, keys, is_of_failure=is_of_failure) for each in told]
+        case _:
+            return told
 
 
 def _event(event: JsonValue) -> JsonValue:

@@ -10,6 +10,7 @@ from typing import TypeVar
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Evidence, Observation
+from bot.domain.failure_words import veiled_run
 from bot.domain.findings import (
     Finding,
     GapsFinding,
@@ -17,7 +18,7 @@ from bot.domain.findings import (
     ReplayableFinding,
     ReplayedRowsFinding,
 )
-from bot.domain.looked import NotSeen
+from bot.domain.looked import NotSeen, Seen
 from bot.domain.record import Record
 from bot.domain.replay import ReplayRange
 
@@ -60,7 +61,7 @@ def outgoing_case(case: Case, contract: TableContract) -> Case:
         if hasattr(value := getattr(case, name), "kind")
     }
     evidence = tuple(outgoing(each, contract) for each in case.evidence)
-    world = _without_offsets(case.observation, contract)
+    world = _without_failures(_without_offsets(case.observation, contract), contract.veiled)
     return case.model_copy(update={**findings, "evidence": evidence, "observation": world})
 
 
@@ -121,3 +122,13 @@ def _without_offsets(world: Observation, contract: TableContract) -> Observation
         return world
     bare = tuple(each.model_copy(update={"source_positions": ()}) for each in world.checkpoints.values)
     return world.model_copy(update={"checkpoints": world.checkpoints.model_copy(update={"values": bare})})
+
+
+def _without_failures(world: Observation, veil: Callable[[str], str]) -> Observation:
+    """The failures of every run name no file by a partition that is made of a hidden column."""
+    seen = {name: told for name in ("jobs", "others") if isinstance(told := getattr(world, name), Seen)}
+    veiled = {
+        name: told.model_copy(update={"values": tuple(veiled_run(run, veil) for run in told.values)})
+        for name, told in seen.items()
+    }
+    return world.model_copy(update=veiled)
