@@ -76,6 +76,12 @@ def is_filled(case: Case, lost: Rollback) -> bool:
 def untold_beginning(case: Case, lost: Rollback) -> str:
     """What is missing to know of a rollback whether the run that goes on, or may, holds in its state what main lost."""
     following = case.observation.table.by_id.get(lost.next_commit) if lost.next_commit is not None else None
+    if lost.may_go_on is not None and lost.counted_again:
+        ids = ", ".join(map(str, sorted(lost.counted_again)))
+        return (
+            f"whether the state of run {short_job(lost.may_go_on)} is that of main or of what main lost, whose "
+            f"checkpoints have the same ids ({ids}); its next commit tells"
+        )
     return LOST_FIRST_RESTORE.format(run=short_job(lost.may_go_on or (following.job_id if following else None)))
 
 

@@ -48,6 +48,9 @@ class Rollback(Record):
     """Of NOTHING_YET: the living run whose next commit leaves a hole, because its state holds what main lost."""
     may_go_on: JobId | None = None
     """Of NOTHING_YET: a living run of which nothing tells whether its state holds what main lost."""
+    counted_again: frozenset[CheckpointId] = frozenset()
+    """Of NOTHING_YET: ids of lost commits by the target's own run that do not rise above it: a restore from them does
+    not tell which commits its state holds."""
     is_rewound: bool = False
     """Of NOTHING_YET: the living writer was restored since from the target or below, so it reads again what main
     lost."""
@@ -110,10 +113,13 @@ def _with_living(table: TableState, found: Rollback, runs: tuple[JobRun, ...]) -
     lost = [table.by_id[each] for each in found.left]
     kept = table.by_id.get(found.target) if found.target is not None else None
     reached = kept.checkpoint_id or 0 if kept is not None else 0
+    again = _counted_again(lost, kept)
     goes_on: JobId | None = None
     may_go_on: JobId | None = None
     is_rewound = False
     for run in (each for each in runs if not each.is_terminal):
+        if run.restored is not None and any(each <= run.restored.checkpoint_id for each in again):
+            may_go_on = run.job_id
         own = [s for s in lost if s.job_id == run.job_id]
         ids = [
             s.checkpoint_id for s in own or lost if s.checkpoint_id is not None and (own or s.checkpoint_id > reached)
@@ -132,7 +138,16 @@ def _with_living(table: TableState, found: Rollback, runs: tuple[JobRun, ...]) -
         else:
             is_rewound = is_rewound or began > FROM_NOTHING
     is_rewound = is_rewound and goes_on is None and may_go_on is None
-    return found.model_copy(update={"goes_on": goes_on, "may_go_on": may_go_on, "is_rewound": is_rewound})
+    told = {"goes_on": goes_on, "may_go_on": may_go_on, "counted_again": again, "is_rewound": is_rewound}
+    return found.model_copy(update=told)
+
+
+def _counted_again(lost: Iterable[Snapshot], kept: Snapshot | None) -> frozenset[CheckpointId]:
+    """`kept`: the target. The run counted anew under its job id (F14), or two commits bear one id (F1)."""
+    if kept is None or kept.job_id is None:
+        return frozenset()
+    ids = (s.checkpoint_id for s in lost if s.job_id == kept.job_id and s.checkpoint_id is not None)
+    return frozenset(each for each in ids if each <= (kept.checkpoint_id or 0))
 
 
 def _began_from(run: JobRun, table: TableState) -> CheckpointId | None:

@@ -9,6 +9,7 @@ from bot.diagnosis import recovered_by_itself, rolled_back_while_running, source
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
 from bot.domain.findings import GapsFinding, PositionGap
 from bot.domain.rollbacks import Sequel, rollbacks
+from bot.domain.table import HeadMove
 from tests.cases import Tale, job_id
 
 WHOLE = GapsFinding(lowest=0, highest=29, positions=30, missing=0, gaps=())
@@ -177,3 +178,33 @@ def test_a_run_that_begins_with_the_first_lost_id_came_from_the_target() -> None
     (found,) = rollbacks(tale.table, tale.jobs.values)
 
     assert Sequel.OTHER_RUN is found.sequel
+
+
+@pytest.mark.parametrize("ids", [(3,), (2, 3)], ids=["one id twice", "counted anew"])
+def test_a_silent_run_from_a_checkpoint_that_came_twice_is_in_doubt(ids: tuple[int, ...]) -> None:
+    """What main lost carries the ids of what it has: a restore from 3 may be from the one or the other state."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    target = tale.head
+    tale.commits("a", *ids).becomes("a", "FINISHED")
+    tale.head = target
+    tale.moves.append(HeadMove(at=tale.now, snapshot_id=target))
+    case = tale.flink_runs("b", restored=3).looked_at(gaps=WHOLE)
+
+    found = rolled_back_while_running.examine(case)
+
+    assert isinstance(found, CannotTell)
+    assert "its next commit tells" in found.missing[0]
+    assert not isinstance(recovered_by_itself.examine(case), Matches)
+
+
+def test_a_silent_run_from_below_what_came_twice_reads_all_of_it_again() -> None:
+    """Checkpoint 1 is below both."""
+    tale = Tale().flink_runs("a").commits("a", 1)
+    target = tale.head
+    tale.commits("a", 2, 3).becomes("a", "FINISHED")
+    tale.head = target
+    tale.moves.append(HeadMove(at=tale.now, snapshot_id=target))
+
+    found = rolled_back_while_running.examine(tale.flink_runs("b", restored=1).looked_at(gaps=WHOLE))
+
+    assert isinstance(found, Excluded)
