@@ -34,6 +34,8 @@ from bot.slack.uploads import MOST_TRIES, instead_of, is_upload
 log = structlog.get_logger(__name__)
 _AGAIN = timedelta(seconds=5)
 _LATER = timedelta(seconds=30)
+_DOUBLINGS = 5
+"""Of the wait for a finding's channel, which may be gone for good; the last one is a quarter of an hour."""
 
 
 class Sender:
@@ -188,9 +190,10 @@ class Sender:
             self._rooms.lost(room, post.channel, code)
             self._outbox.postpone(post.key, self._clock.now() + _LATER, noted(post, code), whole_channel=True)
             return
-        if code in MAY_MEND and post.key.startswith("watch/"):
+        if code in MAY_MEND and post.incident is None and post.key.startswith("watch/"):
             log.warning("finding waits for its channel", key=post.key, channel=post.channel, error=code)
-            self._outbox.postpone(post.key, self._clock.now() + _LATER, noted(post, code), whole_channel=True)
+            wait = min(_LATER * 2 ** min(post.tries - 1, _DOUBLINGS), LONGEST_WAIT)
+            self._postpone(post, wait, noted(post, code))
             return
         if (code in MAY_MEND or code == NOT_JOINED) and post.user is not None and post.text is not None:
             self._outbox.put(directly(post, code))

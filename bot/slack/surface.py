@@ -139,12 +139,24 @@ class SlackSurface:
         self._sender.wake()
 
     def _overtaken(self, post: Post) -> str | None:
-        """Why a notice that has waited is not posted any more; None for whatever is to be posted."""
-        if post.incident is None or "/notice/" not in post.key:
+        """Why a notice or a finding that has waited is not posted any more; None for whatever is to be posted."""
+        if post.incident is None:
+            return self._long_over(post)
+        if "/notice/" not in post.key:
             return None
         with suppress(UnknownIncident):
             return self._services.posting.overtaken(post.incident, post.key.split("/notice/", 1)[1])
         return None
+
+    def _long_over(self, post: Post) -> str | None:
+        """Why a finding, or that it is over, is not told any more after its channel was shut for so long."""
+        watched = self._services.sightings
+        if watched is None or not post.key.startswith("watch/"):
+            return None
+        sight = watched.sight(post.key.split("/")[1])
+        if sight is None or not sight.has_long_been_over(self._services.clock.now()):
+            return None
+        return "not posted any more: by the time it could be, the finding had been over for a day"
 
     def _delivered(self, post: Post, problem: str | None, may_mend: bool) -> None:
         """Slack took a post for the first time, or refuses it: notices are accounted for in the journal."""
