@@ -171,6 +171,12 @@ def test_a_run_may_be_stopped_yet_while_it_is_asked_to_be_suspended(
     assert told is None or "the operator may do yet: FlinkDeployment streaming/orders STABLE, job RUNNING" in told
 
 
+def test_flink_is_not_asked_after_the_stop_of_a_deployment(wire: Wire, operator: FlinkOperator) -> None:
+    """The operator asked for it under an id of its own, and the cluster ends with the job."""
+    assert operator.stop_at_work(RUN_21) is None
+    assert [] == wire.sent("GET")
+
+
 def test_a_run_whose_checkpoint_is_started_from_is_suspended_without_a_savepoint(
     wire: Wire, operator: FlinkOperator
 ) -> None:

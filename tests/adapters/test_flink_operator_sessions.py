@@ -6,11 +6,12 @@ import pytest
 
 from bot.adapters.flink_operator import FlinkOperator
 from bot.domain.errors import CommitRefused, CouldNotLook, Superseded
-from tests.adapters.flink_wire import Wire
+from tests.adapters.flink_wire import Wire, body
 from tests.adapters.recorded_runs import RUN_21
 from tests.adapters.test_flink_operator_restarts import SESSION_JOB
 from tests.adapters.test_flink_operator_restarts import session_job as session_job
 from tests.adapters.test_flink_operator_says_no import JOB, OURS, PATH, RESOURCE, resource
+from tests.adapters.test_flink_reading import F21
 from tests.adapters.test_flink_stop_asked_before import AGAIN, NOT_ASKED, TRIGGER
 
 CLUSTER = f"GET {RESOURCE.replace('orders', 'session')}"
@@ -109,3 +110,12 @@ def test_a_stop_that_is_at_work_is_told(wire: Wire, session_job: FlinkOperator) 
     told = session_job.stop_at_work(RUN_21)
     assert told is not None
     assert "stop-with-savepoint" in told
+
+
+@pytest.mark.parametrize("told", [body(F21, "stop_failed"), NOT_ASKED], ids=["it failed", "it was never asked for"])
+def test_a_stop_that_is_over_is_not_at_work(wire: Wire, session_job: FlinkOperator, told: Any) -> None:
+    """What was refused then may be proposed anew."""
+    wire.says(TRIGGER, told)
+    wire.says(AGAIN, NOT_ASKED)
+
+    assert session_job.stop_at_work(RUN_21) is None
