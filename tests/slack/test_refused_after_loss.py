@@ -2,6 +2,7 @@
 
 import pytest
 
+from bot.domain.ids import IncidentId
 from bot.workspace import SeenMessage, Workspace
 from tests.slack.little_bot import LittleBot, as_time_goes_on, nothing_waits, proposal_is_sent
 from tests.slack.people import Responder, eventually
@@ -51,3 +52,18 @@ def test_what_nobody_can_look_for_is_marked_after_a_refusal_too(
     eventually(as_time_goes_on(bot, lambda: proposal_is_sent(bot)))
 
     assert ["It counts once: wl-1/proposal/" in text for text in proposals(ana)] == [False, True]
+
+
+def test_a_card_of_which_one_update_was_refused_shows_what_comes_after(
+    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """Slack takes no part of that revision; the message stands there, and the next one may be fine."""
+    eventually(lambda: nothing_waits(bot))
+    slack.faults.fails("chat.update", "invalid_blocks")
+    bot.services.desk.run_now(IncidentId("wl-1"), "duplicate_rows")
+    eventually(lambda: is_answered(slack, "chat.update", "invalid_blocks"))
+    eventually(as_time_goes_on(bot, lambda: nothing_waits(bot)))
+
+    ana.proposes()
+
+    eventually(as_time_goes_on(bot, lambda: "Proposal: proposed" in ana.card.plain))
