@@ -38,7 +38,7 @@ def rows_again(above: Iterable[Snapshot], brought: Brought, position: int | None
 
     `position`: up to it the source was read; None: not known, or of several partitions. Then all their rows count.
     """
-    flinks = (s for s in above if s.job_id is not None or s.written_until is not None)
+    flinks = (s for s in above if s.job_id is not None or s.written is not None)
     commits = [s for s in flinks if s.operation != "replace"]
     if position is None:
         rows = sum(s.counted("added-records") for s in commits)

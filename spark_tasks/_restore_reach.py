@@ -26,7 +26,11 @@ def reach_of_point(
     above = commits_above(table, pair.snapshot_id)
     missing = _missing(ask, stored)
     position = positions.get(pair.snapshot_id) if pair.snapshot_id is not None else None
-    again = rows_again(above, brought, position if ask.contract.position_partition is None else None)
+    again = rows_again(
+        [s for s in above if s.snapshot_id not in pair.rewind_loses],
+        brought,
+        position if ask.contract.position_partition is None else None,
+    )
     reach = RestoreReach(
         path=stored.path,
         checkpoint_id=stored.checkpoint_id,
@@ -113,7 +117,7 @@ def _cannot(
         sentences.append(_would_fail(pair, reach.missing_manifests))
     if pair.verdict is PairVerdict.PAIRED and not pair.is_durable:
         sentences.append("Flink drops this checkpoint when newer ones complete, so it may be gone when it is needed.")
-    if foreign := [s for s in above if _is_of_others(s)]:
+    if foreign := [s for s in above if _is_of_others(s, pair)]:
         rows, gone = (sum(s.counted(key) for s in foreign) for key in ("added-records", "deleted-records"))
         named = ids([s.snapshot_id for s in foreign])
         sentences.append(
@@ -137,9 +141,13 @@ def _cannot(
     return (*sentences, *_left_behind(ask, stored))
 
 
-def _is_of_others(commit: Snapshot) -> bool:
-    """Neither Flink's, nor a repair that brought rows of Flink's, nor a compaction."""
-    return commit.job_id is None and commit.written_until is None and commit.operation != "replace"
+def _is_of_others(commit: Snapshot, pair: Pairing) -> bool:
+    """Whether the job does not make its rows again, and it is no compaction: of repairs with Flink's rows those that
+    the point has behind it."""
+    is_read_again = commit.job_id is not None or (
+        commit.written is not None and commit.snapshot_id not in pair.rewind_loses
+    )
+    return not is_read_again and commit.operation != "replace"
 
 
 def _does_not_fit(pair: Pairing, reach: RestoreReach) -> Iterator[str]:
@@ -147,7 +155,7 @@ def _does_not_fit(pair: Pairing, reach: RestoreReach) -> Iterator[str]:
         yield f"Job and table do not come together from here: {pair.reason}"
     if pair.brings_again is not None:
         yield (
-            f"Started on the table as it is, the job would bring the rows of repair {short(pair.brings_again)} a "
+            f"Started on the table as it is, the job would bring rows of repair {short(pair.brings_again)} a "
             f"second time. Move main to {short(pair.snapshot_id)} before."
         )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from bot.actions._restore_points import RestorePoint
 from bot.domain.action import Plan
 from bot.domain.errors import Refused
 from bot.domain.guests import Guests
@@ -11,29 +12,31 @@ from bot.domain.proposal import OtherRows
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 
+_REPAIRS = "approved repairs"
 
-def rows_of_others(plan: Plan, left: Sequence[Snapshot], to: SnapshotId) -> tuple[OtherRows, ...]:
-    """Of the commits that leave main those of each other writer, oldest first. A run is the job's own where Flink names
-    it, where it is kin, wrote `to` or is the wrong one, and where its sink is the same operator; one that only a
+
+def rows_of_others(plan: Plan, left: Sequence[Snapshot], point: RestorePoint) -> tuple[OtherRows, ...]:
+    """Of the commits that leave main those of each other writer, oldest first, where main goes back to the table state
+    of `point`; and the repairs with rows that its state has behind it. A run is the job's own where Flink names
+    it, where it is kin, wrote that state or is the wrong one, and where its sink is the same operator; one that only a
     restore point names, as a folder of savepoints may be others' too, where its commit tells no sink. None that is
     known as a guest's."""
     table, observation, guests = plan.case.observation.table, plan.case.observation, Guests(plan.case)
     own = {run.job_id for run in observation.jobs.values} | guests.kin
     stored = {each.job_id for each in observation.checkpoints.values}
-    base = [table.by_id[to]] if to in table.by_id else []
+    base = [table.by_id[point.snapshot_id]] if point.snapshot_id in table.by_id else []
     own |= {each for each in (plan.match.wrong_run, *(s.job_id for s in base)) if each is not None}
     sinks = {s.operator_id for s in (*base, *left) if s.job_id in own and s.operator_id is not None}
     found: dict[str, list[Snapshot]] = {}
     for each in left:
         if each.job_id is None:
-            is_other = changes_rows_without_flink(table, each)
+            is_other = changes_rows_without_flink(table, each) or each.snapshot_id in point.rewind_loses
         else:
             is_like = each.job_id in stored if each.operator_id is None else each.operator_id in sinks
             is_own = each.job_id in own or (is_like and not guests.has_run(each.job_id))
             is_other = not is_own and not each.is_repair and not keeps_its_rows(table, each)
         if is_other:
-            writer = f"Flink run {short_job(each.job_id)}" if each.job_id else name_of(each)
-            found.setdefault(writer, []).append(each)
+            found.setdefault(_writer(each), []).append(each)
     return tuple(
         OtherRows(
             writer=writer,
@@ -42,6 +45,12 @@ def rows_of_others(plan: Plan, left: Sequence[Snapshot], to: SnapshotId) -> tupl
         )
         for writer, commits in found.items()
     )
+
+
+def _writer(commit: Snapshot) -> str:
+    if commit.is_repair:
+        return _REPAIRS
+    return f"Flink run {short_job(commit.job_id)}" if commit.job_id else name_of(commit)
 
 
 def in_words(others: Sequence[OtherRows]) -> str:
@@ -62,9 +71,11 @@ def _named(commits: Sequence[SnapshotId]) -> str:
 def must_be_chosen(plan: Plan, others: Sequence[OtherRows]) -> None:
     """Raises Refused where rows of others would go and whoever proposes has not said so."""
     if others and not plan.drops_others:
+        ask = "Talk to those writers. " if any(each.writer != _REPAIRS for each in others) else ""
         raise Refused(
             "A rewind would take rows of other writers off main, and the job does not read them again.",
             f"Expected only commits of the job since; found {in_words(others)}.",
-            "Talk to those writers. If they can write them again, or the rows may go, type `/waterline propose "
-            "rewind_table_and_job drop_others=yes`; else repair by key, `/waterline propose deduplicate_rows`.",
+            f"{ask}If the rows can be written again (those of a repair by a replay from the source), or may go, type "
+            "`/waterline propose rewind_table_and_job drop_others=yes`; else repair by key, `/waterline propose "
+            "deduplicate_rows`.",
         )

@@ -32,6 +32,8 @@ class RestorePoint(Record):
     """The newest checkpoint whose files it holds and the table does not; None: it owes nothing."""
     brings_again: SnapshotId | None = None
     """See `Pairing`: a job goes on from it only with its table state."""
+    rewind_loses: tuple[SnapshotId, ...] = ()
+    """See `Pairing`."""
 
 
 def newest_pair(case: Case, last_good: SnapshotId) -> RestorePoint:
@@ -96,14 +98,20 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
 
 
 def _under_a_repair(point: RestorePoint) -> Refused:
+    way = "that takes the repair off, and the job reads its rows again."
+    if point.rewind_loses:
+        named = ", ".join(map(short, point.rewind_loses))
+        way = (
+            f"but this state has rows of {named} behind it, which go off main then and are not read again: they must "
+            "be replayed from the source."
+        )
     return Refused(
         "The job cannot be restarted on the table as it is.",
         f"{point.path} pairs with {short(point.snapshot_id)}, the newest commit by Flink, but repair "
         f"{short(point.brings_again)} above it has put rows on main that this state does not hold: the job would bring "
         "them a second time.",
         "Look for a restore point on backup storage that was written after these rows; or rewind table and job "
-        "together (/waterline propose rewind_table_and_job): that takes the repair off, and the job reads its rows "
-        "again.",
+        f"together (/waterline propose rewind_table_and_job): {way}",
     )
 
 
@@ -203,4 +211,5 @@ def pair_of(each: Pairing) -> RestorePoint | None:
         snapshot_id=each.snapshot_id,
         digest=each.digest,
         brings_again=each.brings_again,
+        rewind_loses=each.rewind_loses,
     )

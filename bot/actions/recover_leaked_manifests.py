@@ -5,7 +5,7 @@ commit: their order does not matter, because nothing in them is an update.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from bot.actions._rehearsing import must_not_rise, named, rehearsal, sized, where
 from bot.domain.action import Action, Plan
@@ -30,6 +30,7 @@ ACTION = Action(
     ),
     moves_waterline="trusted",
 )
+_EVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def propose(plan: Plan) -> Proposal:
@@ -76,15 +77,16 @@ def propose(plan: Plan) -> Proposal:
             "Flink's manifests stay on storage; from then on their files are in the table.",
         ),
         proof="no lost manifest is left, no file and no row is there twice, no row is missing",
-        carries=said_of_rows(((leak.job_id, leak.checkpoint_id) for leak in lost), _written_until(plan.case, lost)),
+        carries=said_of_rows(((leak.job_id, leak.checkpoint_id) for leak in lost), _written(plan.case, lost)),
     )
 
 
-def _written_until(case: Case, lost: Sequence[LeakedManifest]) -> datetime:
-    """When Flink had written the last of them; now, where storage does not tell."""
+def _written(case: Case, lost: Sequence[LeakedManifest]) -> tuple[datetime, ...]:
+    """When Flink had written them; at any time until now, where storage does not tell."""
     told = {each.path: each.written_at for each in case.observation.flink_manifests.values}
     known = [told.get(leak.path) for leak in lost]
-    return max(each or case.observation.table.read_at for each in known)
+    untold = (_EVER, case.observation.table.read_at) if None in known else ()
+    return (*(each for each in known if each is not None), *untold)
 
 
 def _lost(found: LeakedManifestsFinding | None) -> tuple[LeakedManifest, ...]:

@@ -77,7 +77,7 @@ def propose(plan: Plan) -> Proposal:
         ),
         proof="no file and no row is there twice, no row is missing",
         carries=_found_again(plan, _newest_of_job(plan.case, left))
-        or said_of_rows((), max(table.by_id[each].committed_at for each in wanted)),
+        or said_of_rows((), [table.by_id[each].committed_at for each in wanted]),
     )
 
 

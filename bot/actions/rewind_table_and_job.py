@@ -37,7 +37,7 @@ def propose(plan: Plan) -> Proposal:
             "Widen the window, diagnose again, or repair by hand.",
         )
     point = newest_pair(plan.case, plan.match.last_good)
-    others = rows_of_others(plan, left_behind(plan.case.observation.table, point.snapshot_id), point.snapshot_id)
+    others = rows_of_others(plan, left_behind(plan.case.observation.table, point.snapshot_id), point)
     must_be_chosen(plan, others)
     return rewound(
         plan,

@@ -1,43 +1,67 @@
-"""Repairs on main whose rows a restore point does not hold although it pairs right through them: they carry no keys of
-Flink. Started on the table as it is, the job would bring these rows a second time.
+"""Repairs on main that brought rows which Flink had written, and no keys of Flink: a restore point pairs right through
+them. Where it does not hold these rows, a job started from it on the table as it is brings them a second time. Where it
+does, a rewind to its table state takes them off, and the job does not bring them again.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import CheckpointId, JobId, SnapshotId
 from bot.domain.pairing import owed_checkpoints
 from bot.domain.record import Utc
-from bot.domain.snapshot import RECOVERED, WRITTEN_UNTIL
+from bot.domain.snapshot import RECOVERED, WRITTEN_FROM, WRITTEN_UNTIL
 from bot.domain.table import Snapshot, TableState
 
 
 def brought_again(stored: StoredCheckpoint, state: SnapshotId | None, table: TableState) -> Snapshot | None:
-    """The newest repair above table state `state` whose rows a job started from `stored` would bring again; None: there
-    is none. `state`: None for a point that is newer than the table, of which all repairs count.
+    """The newest repair above table state `state` with rows that a job started from `stored` would bring again; None:
+    there is none. `state`: None for a point that is newer than the table, of which all repairs count.
 
     Of a run whose manifests the repair recovered the checkpoint id tells what the point holds, and what it owes is
     committed again. Of any other run a point that was not written later than the last of these rows does not hold them
     (object stores tell whole seconds); a repair is made only where no run of then would bring them.
     """
+    return next((s for s in _above(state, table) if _brings(stored, s, table)), None)
+
+
+def held_in_part(stored: StoredCheckpoint, state: SnapshotId | None, table: TableState) -> tuple[Snapshot, ...]:
+    """The repairs above it, newest first, with rows that the state of `stored` has behind it, some of them or all: no
+    job started from it brings these. A repair may hold both kinds."""
+    return tuple(s for s in _above(state, table) if _holds(stored, s))
+
+
+def _above(state: SnapshotId | None, table: TableState) -> Iterator[Snapshot]:
     below = table.place_of(state)
-    above = (s for s in reversed(table.recovering) if table.place_of(s.snapshot_id) > below)
-    return next((s for s in above if _brings(stored, s, table)), None)
+    return (s for s in reversed(table.recovering) if table.place_of(s.snapshot_id) > below)
 
 
 def _brings(stored: StoredCheckpoint, repair: Snapshot, table: TableState) -> bool:
-    until = repair.written_until
-    reached = repair.recovered.get(stored.job_id) if stored.job_id is not None else None
-    if reached is None or stored.checkpoint_id is None:
-        return until is None or stored.written_at <= until
-    owed = owed_checkpoints(stored, table)
-    return stored.checkpoint_id < reached or owed is None or any(each <= reached for each in owed)
+    recovered = repair.recovered.get(stored.job_id) if stored.job_id is not None else None
+    if recovered is None or stored.checkpoint_id is None:
+        return repair.written is None or stored.written_at <= repair.written[1]
+    owed, last = owed_checkpoints(stored, table), recovered[1]
+    return stored.checkpoint_id < last or owed is None or any(each <= last for each in owed)
 
 
-def said_of_rows(recovered: Iterable[tuple[JobId, CheckpointId]], written_until: Utc) -> dict[str, str]:
+def _holds(stored: StoredCheckpoint, repair: Snapshot) -> bool:
+    recovered = repair.recovered.get(stored.job_id) if stored.job_id is not None else None
+    if recovered is None or len(repair.recovered) > 1 or stored.checkpoint_id is None:
+        return repair.written is None or stored.written_at >= repair.written[0]
+    return stored.checkpoint_id >= recovered[0]
+
+
+def said_of_rows(recovered: Iterable[tuple[JobId, CheckpointId]], written: Collection[Utc]) -> dict[str, str]:
     """What the summary of a repair says of the rows that it brings. `recovered`: run and checkpoint of each Flink
-    manifest; none where the rows were in the table before."""
-    newest = dict(sorted(recovered))
-    told = {RECOVERED: ",".join(f"{run}:{checkpoint}" for run, checkpoint in newest.items())} if newest else {}
-    return {**told, WRITTEN_UNTIL: str(math.ceil(written_until.timestamp() * 1000))}
+    manifest; none where the rows were in the table before. `written`: when Flink had written them, one moment at
+    least."""
+    ids: dict[JobId, list[CheckpointId]] = {}
+    for run, checkpoint in recovered:
+        ids.setdefault(run, []).append(checkpoint)
+    ranges = ",".join(f"{run}:{min(of_run)}-{max(of_run)}" for run, of_run in sorted(ids.items()))
+    moments = [each.timestamp() * 1000 for each in written]
+    return {
+        **({RECOVERED: ranges} if ranges else {}),
+        WRITTEN_FROM: str(math.floor(min(moments))),
+        WRITTEN_UNTIL: str(math.ceil(max(moments))),
+    }

@@ -5,7 +5,7 @@ What such a point holds is that job's state. The job, started from it, would go 
 
 from collections.abc import Iterable
 
-from bot.domain.brought_again import brought_again
+from bot.domain.brought_again import brought_again, held_in_part
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Ask
 from bot.domain.findings import Pairing, PairVerdict
@@ -15,7 +15,7 @@ from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.pairing import judged
 from bot.domain.paths import ByPath
-from bot.domain.table import TableState
+from bot.domain.table import Snapshot, TableState
 
 
 def points_told_apart(seen: Case | Ask) -> tuple[tuple[StoredCheckpoint, Pairing], ...]:
@@ -44,24 +44,32 @@ def told_apart(pairings: Iterable[Pairing], case: Case) -> tuple[Pairing, ...]:
     if not case.observation.table.recovering:
         return tuple(stay)
     stored = ByPath((each.path, each) for each in case.observation.checkpoints.values)
-    return tuple(_brings_again(each, stored.get(each.path), case.observation.table) for each in stay)
+    return tuple(_beside_repairs(each, stored.get(each.path), case.observation.table) for each in stay)
 
 
-def _brings_again(each: Pairing, stored: StoredCheckpoint | None, table: TableState) -> Pairing:
+def _beside_repairs(each: Pairing, stored: StoredCheckpoint | None, table: TableState) -> Pairing:
     is_ahead = each.verdict is PairVerdict.AHEAD
     is_on_main = each.verdict is PairVerdict.PAIRED and each.snapshot_id in table.chain_ids
     if stored is None or not (is_ahead or is_on_main):
         return each
     repair = brought_again(stored, each.snapshot_id, table)
-    if repair is None:
-        return each
-    named = short(repair.snapshot_id)
     if is_ahead:
-        reason = f"Repair {named} has put rows on main that a job started from here would bring a second time."
-        return each.model_copy(update={"verdict": PairVerdict.BEHIND, "snapshot_id": None, "reason": reason})
-    more = f"but a job started from here on the table as it is would bring the rows of repair {named} a second time"
-    reason = f"{each.reason.rstrip('.')}; {more}."
-    return each.model_copy(update={"brings_again": repair.snapshot_id, "reason": reason})
+        return each if repair is None else each.model_copy(update=_not_ahead(repair))
+    loses = tuple(s.snapshot_id for s in held_in_part(stored, each.snapshot_id, table))
+    more = (
+        f"; but a job started from here on the table as it is would bring rows of repair {short(repair.snapshot_id)} a "
+        "second time."
+        if repair is not None
+        else "."
+    )
+    again = repair.snapshot_id if repair is not None else None
+    told = {"reason": each.reason.rstrip(".") + more, "brings_again": again, "rewind_loses": loses}
+    return each.model_copy(update=told)
+
+
+def _not_ahead(repair: Snapshot) -> dict[str, object]:
+    reason = f"Repair {short(repair.snapshot_id)} has put rows on main that a job started from here would bring again."
+    return {"verdict": PairVerdict.BEHIND, "snapshot_id": None, "reason": reason}
 
 
 def _may_go(each: Pairing, case: Case) -> bool:

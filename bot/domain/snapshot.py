@@ -1,5 +1,6 @@
 """One commit as Iceberg's metadata tells it."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -12,13 +13,16 @@ REPAIR = "waterline.effect"
 TOOK_OUT = "waterline.took-out"
 """Summary key of a repair: the commits whose files it took out, by id, with commas."""
 RECOVERED = "waterline.recovered"
-"""Summary key of a repair: `run:checkpoint` of the newest Flink manifest of each run that it recovered, with commas."""
-WRITTEN_UNTIL = "waterline.written-until"
-"""Summary key of a repair: when Flink had written the last of the rows that it brought, in milliseconds since 1970."""
+"""Summary key of a repair: `run:first-last` of the checkpoints of each run whose Flink manifests it recovered, with
+commas."""
+WRITTEN_FROM, WRITTEN_UNTIL = "waterline.written-from", "waterline.written-until"
+"""Summary keys of a repair: when Flink had written the first and the last of the rows that it brought, in milliseconds
+since 1970."""
 _LONG_DIGITS = 20
 """Of the smallest long, its sign included."""
 _MILLIS_DIGITS = 13
 """Up to the year 2286."""
+_RANGE = re.compile(r"(?P<run>[^:,]+):(?P<first>\d{1,19})-(?P<last>\d{1,19})")
 
 
 class Snapshot(Record):
@@ -80,17 +84,20 @@ class Snapshot(Record):
         return frozenset(SnapshotId(int(each)) for each in told if each.isdigit())
 
     @property
-    def recovered(self) -> Mapping[JobId, CheckpointId]:
-        """Of a repair: run -> the newest of its checkpoints whose Flink manifests it recovered."""
-        told = (each.partition(":") for each in self.summary.get(RECOVERED, "").split(","))
-        return {JobId(run): CheckpointId(int(checkpoint)) for run, _, checkpoint in told if checkpoint.isdigit()}
+    def recovered(self) -> Mapping[JobId, tuple[CheckpointId, CheckpointId]]:
+        """Of a repair: run -> the first and the last of its checkpoints whose Flink manifests it recovered."""
+        told = (_RANGE.fullmatch(each) for each in self.summary.get(RECOVERED, "").split(","))
+        return {JobId(it["run"]): (CheckpointId(int(it["first"])), CheckpointId(int(it["last"]))) for it in told if it}
 
     @property
-    def written_until(self) -> datetime | None:
-        """Of a repair: when Flink had written the last of the rows that it brought; None: it brought none of Flink's,
-        or is older than this key."""
-        told = self.summary.get(WRITTEN_UNTIL, "")
-        return datetime.fromtimestamp(int(told) / 1000, UTC) if told.isdigit() and len(told) <= _MILLIS_DIGITS else None
+    def written(self) -> tuple[datetime, datetime] | None:
+        """Of a repair: when Flink had written the first and the last of the rows that it brought; None: it brought none
+        of Flink's."""
+        told = [self.summary.get(key, "") for key in (WRITTEN_FROM, WRITTEN_UNTIL)]
+        if not all(each.isdigit() and len(each) <= _MILLIS_DIGITS for each in told):
+            return None
+        first, last = (datetime.fromtimestamp(int(each) / 1000, UTC) for each in told)
+        return first, last
 
 
 def job_in(summary: Mapping[str, str]) -> JobId | None:

@@ -130,7 +130,7 @@ def test_without_a_state_that_pairs_there_it_is_said_what_was_found(five: Scene)
 def test_a_repair_among_them_counts(five: Scene) -> None:
     """What it had recovered is no part of the savepoint below it."""
     five.flink.ends(A, "FAILED")
-    told = said_of_rows([(A, CheckpointId(6))], five.table.read_at)
+    told = said_of_rows([(A, CheckpointId(6))], [five.table.read_at])
     five.commits(rows(range(50, 60)), {"engine-name": "waterline", REPAIR: "01X/3", **told})
     five.rolls_back(to=five.snapshot("a", 3))
 

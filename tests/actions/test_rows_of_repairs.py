@@ -5,6 +5,7 @@ The repair's commit carries no keys of Flink, so a savepoint from before the lea
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -26,10 +27,16 @@ from tests.tables import job, rows
 AGAIN = "put rows on main that this state does not hold"
 
 
-def is_recovered(scene: Scene, *, written: datetime, of: Sequence[tuple[JobId, int]] = ()) -> None:
-    """A published repair has appended positions 30 to 39, which Flink had written by then."""
-    told = said_of_rows(((run, CheckpointId(checkpoint)) for run, checkpoint in of), written)
-    scene.commits(rows(range(30, 40)), {"engine-name": "waterline", REPAIR: "01X/3", **told})
+def is_recovered(
+    scene: Scene,
+    *,
+    written: datetime,
+    of: Sequence[tuple[JobId, int]] = (),
+    positions: Sequence[int] = range(30, 40),
+) -> None:
+    """A published repair has appended these positions, which Flink had written by then."""
+    told = said_of_rows(((run, CheckpointId(checkpoint)) for run, checkpoint in of), [written])
+    scene.commits(rows(positions), {"engine-name": "waterline", REPAIR: "01X/3", **told})
 
 
 def known(scene: Scene) -> Plan:
@@ -130,3 +137,51 @@ def test_a_repair_that_brought_nothing_of_flinks_stands_in_no_ones_way(scene: Sc
     scene.commits(rows(range(900, 903)), {"engine-name": "waterline", REPAIR: "01X/3"})
 
     assert starts_from(forward_job.propose(known(scene))) == str(three)
+
+
+BEFORE = datetime(2026, 11, 21, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("of", [[(job("a"), 2)], []], ids=["of the run", "put back"])
+def test_a_rewind_does_not_lose_silently_what_its_state_has_behind_it(
+    scene: Scene, of: list[tuple[JobId, int]]
+) -> None:
+    """Checkpoint 2's manifest was dropped, and recovered above checkpoint 3: the job never reads these rows again."""
+    scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FAILED")
+    is_recovered(scene, written=BEFORE, of=of, positions=range(900, 910))
+    plan = known(scene)
+    [reach] = plan.case.recovery_extent.points if plan.case.recovery_extent else ()
+    back = scene.plan(last_good=scene.snapshot("a", 3))
+
+    with pytest.raises(Refused, match="found 10 rows in 1 commit of approved repairs") as refused:
+        rewind_table_and_job.propose(back)
+
+    assert "by a replay from the source" in refused.value.remedy
+    assert "Talk to those writers" not in refused.value.remedy
+    assert reach.to_read_again == 0
+    assert any("does not make again what others committed" in each for each in reach.cannot)
+    chosen = rewind_table_and_job.propose(back.model_copy(update={"drops_others": True}))
+    assert [each.rows for each in chosen.preview.others] == [10]
+    assert starts_from(forward_job.propose(plan)) == str(savepoint_of(scene, 3))
+
+
+def test_the_way_out_says_what_it_would_lose(scene: Scene) -> None:
+    """One repair has recovered checkpoint 2, which the savepoint has behind it, and 4, which it does not hold."""
+    scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FAILED")
+    both = [(job("a"), 2), (job("a"), 4)]
+    is_recovered(scene, written=datetime.now(UTC), of=both, positions=[*range(900, 905), *range(30, 40)])
+
+    with pytest.raises(Refused) as refused:
+        forward_job.propose(known(scene))
+
+    assert "must be replayed from the source" in refused.value.remedy
+    assert "the job reads its rows again" not in refused.value.remedy
+    with pytest.raises(Refused, match="15 rows in 1 commit of approved repairs"):
+        rewind_table_and_job.propose(scene.plan(last_good=scene.table.head))
+
+
+def savepoint_of(scene: Scene, checkpoint: int) -> Path:
+    """Where run a's lies."""
+    return scene.flink.savepoints / f"savepoint-{job('a')[:6]}-{checkpoint:012x}"

@@ -80,9 +80,9 @@ def test_leaked_manifests_are_appended_on_a_branch_and_then_published(
     assert proof.passed, proof.checks
     assert positions(scene, "main") == list(range(70))
     [repair] = scene.table.recovering
-    assert repair.recovered == {RUN: 4}
-    assert repair.written_until is not None
-    assert repair.written_until < repair.committed_at
+    assert repair.recovered == {RUN: (4, 4)}
+    assert repair.written is not None
+    assert repair.written[1] < repair.committed_at
     assert scene.diagnosed_anew(*LEAKS, "duplicate_rows") == []
     scene.flink.stop(JOB, JobId(scene.alive[0]))
     compacts(scene, writer)

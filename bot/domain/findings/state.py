@@ -42,8 +42,11 @@ class Pairing(Record):
     is_durable: bool
     """False for a retained checkpoint of a run that still goes on: Flink will drop it soon."""
     brings_again: SnapshotId | None = Field(default=None, exclude_if=lambda repair: repair is None)
-    """The repair above its table state whose rows the job would bring a second time, started on the table as it is. A
-    rewind to that table state takes the repair off, so it does not matter there."""
+    """The repair above its table state with rows that the job would bring a second time, started on the table as it is.
+    A rewind to that table state takes the repair off, so it does not matter there."""
+    rewind_loses: tuple[SnapshotId, ...] = Field(default=(), exclude_if=lambda repairs: not repairs)
+    """The repairs above its table state, newest first, with rows that it has behind it: a rewind takes these off, and
+    the job does not bring them again."""
 
 
 class PairingFinding(Record):
