@@ -83,9 +83,13 @@ def _rewind_in_words(found: Rewind) -> str:
 def _by_rollback(
     table: TableState, floor: frozenset[SnapshotId], head: SnapshotId, jobs: Seen[JobRun] | NotSeen
 ) -> Suspicion | None:
+    """One of which nothing shows any more what came of it counts only near the head: any failover of a run makes that
+    of all rollbacks below it."""
     waterline = table.ref(WATERLINE) if floor else None
     proven = floor - {waterline} if waterline is not None else floor
-    found = next((r for r in rollbacks(table, jobs.values) if r.target not in proven and is_unexplained(r, jobs)), None)
+    near = frozenset(s.snapshot_id for s in islice(table.chain, LOOK_BACK + 1))
+    open_ones = (r for r in rollbacks(table, jobs.values) if r.target not in proven and is_unexplained(r, jobs))
+    found = next((r for r in open_ones if r.sequel is not Sequel.UNTOLD or r.target in near), None)
     if found is None:
         return None
     return Suspicion(

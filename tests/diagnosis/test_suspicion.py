@@ -142,3 +142,16 @@ def test_a_rollback_that_takes_the_waterline_off_main_is_suspected() -> None:
     found = proposed(tale)
 
     assert tale.at("a", 3) == found.trusted
+
+
+@pytest.mark.parametrize(("commits", "checkpoint"), [(300, 299), (10, 3)], ids=["long ago", "near the head"])
+def test_a_failover_makes_no_old_rollback_the_edge(commits: int, checkpoint: int) -> None:
+    """Run b was restored from what main was rolled back to, was quiet at 4, and went on. Since it failed over nothing
+    shows where it began: that opens no window over all that came since."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5, 6).becomes("a", "FINISHED").rolls_back_to("a", 3)
+    tale.flink_runs("b", restored=3).commits("b", *range(5, commits)).flink_runs("b", restored=commits - 1)
+
+    found = propose_window(tale.table, tale.jobs)
+
+    assert found.trusted is not None
+    assert tale.table.by_id[found.trusted].checkpoint_id == checkpoint
