@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from bot.workspace import Workspace
+from bot.workspace.refusal import CannotDo
 from bot.workspace.seen import NotShown
 from tests.slack.people import ONCALL, Responder, is_card, is_proposal
 
@@ -94,8 +95,8 @@ class Crowd:
     def _does(self, do: Callable[[Responder, Random], bool], person: Responder, random: Random) -> None:
         try:
             is_done = do(person, random)
-        except AssertionError:
-            is_done = False  # what they meant to click is not there (any more)
+        except (AssertionError, CannotDo):
+            is_done = False  # what they meant to click, or the form that they were filling in, is not there (any more)
         with self._counting:
             self._tried[do.__name__] += 1
             self._done[do.__name__] += is_done
