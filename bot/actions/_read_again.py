@@ -44,6 +44,12 @@ def not_read_again(case: Case, lost: Sequence[Snapshot]) -> tuple[tuple[Snapshot
         for each, brought in again.items()
     }
     reached = _reached(case, since)
+    if (
+        reached is not None
+        and case.contract.position_partition is not None
+        and any(_ends(rows[each])[1] > reached for each in met)
+    ):
+        raise _of_several_partitions(tuple(met))
     if reached is not None:
         why |= {
             each: f"Lost commit {short(each)} stays out: since the rollback the job has committed up to "
@@ -90,7 +96,8 @@ def _of_several_partitions(lost: Sequence[SnapshotId]) -> Refused:
     return Refused(
         "Whether the lost commits were read again cannot be told.",
         "Expected source positions that no commit brought since. The source has several partitions, the ledger tells "
-        f"one range over all of them, and that of {listed(lost)} overlaps with what is on main.",
+        f"one range over all of them, and that of {listed(lost)} overlaps with what is on main, or reaches above it: "
+        "the job may have passed it by, or come to it yet.",
         f"Look which rows are missing (`/waterline run missing_positions`), and {_BY_KEY}.",
     )
 

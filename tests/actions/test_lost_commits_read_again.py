@@ -109,3 +109,11 @@ def test_what_it_has_passed_over_is_put_back_without_what_it_has_not() -> None:
     [said] = left_out
     assert f"Lost commit {short(LOST[1].snapshot_id)} stays out" in said
     assert "up to position 250" in said
+
+
+def test_of_several_partitions_nobody_is_told_to_wait_for_what_may_never_come() -> None:
+    """Since the rollback only another partition has committed: the job may have passed these rows by."""
+    seen = case([(100, 150), (151, 200)], [(0, 50)], partition="source_partition")
+
+    with pytest.raises(Refused, match=r"cannot be told.*may have passed it by, or come to it yet"):
+        not_read_again(seen, LOST)
