@@ -3,11 +3,16 @@
 A proof that calls the table trusted ends every doubt that came before it. So it asks each of them again.
 """
 
+from collections.abc import Collection
+
 from bot.domain.action import Action, MovesWaterline
 from bot.domain.contract import TableContract
-from bot.domain.doubt import accusations
+from bot.domain.doubt import ACCUSERS, accusations, accuses
+from bot.domain.effects import ChangeFiles
 from bot.domain.entries import Check
+from bot.domain.evidence import Evidence, Verdict
 from bot.domain.incident import Incident
+from bot.domain.proposal import Proposal
 
 _PROVEN = {
     "duplicate_rows": "No row is there twice",
@@ -24,6 +29,13 @@ _LOST = (
     "lies above the gap: there trust_present_state proves what follows."
 )
 
+_OPEN = (
+    "As long as this cannot be told, the table stays under review: do what is said there, and click “Verify again”. If "
+    "it can never be told, say so to the consumers and close the incident with it."
+)
+_BESIDE = "The repair took no row off, so this does not keep the table under review."
+_PAST = "These are of snapshots that main does not need: it is read without them."
+
 
 def proofs_on_main(
     incident: Incident, moves: MovesWaterline, repair: Action | None, contract: TableContract
@@ -38,12 +50,39 @@ def proofs_on_main(
     return found
 
 
+def may_stay_open(incident: Incident, task: str, declared: Collection[str], published: Proposal | None) -> bool:
+    """Whether an answer that tells nothing keeps no table under review: whether rows are missing, where no action asks
+    for that proof (`declared`), no evidence has said so, and what was published took no rows off. Some tables never
+    give that answer, as where a source partition is idle."""
+    is_extra = task == "missing_positions" and task not in declared and task not in accusations(incident)
+    return is_extra and published is not None and not _takes_rows_off(published)
+
+
+def left_open(check: Check) -> Check:
+    """The check of such an answer, with what it means."""
+    return check.model_copy(update={"sentence": f"{check.sentence} {_BESIDE}"})
+
+
+def _takes_rows_off(published: Proposal) -> bool:
+    changes = [each for each in published.effects if isinstance(each, ChangeFiles)]
+    return sum((e.remove.rows if e.remove else 0) - (e.add.rows if e.add else 0) for e in changes) > 0
+
+
+def checked(name: str, evidence: Evidence) -> Check:
+    """What the evidence says of the table. Of main, one that finds only what main is read without is no failure."""
+    is_of_main = evidence.task in ACCUSERS and evidence.branch is None
+    if evidence.verdict is Verdict.CONFIRMED and is_of_main and not accuses(evidence):
+        return Check(name=name, passed=True, sentence=f"{evidence.headline} {_PAST}")
+    passed = {Verdict.RULED_OUT: True, Verdict.CONFIRMED: False, Verdict.INCONCLUSIVE: None}[evidence.verdict]
+    return Check(name=name, passed=passed, sentence=evidence.headline)
+
+
 def with_way_out(check: Check, task: str, *, is_own: bool) -> Check:
-    """The check, where rows are missing, or something fails that is not what the action itself has mended, with what
-    keeps the table under review and how that ends."""
-    if check.passed is not False or (is_own and task != "missing_positions"):
+    """The check, where rows are missing, where that cannot be told, or where something fails that is not what the
+    action itself has mended, with what keeps the table under review and how that ends."""
+    if check.passed is True or (is_own and task != "missing_positions"):
         return check
-    way = _LOST if task == "missing_positions" else _LEFT
+    way = _OPEN if check.passed is None else _LOST if task == "missing_positions" else _LEFT
     return check.model_copy(update={"sentence": f"{check.sentence} {way}"})
 
 

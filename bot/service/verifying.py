@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 
 from bot.actions._effects import Awaited, awaited, checks
 from bot.actions._scan import ActionModule
-from bot.domain.action import MovesWaterline
+from bot.domain.action import Action, MovesWaterline
 from bot.domain.clock_time import clock_time
 from bot.domain.effects import PublishBranch
 from bot.domain.empty_commits import empty_commits_allowed
 from bot.domain.entries import Body, Check, ExecutionEnded, NoteAdded, VerificationRequested, Verified
 from bot.domain.errors import CouldNotLook, Refused
-from bot.domain.evidence import Evidence, Verdict
+from bot.domain.evidence import Evidence
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import IncidentId, ProposalId, SnapshotId, UserId, short
 from bot.domain.incident import Incident
@@ -21,7 +21,7 @@ from bot.domain.table import TableState
 from bot.ports import Clock
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.incident_store import IncidentStore, must_be_open
-from bot.service.main_proofs import nothing_left, proofs_on_main, with_way_out
+from bot.service.main_proofs import checked, left_open, may_stay_open, nothing_left, proofs_on_main, with_way_out
 from bot.service.observing import Observer
 from bot.service.start_proofs import counted_before, no_more_than_before, proofs_of_start
 
@@ -87,10 +87,17 @@ class Verifier:
         branch = view.proposal.rehearses_on
         moves = self._moves_waterline(incident, view)
         own = dict(action.proofs)  # these come first, and under their own names
+        made, repair = _published_by(view, incident), self._repair(incident, view)
+        published = made.proposal if made is not None else None
+        declared = {**own, **(dict(repair.proofs) if repair is not None else {})}
+        open_beside: list[Check] = []
         for task, name in (own | self._proofs_on_main(incident, view, moves) | own).items():
             check, evidence = self._proof(incident_id, task, name, branch)
-            found.append(with_way_out(check, task, is_own=task in own) if moves == "trusted" else check)
             proofs += [evidence] if evidence else []
+            if check.passed is None and may_stay_open(incident, task, declared, published):
+                open_beside.append(left_open(check))
+            else:
+                found.append(with_way_out(check, task, is_own=task in own) if moves == "trusted" else check)
         for task, name in proofs_of_start(action, view):
             check, evidence = self._proof(incident_id, task, name, branch)
             found.append(no_more_than_before(check, evidence, counted_before(incident, view, task)))
@@ -109,7 +116,7 @@ class Verifier:
         verified = Verified(
             proposal=proposal_id,
             passed=all(check.passed for check in found),
-            checks=tuple(found),
+            checks=(*found, *open_beside),
             evidence=tuple(proof.id for proof in proofs),
             head=seen.head if head is None else head,
             moves_waterline=moves,
@@ -133,10 +140,14 @@ class Verifier:
         """Nothing of a branch: nobody reads it."""
         if view.proposal.rehearses_on is not None:
             return {}
-        made = _published_by(view, incident)
-        repair = self._actions.get(made.proposal.action) if made is not None else None
         contract = self._observer.setup(incident.opened.table).contract
-        return proofs_on_main(incident, moves, repair.action if repair is not None else None, contract)
+        return proofs_on_main(incident, moves, self._repair(incident, view), contract)
+
+    def _repair(self, incident: Incident, view: ProposalView) -> Action | None:
+        """The action whose branch it publishes; None where it publishes none."""
+        made = _published_by(view, incident)
+        module = self._actions.get(made.proposal.action) if made is not None else None
+        return module.action if module is not None else None
 
     def _once(self, incident: Incident, verified: Verified) -> list[Body]:
         known = incident.proposals[verified.proposal].verified
@@ -186,8 +197,7 @@ class Verifier:
             evidence = self._desk.run_now(incident_id, task, branch)
         except (CouldNotLook, Refused) as error:
             return Check(name=name, passed=None, sentence=str(error)), None
-        passed = {Verdict.RULED_OUT: True, Verdict.CONFIRMED: False, Verdict.INCONCLUSIVE: None}[evidence.verdict]
-        return Check(name=name, passed=passed, sentence=evidence.headline), evidence
+        return checked(name, evidence), evidence
 
 
 def _state_of(view: ProposalView) -> str:
