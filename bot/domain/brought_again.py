@@ -18,9 +18,9 @@ def brought_again(stored: StoredCheckpoint, state: SnapshotId | None, table: Tab
     """The newest repair above table state `state` with rows that a job started from `stored` would bring again; None:
     there is none. `state`: None for a point that is newer than the table, of which all repairs count.
 
-    Of a run whose manifests the repair recovered the checkpoint id tells what the point holds, and what it owes is
-    committed again. Of any other run a point that was not written later than the last of these rows does not hold them
-    (object stores tell whole seconds); a repair is made only where no run of then would bring them.
+    Of its own run's rows its checkpoint id tells which it holds, and what it owes is committed again. Of any other's, a
+    point that was not written later than the last of these rows does not hold them (object stores tell whole seconds):
+    a repair is made only where no run of then would bring them.
     """
     return next((s for s in _above(state, table) if _brings(stored, s, table)), None)
 
@@ -37,18 +37,31 @@ def _above(state: SnapshotId | None, table: TableState) -> Iterator[Snapshot]:
 
 
 def _brings(stored: StoredCheckpoint, repair: Snapshot, table: TableState) -> bool:
-    recovered = repair.recovered.get(stored.job_id) if stored.job_id is not None else None
-    if recovered is None or stored.checkpoint_id is None:
-        return repair.written is None or stored.written_at <= repair.written[1]
-    owed, last = owed_checkpoints(stored, table), recovered[1]
-    return stored.checkpoint_id < last or owed is None or any(each <= last for each in owed)
+    own = _of_its_run(stored, repair)
+    if own is not None:
+        last, owed = own[1], owed_checkpoints(stored, table)
+        if (stored.checkpoint_id or 0) < last or owed is None or any(each <= last for each in owed):
+            return True
+    return _has_others(repair, own) and (repair.written is None or stored.written_at <= repair.written[1])
 
 
 def _holds(stored: StoredCheckpoint, repair: Snapshot) -> bool:
-    recovered = repair.recovered.get(stored.job_id) if stored.job_id is not None else None
-    if recovered is None or len(repair.recovered) > 1 or stored.checkpoint_id is None:
-        return repair.written is None or stored.written_at >= repair.written[0]
-    return stored.checkpoint_id >= recovered[0]
+    own = _of_its_run(stored, repair)
+    if own is not None and (stored.checkpoint_id or 0) >= own[0]:
+        return True
+    return _has_others(repair, own) and (repair.written is None or stored.written_at >= repair.written[0])
+
+
+def _of_its_run(stored: StoredCheckpoint, repair: Snapshot) -> tuple[CheckpointId, CheckpointId] | None:
+    """The first and the last checkpoint that the repair recovered of the run of `stored`; None: none."""
+    if stored.job_id is None or stored.checkpoint_id is None:
+        return None
+    return repair.recovered.get(stored.job_id)
+
+
+def _has_others(repair: Snapshot, own: object) -> bool:
+    """Whether it brought rows of other runs than that of the point, or does not say of which."""
+    return own is None or len(repair.recovered) > 1
 
 
 def said_of_rows(recovered: Iterable[tuple[JobId, CheckpointId]], written: Collection[Utc]) -> dict[str, str]:

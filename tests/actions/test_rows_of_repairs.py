@@ -115,12 +115,13 @@ def test_a_state_of_another_run_that_was_written_later_is_started_from(scene: Sc
     assert positions == list(range(len(positions)))
 
 
-def test_what_a_repair_has_brought_is_not_owed_any_more(scene: Scene) -> None:
+@pytest.mark.parametrize("also", [[], [(job("b"), 2)]], ids=["of one run", "of two"])
+def test_what_a_repair_has_brought_is_not_owed_any_more(scene: Scene, also: list[tuple[JobId, int]]) -> None:
     """A run was started in vain from the point that owes checkpoint 4, whose files were recovered then."""
     scene.flink.savepoint(job("a"))
     four = owes_the_next_checkpoint(scene, "a", 4)
     before = extent(scene.plan())
-    is_recovered(scene, written=datetime(2026, 11, 21, 8, tzinfo=UTC), of=[(job("a"), 4)])
+    is_recovered(scene, written=datetime(2026, 11, 21, 8, tzinfo=UTC), of=[(job("a"), 4), *also])
 
     with pytest.raises(Refused) as refused:
         restore_job_only.propose(with_extent(scene.plan(), before))
@@ -180,6 +181,18 @@ def test_the_way_out_says_what_it_would_lose(scene: Scene) -> None:
     assert "the job reads its rows again" not in refused.value.remedy
     with pytest.raises(Refused, match="15 rows in 1 commit of approved repairs"):
         rewind_table_and_job.propose(scene.plan(last_good=scene.table.head))
+
+
+def test_rows_of_several_runs_are_told_by_when_they_were_written(scene: Scene) -> None:
+    """Savepoint 3 has checkpoint 2 of its own run behind it, and nothing of run b's, which came later."""
+    scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FAILED")
+    is_recovered(scene, written=datetime.now(UTC), of=[(job("a"), 2), (job("b"), 4)])
+
+    with pytest.raises(Refused) as refused:
+        forward_job.propose(known(scene))
+
+    assert AGAIN in refused.value.found
 
 
 def savepoint_of(scene: Scene, checkpoint: int) -> Path:
