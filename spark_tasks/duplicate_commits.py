@@ -137,7 +137,7 @@ def _told(first: Snapshot, again: Snapshot, how: _How) -> RepeatedCommit:
         job_id=again.job_id,
         checkpoint_id=again.checkpoint_id,
         rows=again.counted("added-records"),
-        is_cherry_pick="source-snapshot-id" in again.summary,
+        is_cherry_pick=again.is_pick,
     )
 
 

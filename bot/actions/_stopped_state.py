@@ -8,6 +8,7 @@ from bot.domain.errors import Superseded
 from bot.domain.flink import names_run, with_kinds
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.looked import Seen
+from bot.domain.own_points import beside_repairs
 from bot.domain.pairing import judged
 from bot.domain.requirements import HeadDescends, Requirement
 
@@ -30,7 +31,8 @@ def newest_that_pairs(world: World, job: str, run: JobId, stands_on: SnapshotId 
     runs = ports.flink.runs(job)
     stored = with_kinds(ports.checkpoints.stored(job, [run]), runs)
     of_run = [s for s in stored if s.job_id == run or (s.job_id is None and names_run(s.path, run))]
-    found_now = judged(of_run, world.table, Seen(source="Flink", values=runs))
+    there = judged(of_run, world.table, Seen(source="Flink", values=runs))
+    found_now = [(each, beside_repairs(pair, each, world.table)) for each, pair in there]
     commits = binding_now(world, job, run, runs)
     for each, pair in found_now:
         point = pair_of(pair) or idle_point(each, pair, world.table, stands_on, runs)

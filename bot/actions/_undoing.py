@@ -26,6 +26,7 @@ from bot.domain.effects import (
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.own_points import beside_repairs
 from bot.domain.pairing import judged
 from bot.domain.proposal import Proposal
 from bot.domain.put_back import without_put_back
@@ -198,12 +199,13 @@ def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoin
     bound = _binding(plan, run, at)
     wanted = bound[-1] if bound else None
     of_run = [each for each in observation.checkpoints.values if each.job_id == run]
-    told = judged(of_run, table, observation.jobs)
+    there = table.as_of(at, table.head_moves)
+    told = [(stored, beside_repairs(pair, stored, there)) for stored, pair in judged(of_run, table, observation.jobs)]
     life = lives(s for s in table.snapshots if s.job_id == run and s.checkpoint_id is not None)
     for stored, each in told:
         point = (
             (pair_of(each) or idle_point(stored, each, table, did.stands_on, plan.case.runs))
-            if each.is_durable
+            if each.is_durable and each.brings_again is None
             else None
         )
         if point is not None and _is_of(table.by_id.get(point.snapshot_id), wanted, life):

@@ -1,17 +1,26 @@
 """Repairs on main that brought rows which Flink had written, and no keys of Flink: a restore point pairs right through
 them. Where it does not hold these rows, a job started from it on the table as it is brings them a second time. Where it
-does, a rewind to its table state takes them off, and the job does not bring them again.
+does, a rewind to its table state takes them off, and the job does not bring them again. A lost commit that somebody has
+cherry-picked by hand is such a repair, too: a pick keeps no keys (facts 1.5).
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import CheckpointId, JobId, SnapshotId
+from bot.domain.other_writers import origin_of
 from bot.domain.pairing import owed_checkpoints
 from bot.domain.record import Utc
 from bot.domain.snapshot import RECOVERED, WRITTEN_FROM, WRITTEN_UNTIL
 from bot.domain.table import Snapshot, TableState
+
+
+class _Brought(NamedTuple):
+    recovered: Mapping[JobId, tuple[CheckpointId, CheckpointId]]
+    written: tuple[Utc, Utc] | None
+    """None: whenever."""
 
 
 def brought_again(stored: StoredCheckpoint, state: SnapshotId | None, table: TableState) -> Snapshot | None:
@@ -22,46 +31,63 @@ def brought_again(stored: StoredCheckpoint, state: SnapshotId | None, table: Tab
     point that was not written later than the last of these rows does not hold them (object stores tell whole seconds):
     a repair is made only where no run of then would bring them.
     """
-    return next((s for s in _above(state, table) if _brings(stored, s, table)), None)
+    return next((s for s, brought in _above(state, table) if _brings(stored, brought, table)), None)
 
 
 def held_in_part(stored: StoredCheckpoint, state: SnapshotId | None, table: TableState) -> tuple[Snapshot, ...]:
     """The repairs above it, newest first, with rows that the state of `stored` has behind it, some of them or all: no
     job started from it brings these. A repair may hold both kinds."""
-    return tuple(s for s in _above(state, table) if _holds(stored, s))
+    return tuple(s for s, brought in _above(state, table) if _holds(stored, brought))
 
 
-def _above(state: SnapshotId | None, table: TableState) -> Iterator[Snapshot]:
+def _above(state: SnapshotId | None, table: TableState) -> Iterator[tuple[Snapshot, _Brought]]:
     below = table.place_of(state)
-    return (s for s in reversed(table.recovering) if table.place_of(s.snapshot_id) > below)
+    for each in reversed(table.recovering):
+        told = _told(each, table) if table.place_of(each.snapshot_id) > below else None
+        if told is not None:
+            yield each, told
 
 
-def _brings(stored: StoredCheckpoint, repair: Snapshot, table: TableState) -> bool:
-    own = _of_its_run(stored, repair)
+def _told(repair: Snapshot, table: TableState) -> _Brought | None:
+    """None of a cherry-pick of what Flink had not written. Of one whose source is not listed any more nothing is
+    known."""
+    if repair.is_repair:
+        return _Brought(repair.recovered, repair.written)
+    origin = origin_of(table, repair)
+    if origin is None:
+        return _Brought({}, None)
+    if origin.job_id is None or origin.checkpoint_id is None:
+        return None
+    only = (origin.checkpoint_id, origin.checkpoint_id)
+    return _Brought({origin.job_id: only}, (origin.committed_at, origin.committed_at))
+
+
+def _brings(stored: StoredCheckpoint, brought: _Brought, table: TableState) -> bool:
+    own = _of_its_run(stored, brought)
     if own is not None:
         last, owed = own[1], owed_checkpoints(stored, table)
         if (stored.checkpoint_id or 0) < last or owed is None or any(each <= last for each in owed):
             return True
-    return _has_others(repair, own) and (repair.written is None or stored.written_at <= repair.written[1])
+    return _has_others(brought, own) and (brought.written is None or stored.written_at <= brought.written[1])
 
 
-def _holds(stored: StoredCheckpoint, repair: Snapshot) -> bool:
-    own = _of_its_run(stored, repair)
+def _holds(stored: StoredCheckpoint, brought: _Brought) -> bool:
+    own = _of_its_run(stored, brought)
     if own is not None and (stored.checkpoint_id or 0) >= own[0]:
         return True
-    return _has_others(repair, own) and (repair.written is None or stored.written_at >= repair.written[0])
+    return _has_others(brought, own) and (brought.written is None or stored.written_at >= brought.written[0])
 
 
-def _of_its_run(stored: StoredCheckpoint, repair: Snapshot) -> tuple[CheckpointId, CheckpointId] | None:
-    """The first and the last checkpoint that the repair recovered of the run of `stored`; None: none."""
+def _of_its_run(stored: StoredCheckpoint, brought: _Brought) -> tuple[CheckpointId, CheckpointId] | None:
+    """The first and the last checkpoint that it recovered of the run of `stored`; None: none."""
     if stored.job_id is None or stored.checkpoint_id is None:
         return None
-    return repair.recovered.get(stored.job_id)
+    return brought.recovered.get(stored.job_id)
 
 
-def _has_others(repair: Snapshot, own: object) -> bool:
+def _has_others(brought: _Brought, own: object) -> bool:
     """Whether it brought rows of other runs than that of the point, or does not say of which."""
-    return own is None or len(repair.recovered) > 1
+    return own is None or len(brought.recovered) > 1
 
 
 def said_of_rows(recovered: Iterable[tuple[JobId, CheckpointId]], written: Collection[Utc]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from bot.domain.conversions import brings_staged, converted_from, converts_in_place
 from bot.domain.ids import SnapshotId, short_job
+from bot.domain.snapshot import PICKED_FROM
 from bot.domain.table import Snapshot, TableState
 
 _CHANGES = ("added-", "deleted-", "removed-")
@@ -100,7 +101,7 @@ def _deleted_before(parent: Snapshot | None, compaction: Snapshot) -> int | None
 def picked_from(snapshot: Snapshot) -> SnapshotId | None:
     """The snapshot that a cherry-pick copied; None for any other commit. A pick keeps no Flink ids, whoever wrote what
     it copied (facts 1.5)."""
-    told = snapshot.summary.get("source-snapshot-id", "")
+    told = snapshot.summary.get(PICKED_FROM, "")
     return SnapshotId(int(told)) if told.isdecimal() else None
 
 

@@ -41,16 +41,15 @@ def told_apart(pairings: Iterable[Pairing], case: Case) -> tuple[Pairing, ...]:
     guests = Guests(case)
     own = (_foreign(each) if guests.has_run(each.job_id) else _of_the_lost(each, case) for each in pairings)
     stay = (each.model_copy(update={"is_durable": False}) if _may_go(each, case) else each for each in own)
-    if not case.observation.table.recovering:
-        return tuple(stay)
     stored = ByPath((each.path, each) for each in case.observation.checkpoints.values)
-    return tuple(_beside_repairs(each, stored.get(each.path), case.observation.table) for each in stay)
+    return tuple(beside_repairs(each, stored.get(each.path), case.observation.table) for each in stay)
 
 
-def _beside_repairs(each: Pairing, stored: StoredCheckpoint | None, table: TableState) -> Pairing:
+def beside_repairs(each: Pairing, stored: StoredCheckpoint | None, table: TableState) -> Pairing:
+    """The same, and of which repairs on main it does not hold the rows, or holds them."""
     is_ahead = each.verdict is PairVerdict.AHEAD
     is_on_main = each.verdict is PairVerdict.PAIRED and each.snapshot_id in table.chain_ids
-    if stored is None or not (is_ahead or is_on_main):
+    if stored is None or not table.recovering or not (is_ahead or is_on_main):
         return each
     repair = brought_again(stored, each.snapshot_id, table)
     if is_ahead:

@@ -18,6 +18,8 @@ commas."""
 WRITTEN_FROM, WRITTEN_UNTIL = "waterline.written-from", "waterline.written-until"
 """Summary keys of a repair: when Flink had written the first and the last of the rows that it brought, in milliseconds
 since 1970."""
+PICKED_FROM = "source-snapshot-id"
+"""Summary key of a cherry-pick: the snapshot that it copied."""
 _LONG_DIGITS = 20
 """Of the smallest long, its sign included."""
 _MILLIS_DIGITS = 13
@@ -76,6 +78,11 @@ class Snapshot(Record):
     def is_repair(self) -> bool:
         """Whether Waterline made it, as an approved repair."""
         return REPAIR in self.summary
+
+    @property
+    def is_pick(self) -> bool:
+        """Whether it was cherry-picked."""
+        return PICKED_FROM in self.summary
 
     @property
     def took_out(self) -> frozenset[SnapshotId]:

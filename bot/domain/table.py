@@ -113,8 +113,9 @@ class TableState(Record):
 
     @cached_property
     def recovering(self) -> Sequence[Snapshot]:
-        """The repairs of `chain` that brought rows which Flink had written, and carry no run's keys, oldest first."""
-        return chosen(self.chain[::-1], lambda each: each.job_id is None and each.written is not None)
+        """The repairs of `chain` that brought rows which Flink had written, and carry no run's keys, oldest first; and
+        cherry-picks, of which each may have."""
+        return chosen(self.chain[::-1], lambda each: each.job_id is None and (each.is_pick or each.written is not None))
 
     @cached_property
     def chain_ids(self) -> Set[SnapshotId]:
