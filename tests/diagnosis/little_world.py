@@ -1,17 +1,17 @@
 """A little model of a source, a job and a table, which knows for each commit the positions it holds.
 
-It is the truth that the failure modes are held against: it tells what is lost or doubled by counting positions along
-the chain. It uses nothing of the code under test but the records.
+It is the truth that failure modes and proposals are held against; `little_truth` counts what is lost or doubled. It
+uses nothing of the code under test but the records.
 """
 
-from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from bot.domain.ids import JobId, OperatorId, SnapshotId
-from bot.domain.table import HeadMove, Snapshot
-from tests.cases import OPERATOR, Tale
+from bot.domain.ids import OperatorId, SnapshotId
+from bot.domain.table import HeadMove
+from tests.cases import NOON, OPERATOR, Tale, job_id
+from tests.diagnosis.little_truth import Truth
 
 LISTED = 10
 """So many checkpoints Flink still lists."""
@@ -24,15 +24,18 @@ class Point(NamedTuple):
     checkpoint: int
     position: int
     run: str = ""
+    at: datetime = NOON
+    pending: tuple[str, ...] = ()
+    """Names of the Flink manifests that the sink's state lists then."""
 
 
-class World:
+class World(Truth):
     """Acts write down what happens; `live`, `lost` and `doubled` tell the truth."""
 
     def __init__(
         self, *, keeps_keys: bool = True, forgets: bool = False, deleted: int = 0, equality_deletes: int = 0
     ) -> None:
-        self.tale = Tale().flink_runs("a")
+        super().__init__(Tale().flink_runs("a"))
         self.keeps_keys = keeps_keys
         self.forgets = forgets
         """Whether Flink tells of no manifest what became of it."""
@@ -44,11 +47,18 @@ class World:
         """Runs before the present one, also those that Flink has forgotten."""
         self.operator = OPERATOR
         """Under which the sink commits; it follows from its uid."""
-        self.position = 0
         self.checkpoint = 0
         self.points = [Point(0, 0)]
-        self.holds: dict[SnapshotId, tuple[int, ...]] = {}
-        self.takes: dict[SnapshotId, frozenset[int]] = {}
+        self.pending: tuple[str, ...] = ()
+        """What the run's sink has written and not committed."""
+        self.wrote: dict[str, tuple[int, ...]] = {}
+        """Name of a Flink manifest -> the positions that it holds."""
+        self.files: dict[SnapshotId, tuple[str, ...]] = {}
+        """Commit -> what it names besides a file of its own."""
+        self.began: dict[str, Point | None] = {}
+        """Run -> the point that it was started from."""
+        self.reached: dict[SnapshotId, int] = {}
+        """Commit of the job -> up to where it had read by then."""
         self.copies: dict[SnapshotId, SnapshotId] = {}
         self.finished: dict[int, datetime] = {}
         self.left: list[tuple[int, ...]] = []
@@ -56,10 +66,6 @@ class World:
         self.erased_files = 0
         self.began_empty = True
         """Whether the run had no state at its start; then what older runs had on the table is none of its own."""
-        self.replaced: set[tuple[JobId, int]] = set()
-        """The runs' positions on main before somebody replaced the table under them."""
-        self.answers_for: JobId | None = None
-        """The run whose rows alone count, because it had no state when the table was replaced."""
         self.writes_branch = False
         """Whether the job's newest commit went to another branch; see `little_silences`."""
         self.owed: dict[str, tuple[str, int, datetime]] = {}
@@ -74,13 +80,21 @@ class World:
         self.finished |= dict.fromkeys(held, self.tale.now)
         if not held:
             return None
+        self.pending = (*self.pending, self.manifest(self.checkpoint))
+        self.wrote[self.pending[-1]] = held
+        self.points[-1] = self.points[-1]._replace(pending=self.pending)
         if not commits:
             self.leaves(held)
             return None
         self.commits(self.checkpoint, rows=len(held))
         assert self.tale.head is not None
         self.holds[self.tale.head] = held
+        self.pending = ()
         return self.tale.head
+
+    def manifest(self, checkpoint: int) -> str:
+        """The name of what the run's sink writes for a checkpoint."""
+        return f"{job_id(self.run)}-{self.operator}-00000-0-{checkpoint}-00001.avro"
 
     def completes(self) -> None:
         """One checkpoint completes; what becomes of its rows is told by who calls this."""
@@ -88,7 +102,7 @@ class World:
         self.tale.completes(self.run, self.checkpoint)
         run = self.tale.runs[self.run]
         self.tale.runs[self.run] = run.model_copy(update={"checkpoints": run.checkpoints[:LISTED]})
-        self.points.append(Point(self.checkpoint, self.position, self.run))
+        self.points.append(Point(self.checkpoint, self.position, self.run, self.tale.now, self.pending))
 
     def commits(self, checkpoint: int, rows: int) -> None:
         """The run's commit under the operator id that its sink has now."""
@@ -96,6 +110,7 @@ class World:
         self.writes_branch = False
         told = self.tale.snapshots[-1].summary | {"flink.operator-id": self.operator}
         self.tale.snapshots[-1] = self.tale.snapshots[-1].model_copy(update={"summary": told})
+        self.reached[self.tale.snapshots[-1].snapshot_id] = self.position
 
     def reads(self, rows: int, *, twice: int = 0, commits: bool = True) -> SnapshotId | None:
         """The source gives the next rows, some of them twice."""
@@ -107,6 +122,7 @@ class World:
         """The newest checkpoint's manifest stays on storage."""
         self.tale.leaves_manifest(self.run, self.checkpoint, operator=self.operator)
         self.left.append(held)
+        self.wrote[self.manifest(self.checkpoint)] = held
 
     def fails_in_flight(self, rows: int) -> None:
         """The next checkpoint has written its manifest when the run fails; from the one before they are read again."""
@@ -127,8 +143,16 @@ class World:
         self.started += 1
         self.run = RUNS[self.started]
         self.tale.flink_runs(self.run, restored=None if point is None else point.checkpoint)
-        self.checkpoint, self.position, _ = point or Point(0, position or 0)
+        self.checkpoint, self.position, *_ = point or Point(0, position or 0)
         self.began_empty = point is None
+        self.began[self.run] = point
+        self.pending = ()
+
+    def goes_back_under_its_id(self, point: Point) -> None:
+        """The run is started once more, from a point of its own, under the job id that it had."""
+        self.tale.forgets(self.run).flink_runs(self.run, restored=point.checkpoint)
+        self.checkpoint, self.position, *_ = point
+        self.began[self.run], self.pending = point, ()
 
     def takes_another_uid(self) -> None:
         """The newest checkpoint is restored under another uid: what the sink still owed is not in its state."""
@@ -234,47 +258,3 @@ class World:
         self.holds[one], self.holds[other] = self.holds.get(other, ()), self.holds.get(one, ())
         none: frozenset[int] = frozenset()
         self.takes[one], self.takes[other] = self.takes.get(other, none), self.takes.get(one, none)
-
-    # ------------------------------------------------------------------ the truth
-
-    def chain(self) -> list[Snapshot]:
-        """Main, oldest first."""
-        by_id = {s.snapshot_id: s for s in self.tale.snapshots}
-        found, at = [], self.tale.head
-        while at is not None and at in by_id:
-            found.append(by_id[at])
-            at = by_id[at].parent_id
-        return found[::-1]
-
-    def live(self, until: SnapshotId | None = None) -> list[int]:
-        """Positions at the head, or at a commit on main, once for each live row."""
-        rows: list[int] = []
-        for commit in self.chain():
-            gone = self.takes.get(commit.snapshot_id, frozenset())
-            rows = [each for each in rows if each not in gone] + list(self.holds.get(commit.snapshot_id, ()))
-            if commit.snapshot_id == until:
-                break
-        return rows
-
-    def lost(self, finished: Iterable[int]) -> set[int]:
-        """Positions up to the highest finished one that are not at the head, from the lowest live one on, and that
-        the job will not read again."""
-        live = set(self.live())
-        until = min(max(finished, default=-1) + 1, self.position)
-        return set(range(min(live, default=0), until)) - live
-
-    def taken_off(self) -> set[int]:
-        """Positions that main had and has no more, as its history shows, and that the job will not read again."""
-        once = {move.snapshot_id for move in self.tale.moves} & {s.snapshot_id for s in self.tale.snapshots}
-        off = once - {s.snapshot_id for s in self.chain()}
-        gone = {each for snapshot in off for each in self.holds.get(snapshot, ()) if each < self.position}
-        return gone - set(self.live())
-
-    def replaced_under_it(self) -> set[int]:
-        """Positions that a replaced table had of the job, that are not at the head, and that are not read again."""
-        mine = {each for run, each in self.replaced if self.answers_for in (run, None)}
-        return {each for each in mine if each < self.position} - set(self.live())
-
-    def doubled(self, until: SnapshotId | None) -> set[int]:
-        """Positions in two live rows at this commit."""
-        return {each for each, rows in Counter(self.live(until)).items() if rows > 1}

@@ -1,0 +1,150 @@
+"""Incidents in the little world: what is proposed there, carried out, and what happens to a job for real."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from copy import deepcopy
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import event, note
+
+import bot.actions
+import bot.diagnosis
+from bot.actions._scan import scan as scan_actions
+from bot.diagnosis._examine import diagnose
+from bot.diagnosis._scan import scan
+from bot.domain.action import Plan
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.diagnosis import Case, Matches, Mode, Remedy
+from bot.domain.effects import StopJob
+from bot.domain.errors import WaterlineError
+from bot.domain.findings import DuplicateCommitsFinding, DuplicatesFinding, GapsFinding
+from bot.domain.ids import IncidentId, ProposalId, SnapshotId
+from bot.domain.proposal import Proposal
+from tests.actions.little_files import survey
+from tests.actions.little_points import case_with_points
+from tests.actions.little_recovery import Stuck, carry_out, starts
+from tests.cases import job_id
+from tests.diagnosis.little_evidence import look
+from tests.diagnosis.little_world import World
+from tests.diagnosis.made_up_histories import Draw
+from tests.rewound import ANA, BEN
+
+MODES = scan(bot.diagnosis)
+ACTIONS = scan_actions(bot.actions)
+STARTS = ("forward_job", "restart_from_stop_savepoint", "restart_with_new_job_id", "restore_job_only")
+"""Tried also where no diagnosis asks for them."""
+RECOVERS = {*STARTS, "recover_leaked_manifests", "restore_lost_commits", "rewind_table_and_job"}
+"""Whose effects this world knows."""
+_ASKED = Mode(code="asked", name="asked", title="somebody asked", needs=(), false_positives=(), neighbours={})
+_FOR_NOTHING = Matches(headline="Asked.", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=Remedy.NOTHING)
+
+
+def proposals(
+    world: World, since: SnapshotId | None, *, savepoints: bool, drops_others: bool = False
+) -> Iterator[Proposal]:
+    """Every one that can be made: what a diagnosis asks for, and starts."""
+    case = case_with_points(world, since, savepoints=savepoints)
+    asked = [(mode, match, match.remedy.value.replace("-", "_")) for mode, match in diagnose(case, MODES).matches]
+    asked += [(_ASKED, _FOR_NOTHING, action) for action in STARTS]
+    for mode, match, action in asked:
+        if action not in RECOVERS:
+            continue
+        try:
+            proposal = ACTIONS[action].propose(_plan(world, case, mode, match, drops_others=drops_others))
+        except WaterlineError:
+            event(f"{action}: refused")
+            continue
+        yield proposal
+
+
+def _plan(world: World, case: Case, mode: Mode, match: Matches, *, drops_others: bool) -> Plan:
+    return Plan(
+        incident=IncidentId("20261121-a1b2"),
+        proposal=ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P001"),
+        case=case,
+        mode=mode,
+        match=match,
+        evidence=(),
+        policy=ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30)),
+        by=ANA,
+        at=datetime(2026, 11, 21, tzinfo=UTC),
+        drops_others=drops_others,
+        survey=lambda add, remove: survey(world, add, remove),
+    )
+
+
+def recovered(world: World, proposal: Proposal, *, savepoints: bool, rows: int) -> World | None:
+    """What the world is after it; None where a repair is not proven, and so not published. A repair is given the start
+    that its publication makes."""
+    there = deepcopy(world)
+    try:
+        carry_out(there, proposal, savepoints=savepoints, rows=rows)
+        if proposal.rehearses_on and not _is_proven(there):
+            event(f"{proposal.action}: not proven")
+            return None
+        if proposal.rehearses_on and any(isinstance(each, StopJob) for each in proposal.effects):
+            starts(there, there.points[-1])
+    except Stuck:
+        event(f"{proposal.action}: stuck")
+    except WaterlineError:
+        event(f"{proposal.action}: stopped and not started")
+    else:
+        event(f"{proposal.action}: carried out")
+    return there
+
+
+def _is_proven(world: World) -> bool:
+    found = look(world).found
+    twice, gaps, again = found["duplicates"], found["gaps"], found["duplicate_commits"]
+    assert isinstance(twice, DuplicatesFinding)
+    assert isinstance(gaps, GapsFinding)
+    assert isinstance(again, DuplicateCommitsFinding)
+    return not (twice.keys or gaps.missing or again.repeated)
+
+
+def recovers(world: World, draw: Draw) -> None:
+    """An act: one of the proposals is carried out, and the job goes on."""
+    if world.run not in world.tale.runs:
+        return
+    savepoints = bool(draw(2))
+    made = list(proposals(world, None, savepoints=savepoints, drops_others=bool(draw(2))))
+    if not made:
+        return
+    proposal = made[draw(len(made))]
+    there = recovered(world, proposal, savepoints=savepoints, rows=draw(2))
+    if there is not None and not there.tale.runs[there.run].is_terminal:
+        note(f"Carried out: {proposal.code} {proposal.title}")
+        world.__dict__.update(there.__dict__)
+
+
+def is_restored(world: World, draw: Draw) -> None:
+    """An act: main may be rolled back, and the job is restored from what may owe a manifest that is gone by then."""
+    if draw(2):
+        chain = world.chain()
+        world.rolls_back_to(chain[draw(len(chain))].snapshot_id)
+    points = [each for each in world.points if each.checkpoint]
+    if points and world.run in world.tale.runs:
+        with suppress(Stuck):
+            starts(world, points[-1 - draw(min(3, len(points)))])
+
+
+def is_rewound_under_its_id(world: World, draw: Draw) -> None:
+    """An act: table and job go back to a checkpoint of the run itself, which keeps its job id."""
+    mine = [s for s in world.chain() if s.job_id == job_id(world.run)]
+    if not mine or world.tale.manifests or world.run not in world.tale.runs or any(s.is_repair for s in mine):
+        return
+    to = mine[draw(len(mine))]
+    for point in reversed(world.points):
+        if (point.run, point.checkpoint) == (world.run, to.checkpoint_id):
+            world.rolls_back_to(to.snapshot_id)
+            world.goes_back_under_its_id(point)
+            return
+
+
+def repeats(world: World, draw: Draw) -> None:
+    """An act: the head gets once more what a commit of the run holds, under the same checkpoint id."""
+    mine = [s for s in world.chain() if s.job_id == job_id(world.run) and (s.checkpoint_id or 0) <= world.checkpoint]
+    if mine:
+        again = mine[draw(len(mine))]
+        same_files = not world.keeps_keys or bool(draw(2))
+        world.repeats(again.snapshot_id, checkpoint=again.checkpoint_id or 1, same_files=same_files)
