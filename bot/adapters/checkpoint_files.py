@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
@@ -46,7 +47,8 @@ class CheckpointFiles:
     def stored(self, job: str, runs: Sequence[JobId]) -> tuple[StoredCheckpoint, ...]:
         """See the port. A `chk-N` without `_metadata` is not complete (yet) and is left out; a savepoint
         without one is listed with that problem, and so is a point that storage lists and does not let be opened.
-        Raises CouldNotLook, also for a folder that is missing, and where not one of the points can be opened."""
+        Of copies, each was written when the oldest was. Raises CouldNotLook, also for a folder that is missing, and
+        where not one of the points can be opened."""
         found, unread = list[StoredCheckpoint](), list[_Unread]()
         if self._checkpoint_dir is not None:
             _collect(self._retained(self._checkpoint_dir, runs, job), found, unread)
@@ -54,7 +56,7 @@ class CheckpointFiles:
             _collect(self._savepoints(self._savepoint_dir, job), found, unread)
         if unread and not any(each.digest is not None for each in found):
             raise unread[0].could_not_look
-        found += [each.stored for each in unread]
+        found = [*_as_first_written(found), *(each.stored for each in unread)]
         return tuple(sorted(found, key=lambda each: (each.written_at, each.checkpoint_id or 0), reverse=True))
 
     def read(self, path: str) -> StoredCheckpoint:
@@ -119,6 +121,15 @@ class CheckpointFiles:
                     yield _told(files, each, what) or _incomplete(files, each)
         except TROUBLE as error:
             raise _could_not_look(what, error) from error
+
+
+def _as_first_written(found: Sequence[StoredCheckpoint]) -> Iterator[StoredCheckpoint]:
+    """The same, copies as old as what they are copies of: copying makes a file younger than the state it holds."""
+    first: dict[str | None, datetime] = {}
+    for each in found:
+        first[each.digest] = min(each.written_at, first.get(each.digest, each.written_at))
+    for each in found:
+        yield each if each.digest is None else each.model_copy(update={"written_at": first[each.digest]})
 
 
 def _checkpoints(files: FileSystem, folders: Iterable[FileInfo], what: str) -> Iterator[StoredCheckpoint | _Unread]:

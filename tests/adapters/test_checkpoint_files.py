@@ -63,6 +63,20 @@ def test_restore_points_are_listed_newest_first(state: State) -> None:
     assert [each.problem for each in stored] == [None, None]
 
 
+def test_a_copy_is_as_old_as_what_it_is_a_copy_of(state: State) -> None:
+    """Copying a savepoint's folder makes its files younger than the state that they hold."""
+    content = recorded("v1_stop_savepoint__metadata")
+    savepoint = state.put(state.savepoints / "savepoint-458818-27bdf9d630bd", content)
+    state.put(state.checkpoints / OTHER / "chk-3", recorded("v1_upsert_chk3__metadata"))
+    copy = state.put(state.savepoints / "savepoint-copy", content)
+
+    checkpoint, *copies = state.files.stored(JOB, [])
+
+    assert {each.path for each in copies} == {f"file:{savepoint}", f"file:{copy}"}
+    assert {each.written_at.timestamp() for each in copies} == {1_795_000_001}
+    assert checkpoint.written_at.timestamp() == 1_795_000_002
+
+
 def test_the_folder_tells_the_run_where_the_file_does_not(state: State) -> None:
     """Committer state above 20 KB lies in another file; a retained checkpoint's folder names its run."""
     state.put(state.checkpoints / OTHER / "chk-12", recorded("flink21_v1_chk12_not_inline.xz"))
