@@ -19,6 +19,7 @@ from bot.domain.kin import began_from
 from bot.domain.own_points import points_told_apart
 from bot.domain.pairing import owed_checkpoints
 from bot.domain.paths import may_be_same
+from bot.domain.run_commits import CommitsByRun
 from bot.domain.table import TableState
 
 
@@ -128,7 +129,7 @@ def idle_point(
     is_whole = stored.problem is None and not stored.is_drained and stored.is_committer_read
     if not is_whole or stored.checkpoint_id is None or stored.digest is None or owed_checkpoints(stored, table) != ():
         return None
-    if not has_lost_none_since(began, table) or brought_again(stored, stands_on, table) is not None:
+    if not has_lost_none_since(began, table) or brought_again(stored, stands_on, CommitsByRun(table)) is not None:
         return None
     return RestorePoint(
         path=pair.path, checkpoint_id=stored.checkpoint_id, snapshot_id=below.snapshot_id, digest=stored.digest

@@ -11,6 +11,7 @@ from bot.domain.looked import Seen
 from bot.domain.own_points import beside_repairs
 from bot.domain.pairing import judged
 from bot.domain.requirements import HeadDescends, Requirement
+from bot.domain.run_commits import CommitsByRun
 
 
 def asked_before(requirement: Requirement) -> Requirement:
@@ -32,7 +33,8 @@ def newest_that_pairs(world: World, job: str, run: JobId, stands_on: SnapshotId 
     stored = with_kinds(ports.checkpoints.stored(job, [run]), runs)
     of_run = [s for s in stored if s.job_id == run or (s.job_id is None and names_run(s.path, run))]
     there = judged(of_run, world.table, Seen(source="Flink", values=runs))
-    found_now = [(each, beside_repairs(pair, each, world.table)) for each, pair in there]
+    by_run = CommitsByRun(world.table)
+    found_now = [(each, beside_repairs(pair, each, by_run)) for each, pair in there]
     commits = binding_now(world, job, run, runs)
     for each, pair in found_now:
         point = pair_of(pair) or idle_point(each, pair, world.table, stands_on, runs)

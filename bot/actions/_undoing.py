@@ -32,7 +32,7 @@ from bot.domain.proposal import Proposal
 from bot.domain.put_back import without_put_back
 from bot.domain.requirements import HeadDescends
 from bot.domain.rewinds import flink_commits
-from bot.domain.run_commits import lives
+from bot.domain.run_commits import CommitsByRun, lives
 from bot.domain.table import Snapshot, TableState
 
 
@@ -200,7 +200,8 @@ def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoin
     wanted = bound[-1] if bound else None
     of_run = [each for each in observation.checkpoints.values if each.job_id == run]
     there = table.as_of(at, table.head_moves)
-    told = [(stored, beside_repairs(pair, stored, there)) for stored, pair in judged(of_run, table, observation.jobs)]
+    commits = CommitsByRun(there)
+    told = [(stored, beside_repairs(pair, stored, commits)) for stored, pair in judged(of_run, table, observation.jobs)]
     life = lives(s for s in table.snapshots if s.job_id == run and s.checkpoint_id is not None)
     for stored, each in told:
         point = (

@@ -6,6 +6,7 @@ cherry-picked by hand is such a repair, too: a pick keeps no keys (facts 1.5).
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import NamedTuple
 
 from bot.domain.flink import StoredCheckpoint
@@ -13,6 +14,7 @@ from bot.domain.ids import CheckpointId, JobId, SnapshotId
 from bot.domain.other_writers import origin_of
 from bot.domain.pairing import owed_checkpoints
 from bot.domain.record import Utc
+from bot.domain.run_commits import ABOUT, WHENEVER, CommitsByRun, RunCommits
 from bot.domain.snapshot import RECOVERED, WRITTEN_FROM, WRITTEN_UNTIL
 from bot.domain.table import Snapshot, TableState
 
@@ -21,23 +23,46 @@ class _Brought(NamedTuple):
     recovered: Mapping[JobId, tuple[CheckpointId, CheckpointId]]
     written: tuple[Utc, Utc] | None
     """None: whenever."""
+    origin: Snapshot | None = None
+    """Of a cherry-pick: the commit."""
 
 
-def brought_again(stored: StoredCheckpoint, state: SnapshotId | None, table: TableState) -> Snapshot | None:
+class _Held(NamedTuple):
+    """When the state of a restore point was written: between these moments."""
+
+    earliest: datetime
+    latest: datetime
+    of_start: RunCommits | None
+    """The commits of the start of the job from which it comes."""
+
+
+def brought_again(stored: StoredCheckpoint, state: SnapshotId | None, commits: CommitsByRun) -> Snapshot | None:
     """The newest repair above table state `state` with rows that a job started from `stored` would bring again; None:
-    there is none. `state`: None for a point that is newer than the table, of which all repairs count.
+    there is none. `state`: None for a point that is newer than the table, of which all repairs count. `commits`: of the
+    table.
 
     Of its own run's rows its checkpoint id tells which it holds, and what it owes is committed again. Of any other's, a
     point that was not written later than the last of these rows does not hold them (object stores tell whole seconds):
-    a repair is made only where no run of then would bring them.
+    a repair is made only where no run of then would bring them. So it is with rows of its run's id that are younger
+    than its state though their checkpoints are not above its own: another start of the job wrote them (F14).
     """
-    return next((s for s, brought in _above(state, table) if _brings(stored, brought, table)), None)
+    above = _above(state, commits.table)
+    return next((s for s, brought in above if _brings(stored, brought, _held(stored, commits), commits.table)), None)
 
 
-def held_in_part(stored: StoredCheckpoint, state: SnapshotId | None, table: TableState) -> tuple[Snapshot, ...]:
+def held_in_part(stored: StoredCheckpoint, state: SnapshotId | None, commits: CommitsByRun) -> tuple[Snapshot, ...]:
     """The repairs above it, newest first, with rows that the state of `stored` has behind it, some of them or all: no
     job started from it brings these. A repair may hold both kinds."""
-    return tuple(s for s, brought in _above(state, table) if _holds(stored, brought))
+    above = _above(state, commits.table)
+    return tuple(s for s, brought in above if _holds(stored, brought, _held(stored, commits)))
+
+
+def _held(stored: StoredCheckpoint, commits: CommitsByRun) -> _Held:
+    """By the time of its file, and of the commits of its checkpoint: copying it makes the file younger."""
+    of_start = commits.of(stored).life_of(stored)
+    if of_start is None:
+        return _Held(WHENEVER, stored.written_at, None)
+    return _Held(*of_start.written(stored), of_start)
 
 
 def _above(state: SnapshotId | None, table: TableState) -> Iterator[tuple[Snapshot, _Brought]]:
@@ -59,30 +84,40 @@ def _told(repair: Snapshot, table: TableState) -> _Brought | None:
     if origin.job_id is None or origin.checkpoint_id is None:
         return None
     only = (origin.checkpoint_id, origin.checkpoint_id)
-    return _Brought({origin.job_id: only}, (origin.committed_at, origin.committed_at))
+    return _Brought({origin.job_id: only}, (origin.committed_at, origin.committed_at), origin)
 
 
-def _brings(stored: StoredCheckpoint, brought: _Brought, table: TableState) -> bool:
-    own = _of_its_run(stored, brought)
+def _brings(stored: StoredCheckpoint, brought: _Brought, held: _Held, table: TableState) -> bool:
+    own = _of_its_run(stored, brought, held)
     if own is not None:
         last, owed = own[1], owed_checkpoints(stored, table)
         if (stored.checkpoint_id or 0) < last or owed is None or any(each <= last for each in owed):
             return True
-    return _has_others(brought, own) and (brought.written is None or stored.written_at <= brought.written[1])
+    return _has_others(brought, own) and (brought.written is None or held.earliest <= brought.written[1])
 
 
-def _holds(stored: StoredCheckpoint, brought: _Brought) -> bool:
-    own = _of_its_run(stored, brought)
+def _holds(stored: StoredCheckpoint, brought: _Brought, held: _Held) -> bool:
+    own = _of_its_run(stored, brought, held)
     if own is not None and (stored.checkpoint_id or 0) >= own[0]:
         return True
-    return _has_others(brought, own) and (brought.written is None or stored.written_at >= brought.written[0])
+    return _has_others(brought, own) and (brought.written is None or held.latest >= brought.written[0])
 
 
-def _of_its_run(stored: StoredCheckpoint, brought: _Brought) -> tuple[CheckpointId, CheckpointId] | None:
-    """The first and the last checkpoint that it recovered of the run of `stored`; None: none."""
+def _of_its_run(stored: StoredCheckpoint, brought: _Brought, held: _Held) -> tuple[CheckpointId, CheckpointId] | None:
+    """The first and the last checkpoint that it recovered of the run of `stored`; None: none of the start of it from
+    which this comes."""
     if stored.job_id is None or stored.checkpoint_id is None:
         return None
-    return brought.recovered.get(stored.job_id)
+    own = brought.recovered.get(stored.job_id) if held.of_start is not None else None
+    if own is None or held.of_start is None or brought.written is None:
+        return own
+    if brought.origin is not None:
+        return own if brought.origin in held.of_start else None
+    is_of_another = any(
+        stored.checkpoint_id >= checkpoint and held.latest + ABOUT < at
+        for checkpoint, at in zip(own, brought.written, strict=True)
+    )
+    return None if is_of_another else own
 
 
 def _has_others(brought: _Brought, own: object) -> bool:

@@ -15,7 +15,8 @@ from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.pairing import judged
 from bot.domain.paths import ByPath
-from bot.domain.table import Snapshot, TableState
+from bot.domain.run_commits import CommitsByRun
+from bot.domain.table import Snapshot
 
 
 def points_told_apart(seen: Case | Ask) -> tuple[tuple[StoredCheckpoint, Pairing], ...]:
@@ -42,19 +43,21 @@ def told_apart(pairings: Iterable[Pairing], case: Case) -> tuple[Pairing, ...]:
     own = (_foreign(each) if guests.has_run(each.job_id) else _of_the_lost(each, case) for each in pairings)
     stay = (each.model_copy(update={"is_durable": False}) if _may_go(each, case) else each for each in own)
     stored = ByPath((each.path, each) for each in case.observation.checkpoints.values)
-    return tuple(beside_repairs(each, stored.get(each.path), case.observation.table) for each in stay)
+    commits = CommitsByRun(case.observation.table)
+    return tuple(beside_repairs(each, stored.get(each.path), commits) for each in stay)
 
 
-def beside_repairs(each: Pairing, stored: StoredCheckpoint | None, table: TableState) -> Pairing:
-    """The same, and of which repairs on main it does not hold the rows, or holds them."""
+def beside_repairs(each: Pairing, stored: StoredCheckpoint | None, commits: CommitsByRun) -> Pairing:
+    """The same, and of which repairs on main it does not hold the rows, or holds them. `commits`: of the table."""
+    table = commits.table
     is_ahead = each.verdict is PairVerdict.AHEAD
     is_on_main = each.verdict is PairVerdict.PAIRED and each.snapshot_id in table.chain_ids
     if stored is None or not table.recovering or not (is_ahead or is_on_main):
         return each
-    repair = brought_again(stored, each.snapshot_id, table)
+    repair = brought_again(stored, each.snapshot_id, commits)
     if is_ahead:
         return each if repair is None else each.model_copy(update=_not_ahead(repair))
-    loses = tuple(s.snapshot_id for s in held_in_part(stored, each.snapshot_id, table))
+    loses = tuple(s.snapshot_id for s in held_in_part(stored, each.snapshot_id, commits))
     more = (
         f"; but a job started from here on the table as it is would bring rows of repair {short(repair.snapshot_id)} a "
         "second time."

@@ -75,20 +75,19 @@ def _judge(stored: StoredCheckpoint, table: TableState, by_run: CommitsByRun) ->
         owes = owed_checkpoints(stored, table)
         more = f"; its committer still owes {_listed(owes)}" if owes else ""
         return PairVerdict.UNPAIRABLE, None, f"No listed snapshot was written by run {short_job(stored.job_id)}{more}."
-    exact = commits.carrying(stored.checkpoint_id)
-    if exact:
-        return _paired(_of_one_life(exact, commits, stored), table)
-    return _unmatched(stored, stored.checkpoint_id, commits, table)
+    of_start = commits.life_of(stored)
+    if of_start is None:
+        return PairVerdict.UNPAIRABLE, None, _untold(stored)
+    exact = of_start.carrying(stored.checkpoint_id)
+    return _paired(exact, table) if exact else _unmatched(stored, stored.checkpoint_id, of_start, table)
 
 
-def _of_one_life(exact: Sequence[Snapshot], commits: RunCommits, stored: StoredCheckpoint) -> list[Snapshot]:
-    """Those of `exact` that belong to the start of the job from which `stored` comes.
-
-    The life is told by time: of the commit that lies closest to the writing of the restore point.
-    """
-    told = commits.lives
-    closest = min(exact, key=lambda s: abs(s.committed_at - stored.written_at))
-    return [s for s in exact if told[s.snapshot_id] == told[closest.snapshot_id]]
+def _untold(stored: StoredCheckpoint) -> str:
+    return (
+        f"Run {short_job(stored.job_id)} has counted its checkpoints from the beginning again, and this file is from "
+        f"none of the times at which it was at checkpoint {stored.checkpoint_id}: nothing tells of which start it is, "
+        "as of a copy that was made later."
+    )
 
 
 def _paired(exact: Sequence[Snapshot], table: TableState) -> _Judged:

@@ -2,12 +2,20 @@
 snapshots."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.table import Snapshot, TableState
+
+ABOUT = timedelta(seconds=1)
+"""Object stores tell whole seconds, and no two clocks are the same."""
+_COMMITTED = timedelta(seconds=10)
+"""A restore point that is younger than its commit by more is a copy: Flink writes it before it commits."""
+WHENEVER = datetime.min.replace(tzinfo=UTC)
+"""Before all that is known."""
 
 
 class RunCommits:
@@ -29,10 +37,89 @@ class RunCommits:
         """Whether one of them carries Long.MAX_VALUE."""
         return DRAINED in self._by_checkpoint
 
+    def life_of(self, stored: StoredCheckpoint) -> "RunCommits | None":
+        """Those of the start of the job from which `stored` comes (see `lives`); None: nothing tells of which it is.
+
+        Its checkpoint id and its time tell that. It may be a copy, which is younger than what it holds: so it may be of
+        any start before its time, unless that is when one of them was at this checkpoint.
+        """
+        if len(self._starts) < 2:
+            return self
+        told = list(zip(self._starts, (None, *self._starts), strict=False))
+        near = [(gap, n) for n, (each, last) in enumerate(told) if (gap := each._gap(stored, last)) is not None]
+        if near:
+            return self._starts[min(near)[1]]
+        may_be = [each for each, last in told if each._may_be_of(stored, last)]
+        reached = [each for each in may_be if each._next(stored) is not None]
+        if not reached:
+            return max(reversed(may_be), key=lambda each: each._ids[-1], default=None)
+        return reached[0] if reached == may_be[-1:] else None
+
+    def written(self, stored: StoredCheckpoint) -> tuple[datetime, datetime]:
+        """Not before and not after which moment `stored` was written, where these are of the start of the job from
+        which it comes.
+
+        A copy is younger than what it holds, but that was there before the first commit of its checkpoint, or of a
+        later one, and about when the commit below was made.
+        """
+        following = self._next(stored)
+        if following is None:
+            return stored.written_at, stored.written_at
+        latest = min(stored.written_at, following.committed_at)
+        if stored.written_at <= following.committed_at + _COMMITTED:
+            return latest, latest
+        below = self._below(stored)
+        return below.committed_at if below is not None else WHENEVER, latest
+
+    def __contains__(self, commit: Snapshot) -> bool:
+        return any(each.snapshot_id == commit.snapshot_id for each in self._all)
+
     @cached_property
-    def lives(self) -> Mapping[SnapshotId, int]:
-        """See `lives`."""
-        return lives(self._all)
+    def _starts(self) -> tuple["RunCommits", ...]:
+        told = lives(self._all)
+        of_start: dict[int, list[Snapshot]] = {}
+        for each in self._all:
+            of_start.setdefault(told[each.snapshot_id], []).append(each)
+        return tuple(map(RunCommits, of_start.values()))
+
+    @cached_property
+    def _ids(self) -> tuple[int, ...]:
+        """Of one start they never fall."""
+        return tuple(each.checkpoint_id or 0 for each in self._all)
+
+    def _next(self, stored: StoredCheckpoint) -> Snapshot | None:
+        """The first that carries its checkpoint or a later one."""
+        place = bisect_left(self._ids, stored.checkpoint_id or 0)
+        return self._all[place] if place < len(self._all) else None
+
+    def _below(self, stored: StoredCheckpoint, back: int = 1) -> Snapshot | None:
+        """The last that carries an earlier one, or as many commits back."""
+        place = bisect_left(self._ids, stored.checkpoint_id or 0) - back
+        return self._all[place] if place >= 0 else None
+
+    def _gap(self, stored: StoredCheckpoint, earlier: "RunCommits | None") -> timedelta | None:
+        """How long before its commit `stored` was written, if that was when this start was at its checkpoint, which it
+        reached after start `earlier`; None: it was not."""
+        following, below, at = self._next(stored), self._below(stored), stored.written_at
+        if following is None or at > following.committed_at + ABOUT:
+            return None
+        gap = abs(following.committed_at - at)
+        if below is not None:
+            return gap if at + ABOUT >= below.committed_at else None
+        if earlier is None:
+            return gap
+        is_nearer = following.checkpoint_id == stored.checkpoint_id and gap <= at - earlier._all[-1].committed_at
+        return gap if is_nearer else None
+
+    def _may_be_of(self, stored: StoredCheckpoint, earlier: "RunCommits | None") -> bool:
+        """Whether this start, which came after `earlier`, may have been at its checkpoint by then. A commit may be
+        late by one checkpoint."""
+        since = self._below(stored, back=2) or (earlier._all[-1] if earlier is not None else None)
+        if since is not None and stored.written_at + ABOUT < since.committed_at:
+            return False
+        first = self._all[0]
+        is_above = (first.checkpoint_id or 0) > (stored.checkpoint_id or 0)
+        return earlier is None or not is_above or stored.written_at <= first.committed_at + ABOUT
 
     def carrying(self, checkpoint: CheckpointId) -> Sequence[Snapshot]:
         """Those of this checkpoint, oldest first."""
@@ -50,14 +137,19 @@ class RunCommits:
 
 
 class CommitsByRun:
-    """Of one table; reads its snapshots once."""
+    """Of one table; reads its snapshots once, and not before it is asked."""
 
     def __init__(self, table: TableState) -> None:
-        self._of_run: dict[JobId, list[Snapshot]] = {}
-        for each in table.snapshots:
-            if each.job_id is not None and each.checkpoint_id is not None:
-                self._of_run.setdefault(each.job_id, []).append(each)
+        self.table = table
         self._known: dict[tuple[JobId, frozenset[OperatorId]], RunCommits] = {}
+
+    @cached_property
+    def _of_run(self) -> dict[JobId, list[Snapshot]]:
+        of_run: dict[JobId, list[Snapshot]] = {}
+        for each in self.table.snapshots:
+            if each.job_id is not None and each.checkpoint_id is not None:
+                of_run.setdefault(each.job_id, []).append(each)
+        return of_run
 
     def of(self, stored: StoredCheckpoint) -> RunCommits:
         """Commits by the run that wrote `stored`.
