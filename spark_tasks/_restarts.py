@@ -1,29 +1,63 @@
-"""What Flink tells of a run's restarts: whether a checkpoint's rows were read again.
+"""What Flink tells of restarts: whether a checkpoint's rows were read again.
 
 A checkpoint that is in progress when a job fails leaves its Flink manifest behind, and its rows are read again. Flink
 shows only the newest restore of a run, so after a second failover such a manifest looks like one of a checkpoint that
 was completed and passed over.
+
+Several submissions may have one job id, and each counts its checkpoints anew or goes on from where it was restored:
+ids of two of them tell nothing of which came first.
 """
 
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 
-from bot.domain.beginnings import is_its_own
-from bot.domain.flink import FlinkManifest, JobRun, Restored, names_run
-from bot.domain.table import TableState
+from bot.domain.beginnings import FROM_NOTHING, began_from, first_shown, is_its_own
+from bot.domain.evidence import Observation
+from bot.domain.flink import FlinkManifest, JobRun, Restored, StoredCheckpoint, names_run
+from bot.domain.ids import JobId
+from bot.domain.paths import may_be_same
+
+_CLOCKS = timedelta(minutes=5)
+"""How far the clocks of storage and of Flink may be apart."""
 
 
-def went_back(leak: FlinkManifest, runs: Iterable[JobRun], table: TableState) -> JobRun | None:
-    """A run that was restored from below the manifest's checkpoint after it was written: by a failover of the run that
-    wrote it, or from a point of that run or of one before it."""
+def went_back(leak: FlinkManifest, runs: Iterable[JobRun], world: Observation) -> JobRun | None:
+    """A run that was restored, after the manifest was written, from before its rows: by a failover of the run that
+    wrote it, or from a point of that run or of one before it. None also where that is not certain."""
     for run in runs:
         point = run.restored
-        if point is None or leak.written_at is None or point.checkpoint_id >= leak.checkpoint_id:
+        if point is None or leak.written_at is None or point.at < leak.written_at:
             continue
-        if point.at < leak.written_at:
-            continue
-        if _wrote(run, leak) or (not is_its_own(point, run) and _is_of_its_past(point, leak, table)):
+        if _wrote(run, leak):
+            if point.checkpoint_id < leak.checkpoint_id:
+                return run
+        elif not is_its_own(point, run) and _is_before(point, leak, world):
             return run
     return None
+
+
+def of_untold_start(leak: FlinkManifest, world: Observation) -> JobId | None:
+    """A run that came after the manifest was written, and may have begun before its rows: what is seen of it does not
+    tell. None where there is none, or the run that wrote the manifest is still at work."""
+    if leak.written_at is None or any(_wrote(run, leak) and not run.is_terminal for run in runs_of(world)):
+        return None
+    told = {run.job_id for run in runs_of(world)} | {leak.job_id}
+    told |= {s.job_id for s in world.table.chain if s.job_id is not None and s.committed_at < leak.written_at}
+    unseen = (s.job_id for s in world.table.chain if s.job_id is not None and s.job_id not in told)
+    came = (run for run in runs_of(world) if run.started_at >= leak.written_at and not _wrote(run, leak))
+    untold = (run.job_id for run in came if not _is_start_told(run, leak, world))
+    return next((job for each in (unseen, untold) for job in each), None)
+
+
+def runs_of(world: Observation) -> tuple[JobRun, ...]:
+    """Of the job, and of the table's other jobs."""
+    return (*world.jobs.values, *(world.others.values if world.others is not None else ()))
+
+
+def lists(point: StoredCheckpoint, leak: FlinkManifest) -> bool:
+    """Whether the committer state of a restore point lists the manifest."""
+    name = leak.path.rsplit("/", 1)[-1]
+    return any(pending.rsplit("/", 1)[-1] == name for pending in point.pending_manifests)
 
 
 def was_completed(leak: FlinkManifest, run: JobRun) -> bool:
@@ -50,9 +84,78 @@ def _wrote(run: JobRun, leak: FlinkManifest) -> bool:
     return run.job_id == leak.job_id and leak.written_at is not None and leak.written_at >= run.started_at
 
 
-def _is_of_its_past(point: Restored, leak: FlinkManifest, table: TableState) -> bool:
-    """Whether the point is of the run that wrote the manifest, or of one whose commits on main are all older."""
-    if names_run(point.path, leak.job_id):
+def _is_start_told(run: JobRun, leak: FlinkManifest, world: Observation) -> bool:
+    """Whether it began with nothing, or from a point of which it is told on which side of the manifest's rows it lies.
+    An id alone does not tell."""
+    commits = [s.committed_at for s in world.table.chain if s.job_id == run.job_id and s.committed_at >= run.started_at]
+    origin, shown = began_from(run, min(commits, default=None)), first_shown(run)
+    if origin == FROM_NOTHING:
         return True
-    theirs = [s for s in table.chain if s.job_id is not None and names_run(point.path, s.job_id)]
-    return bool(theirs) and all(leak.written_at is None or s.committed_at < leak.written_at for s in theirs)
+    is_shown = shown is not None and shown.checkpoint_id == origin
+    return is_shown and shown is not None and _is_before(shown, leak, world) is not None
+
+
+def _is_before(point: Restored, leak: FlinkManifest, world: Observation) -> bool | None:
+    """Whether a run that was restored from the point reads the manifest's rows; None: what is seen does not tell.
+
+    It does from a lower checkpoint of the submission that wrote the manifest, and from whatever was written before
+    that submission began, however high its id.
+    """
+    stored = _as_stored(point, world)
+    if stored is not None and lists(stored, leak):
+        return False
+    if not names_run(point.path, leak.job_id):
+        return _is_of_its_past(point, leak, stored, world)
+    job = next((run for run in runs_of(world) if run.job_id == leak.job_id), None)
+    if job is not None and not _wrote(job, leak) and is_its_own(point, job):
+        return None
+    if point.checkpoint_id < leak.checkpoint_id:
+        return True
+    if job is not None and _wrote(job, leak):
+        own = [c for c in job.checkpoints if c.triggered_at >= job.started_at]
+        same = (c for c in own if c.checkpoint_id == point.checkpoint_id and c.status == "COMPLETED")
+        if any(c.path is None or (point.path is not None and may_be_same(c.path, point.path)) for c in same):
+            return False
+        if job.is_terminal and own and point.checkpoint_id > max(c.checkpoint_id for c in own):
+            return True
+    return _by_time(stored, leak, _begun(leak, world))
+
+
+def _is_of_its_past(
+    point: Restored, leak: FlinkManifest, stored: StoredCheckpoint | None, world: Observation
+) -> bool | None:
+    """The same of a point of another run: it lies before the manifest where all commits of that run on main do, and
+    its id is lower, or it was written before the submission that wrote the manifest began."""
+    theirs = [s for s in world.table.chain if s.job_id is not None and names_run(point.path, s.job_id)]
+    if not theirs:
+        return None
+    if any(leak.written_at is not None and s.committed_at >= leak.written_at for s in theirs):
+        return False
+    if point.checkpoint_id < leak.checkpoint_id:
+        return True
+    begun = _begun(leak, world)
+    ends = [run.ended_at for run in runs_of(world) if names_run(point.path, run.job_id)]
+    if begun is not None and ends and all(end is not None and end <= begun for end in ends):
+        return True
+    return _by_time(stored, leak, begun)
+
+
+def _begun(leak: FlinkManifest, world: Observation) -> datetime | None:
+    """When the submission that wrote the manifest began; None where Flink does not show it any more."""
+    return next((run.started_at for run in runs_of(world) if _wrote(run, leak)), None)
+
+
+def _by_time(stored: StoredCheckpoint | None, leak: FlinkManifest, begun: datetime | None) -> bool | None:
+    """The same by storage's clock; None where it is not far enough from Flink's times."""
+    if stored is None or leak.written_at is None:
+        return None
+    if begun is not None and stored.written_at < begun - _CLOCKS:
+        return True
+    return False if stored.written_at >= leak.written_at + _CLOCKS else None
+
+
+def _as_stored(point: Restored, world: Observation) -> StoredCheckpoint | None:
+    """The point as it lies on storage, unless something was written in its place since the restore: a later submission
+    under the same job id uses the same folders."""
+    same = (s for s in world.checkpoints.values if point.path is not None and may_be_same(s.path, point.path))
+    return next((s for s in same if s.written_at <= point.at), None)

@@ -12,7 +12,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.paths import may_be_same
 from bot.domain.table import TableState
 from spark_tasks._other_branches import committed_elsewhere
-from spark_tasks._restarts import ran_through, was_completed, went_back
+from spark_tasks._restarts import lists, of_untold_start, ran_through, runs_of, was_completed, went_back
 from spark_tasks._succession import after_its_run
 
 _INTERVALS = 5
@@ -33,10 +33,10 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
     run = next((run for run in world.jobs.values if run.job_id == leak.job_id), None)
     committed = committed_of(leak, world.table)
     owing = _owing(leak, world.checkpoints.values)
-    if run is not None and (back := went_back(leak, (run,), world.table)) is not None:
-        return _read_again(back)
+    if run is not None and (back := went_back(leak, (run,), world)) is not None:
+        return _read_again(back, leak)
     if committed is not None and leak.checkpoint_id <= committed:
-        return _below(leak, committed, run, owing)
+        return _below(leak, committed, run, owing, world)
     elsewhere = committed_elsewhere(leak, world.table)
     if elsewhere is None and committed is None and run is not None and _is_below_drained(leak, run, world.table):
         return (
@@ -69,8 +69,8 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
         return LeakStanding.PENDING, f"{head}, which is over; a restore from {where} would commit it."
     if (unseen := _unseen(world)) is not None:
         return LeakStanding.PENDING, f"{head}{unseen}"
-    if (back := went_back(leak, world.jobs.values, world.table)) is not None:
-        return _read_again(back)
+    if (back := went_back(leak, runs_of(world), world)) is not None:
+        return _read_again(back, leak)
     ended = f"ended as {run.state}" if run is not None else "is not known to Flink any more"
     is_unread = any(_may_owe(leak, point) for point in world.checkpoints.values)
     memory = "no restore point that could be read lists it" if is_unread else "no restore point lists it"
@@ -87,8 +87,13 @@ def _unseen(world: Observation) -> str | None:
     return None
 
 
-def _read_again(run: JobRun) -> Standing:
+def _read_again(run: JobRun, leak: FlinkManifest) -> Standing:
     point = run.restored.checkpoint_id if run.restored else FROM_NOTHING
+    if point >= leak.checkpoint_id:
+        return LeakStanding.GIVEN_UP, (
+            f"Run {short_job(run.job_id)} was restored from a checkpoint {point} that was there before run "
+            f"{short_job(leak.job_id)} began to write the manifest's rows, and read them again."
+        )
     return LeakStanding.GIVEN_UP, (
         f"Run {short_job(run.job_id)} went back to checkpoint {point} after the manifest was written, and read its "
         "rows again."
@@ -123,7 +128,11 @@ def patience(ask: Ask, run: JobRun | None) -> timedelta:
 
 
 def _below(
-    leak: FlinkManifest, committed: CheckpointId, run: JobRun | None, owing: Sequence[StoredCheckpoint]
+    leak: FlinkManifest,
+    committed: CheckpointId,
+    run: JobRun | None,
+    owing: Sequence[StoredCheckpoint],
+    world: Observation,
 ) -> Standing:
     head = f"Main has checkpoint {committed} of run {short_job(leak.job_id)}"
     is_unbroken = run is not None and ran_through(leak, run)
@@ -133,7 +142,14 @@ def _below(
             f"{head}; its V1 sink keeps checkpoint {leak.checkpoint_id} in memory until an id above {committed} "
             "completes, and drops it if the job fails over before that.",
         )
+    if (back := went_back(leak, runs_of(world), world)) is not None:
+        return _read_again(back, leak)
     if is_unbroken or owing or (run is not None and was_completed(leak, run)):
+        if (later := of_untold_start(leak, world)) is not None:
+            return LeakStanding.UNTOLD, (
+                f"{head}, so the sink takes checkpoint {leak.checkpoint_id} for committed and skips it; what is seen "
+                f"of run {short_job(later)}, which came later, does not tell whether it read the rows again."
+            )
         return (
             LeakStanding.DROPPED,
             f"{head}, so the sink takes checkpoint {leak.checkpoint_id} for committed and skips it.",
@@ -155,8 +171,7 @@ def _is_below_drained(leak: FlinkManifest, run: JobRun, table: TableState) -> bo
 
 def _owing(leak: FlinkManifest, stored: Iterable[StoredCheckpoint]) -> list[StoredCheckpoint]:
     """Restore points whose committer state lists the manifest."""
-    name = leak.path.rsplit("/", 1)[-1]
-    return [s for s in stored if any(pending.rsplit("/", 1)[-1] == name for pending in s.pending_manifests)]
+    return [point for point in stored if lists(point, leak)]
 
 
 def _may_owe(leak: FlinkManifest, stored: StoredCheckpoint) -> bool:
