@@ -108,3 +108,9 @@ def test_only_flink_can_tell_that_nothing_was_restored() -> None:
     found = mode.examine(dropped().flink_is_down().case())
 
     assert isinstance(found, CannotTell)
+
+
+def test_nobody_is_asked_to_bring_back_what_the_restart_reads_again() -> None:
+    """From a point that pairs with the head the source reads again whatever was dropped since."""
+    assert "bring back" not in Remedy.RESTART_WITH_NEW_JOB_ID.words
+    assert "reads again" in Remedy.RESTART_WITH_NEW_JOB_ID.words
