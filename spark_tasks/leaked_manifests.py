@@ -25,7 +25,7 @@ TASK = Task(
     needs=("table", "flink_manifests", "jobs", "checkpoints"),
     cost="the leaked manifests, the table's manifests since the oldest of them, names of their files",
     reads="metadata",
-    version=5,
+    version=6,
 )
 MAX_LEAKS = 2_000
 _LOST = {LeakStanding.DROPPED, LeakStanding.LOST_STATE}
