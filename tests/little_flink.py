@@ -112,7 +112,7 @@ class LittleFlink:
             name=self._name,
             state=told["state"],
             started_at=started,
-            ended_at=None if told["state"] in {"RUNNING", "RESTARTING"} else started,
+            ended_at=datetime.fromisoformat(told["ended"]) if "ended" in told else None,
             checkpoint_interval_ms=1500,
             checkpoints=(_DROPPED,) if restored and job_id not in self.claims else (),
             completed_count=told["checkpoint"],
@@ -146,8 +146,11 @@ class LittleFlink:
 
     def ends(self, job_id: JobId, state: str) -> None:
         """The run is at its end, and leaves nothing on storage."""
+        self._ends(job_id, state)
+
+    def _ends(self, job_id: JobId, state: str) -> None:
         runs = self._read()
-        runs[job_id]["state"] = state
+        runs[job_id] |= {"state": state, "ended": datetime.now(UTC).isoformat()}
         self._write(runs)
 
     saves: str | None = None
@@ -173,8 +176,7 @@ class LittleFlink:
             return self._cancelled(job_id)
         if runs[job_id]["state"] != "RUNNING":
             return Stopped(sentence=f"Run {job_id[:6]} was stopped before.", savepoint=None)
-        runs[job_id]["state"] = "FINISHED"
-        self._write(runs)
+        self._ends(job_id, "FINISHED")
         self._note(f"stop {job_id}")
         if self.retained is not None:
             shutil.rmtree(self.retained)
@@ -185,9 +187,7 @@ class LittleFlink:
         return Stopped(sentence=f"Run {job_id[:6]} stopped with savepoint {savepoint}.", savepoint=savepoint)
 
     def _cancelled(self, job_id: JobId) -> Stopped:
-        runs = self._read()
-        runs[job_id]["state"] = "CANCELED"
-        self._write(runs)
+        self._ends(job_id, "CANCELED")
         self._note(f"stop {job_id}")
         return Stopped(sentence=f"Run {job_id[:6]} was cancelled without a savepoint.", savepoint=None)
 

@@ -3,7 +3,7 @@
 No snapshot tells of such a run. As long as its committer owes nothing, its rows are those of what it was started from.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from datetime import datetime
 from itertools import pairwise, takewhile
 
@@ -117,7 +117,7 @@ def _began(case: Case, run: JobRun, passed: frozenset[JobId]) -> RestorePoint | 
 
 
 def idle_point(
-    stored: StoredCheckpoint, pair: Pairing, table: TableState, stands_on: SnapshotId | None, runs: Iterable[JobRun]
+    stored: StoredCheckpoint, pair: Pairing, table: TableState, stands_on: SnapshotId | None, runs: Collection[JobRun]
 ) -> RestorePoint | None:
     """A point of a run that has committed nothing and owes nothing, as one that pairs with `stands_on`, above which no
     repair has brought rows that it does not hold; None for any other. `runs`: those that Flink lists; one that it has
@@ -129,7 +129,8 @@ def idle_point(
     is_whole = stored.problem is None and not stored.is_drained and stored.is_committer_read
     if not is_whole or stored.checkpoint_id is None or stored.digest is None or owed_checkpoints(stored, table) != ():
         return None
-    if not has_lost_none_since(began, table) or brought_again(stored, stands_on, CommitsByRun(table)) is not None:
+    commits = CommitsByRun(table, runs)
+    if not has_lost_none_since(began, table) or brought_again(stored, stands_on, commits) is not None:
         return None
     return RestorePoint(
         path=pair.path, checkpoint_id=stored.checkpoint_id, snapshot_id=below.snapshot_id, digest=stored.digest

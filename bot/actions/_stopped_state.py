@@ -33,7 +33,7 @@ def newest_that_pairs(world: World, job: str, run: JobId, stands_on: SnapshotId 
     stored = with_kinds(ports.checkpoints.stored(job, [run]), runs)
     of_run = [s for s in stored if s.job_id == run or (s.job_id is None and names_run(s.path, run))]
     there = judged(of_run, world.table, Seen(source="Flink", values=runs))
-    by_run = CommitsByRun(world.table)
+    by_run = CommitsByRun(world.table, runs)
     found_now = [(each, beside_repairs(pair, each, by_run)) for each, pair in there]
     commits = binding_now(world, job, run, runs)
     for each, pair in found_now:

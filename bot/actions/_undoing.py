@@ -200,7 +200,7 @@ def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoin
     wanted = bound[-1] if bound else None
     of_run = [each for each in observation.checkpoints.values if each.job_id == run]
     there = table.as_of(at, table.head_moves)
-    commits = CommitsByRun(there)
+    commits = CommitsByRun(there, plan.case.runs)
     told = [(stored, beside_repairs(pair, stored, commits)) for stored, pair in judged(of_run, table, observation.jobs)]
     life = lives(s for s in table.snapshots if s.job_id == run and s.checkpoint_id is not None)
     for stored, each in told:

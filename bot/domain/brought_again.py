@@ -58,11 +58,11 @@ def held_in_part(stored: StoredCheckpoint, state: SnapshotId | None, commits: Co
 
 
 def _held(stored: StoredCheckpoint, commits: CommitsByRun) -> _Held:
-    """By the time of its file, and of the commits of its checkpoint: copying it makes the file younger."""
+    """By the time of its file, of its checkpoint's commit and of its run's end: copying it makes the file younger."""
     of_start = commits.of(stored).life_of(stored)
     if of_start is None:
         return _Held(WHENEVER, stored.written_at, None)
-    return _Held(*of_start.written(stored), of_start)
+    return _Held(*of_start.written(stored, commits.ended(stored.job_id)), of_start)
 
 
 def _above(state: SnapshotId | None, table: TableState) -> Iterator[tuple[Snapshot, _Brought]]:

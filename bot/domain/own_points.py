@@ -43,7 +43,7 @@ def told_apart(pairings: Iterable[Pairing], case: Case) -> tuple[Pairing, ...]:
     own = (_foreign(each) if guests.has_run(each.job_id) else _of_the_lost(each, case) for each in pairings)
     stay = (each.model_copy(update={"is_durable": False}) if _may_go(each, case) else each for each in own)
     stored = ByPath((each.path, each) for each in case.observation.checkpoints.values)
-    commits = CommitsByRun(case.observation.table)
+    commits = CommitsByRun(case.observation.table, case.observation.jobs.values)
     return tuple(beside_repairs(each, stored.get(each.path), commits) for each in stay)
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
-from bot.domain.flink import StoredCheckpoint
+from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.table import Snapshot, TableState
 
 ABOUT = timedelta(seconds=1)
 """Object stores tell whole seconds, and no two clocks are the same."""
 _COMMITTED = timedelta(seconds=10)
-"""A restore point that is younger than its commit by more is a copy: Flink writes it before it commits."""
+"""A restore point that is younger by more than its commit, or than the end of its run, is a copy."""
 WHENEVER = datetime.min.replace(tzinfo=UTC)
 """Before all that is known."""
 
@@ -55,18 +55,17 @@ class RunCommits:
             return max(reversed(may_be), key=lambda each: each._ids[-1], default=None)
         return reached[0] if reached == may_be[-1:] else None
 
-    def written(self, stored: StoredCheckpoint) -> tuple[datetime, datetime]:
+    def written(self, stored: StoredCheckpoint, ended: datetime | None = None) -> tuple[datetime, datetime]:
         """Not before and not after which moment `stored` was written, where these are of the start of the job from
-        which it comes.
+        which it comes. `ended`: when its run did, as far as that is known.
 
         A copy is younger than what it holds, but that was there before the first commit of its checkpoint, or of a
-        later one, and about when the commit below was made.
+        later one, and before its run ended; and about when the commit below was made.
         """
         following = self._next(stored)
-        if following is None:
-            return stored.written_at, stored.written_at
-        latest = min(stored.written_at, following.committed_at)
-        if stored.written_at <= following.committed_at + _COMMITTED:
+        bounds = [*([following.committed_at] if following is not None else ()), *([ended] if ended is not None else ())]
+        latest = min([stored.written_at, *bounds])
+        if stored.written_at <= latest + _COMMITTED:
             return latest, latest
         below = self._below(stored)
         return below.committed_at if below is not None else WHENEVER, latest
@@ -139,8 +138,10 @@ class RunCommits:
 class CommitsByRun:
     """Of one table; reads its snapshots once, and not before it is asked."""
 
-    def __init__(self, table: TableState) -> None:
+    def __init__(self, table: TableState, runs: Iterable[JobRun] = ()) -> None:
+        """`runs`: those of which it is asked when they ended."""
         self.table = table
+        self._ended = {run.job_id: run.ended_at for run in runs if run.is_terminal}
         self._known: dict[tuple[JobId, frozenset[OperatorId]], RunCommits] = {}
 
     @cached_property
@@ -150,6 +151,10 @@ class CommitsByRun:
             if each.job_id is not None and each.checkpoint_id is not None:
                 of_run.setdefault(each.job_id, []).append(each)
         return of_run
+
+    def ended(self, run: JobId | None) -> datetime | None:
+        """When the run did, by its last start; None: that is not known, or it goes on."""
+        return self._ended.get(run) if run is not None else None
 
     def of(self, stored: StoredCheckpoint) -> RunCommits:
         """Commits by the run that wrote `stored`.

@@ -51,6 +51,24 @@ def test_a_copy_holds_no_rows_that_are_younger_than_its_commit(scene: Scene) -> 
     assert AGAIN in refused.value.found
 
 
+def test_a_copy_that_no_commit_follows_holds_nothing_that_is_younger_than_its_run(scene: Scene) -> None:
+    """Run a's last checkpoints had no rows, and run b read on from its savepoint 5."""
+    scene.flink.stands_at(job("a"), 5)
+    five = scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FINISHED")
+    assert starts_from(forward_job.propose(known(scene))) == str(five)
+    scene.flink.submit(job("b"), at_checkpoint=5, restored=five)
+    scene.flink.stands_at(job("b"), 6)
+    scene.flink.ends(job("b"), "FAILED")
+    is_recovered(scene, written=datetime.now(UTC), of=[(job("b"), 6)])
+    copied(five)
+
+    with pytest.raises(Refused) as refused:
+        restore_job_only.propose(known(scene))
+
+    assert AGAIN in refused.value.found
+
+
 def test_a_copy_of_what_was_written_later_is_started_from(scene: Scene) -> None:
     """Run b had committed before and after its savepoint's checkpoint when the rows of run a had long been written."""
     scene.flink.ends(job("a"), "FAILED")
