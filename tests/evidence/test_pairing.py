@@ -10,6 +10,7 @@ from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import OperatorId
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.pairing import pairing
+from tests.cases import Tale, job_id
 from tests.evidence.conftest import Asks
 from tests.evidence.restore_points import V1D_STOPPED, committed, judged, recorded, stored
 from tests.evidence.test_ledger import run_of
@@ -90,6 +91,20 @@ def test_under_a_job_id_that_never_changes_each_life_pairs_with_its_own_commit(o
 
     assert (old.snapshot_id, new.snapshot_id) == (first, second.snapshot_id)
     assert "commits on main carry" not in new.reason
+
+
+def test_an_empty_savepoint_belongs_to_the_commit_of_its_own_life() -> None:
+    """Table and job are rewound to 3 under one job id (F14), and 4 and 5 are committed again with other rows: the first
+    life's savepoint 6 goes on from the first 5, whatever main has of that number now."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).completes("a", 6)
+    first, written_at = tale.head, tale.now
+    tale.rolls_back_to("a", 3).flink_runs("a", restored=3).commits("a", 4, 5, rows=20)
+    point = stored(job_id("a"), 6, CheckpointKind.SAVEPOINT, owes=())
+
+    found = judged(point.model_copy(update={"written_at": written_at}), tale.table)
+
+    assert (found.verdict, found.snapshot_id) == (PairVerdict.PAIRED, first)
+    assert "was rolled back" in found.reason
 
 
 def test_two_sinks_of_a_run_are_whole_after_the_later_commit(orders: OrdersTable) -> None:
