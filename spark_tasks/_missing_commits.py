@@ -7,8 +7,8 @@ from bot.domain.evidence import Observation
 from bot.domain.flink import CompletedCheckpoint, JobRun
 from bot.domain.ids import DRAINED, CheckpointId, JobId
 from bot.domain.ledger import Sink, SkippedCheckpoint, SkipReason
+from bot.domain.sinks import Sinks
 from bot.domain.table import Snapshot, TableState, Window
-from spark_tasks._sinks import Sinks
 from spark_tasks._why_missing import PER_CHECKPOINT, Known, Reason, known_of, nothing_written
 
 _JUST_NOW = timedelta(seconds=30)

@@ -11,6 +11,7 @@ from bot.domain.ids import short_job
 from bot.domain.ledger import Ledger, LedgerRow
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
+from bot.domain.sinks import Sinks
 from bot.domain.table import Snapshot
 from spark_tasks._bounds import range_columns
 from spark_tasks._chain import carried_before, faults, missing, runs_of, telling, unexplained
@@ -20,7 +21,6 @@ from spark_tasks._ledger_cells import COLUMNS, lines_of
 from spark_tasks._missing_between import missing_before
 from spark_tasks._missing_commits import missing_after
 from spark_tasks._other_branches import commits_beside_main, in_words, told_of
-from spark_tasks._sinks import Sinks
 from spark_tasks._window import no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not
 

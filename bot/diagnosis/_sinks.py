@@ -7,8 +7,8 @@ from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun
 from bot.domain.ids import OperatorId
 from bot.domain.ledger import Sink
+from bot.domain.sinks import Sinks
 from bot.domain.table import Snapshot
-from spark_tasks._sinks import Sinks
 
 
 def sinks_of(case: Case, run: JobRun) -> tuple[OperatorId | None, ...]:

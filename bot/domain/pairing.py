@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
+from bot.domain.gone_commits import gone_between
 from bot.domain.ids import CheckpointId, short, short_job
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.owed import owed_to
@@ -44,7 +45,7 @@ def pairing(stored: StoredCheckpoint, table: TableState, jobs: Seen[JobRun] | No
 
 
 def _told(stored: StoredCheckpoint, table: TableState, by_run: CommitsByRun, jobs: Seen[JobRun] | NotSeen) -> Pairing:
-    verdict, snapshot, reason = _judge(stored, table, by_run)
+    verdict, snapshot, reason = _judge(stored, table, by_run, jobs)
     return Pairing(
         path=stored.path,
         checkpoint_kind=stored.kind,
@@ -58,7 +59,7 @@ def _told(stored: StoredCheckpoint, table: TableState, by_run: CommitsByRun, job
     )
 
 
-def _judge(stored: StoredCheckpoint, table: TableState, by_run: CommitsByRun) -> _Judged:
+def _judge(stored: StoredCheckpoint, table: TableState, by_run: CommitsByRun, jobs: Seen[JobRun] | NotSeen) -> _Judged:
     if stored.is_drained:
         return (
             PairVerdict.BEHIND,
@@ -79,7 +80,7 @@ def _judge(stored: StoredCheckpoint, table: TableState, by_run: CommitsByRun) ->
     if of_start is None:
         return PairVerdict.UNPAIRABLE, None, _untold(stored)
     exact = of_start.carrying(stored.checkpoint_id)
-    return _paired(exact, table) if exact else _unmatched(stored, stored.checkpoint_id, of_start, table)
+    return _paired(exact, table) if exact else _unmatched(stored, stored.checkpoint_id, of_start, table, jobs)
 
 
 def _untold(stored: StoredCheckpoint) -> str:
@@ -113,7 +114,13 @@ def _last(commits: Sequence[Snapshot], table: TableState) -> Snapshot:
     return commits[0] if len(commits) == 1 else max(commits, key=lambda s: table.place_of(s.snapshot_id))
 
 
-def _unmatched(stored: StoredCheckpoint, checkpoint: CheckpointId, commits: RunCommits, table: TableState) -> _Judged:
+def _unmatched(
+    stored: StoredCheckpoint,
+    checkpoint: CheckpointId,
+    commits: RunCommits,
+    table: TableState,
+    jobs: Seen[JobRun] | NotSeen,
+) -> _Judged:
     below, above = commits.below(checkpoint), commits.above(checkpoint)
     if commits.is_drained and above is None:
         return (
@@ -123,20 +130,24 @@ def _unmatched(stored: StoredCheckpoint, checkpoint: CheckpointId, commits: RunC
             "from here would never commit again (F5).",
         )
     owed = owed_checkpoints(stored, table)
-    if owed == () and stored.is_committer_read and below is not None:
-        _, chosen, _ = _paired(commits.carrying(below), table)
-        assert chosen is not None
-        where = "is on main" if chosen.snapshot_id in table.chain_ids else "was rolled back and is still listed"
-        return (
-            PairVerdict.PAIRED,
-            chosen,
-            f"Checkpoint {checkpoint} carried no files; snapshot {short(chosen.snapshot_id)} of checkpoint "
-            f"{below}, which {where}, is the table state that it belongs to.",
-        )
-    if above is not None:
+    owes_nothing = owed == () and stored.is_committer_read
+    if above is not None and (below is None or not owes_nothing):
         return PairVerdict.BEHIND, None, _behind(stored, checkpoint, above)
     assert below is not None  # there are commits, and none carries this id, a higher one, or Long.MAX_VALUE
-    return PairVerdict.AHEAD, None, _ahead(stored, table, checkpoint, below)
+    _, chosen, _ = _paired(commits.carrying(below), table)
+    assert chosen is not None
+    gone = gone_between(chosen, min(owed) if owed else checkpoint, table, jobs)
+    if gone is not None:
+        return PairVerdict.UNPAIRABLE, None, gone
+    if not owes_nothing:
+        return PairVerdict.AHEAD, None, _ahead(stored, table, checkpoint, below)
+    where = "is on main" if chosen.snapshot_id in table.chain_ids else "was rolled back and is still listed"
+    return (
+        PairVerdict.PAIRED,
+        chosen,
+        f"Checkpoint {checkpoint} carried no files; snapshot {short(chosen.snapshot_id)} of checkpoint "
+        f"{below}, which {where}, is the table state that it belongs to.",
+    )
 
 
 def _ahead(stored: StoredCheckpoint, table: TableState, checkpoint: CheckpointId, reached: int) -> str:

@@ -9,10 +9,10 @@ from bot.domain.flink import CheckpointKind, FlinkManifest, JobRun
 from bot.domain.ids import DRAINED, CheckpointId
 from bot.domain.ledger import SkippedCheckpoint, SkipReason
 from bot.domain.looked import NotSeen
+from bot.domain.sinks import Sinks
 from bot.domain.table import Snapshot
 from spark_tasks._missing_between import missing_before
 from spark_tasks._missing_commits import missing_after
-from spark_tasks._sinks import Sinks
 from tests.evidence.flink_words import V1, V2, done, manifest, run
 from tests.tables import OrdersTable, unseen
 

@@ -5,8 +5,8 @@ import pytest
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, OperatorId, SnapshotId
 from bot.domain.ledger import Sink
+from bot.domain.sinks import Sinks
 from bot.domain.table import Snapshot
-from spark_tasks._sinks import Sinks
 from tests.evidence.flink_words import LONG_AGO, V1, V2, run
 from tests.tables import OPERATOR, job, of_flink
 

@@ -1,0 +1,80 @@
+"""No restore point pairs over commits that may have been lost and expired: a job started there would never bring their
+rows again."""
+
+import pytest
+
+from bot.domain.findings import PairVerdict
+from bot.domain.ids import OperatorId
+from tests.cases import OPERATOR, Tale, job_id
+from tests.evidence.restore_points import judged, stored
+from tests.evidence.test_sinks import DYNAMIC
+
+
+def set_back(*lost: int, run: str = "a") -> Tale:
+    """The run committed checkpoints 1 to 3 and these, and ended; main was set back to 3, and they have expired."""
+    tale = Tale().flink_runs(run).commits(run, 1, 2, 3, *lost).becomes(run, "FAILED")
+    return tale.rolls_back_to(run, 3).expires(run, *lost)
+
+
+def verdict(tale: Tale, checkpoint: int, *owes: int, run: str = "a") -> PairVerdict:
+    """Of a restore point of the run with this id."""
+    point = stored(job_id(run), checkpoint, owes=owes)
+    pending = tuple(f"{job_id(run)}-{OPERATOR}-00000-0-{owed}-00001.avro" for owed in owes)
+    there = point.model_copy(update={"pending_manifests": pending, "written_at": tale.now})
+    return judged(there, tale.table, *tale.runs.values()).verdict
+
+
+@pytest.mark.parametrize("owes", [(), (20,), (19, 20)], ids=["nothing", "itself", "two"])
+def test_a_point_far_above_the_newest_listed_commit_does_not_pair(owes: tuple[int, ...]) -> None:
+    """Even without files the sink would have committed one of the checkpoints between."""
+    assert verdict(set_back(*range(4, 19)), 20, *owes) is PairVerdict.UNPAIRABLE
+
+
+def test_it_is_said_why() -> None:
+    """With the ids and the setting that the rule stands on."""
+    tale = set_back(*range(4, 19))
+
+    found = judged(stored(job_id("a"), 20, owes=()), tale.table, *tale.runs.values())
+
+    assert "listed up to checkpoint 3, and of checkpoints 4 to 20" in found.reason
+    assert "`flink.max-continuous-empty-commits`: 10" in found.reason
+    assert found.reason.endswith("commits between may have been lost and expired.")
+
+
+@pytest.mark.parametrize(("checkpoint", "found"), [(14, PairVerdict.PAIRED), (15, PairVerdict.UNPAIRABLE)])
+def test_the_sink_is_silent_for_as_long_as_the_table_allows(checkpoint: int, found: PairVerdict) -> None:
+    """Ten without files in a row, and the newest may be on its way."""
+    assert verdict(Tale().flink_runs("a").commits("a", 1, 2, 3), checkpoint) is found
+
+
+def test_the_table_may_allow_more() -> None:
+    """Its property says so."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    tale.properties["flink.max-continuous-empty-commits"] = "30"
+
+    assert verdict(tale, 20) is PairVerdict.PAIRED
+
+
+def test_what_is_owed_may_begin_right_above_the_newest_commit() -> None:
+    """A sink that could not commit for long has all of it in its state."""
+    assert verdict(Tale().flink_runs("a").commits("a", 1, 2, 3), 30, *range(5, 31)) is PairVerdict.AHEAD
+
+
+def test_checkpoints_that_failed_are_none_to_the_sink() -> None:
+    """Twelve of them came between, so that six passed without files."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    tale.completes("a", *range(4, 16))
+    failed = tuple(c.model_copy(update={"status": "FAILED"}) for c in tale.runs["a"].checkpoints)
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoints": failed})
+
+    assert verdict(tale, 21) is PairVerdict.PAIRED
+
+
+def test_a_dynamic_sink_is_silent_for_as_long_as_no_row_comes() -> None:
+    """It never commits without files."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    run = tale.runs["a"]
+    sink = run.vertices[1].model_copy(update={"name": DYNAMIC, "vertex_id": OperatorId("bb" * 16)})
+    tale.runs["a"] = run.model_copy(update={"vertices": (run.vertices[0], sink)})
+
+    assert verdict(tale, 90) is PairVerdict.PAIRED
