@@ -117,12 +117,19 @@ def _cannot(
         sentences.append(_would_fail(pair, reach.missing_manifests))
     if pair.verdict is PairVerdict.PAIRED and not pair.is_durable:
         sentences.append("Flink drops this checkpoint when newer ones complete, so it may be gone when it is needed.")
-    if foreign := [s for s in above if _is_of_others(s, pair)]:
+    foreign = [s for s in above if _is_of_others(s, pair)]
+    if foreign:
         rows, gone = (sum(s.counted(key) for s in foreign) for key in ("added-records", "deleted-records"))
         named = ids([s.snapshot_id for s in foreign])
         sentences.append(
             f"The job does not make again what others committed above its snapshot: {named}, "
             f"{counted(rows, 'row')} added and {gone:,} deleted."
+        )
+    if undone := [s for s in foreign if s.is_repair and s.counted("deleted-records")]:
+        sentences.append(
+            "With main at its snapshot, what approved repairs had taken out would be there again: "
+            f"{counted(sum(s.counted('deleted-records') for s in undone), 'row')} by "
+            f"{ids([s.snapshot_id for s in undone])}."
         )
     sentences += disagreements(ask, reach)
     if reach.to_read_again:

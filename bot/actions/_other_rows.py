@@ -7,17 +7,17 @@ from bot.domain.action import Plan
 from bot.domain.errors import Refused
 from bot.domain.guests import Guests
 from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.other_writers import changes_rows_without_flink, keeps_its_rows, name_of
+from bot.domain.other_writers import brings_nothing, changes_rows_without_flink, keeps_its_rows, name_of
 from bot.domain.proposal import OtherRows
 from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
+from bot.domain.table import Snapshot, TableState
 
 _REPAIRS = "approved repairs"
 
 
 def rows_of_others(plan: Plan, left: Sequence[Snapshot], point: RestorePoint) -> tuple[OtherRows, ...]:
     """Of the commits that leave main those of each other writer, oldest first, where main goes back to the table state
-    of `point`; and the repairs with rows that its state has behind it. A run is the job's own where Flink names
+    of `point`; and the repairs but those whose rows the job reads again. A run is the job's own where Flink names
     it, where it is kin, wrote that state or is the wrong one, and where its sink is the same operator; one that only a
     restore point names, as a folder of savepoints may be others' too, where its commit tells no sink. None that is
     known as a guest's."""
@@ -30,7 +30,7 @@ def rows_of_others(plan: Plan, left: Sequence[Snapshot], point: RestorePoint) ->
     found: dict[str, list[Snapshot]] = {}
     for each in left:
         if each.job_id is None:
-            is_other = changes_rows_without_flink(table, each) or each.snapshot_id in point.rewind_loses
+            is_other = changes_rows_without_flink(table, each) or _stays_gone(table, each, point)
         else:
             is_like = each.job_id in stored if each.operator_id is None else each.operator_id in sinks
             is_own = each.job_id in own or (is_like and not guests.has_run(each.job_id))
@@ -42,9 +42,17 @@ def rows_of_others(plan: Plan, left: Sequence[Snapshot], point: RestorePoint) ->
             writer=writer,
             commits=tuple(s.snapshot_id for s in commits),
             rows=sum(s.counted("added-records") for s in commits),
+            taken_out=sum(s.counted("deleted-records") for s in commits if s.is_repair),
         )
         for writer, commits in found.items()
     )
+
+
+def _stays_gone(table: TableState, commit: Snapshot, point: RestorePoint) -> bool:
+    """Of a repair: whether nothing makes it again."""
+    if not commit.is_repair or keeps_its_rows(table, commit) or brings_nothing(table, commit):
+        return False
+    return commit.written is None or commit.snapshot_id in point.rewind_loses
 
 
 def _writer(commit: Snapshot) -> str:
@@ -57,9 +65,15 @@ def in_words(others: Sequence[OtherRows]) -> str:
     """`3 rows in 1 commit of spark application local-17 (912345)`, writer by writer."""
     return " and ".join(
         f"{counted(each.rows, 'row')} in {counted(len(each.commits), 'commit')} of {each.writer} "
-        f"({_named(each.commits)})"
+        f"({_named(each.commits)}{_comes_back(each)})"
         for each in others
     )
+
+
+def _comes_back(others: OtherRows) -> str:
+    if not others.taken_out:
+        return ""
+    return f"; {counted(others.taken_out, 'row')} that {'they' if len(others.commits) > 1 else 'it'} took out return"
 
 
 def _named(commits: Sequence[SnapshotId]) -> str:

@@ -40,6 +40,8 @@ class OtherRows(Record):
     """Oldest first."""
     rows: int
     """Rows that these commits added."""
+    taken_out: int = Field(default=0, exclude_if=lambda rows: not rows)
+    """Of approved repairs: rows that they took out of the table, and that come back."""
 
 
 class Preview(Record):

@@ -32,7 +32,6 @@ RECOVERIES = {
     "is recovered": recovers,
     "is recovered again": recovers,
     "is restored": is_restored,
-    "is rewound under its id": is_rewound_under_its_id,
 }
 OFTEN = [
     "reads", "is quiet", "fails over", "is restarted where it stood", "is restarted from an older point",
@@ -41,6 +40,13 @@ OFTEN = [
 ]  # fmt: skip
 """What is told apart by states and commits, which the rest hides."""
 FEW = {name: (GOOD | BAD)[name] for name in OFTEN} | RECOVERIES
+UNDER_ONE_ID = {name: FEW[name] for name in ("reads", "is quiet", "fails over", "is restarted where it stood")} | {
+    "is rewound under its id": is_rewound_under_its_id,
+    "is rewound again": is_rewound_under_its_id,
+    "is recovered": recovers,
+}
+"""Checkpoint ids come again. Where main is set to a line that an earlier start of the run had lost, nothing tells any
+more whose they are."""
 ALL = {name: act for name, act in (GOOD | BAD).items() if name != "skips positions"} | RECOVERIES
 """Positions that the source itself jumps over are wrong in every state from then on."""
 REAL = {"repeats a commit": repeats} | {
@@ -48,10 +54,12 @@ REAL = {"repeats a commit": repeats} | {
 }
 """What becomes of real tables; other changes leave no state that tells the truth."""
 
+STAYS = {"changes nothing": CHANGES["changes nothing"]}
+
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    story=st.one_of(stories(FEW, REAL), stories(ALL, REAL)),
+    story=st.one_of(stories(FEW, REAL), stories(ALL, REAL), stories(UNDER_ONE_ID, STAYS)),
     savepoints=st.booleans(),
     drops_others=st.booleans(),
     ends=st.sampled_from([None, "FAILED", "RESTARTING"]),
@@ -91,7 +99,7 @@ def _not_told_apart(world: World) -> list[SnapshotId]:
 
 
 @settings(max_examples=EXAMPLES // 10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(stories({name: GOOD[name] for name in ("reads", "is quiet")}, {"changes nothing": CHANGES["changes nothing"]}))
+@given(stories({name: GOOD[name] for name in ("reads", "is quiet")}, STAYS))
 def test_a_job_that_is_well_can_be_restarted(story: Story) -> None:
     """The property above would hold for actions that propose nothing; this one sees that they do."""
     made = {each.action for each in proposals(story.world, None, savepoints=True)}

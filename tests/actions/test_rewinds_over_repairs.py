@@ -1,0 +1,87 @@
+"""What an approved repair has mended is not undone by a later rewind, unless people say that it may be."""
+
+import pyarrow as pa
+import pytest
+from pyiceberg.expressions import LessThan
+
+from bot.actions import rewind_table_and_job
+from bot.domain.effects import MoveTable
+from bot.domain.errors import Refused
+from bot.domain.ids import SnapshotId
+from bot.domain.proposal import Proposal
+from bot.domain.snapshot import REPAIR
+from tests.actions.owing import extent
+from tests.actions.scene import ProposalState, Scene
+from tests.little_flink import open_catalog
+from tests.tables import job, of_flink, rows
+
+REPAIRED = {"engine-name": "waterline", REPAIR: "01X/3"}
+
+
+def goes_to(proposal: Proposal) -> SnapshotId:
+    """Of the move of main."""
+    return next(each.to for each in proposal.effects if isinstance(each, MoveTable))
+
+
+def takes_repeats_out(scene: Scene) -> None:
+    """A published repair has taken the second copies of positions 0 to 4 out; they came with checkpoint 4."""
+    scene.commits(rows(range(5)), of_flink("a", 4))
+    catalog = open_catalog(scene.folder)
+    with catalog.load_table(scene.table.name).transaction() as change:
+        change.overwrite(rows(range(10)), LessThan("source_position", 10), snapshot_properties=REPAIRED)
+    catalog.close()
+    scene.flink.stands_at(job("a"), 4)
+
+
+def brings(scene: Scene, table: pa.Table) -> None:
+    """A published replay: its rows do not say which run had written them, for none had."""
+    scene.commits(table, REPAIRED)
+
+
+def test_a_repair_that_took_rows_out_stays_under_a_rewind_to_it(scene: Scene) -> None:
+    """The state that the rehearsal's stop left pairs right through it."""
+    takes_repeats_out(scene)
+    stop = scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FINISHED")
+    repaired, right = scene.table.head, scene.positions()
+    scene.flink.submit(job("c"), at_checkpoint=4, restored=stop)
+    scene.flink.checkpoints(job("c"), 2)
+    plan = scene.plan(last_good=repaired, wrong_run=job("c"))
+    proposal = rewind_table_and_job.propose(plan)
+
+    view = scene.carries_out(proposal, plan)
+
+    assert goes_to(proposal) == repaired
+    assert view.state is ProposalState.APPLIED
+    assert [each for each in scene.checked(view) if each.passed is False] == []
+    assert [each for each in scene.positions() if each < 30] == right
+
+
+def test_a_replay_goes_off_main_only_if_people_say_so(scene: Scene) -> None:
+    """The job does not bring its rows: the restore point has them behind it, or nobody knows."""
+    scene.flink.savepoint(job("a"))
+    brings(scene, rows(range(900, 905)))
+    scene.flink.checkpoints(job("a"), 1)
+    plan = scene.plan(last_good=scene.snapshot("a", 4), wrong_run=job("b"))
+
+    with pytest.raises(Refused, match="rows of other writers") as refused:
+        rewind_table_and_job.propose(plan)
+    chosen = rewind_table_and_job.propose(plan.model_copy(update={"drops_others": True}))
+
+    assert "5 rows in 1 commit of approved repairs" in refused.value.found
+    assert [(each.writer, each.rows) for each in chosen.preview.others] == [("approved repairs", 5)]
+
+
+def test_what_a_repair_had_taken_out_is_said_to_return(scene: Scene) -> None:
+    """The wrong rows are on main again then."""
+    scene.flink.savepoint(job("a"))
+    takes_repeats_out(scene)
+    scene.flink.checkpoints(job("a"), 1)
+    plan = scene.plan(last_good=scene.snapshot("a", 5), wrong_run=job("b"))
+
+    with pytest.raises(Refused) as refused:
+        rewind_table_and_job.propose(plan)
+
+    assert any("taken out would be there again: 15 rows" in each for each in extent(plan).points[0].cannot)
+    assert "approved repairs" in refused.value.found
+    assert "15 rows that they took out return" in refused.value.found
