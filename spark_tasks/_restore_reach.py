@@ -154,7 +154,7 @@ def _is_of_others(commit: Snapshot, pair: Pairing) -> bool:
     is_read_again = commit.job_id is not None or (
         commit.written is not None and commit.snapshot_id not in pair.rewind_loses
     )
-    return not is_read_again and commit.operation != "replace"
+    return (commit.brings_others or not is_read_again) and commit.operation != "replace"
 
 
 def _does_not_fit(pair: Pairing, reach: RestoreReach) -> Iterator[str]:

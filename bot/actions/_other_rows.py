@@ -34,7 +34,7 @@ def rows_of_others(plan: Plan, left: Sequence[Snapshot], point: RestorePoint) ->
         else:
             is_like = each.job_id in stored if each.operator_id is None else each.operator_id in sinks
             is_own = each.job_id in own or (is_like and not guests.has_run(each.job_id))
-            is_other = not is_own and not each.is_repair and not keeps_its_rows(table, each)
+            is_other = each.brings_others or not (is_own or each.is_repair or keeps_its_rows(table, each))
         if is_other:
             found.setdefault(_writer(each), []).append(each)
     return tuple(
@@ -52,7 +52,7 @@ def _stays_gone(table: TableState, commit: Snapshot, point: RestorePoint) -> boo
     """Of a repair: whether nothing makes it again."""
     if not commit.is_repair or keeps_its_rows(table, commit) or brings_nothing(table, commit):
         return False
-    return commit.written is None or commit.snapshot_id in point.rewind_loses
+    return commit.written is None or commit.brings_others or commit.snapshot_id in point.rewind_loses
 
 
 def _writer(commit: Snapshot) -> str:

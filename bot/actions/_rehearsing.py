@@ -35,6 +35,8 @@ def rehearsal(
     carries: Mapping[str, str] | None = None,
 ) -> Proposal:
     """The repair that `survey` found possible. `sentences` say what is done to the files, `proof` what is asked then.
+    Where it carries keys of Flink's sink, nothing may be committed before it, by the run that is stopped neither: they
+    would stand above a later checkpoint.
 
     Raises Refused for a table that cannot be repaired so and while another rehearsal is open, CouldNotLook when Flink
     was not seen.
@@ -51,13 +53,22 @@ def rehearsal(
             carries=dict(carries or {}),
         )
 
-    return rehearsal_of(plan, action, change, title=title, sentences=sentences, proof=proof)
+    is_alone = any(key.startswith("flink.") for key in carries or {})
+    return rehearsal_of(plan, action, change, title=title, sentences=sentences, proof=proof, is_alone=is_alone)
 
 
 def rehearsal_of(
-    plan: Plan, action: Action, repair_on: Callable[[str], Effect], *, title: str, sentences: Sequence[str], proof: str
+    plan: Plan,
+    action: Action,
+    repair_on: Callable[[str], Effect],
+    *,
+    title: str,
+    sentences: Sequence[str],
+    proof: str,
+    is_alone: bool = False,
 ) -> Proposal:
-    """The same for any repair: `repair_on(branch)` is its effect. Raises as above."""
+    """The same for any repair: `repair_on(branch)` is its effect. `is_alone`: whether the run that is stopped may not
+    commit before it. Raises as above."""
     table = plan.case.observation.table
     must_be_writable(table)
     _must_be_the_only_one(plan)
@@ -70,7 +81,7 @@ def rehearsal_of(
     requirements: list[Requirement] = [
         TableIs(uuid=table.uuid),
         alone(job, live),
-        HeadDescends(head=head, job_id=live.job_id if live else None),
+        HeadDescends(head=head, job_id=live.job_id if live and not is_alone else None),
         RefIs(ref=branch, snapshot_id=None),
     ]
     stands = "The job stands still until the repair is published or given up." if live else "No run is alive."

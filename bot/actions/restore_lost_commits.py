@@ -23,6 +23,7 @@ from bot.domain.other_writers import keeps_its_rows
 from bot.domain.proposal import Proposal
 from bot.domain.rollbacks import rollbacks
 from bot.domain.sentences import counted
+from bot.domain.snapshot import OF_OTHERS
 from bot.domain.table import Snapshot, TableState
 
 ACTION = Action(
@@ -76,8 +77,7 @@ def propose(plan: Plan) -> Proposal:
             *left_out,
         ),
         proof="no file and no row is there twice, no row is missing",
-        carries=_found_again(plan, _newest_of_job(plan.case, left))
-        or said_of_rows((), [table.by_id[each].committed_at for each in wanted]),
+        carries=_carried(plan, left, [table.by_id[each] for each in wanted]),
     )
 
 
@@ -136,16 +136,26 @@ def _must_only_add(table: TableState, commit: SnapshotId) -> None:
         )
 
 
-def _newest_of_job(case: Case, lost: Sequence[Snapshot]) -> Snapshot | None:
-    """Not what another engine or a guest committed after it: the job's state does not know of these."""
-    bind = those_that_bind(case, [each for each in lost if each.job_id is not None and each.checkpoint_id is not None])
-    return bind[-1] if bind else None
+def _carried(plan: Plan, left: Sequence[Snapshot], wanted: Sequence[Snapshot]) -> dict[str, str]:
+    """What the summary of the repair says: whose rows it brings, and Flink's keys where its sink must find them."""
+    of_job = _of_job(plan.case, left)
+    own = [each for each in wanted if each in of_job]
+    others = ",".join(str(each.snapshot_id) for each in wanted if each not in of_job)
+    told = _found_again(plan, of_job[-1] if of_job else None)
+    if not told and own:
+        told = said_of_rows((), [each.committed_at for each in own])
+    return {**told, **({OF_OTHERS: others} if others else {})}
+
+
+def _of_job(case: Case, lost: Sequence[Snapshot]) -> Sequence[Snapshot]:
+    """Not what another engine or a guest committed beside it: the job's state does not know of these."""
+    return those_that_bind(case, [each for each in lost if each.job_id is not None and each.checkpoint_id is not None])
 
 
 def _found_again(plan: Plan, leaf: Snapshot | None) -> dict[str, str]:
     """Flink's keys of the newest lost commit of the job (`leaf`), where it has committed nothing since main was rolled
     back: then a job whose state holds that checkpoint finds it committed, and does not look for a manifest that is gone
-    (F7).
+    (F7). A run that goes on looks for none, and its stop commits above them.
 
     Above commits of another run they would say that the lost run's state pairs with the head, which it does not.
     Raises Refused there where the job fails for want of them.
@@ -158,7 +168,9 @@ def _found_again(plan: Plan, leaf: Snapshot | None) -> dict[str, str]:
         if plan.mode.code == _LOOKS_FOR_A_MANIFEST:
             raise _went_on(leaf, bound[-1], table)
         return {}
-    return {key: value for key, value in leaf.summary.items() if key.startswith(_FLINK)}
+    live = live_run(plan)
+    goes_on = live is not None and live.is_settled and plan.mode.code != _LOOKS_FOR_A_MANIFEST
+    return {} if goes_on else {key: value for key, value in leaf.summary.items() if key.startswith(_FLINK)}
 
 
 def _went_on(leaf: Snapshot, newest: Snapshot, table: TableState) -> Refused:

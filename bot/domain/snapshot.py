@@ -18,6 +18,8 @@ commas."""
 WRITTEN_FROM, WRITTEN_UNTIL = "waterline.written-from", "waterline.written-until"
 """Summary keys of a repair: when Flink had written the first and the last of the rows that it brought, in milliseconds
 since 1970."""
+OF_OTHERS = "waterline.of-others"
+"""Summary key of a repair: the lost commits of other writers than the job that it put back, by id, with commas."""
 PICKED_FROM = "source-snapshot-id"
 """Summary key of a cherry-pick: the snapshot that it copied."""
 _LONG_DIGITS = 20
@@ -78,6 +80,11 @@ class Snapshot(Record):
     def is_repair(self) -> bool:
         """Whether Waterline made it, as an approved repair."""
         return REPAIR in self.summary
+
+    @property
+    def brings_others(self) -> bool:
+        """Of a repair: whether it put rows back that another writer than the job had committed."""
+        return OF_OTHERS in self.summary
 
     @property
     def is_pick(self) -> bool:

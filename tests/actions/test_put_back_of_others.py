@@ -1,0 +1,114 @@
+"""Lost commits of other writers that are put back: no job brings their rows, and a rewind asks before they go."""
+
+import pytest
+
+from bot.actions import restore_job_only, restore_lost_commits, rewind_table_and_job
+from bot.domain.action import Plan
+from bot.domain.errors import Refused
+from bot.domain.requirements import HeadDescends
+from bot.domain.snapshot import OF_OTHERS, REPAIR, WRITTEN_FROM
+from tests.actions.scene import ProposalState, Scene
+from tests.actions.test_put_back import carried, with_ledger
+from tests.actions.test_rows_of_repairs import known
+from tests.tables import job, rows
+
+SPARK = {"engine-name": "spark", "spark.app.id": "local-18"}
+
+
+def with_apart(plan: Plan) -> Plan:
+    """The ledger tells of each Spark commit a source range of its own."""
+    told = with_ledger(plan)
+    assert told.case.ledger is not None
+    apart = tuple(
+        row
+        if row.checkpoint_id
+        else row.model_copy(update={"position_from": 2000 + 10 * at, "position_until": 2002 + 10 * at})
+        for at, row in enumerate(told.case.ledger.rows)
+    )
+    ledger = told.case.ledger.model_copy(update={"rows": apart})
+    return told.model_copy(update={"case": told.case.model_copy(update={"ledger": ledger})})
+
+
+@pytest.fixture
+def backfill_lost(scene: Scene) -> Scene:
+    """Run a ended with savepoint 3; a Spark backfill came above it and was rolled back, and another one came."""
+    scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FINISHED")
+    scene.backfill_commits()
+    scene.rolls_back(to=scene.snapshot("a", 3))
+    scene.commits(rows(range(800, 803)), SPARK)
+    return scene
+
+
+def puts_back(scene: Scene) -> None:
+    """What the proposal carries stands on main."""
+    keys = carried(restore_lost_commits.propose(with_apart(scene.plan())))
+    scene.commits(rows(range(900, 903)), {**keys, "engine-name": "waterline", REPAIR: "01X/3"})
+
+
+def test_the_job_can_be_started_above_a_backfill_that_was_put_back(backfill_lost: Scene) -> None:
+    """It brings none of its rows."""
+    puts_back(backfill_lost)
+    plan = known(backfill_lost)
+
+    view = backfill_lost.carries_out(restore_job_only.propose(plan), plan)
+
+    assert view.state is ProposalState.APPLIED
+    assert backfill_lost.positions().count(900) == 1
+
+
+def test_a_rewind_asks_before_a_backfill_that_was_put_back_goes(backfill_lost: Scene) -> None:
+    """Beside the other one."""
+    puts_back(backfill_lost)
+    backfill_lost.flink.submit(job("b"), at_checkpoint=0)
+    backfill_lost.flink.checkpoints(job("b"), 1)
+    plan = backfill_lost.plan(last_good=backfill_lost.snapshot("a", 3), wrong_run=job("b"))
+
+    with pytest.raises(Refused) as refused:
+        rewind_table_and_job.propose(plan)
+
+    assert "3 rows in 1 commit of approved repairs" in refused.value.found
+
+
+def test_what_comes_back_of_both_says_so(scene: Scene) -> None:
+    """Commits 4 and 5 of the job, with a backfill between them."""
+    scene.flink.checkpoints(job("a"), 1)
+    scene.backfill_commits()
+    backfill = scene.table.head
+    scene.flink.checkpoints(job("a"), 1)
+    scene.flink.ends(job("a"), "FAILED")
+    scene.rolls_back(to=scene.snapshot("a", 3))
+    scene.commits(rows(range(800, 803)), SPARK)
+
+    keys = carried(restore_lost_commits.propose(with_apart(scene.plan())))
+
+    assert keys["flink.max-committed-checkpoint-id"] == "5"
+    assert keys[OF_OTHERS] == str(backfill)
+
+
+def loses_two(scene: Scene) -> None:
+    """Main is set back to 3 under run a, and somebody commits."""
+    scene.flink.checkpoints(job("a"), 2)
+    scene.rolls_back(to=scene.snapshot("a", 3))
+    scene.commits(rows(range(800, 803)), SPARK)
+
+
+def test_a_run_that_goes_on_is_given_no_keys(scene: Scene) -> None:
+    """Its stop commits checkpoint 6, and the sink would find 5 above it: it would look for what is gone."""
+    loses_two(scene)
+
+    keys = carried(restore_lost_commits.propose(with_apart(scene.plan())))
+
+    assert not any(key.startswith("flink.") for key in keys)
+    assert WRITTEN_FROM in keys
+
+
+def test_nothing_may_be_committed_before_keys_are_put_back(scene: Scene) -> None:
+    """Also not by the run that fails at every restart: should it come to itself, the repair is proposed anew."""
+    loses_two(scene)
+    scene.flink.breaks(job("a"))
+
+    proposal = restore_lost_commits.propose(with_apart(scene.plan()))
+
+    assert "flink.job-id" in carried(proposal)
+    assert [each.job_id for each in proposal.requirements if isinstance(each, HeadDescends)] == [None]
