@@ -5,9 +5,10 @@ every id at or below it without a word (facts 0.7, F4).
 """
 
 from bot.diagnosis._case import listed, run_of, unseen, writes_as_v1
-from bot.diagnosis._empty_starts import EmptyStart, empty_starts
+from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._leaks import can_be_appended, in_words, leaks_of, up_to
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.empty_starts import EmptyStart
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import SnapshotId, short, short_job

@@ -6,8 +6,9 @@ consumer group stood. Windows and aggregates begin at nothing in any case.
 
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import not_asked, rows_by, run_of, unseen, writes_as_v1
-from bot.diagnosis._empty_starts import EmptyStart, empty_starts
+from bot.diagnosis._empty_starts import empty_starts
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.empty_starts import EmptyStart
 from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import islice
 
+from bot.domain.empty_starts import EmptyStart, empty_starts
 from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen, Seen
@@ -38,9 +39,9 @@ def propose_window(table: TableState, jobs: Seen[JobRun] | NotSeen) -> Suspicion
     if table.head is None:
         return Suspicion(window=EMPTY, trusted=None, because=f"Nothing was ever committed to main.{unasked}")
     floor = _floor(table)
+    gone_back = _by_rewind(table, floor, table.head, jobs.values) or _by_rollback(table, floor, table.head, jobs)
     told = (
-        _by_rewind(table, floor, table.head, jobs.values)
-        or _by_rollback(table, floor, table.head, jobs)
+        _of_both(table, gone_back, _by_empty_start(table, floor, table.head, jobs.values))
         or _by_failover(table, floor, table.head, jobs.values)
         or Suspicion(
             window=Window(since=_back(table, table.head, LOOK_BACK), until=table.head),
@@ -78,6 +79,37 @@ def _rewind_in_words(found: Rewind) -> str:
         f"Run {short_job(found.run)} was restored {whence} although {whose} had committed checkpoint "
         f"{found.reached}, and {so_far}."
     )
+
+
+def _by_empty_start(
+    table: TableState, floor: frozenset[SnapshotId], head: SnapshotId, runs: Sequence[JobRun]
+) -> Suspicion | None:
+    """Of one that is silent main shows nothing yet. Two commits of checkpoint 1 by one run are no start by themselves:
+    a commit may be made twice."""
+    for found in empty_starts(table, runs):
+        is_doubtful = found.keeps_job_id and found.reached == 1 and not found.is_told_by_flink
+        if found.first is None or found.first in floor or is_doubtful:
+            continue
+        below = table.by_id[found.first].parent_id
+        return Suspicion(window=Window(since=below, until=head), trusted=below, because=_empty_start_in_words(found))
+    return None
+
+
+def _empty_start_in_words(found: EmptyStart) -> str:
+    whose = "it" if found.keeps_job_id else f"run {short_job(found.earlier)}"
+    return (
+        f"Run {short_job(found.run)} was started without state although {whose} had committed checkpoint "
+        f"{found.reached}, and first committed {short(found.first)}."
+    )
+
+
+def _of_both(table: TableState, one: Suspicion | None, other: Suspicion | None) -> Suspicion | None:
+    """What trusts less, in a window that holds both."""
+    if one is None or other is None:
+        return one or other
+    lower = min(one, other, key=lambda each: table.place_of(each.trusted))
+    since = min(one.window.since, other.window.since, key=table.place_of)
+    return lower.model_copy(update={"window": lower.window.model_copy(update={"since": since})})
 
 
 def _by_rollback(

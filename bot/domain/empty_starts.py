@@ -1,0 +1,98 @@
+"""Runs that began without any state although the table already held commits of the job."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from bot.domain.beginnings import began_without_state, origin_of
+from bot.domain.flink import JobRun
+from bot.domain.guests import BESIDE
+from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.record import Record
+from bot.domain.rewinds import Switch, flink_commits, of_one_sink, switches
+from bot.domain.table import Snapshot, TableState
+
+
+class EmptyStart(Record):
+    """Run `run` started from nothing on top of `reached`, the newest checkpoint of `earlier` on main."""
+
+    run: JobId
+    earlier: JobId
+    """The same as `run` where the job id is fixed."""
+    reached: CheckpointId
+    last_before: SnapshotId
+    first: SnapshotId | None
+    """The run's first commit; None while it is silent."""
+    is_told_by_flink: bool
+    """Whether Flink shows the start; otherwise the ids on main do, which begin at 1 again."""
+
+    @property
+    def keeps_job_id(self) -> bool:
+        """Whether both starts have one id, which the V2 sink takes for one run (F4)."""
+        return self.run == self.earlier
+
+
+def empty_starts(table: TableState, runs: Sequence[JobRun]) -> tuple[EmptyStart, ...]:
+    """All that main or Flink shows, oldest first, the silent ones last. A drained or batch commit before it does not
+    count: such a job has ended on purpose. `runs`: those of the job that Flink lists."""
+    told = [s for run in runs if (s := _told_by_flink(table, run)) is not None]
+    known = {(s.run, s.first) for s in told}
+    shown = [s for s in _shown_by_ids(table, runs) if (s.run, s.first) not in known]
+    found = [s for s in [*told, *shown] if s.reached != DRAINED]
+    place = {s.snapshot_id: index for index, s in enumerate(reversed(table.chain))}
+    return tuple(sorted(found, key=lambda s: place[s.first] if s.first else len(place)))
+
+
+def _told_by_flink(table: TableState, run: JobRun) -> EmptyStart | None:
+    """None also of a run that is over and of which only its end is known: its ids on main may still tell."""
+    commits = flink_commits(table)
+    before = [c for c in commits if c.committed_at < run.started_at]
+    mine = [c for c in commits if c.job_id == run.job_id and c.committed_at >= run.started_at]
+    began_empty = began_without_state(run, mine[0].committed_at if mine else None)
+    is_untold = run.restored is None and origin_of(run) is None
+    if not began_empty or is_untold or not before or (run.is_terminal and not mine):
+        return None
+    if mine and None not in (mine[0].operator_id, before[-1].operator_id):
+        before = [c for c in before if c.operator_id in (None, mine[0].operator_id)]
+    return _start(before[-1], run.job_id, mine[0] if mine else None, told=True) if before else None
+
+
+def _shown_by_ids(table: TableState, runs: Sequence[JobRun]) -> list[EmptyStart]:
+    """First commits under checkpoint id 1: after any restore the ids are higher. Each sink of a job counts its own."""
+    known = frozenset(run.job_id for run in runs)
+    found = [
+        _start(next(c for c in table.ancestors(s.first) if c.job_id == s.earlier), s.run, table.by_id[s.first])
+        for s in switches(table)
+        if s.first_checkpoint == 1 and not _is_guest(table, known, s)
+    ]
+    for before, after in of_one_sink(flink_commits(table)):
+        if before.job_id == after.job_id and after.checkpoint_id == 1:
+            found.append(_start(before, JobId(after.job_id or ""), after))
+    return found
+
+
+def _is_guest(table: TableState, known: frozenset[JobId], switch: Switch) -> bool:
+    """Whether another job wrote beside this one, as for a backfill: Flink lists it under another name or not at all,
+    and a run from before it went on by the same sink, for `BESIDE` commits where Flink does not list that one."""
+    if switch.run in known:
+        return False
+    commits = flink_commits(table)
+    place = next(index for index, s in enumerate(commits) if s.snapshot_id == switch.first)
+    sink = commits[place].operator_id
+    before = {s.job_id for s in commits[:place] if _may_be_one_sink(s.operator_id, sink)}
+    after = Counter(s.job_id for s in commits[place:] if s.job_id in before and _may_be_one_sink(s.operator_id, sink))
+    return any(count >= (1 if run in known else BESIDE) for run, count in after.items())
+
+
+def _may_be_one_sink(one: OperatorId | None, other: OperatorId | None) -> bool:
+    return None in (one, other) or one == other
+
+
+def _start(before: Snapshot, run: JobId, first: Snapshot | None, *, told: bool = False) -> EmptyStart:
+    return EmptyStart(
+        run=run,
+        earlier=JobId(before.job_id or ""),
+        reached=CheckpointId(before.checkpoint_id or 0),
+        last_before=before.snapshot_id,
+        first=first.snapshot_id if first else None,
+        is_told_by_flink=told,
+    )
