@@ -171,6 +171,7 @@ class Tale(JobTale):
             columns=(),
             read_at=self.now + timedelta(seconds=1),
             lost_metadata=self.lost_metadata,
+            last_sequence_number=self.written,
         )
 
     def case(

@@ -82,8 +82,10 @@ def _as_read_now(recorded: TableState) -> TableState:
 
 
 def _leaving(recorded: TableState) -> tuple[str, ...]:
-    """Records without the typed fields of the partitioning are older than the reading of them."""
-    return ("read_at", "lost_metadata") if recorded.spec_fields else ("read_at", "lost_metadata", "spec_fields")
+    """Records without the typed fields of the partitioning, or without the last sequence number, are older than the
+    reading of them."""
+    older = [name for name in ("spec_fields", "last_sequence_number") if not getattr(recorded, name)]
+    return ("read_at", "lost_metadata", *older)
 
 
 def _state(content: bytes, recorded: TableState) -> TableState:

@@ -6,14 +6,36 @@ from bot.domain.flink import JobRun
 from bot.domain.ids import CheckpointId, short_job
 from bot.domain.ledger import Sink
 from bot.domain.looked import NotSeen, Seen
+from bot.domain.sentences import counted
 from bot.domain.sinks import Sinks
 from bot.domain.table import Snapshot, TableState
+
+
+def gone_since(commit: Snapshot, table: TableState) -> int:
+    """So many snapshots were made after `commit`, on whatever branch, and are listed no more; 0 also where nothing
+    tells: each takes the next sequence number, but for format v1, and the metadata keeps the last."""
+    if table.last_sequence_number is None or not commit.sequence_number:
+        return 0
+    made = table.last_sequence_number - commit.sequence_number
+    return made - (len(table.snapshots) - 1 - table.place_of(commit.snapshot_id)) if made > 0 else 0
 
 
 def gone_between(reached: Snapshot, until: int, table: TableState, jobs: Seen[JobRun] | NotSeen) -> str | None:
     """What shows that the run of `reached` may have committed more before it came to checkpoint `until`; None: nothing.
     `reached`: its newest listed commit below that."""
-    return _too_long(reached, until, table, jobs)
+    return _too_long(reached, until, table, jobs) or _numbers_missing(reached, until, table)
+
+
+def _numbers_missing(reached: Snapshot, until: int, table: TableState) -> str | None:
+    """Ordinary expiry takes older ones first. Whose those were, nothing tells."""
+    is_next = until <= (reached.checkpoint_id or 0) + 1
+    gone = 0 if is_next else gone_since(reached, table)
+    if gone <= 0:
+        return None
+    return (
+        f"{_listed_up_to(reached)}, and {counted(gone, 'newer snapshot')} of the table {'is' if gone == 1 else 'are'} "
+        f"listed no more, by the sequence numbers: commits of checkpoints below {until} may have been lost and expired."
+    )
 
 
 def _too_long(reached: Snapshot, until: int, table: TableState, jobs: Seen[JobRun] | NotSeen) -> str | None:

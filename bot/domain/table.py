@@ -75,6 +75,8 @@ class TableState(Record):
     """Partition spec id -> its fields in words, of every spec that the table ever had."""
     spec_fields: dict[int, tuple[PartitionField, ...]] = {}
     """The same fields as manifests hold them; without those whose type no schema tells."""
+    last_sequence_number: int | None = _UNSET
+    """Of the newest snapshot ever, listed or not, on whatever branch; None: format v1, or an older record."""
 
     @cached_property
     def by_id(self) -> Mapping[SnapshotId, Snapshot]:

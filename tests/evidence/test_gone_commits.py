@@ -4,10 +4,13 @@ rows again."""
 import pytest
 
 from bot.domain.findings import PairVerdict
+from bot.domain.gone_commits import gone_since
 from bot.domain.ids import OperatorId
+from bot.domain.table import TableState
 from tests.cases import OPERATOR, Tale, job_id
 from tests.evidence.restore_points import judged, stored
 from tests.evidence.test_sinks import DYNAMIC
+from tests.tables import OrdersTable, job
 
 
 def set_back(*lost: int, run: str = "a") -> Tale:
@@ -78,3 +81,75 @@ def test_a_dynamic_sink_is_silent_for_as_long_as_no_row_comes() -> None:
     tale.runs["a"] = run.model_copy(update={"vertices": (run.vertices[0], sink)})
 
     assert verdict(tale, 90) is PairVerdict.PAIRED
+
+
+@pytest.mark.parametrize("owes", [(), (8,)], ids=["nothing", "itself"])
+def test_sequence_numbers_tell_of_lost_commits_that_have_expired(owes: tuple[int, ...]) -> None:
+    """Checkpoints 4 to 7 were committed, by the last sequence number that the metadata keeps."""
+    tale = set_back(*range(4, 8))
+
+    assert verdict(tale, 8, *owes) is PairVerdict.UNPAIRABLE
+    assert gone_since(tale.table.by_id[tale.at("a", 3)], tale.table) == 4
+
+
+def test_they_tell_it_also_when_the_job_has_gone_on() -> None:
+    """Another run committed above, so that the hole lies between listed commits."""
+    tale = set_back(*range(4, 8)).flink_runs("b", restored=3).commits("b", 4, 5)
+
+    assert verdict(tale, 8) is PairVerdict.UNPAIRABLE
+
+
+def test_nothing_lies_between_a_commit_and_what_the_next_checkpoint_owes() -> None:
+    """Whatever the snapshots were that are gone: the state holds all that came after."""
+    assert verdict(set_back(*range(4, 8)), 4, 4) is PairVerdict.AHEAD
+
+
+@pytest.mark.parametrize("told", [None, 0], ids=["an older record", "format v1"])
+def test_without_sequence_numbers_only_the_distance_tells(told: int | None) -> None:
+    """Old records read as before."""
+    tale = set_back(*range(4, 8))
+    point = stored(job_id("a"), 8, owes=()).model_copy(update={"written_at": tale.now})
+    numbers = [s if told is None else s.model_copy(update={"sequence_number": 0}) for s in tale.table.snapshots]
+    table = tale.table.model_copy(update={"last_sequence_number": told, "snapshots": tuple(numbers)})
+
+    assert judged(point, table, *tale.runs.values()).verdict is PairVerdict.PAIRED
+
+
+def test_expiry_of_the_oldest_takes_no_restore_point_away() -> None:
+    """What is above the newest commit of the run is all there."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).expires("a", 1, 2, 3)
+
+    assert verdict(tale, 6) is PairVerdict.PAIRED
+
+
+def test_a_rolled_back_commit_that_is_listed_is_not_gone() -> None:
+    """An empty point pairs with it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).becomes("a", "FAILED").rolls_back_to("a", 3)
+
+    assert verdict(tale, 7) is PairVerdict.PAIRED
+
+
+def test_the_metadata_of_a_real_table_tells_its_last_number(orders: OrdersTable) -> None:
+    """PyIceberg's rollback and expiry leave it as it was."""
+    good = orders.commits("a", 3, range(10))
+    lost = orders.commits("a", 4, range(10, 20))
+    orders.rolls_back_to(good)
+    orders.expires(lost)
+    table = orders.state()
+
+    found = judged(stored(job("a"), 6, owes=()), table)
+
+    assert (table.last_sequence_number, gone_since(table.by_id[good], table)) == (2, 1)
+    assert found.verdict is PairVerdict.UNPAIRABLE
+    assert "1 newer snapshot of the table is listed no more" in found.reason
+
+
+def test_a_record_keeps_the_number_and_may_lack_it(orders: OrdersTable) -> None:
+    """Cases of earlier versions are read, and keep their digests."""
+    orders.commits("a", 3, range(10))
+    table = orders.state()
+    older = table.model_copy(update={"last_sequence_number": None})
+
+    assert TableState.model_validate_json(table.model_dump_json()).last_sequence_number == 1
+    assert "last_sequence_number" not in older.model_dump_json()
+    assert TableState.model_validate_json(older.model_dump_json()).last_sequence_number is None

@@ -6,7 +6,7 @@ from datetime import datetime
 from pyiceberg.partitioning import PartitionField as IcebergField
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
-from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.metadata import TableMetadata, TableMetadataV1
 
 from bot.adapters.iceberg.history import History, history_of
 from bot.domain.ids import SnapshotId, TableName
@@ -56,6 +56,7 @@ def table_state(
         spec_fields={
             spec.spec_id: _typed_fields(spec, *reversed(metadata.schemas)) for spec in metadata.partition_specs
         },
+        last_sequence_number=None if isinstance(metadata, TableMetadataV1) else metadata.last_sequence_number,
     )
 
 

@@ -1,0 +1,46 @@
+"""Commits that main has lost and that have expired since: no start goes on above them."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.actions import restore_job_only
+from bot.domain.errors import Refused
+from tests.actions.owing import extent, owes_the_next_checkpoint, with_extent
+from tests.actions.scene import Scene
+from tests.little_flink import open_catalog
+from tests.tables import ORDERS, job
+
+
+def loses_for_good(scene: Scene, *checkpoints: int) -> None:
+    """Main goes back to 3, and maintenance expires what it has lost."""
+    lost = [scene.snapshot("a", each) for each in checkpoints]
+    scene.rolls_back(to=scene.snapshot("a", 3))
+    catalog = open_catalog(scene.folder)
+    catalog.load_table(ORDERS).maintenance.expire_snapshots().by_ids(lost).commit()
+    catalog.close()
+
+
+@pytest.mark.parametrize("newest", [7, 18])
+def test_an_empty_savepoint_above_them_is_not_started_from(tmp_path: Path, newest: int) -> None:
+    """The job would go on after rows that the table does not have any more."""
+    scene = Scene.made_in(tmp_path, newest)
+    scene.flink.stands_at(job("a"), newest + 2)
+    scene.flink.ends(job("a"), "FAILED")
+    scene.flink.savepoint(job("a"))
+    loses_for_good(scene, *range(4, newest + 1))
+
+    with pytest.raises(Refused, match="may have been lost and expired"):
+        restore_job_only.propose(scene.plan())
+
+
+@pytest.mark.parametrize("newest", [7, 18])
+def test_nor_is_a_point_that_owes_only_what_came_after_them(tmp_path: Path, newest: int) -> None:
+    """It brings its own checkpoint, and none of what was lost below."""
+    scene = Scene.made_in(tmp_path, newest)
+    owes_the_next_checkpoint(scene, "a", newest + 1)
+    loses_for_good(scene, *range(4, newest + 1))
+    plan = scene.plan()
+
+    with pytest.raises(Refused):
+        restore_job_only.propose(with_extent(plan, extent(plan)))
