@@ -148,3 +148,15 @@ def repeats(world: World, draw: Draw) -> None:
         again = mine[draw(len(mine))]
         same_files = not world.keeps_keys or bool(draw(2))
         world.repeats(again.snapshot_id, checkpoint=again.checkpoint_id or 1, same_files=same_files)
+
+
+def expires(world: World, _draw: Draw) -> None:
+    """An act: what main has lost goes from the metadata, and the log with it as far as it tells of that."""
+    table = world.tale.table
+    kept = {
+        s.snapshot_id for end in (table.head, *(ref.snapshot_id for ref in table.refs)) for s in table.ancestors(end)
+    }
+    gone = {s.snapshot_id for s in table.snapshots} - kept
+    world.tale.snapshots = [s for s in world.tale.snapshots if s.snapshot_id in kept]
+    last = max((at for at, move in enumerate(world.tale.moves) if move.snapshot_id in gone), default=-1)
+    del world.tale.moves[: last + 1]

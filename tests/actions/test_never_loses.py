@@ -14,6 +14,7 @@ from bot.domain.ids import SnapshotId
 from bot.domain.proposal import Proposal
 from tests.actions.little_incidents import (
     STARTS,
+    expires,
     is_restored,
     is_rewound_under_its_id,
     proposals,
@@ -32,6 +33,7 @@ RECOVERIES = {
     "is recovered": recovers,
     "is recovered again": recovers,
     "is restored": is_restored,
+    "what main has lost expires": expires,
 }
 OFTEN = [
     "reads", "is quiet", "fails over", "is restarted where it stood", "is restarted from an older point",
