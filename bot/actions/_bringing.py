@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from bot.actions._restore_points import RestorePoint
 from bot.domain.diagnosis import Case
+from bot.domain.end_of_main import EndOfMain
 from bot.domain.evidence import Observation
 from bot.domain.findings import PairVerdict
 from bot.domain.flink import StoredCheckpoint
@@ -29,12 +30,13 @@ def brought_by(case: Case) -> Iterator[RestorePoint]:
     commits, world = commits_that_bind(case), case.observation
     if not commits or isinstance(world.flink_manifests, NotSeen):
         return
+    end = EndOfMain(case)
     for stored, pair in points_told_apart(case):
         is_newer = pair.verdict is PairVerdict.AHEAD and pair.is_durable and stored.is_committer_read
         if not is_newer or stored.checkpoint_id is None or stored.digest is None:
             continue
         owed = owed_checkpoints(stored, world.table)
-        if owed and _is_next(stored, commits[-1], world) and _is_all_there(stored, commits[-1], world):
+        if owed and end.is_of(stored.job_id) and _is_all_there(stored, commits[-1], world):
             yield RestorePoint(
                 path=stored.path,
                 checkpoint_id=stored.checkpoint_id,
@@ -42,13 +44,6 @@ def brought_by(case: Case) -> Iterator[RestorePoint]:
                 digest=stored.digest,
                 owes=CheckpointId(max(owed)),
             )
-
-
-def _is_next(stored: StoredCheckpoint, newest: Snapshot, world: Observation) -> bool:
-    """Whether the newest commit of all is of the point's own run, and the newest listed one of that."""
-    ids = (s.checkpoint_id for s in world.table.snapshots if s.job_id == stored.job_id)
-    reached = max((each for each in ids if each is not None), default=None)
-    return newest.job_id == stored.job_id and newest.checkpoint_id == reached
 
 
 def _is_all_there(stored: StoredCheckpoint, newest: Snapshot, world: Observation) -> bool:

@@ -3,6 +3,7 @@ Guests' points do not: no job but theirs goes on from them."""
 
 from bot.diagnosis._case import living
 from bot.domain.diagnosis import Case
+from bot.domain.end_of_main import EndOfMain
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import SnapshotId
@@ -22,6 +23,13 @@ def pair_with_head(case: Case) -> Pairing | None:
     return next(fit, None) if newest is not None else None
 
 
+def newer_than_head(case: Case) -> tuple[Pairing, ...]:
+    """The restore points that go on right where main ends, newest first: the sink commits what they owe when the job is
+    restored. None above which another run has committed since, or below which main has lost commits."""
+    end = EndOfMain(case)
+    return tuple(p for p in pairings_of(case) if p.verdict is PairVerdict.AHEAD and end.is_of(p.job_id))
+
+
 def can_rewind_to(case: Case, last_good: SnapshotId | None) -> bool | None:
     """Whether a durable restore point pairs with main at or below `last_good`; None before anybody looked, and where
     one that could not be read may."""
@@ -37,8 +45,7 @@ def restore_in_words(case: Case, *, is_owed: bool = False) -> str | None:
     """How the job alone is restored, one clause, where it is not known to have a restore point that fits; None: the
     remedy's own words are true, because one pairs with the head or is newer than it. `is_owed`: files wait for the
     sink's commit, which a start without state would never make."""
-    ahead = any(p.verdict is PairVerdict.AHEAD for p in pairings_of(case))
-    if ahead or pair_with_head(case) is not None:
+    if newer_than_head(case) or pair_with_head(case) is not None:
         return None
     run = next(reversed(living(case)), None)
     if run is not None and run.is_settled:

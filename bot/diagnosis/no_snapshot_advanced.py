@@ -6,12 +6,11 @@ from bot.diagnosis._compactions import is_known_to_keep_rows
 from bot.diagnosis._may_commit_on import is_forgotten, may_commit_on
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._never_committed import never_committed
-from bot.diagnosis._restoring import can_rewind_to, pair_with_head, restore_in_words
+from bot.diagnosis._restoring import can_rewind_to, newer_than_head, pair_with_head, restore_in_words
 from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, not_looked_at, speaks_against
 from bot.diagnosis._standstill import standstill
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import DRAINED, SnapshotId, short, short_job
 from bot.domain.last_good import LastGoodRows
@@ -138,27 +137,22 @@ def _matches(case: Case, why: str) -> Matches:
     )
 
 
-def _ahead(case: Case) -> list[Pairing]:
-    """Restore points that are newer than the head: the sink commits what they owe when it is restored."""
-    return [p for p in pairings_of(case) if p.verdict is PairVerdict.AHEAD]
-
-
 def _needs_both(case: Case) -> bool:
     """Whether only restore points below the head are left, so that the job alone would write rows twice."""
-    if pair_with_head(case) is not None or _ahead(case):
+    if pair_with_head(case) is not None or newer_than_head(case):
         return False
     return can_rewind_to(case, case.observation.table.head) is True
 
 
 def _is_nothing_left(case: Case) -> bool:
     """Whether storage was looked at, and no restore point fits the table, by itself or together with it."""
-    fits = pair_with_head(case) is not None or bool(_ahead(case)) or _needs_both(case)
+    fits = pair_with_head(case) is not None or bool(newer_than_head(case)) or _needs_both(case)
     return answers(case, "checkpoint_pairing") and not fits and not unread_points(case.observation.checkpoints)
 
 
 def _whence(case: Case) -> str:
     """From where the job is to go on."""
-    pair, ahead = pair_with_head(case), _ahead(case)
+    pair, ahead = pair_with_head(case), newer_than_head(case)
     if pair is not None:
         return f"{pair.path} (checkpoint {pair.checkpoint_id}) pairs with it: restore the job from there."
     if ahead:
