@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from bot.domain.end_of_main import EndOfMain
 from bot.domain.evidence import Ask
 from bot.domain.findings import OperatorState, Pairing, PairVerdict, RestoreReach
 from bot.domain.flink import StoredCheckpoint
+from bot.domain.guests import case_of
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.owed import owed_to
@@ -103,10 +105,9 @@ def _brings_back(ask: Ask, stored: StoredCheckpoint, pair: Pairing, missing: tup
     if pair.verdict is PairVerdict.PAIRED:
         return True
     world = ask.observation
-    newest = next((s for s in world.table.chain if s.job_id is not None), None)
     is_known = stored.is_committer_read and not isinstance(world.flink_manifests, NotSeen)
-    is_own = newest is not None and newest.job_id == stored.job_id
-    return pair.verdict is PairVerdict.AHEAD and is_known and not missing and is_own
+    is_ahead = pair.verdict is PairVerdict.AHEAD and is_known and not missing
+    return is_ahead and EndOfMain(case_of(world)).is_of(stored.job_id)
 
 
 def _cannot(

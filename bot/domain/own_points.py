@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from bot.domain.brought_again import brought_again, held_in_part
 from bot.domain.diagnosis import Case
+from bot.domain.end_of_main import EndOfMain
 from bot.domain.evidence import Ask
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
@@ -38,13 +39,15 @@ def told_apart(pairings: Iterable[Pairing], case: Case) -> tuple[Pairing, ...]:
     """The same in their order, those of guests with the verdict that they are foreign. They pair with nothing. Nor does
     any with what a repair has put back above commits of another run: it belongs to the commit that was lost. What
     Flink may drop as its run, one of another declared job, may be alive, does not stay. Of which a repair has brought
-    rows that they do not hold, they say so; one that is newer than the table is behind then."""
+    rows that they do not hold, they say so; one that is newer than the table is behind then. One that is newer, and
+    does not go on where main ends, says what stands against it."""
     guests = Guests(case)
     own = (_foreign(each) if guests.has_run(each.job_id) else _of_the_lost(each, case) for each in pairings)
     stay = (each.model_copy(update={"is_durable": False}) if _may_go(each, case) else each for each in own)
     stored = ByPath((each.path, each) for each in case.observation.checkpoints.values)
     commits = CommitsByRun(case.observation.table, case.observation.jobs.values)
-    return tuple(beside_repairs(each, stored.get(each.path), commits) for each in stay)
+    end = EndOfMain(case)
+    return tuple(end.beside(beside_repairs(each, stored.get(each.path), commits)) for each in stay)
 
 
 def beside_repairs(each: Pairing, stored: StoredCheckpoint | None, commits: CommitsByRun) -> Pairing:
