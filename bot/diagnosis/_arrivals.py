@@ -71,7 +71,8 @@ def unaccounted(case: Case, checked: SnapshotId | None) -> str | None:
 
     Those up to `checked` are vouched for by the evidence, which would have found their positions missing. A commit
     that was taken away with every trace in the metadata leaves its files behind, so a listing of the files without an
-    orphan shows that there was none. Runs that have ended count too: checkpoint ids of two runs may be the same.
+    orphan shows that there was none; of one that was expired see `may_be_lost_and_expired`.
+    Runs that have ended count too: checkpoint ids of two runs may be the same.
     """
     told = [(run, overdue) for run in case.runs if (overdue := _overdue_of_run(case, run, checked))]
     if not told:

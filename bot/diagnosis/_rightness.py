@@ -10,6 +10,7 @@ from bot.diagnosis._begun_anew import may_have_begun_anew
 from bot.diagnosis._case import unseen
 from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._compactions import COMPARES, unsettled_compactions
+from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
 from bot.diagnosis._lost_files import ALL_FILES, missing_now
 from bot.diagnosis._origins import unknown_origin
 from bot.diagnosis._other_branch import writes_a_branch
@@ -59,7 +60,7 @@ def doubt(case: Case, until: SnapshotId | None) -> CannotTell | None:
     open_still = [each for each in found if isinstance(each, CannotTell)]
     uncommitted = unaccounted(case, until)
     missing = [what for each in open_still for what in each.missing]
-    told = (uncommitted, unknown_origin(case), may_have_begun_anew(case))
+    told = (uncommitted, unknown_origin(case), may_have_begun_anew(case), may_be_lost_and_expired(case, until))
     missing += [what for what in told if what is not None]
     asks = [task for each in open_still for task in each.asks]
     asks += unasked(case, "orphan_files") if uncommitted is not None else ()
