@@ -1,6 +1,6 @@
 """What others than the job have committed, which the job does not read again when table and job go back."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from bot.actions._restore_points import RestorePoint
 from bot.domain.action import Plan
@@ -28,9 +28,10 @@ def rows_of_others(plan: Plan, left: Sequence[Snapshot], point: RestorePoint) ->
     own |= {each for each in (plan.match.wrong_run, *(s.job_id for s in base)) if each is not None}
     sinks = {s.operator_id for s in (*base, *left) if s.job_id in own and s.operator_id is not None}
     found: dict[str, list[Snapshot]] = {}
+    going = {s.snapshot_id for s in left}
     for each in left:
         if each.job_id is None:
-            is_other = changes_rows_without_flink(table, each) or _stays_gone(table, each, point)
+            is_other = changes_rows_without_flink(table, each) or _stays_gone(table, each, point, going)
         else:
             is_like = each.job_id in stored if each.operator_id is None else each.operator_id in sinks
             is_own = each.job_id in own or (is_like and not guests.has_run(each.job_id))
@@ -48,9 +49,12 @@ def rows_of_others(plan: Plan, left: Sequence[Snapshot], point: RestorePoint) ->
     )
 
 
-def _stays_gone(table: TableState, commit: Snapshot, point: RestorePoint) -> bool:
-    """Of a repair: whether nothing makes it again."""
+def _stays_gone(table: TableState, commit: Snapshot, point: RestorePoint, going: Set[SnapshotId]) -> bool:
+    """Of a repair: whether it is missed, as nothing makes it again. One that only took out what goes as well (`going`)
+    is not."""
     if not commit.is_repair or keeps_its_rows(table, commit) or brings_nothing(table, commit):
+        return False
+    if commit.took_out and commit.took_out <= going and not commit.counted("added-records"):
         return False
     return commit.written is None or commit.brings_others or commit.snapshot_id in point.rewind_loses
 

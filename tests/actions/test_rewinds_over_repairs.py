@@ -2,14 +2,14 @@
 
 import pyarrow as pa
 import pytest
-from pyiceberg.expressions import LessThan
+from pyiceberg.expressions import GreaterThanOrEqual, LessThan
 
 from bot.actions import rewind_table_and_job
 from bot.domain.effects import MoveTable
 from bot.domain.errors import Refused
 from bot.domain.ids import SnapshotId
 from bot.domain.proposal import Proposal
-from bot.domain.snapshot import REPAIR
+from bot.domain.snapshot import REPAIR, TOOK_OUT
 from tests.actions.owing import extent
 from tests.actions.scene import ProposalState, Scene
 from tests.little_flink import open_catalog
@@ -85,3 +85,21 @@ def test_what_a_repair_had_taken_out_is_said_to_return(scene: Scene) -> None:
     assert any("taken out would be there again: 15 rows" in each for each in extent(plan).points[0].cannot)
     assert "approved repairs" in refused.value.found
     assert "15 rows that they took out return" in refused.value.found
+
+
+def test_a_repair_of_what_goes_as_well_is_not_missed(scene: Scene) -> None:
+    """Commit 4 had come twice, and its second copy was taken out; the rewind takes both off."""
+    scene.flink.savepoint(job("a"))
+    scene.flink.checkpoints(job("a"), 1)
+    twice = scene.snapshot("a", 4)
+    catalog = open_catalog(scene.folder)
+    with catalog.load_table(scene.table.name).transaction() as change:
+        told = {**REPAIRED, TOOK_OUT: str(twice)}
+        change.delete(GreaterThanOrEqual("source_position", 30), snapshot_properties=told)
+    catalog.close()
+    scene.flink.checkpoints(job("a"), 1)
+    plan = scene.plan(last_good=scene.snapshot("a", 3), wrong_run=job("a"))
+
+    proposal = rewind_table_and_job.propose(plan)
+
+    assert proposal.preview.others == ()
