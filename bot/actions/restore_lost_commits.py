@@ -11,13 +11,14 @@ from bot.actions._read_again import not_read_again
 from bot.actions._rehearsing import every, listed, must_not_rise, named, rehearsal, sized, where
 from bot.actions._restore_points import pair_with_head
 from bot.actions._rewinding import left_behind, rewound
+from bot.actions._whose_rows import of_job, of_others, when_written
 from bot.domain.action import Action, Plan
 from bot.domain.brought_again import said_of_rows
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSources
-from bot.domain.guests import commits_that_bind, those_that_bind
+from bot.domain.guests import commits_that_bind
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.other_writers import keeps_its_rows
 from bot.domain.proposal import Proposal
@@ -138,18 +139,10 @@ def _must_only_add(table: TableState, commit: SnapshotId) -> None:
 
 def _carried(plan: Plan, left: Sequence[Snapshot], wanted: Sequence[Snapshot]) -> dict[str, str]:
     """What the summary of the repair says: whose rows it brings, and Flink's keys where its sink must find them."""
-    of_job = _of_job(plan.case, left)
-    own = [each for each in wanted if each in of_job]
-    others = ",".join(str(each.snapshot_id) for each in wanted if each not in of_job)
-    told = _found_again(plan, of_job[-1] if of_job else None)
-    if not told and own:
-        told = said_of_rows((), [each.committed_at for each in own])
+    own, written = of_job(plan.case, left), when_written(plan.case, wanted)
+    others = ",".join(str(each.snapshot_id) for each in of_others(plan.case, wanted))
+    told = _found_again(plan, own[-1] if own else None) or (said_of_rows((), written) if written else {})
     return {**told, **({OF_OTHERS: others} if others else {})}
-
-
-def _of_job(case: Case, lost: Sequence[Snapshot]) -> Sequence[Snapshot]:
-    """Not what another engine or a guest committed beside it: the job's state does not know of these."""
-    return those_that_bind(case, [each for each in lost if each.job_id is not None and each.checkpoint_id is not None])
 
 
 def _found_again(plan: Plan, leaf: Snapshot | None) -> dict[str, str]:

@@ -1,5 +1,7 @@
 """Lost commits of other writers that are put back: no job brings their rows, and a rewind asks before they go."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from bot.actions import restore_job_only, restore_lost_commits, rewind_table_and_job
@@ -9,7 +11,7 @@ from bot.domain.requirements import HeadDescends
 from bot.domain.snapshot import OF_OTHERS, REPAIR, WRITTEN_FROM
 from tests.actions.scene import ProposalState, Scene
 from tests.actions.test_put_back import carried, with_ledger
-from tests.actions.test_rows_of_repairs import known
+from tests.actions.test_rows_of_repairs import is_recovered, known
 from tests.tables import job, rows
 
 SPARK = {"engine-name": "spark", "spark.app.id": "local-18"}
@@ -84,6 +86,23 @@ def test_what_comes_back_of_both_says_so(scene: Scene) -> None:
 
     assert keys["flink.max-committed-checkpoint-id"] == "5"
     assert keys[OF_OTHERS] == str(backfill)
+
+
+def test_a_lost_repair_says_again_when_its_rows_were_written(scene: Scene) -> None:
+    """They are the job's, though a repair had brought them: a state from before them brings them a second time."""
+    scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FAILED")
+    written = datetime.now(UTC)
+    is_recovered(scene, written=written, of=[(job("a"), 4)])
+    scene.rolls_back(to=scene.snapshot("a", 3))
+    scene.commits(rows(range(800, 803)), SPARK)
+
+    keys = carried(restore_lost_commits.propose(with_apart(scene.plan())))
+    scene.commits(rows(range(30, 40)), {**keys, "engine-name": "waterline", REPAIR: "01Y/3"})
+
+    assert OF_OTHERS not in keys
+    with pytest.raises(Refused, match="a second time"):
+        restore_job_only.propose(known(scene))
 
 
 def loses_two(scene: Scene) -> None:
