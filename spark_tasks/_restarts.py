@@ -15,6 +15,7 @@ from bot.domain.beginnings import FROM_NOTHING, began_from, first_shown, is_its_
 from bot.domain.evidence import Observation
 from bot.domain.flink import FlinkManifest, JobRun, Restored, StoredCheckpoint, names_run
 from bot.domain.ids import JobId
+from bot.domain.kin import kin
 from bot.domain.paths import may_be_same
 
 _CLOCKS = timedelta(minutes=5)
@@ -41,10 +42,12 @@ def of_untold_start(leak: FlinkManifest, world: Observation) -> JobId | None:
     tell. None where there is none, or the run that wrote the manifest is still at work."""
     if leak.written_at is None or any(_wrote(run, leak) and not run.is_terminal for run in runs_of(world)):
         return None
+    its_own = of_its_job(leak, world)
     told = {run.job_id for run in runs_of(world)} | {leak.job_id}
     told |= {s.job_id for s in world.table.chain if s.job_id is not None and s.committed_at < leak.written_at}
-    unseen = (s.job_id for s in world.table.chain if s.job_id is not None and s.job_id not in told)
-    came = (run for run in runs_of(world) if run.started_at >= leak.written_at and not _wrote(run, leak))
+    by_its_sink = (s for s in world.table.chain if s.operator_id in {None, leak.operator_id})
+    unseen = (s.job_id for s in by_its_sink if s.job_id is not None and s.job_id not in told)
+    came = (run for run in its_own if run.started_at >= leak.written_at and not _wrote(run, leak))
     untold = (run.job_id for run in came if not _is_start_told(run, leak, world))
     return next((job for each in (unseen, untold) for job in each), None)
 
@@ -52,6 +55,15 @@ def of_untold_start(leak: FlinkManifest, world: Observation) -> JobId | None:
 def runs_of(world: Observation) -> tuple[JobRun, ...]:
     """Of the job, and of the table's other jobs."""
     return (*world.jobs.values, *(world.others.values if world.others is not None else ()))
+
+
+def of_its_job(leak: FlinkManifest, world: Observation) -> tuple[JobRun, ...]:
+    """Those that may read the manifest's rows: of the job that wrote it, and kin of that. Others read other sources."""
+    others = world.others.values if world.others is not None else ()
+    wrote = next((run for run in others if run.job_id == leak.job_id), None)
+    if wrote is not None:
+        return tuple(run for run in others if run.name == wrote.name)
+    return (*world.jobs.values, *kin(world.jobs, world.others))
 
 
 def lists(point: StoredCheckpoint, leak: FlinkManifest) -> bool:
@@ -125,9 +137,10 @@ def _is_of_its_past(
     point: Restored, leak: FlinkManifest, stored: StoredCheckpoint | None, world: Observation
 ) -> bool | None:
     """The same of a point of another run: it lies before the manifest where all commits of that run on main do, and
-    its id is lower, or it was written before the submission that wrote the manifest began."""
+    its id is lower, or it was written before the submission that wrote the manifest began. None of one whose sink is
+    another: it may be another job's."""
     theirs = [s for s in world.table.chain if s.job_id is not None and names_run(point.path, s.job_id)]
-    if not theirs:
+    if not theirs or any(s.operator_id not in {None, leak.operator_id} for s in theirs):
         return None
     if any(leak.written_at is not None and s.committed_at >= leak.written_at for s in theirs):
         return False

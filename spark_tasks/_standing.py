@@ -12,7 +12,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.paths import may_be_same
 from bot.domain.table import TableState
 from spark_tasks._other_branches import committed_elsewhere
-from spark_tasks._restarts import lists, of_untold_start, ran_through, runs_of, was_completed, went_back
+from spark_tasks._restarts import lists, of_its_job, of_untold_start, ran_through, was_completed, went_back
 from spark_tasks._succession import after_its_run
 
 _INTERVALS = 5
@@ -69,7 +69,7 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
         return LeakStanding.PENDING, f"{head}, which is over; a restore from {where} would commit it."
     if (unseen := _unseen(world)) is not None:
         return LeakStanding.PENDING, f"{head}{unseen}"
-    if (back := went_back(leak, runs_of(world), world)) is not None:
+    if (back := went_back(leak, of_its_job(leak, world), world)) is not None:
         return _read_again(back, leak)
     ended = f"ended as {run.state}" if run is not None else "is not known to Flink any more"
     is_unread = any(_may_owe(leak, point) for point in world.checkpoints.values)
@@ -142,7 +142,7 @@ def _below(
             f"{head}; its V1 sink keeps checkpoint {leak.checkpoint_id} in memory until an id above {committed} "
             "completes, and drops it if the job fails over before that.",
         )
-    if (back := went_back(leak, runs_of(world), world)) is not None:
+    if (back := went_back(leak, of_its_job(leak, world), world)) is not None:
         return _read_again(back, leak)
     if is_unbroken or owing or (run is not None and was_completed(leak, run)):
         if (later := of_untold_start(leak, world)) is not None:

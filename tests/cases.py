@@ -48,6 +48,8 @@ class Tale(JobTale):
         self.storage_down = False
         self.manifests: list[FlinkManifest] = []
         self.lost_metadata: str | None = None
+        self.numbers_snapshots = True
+        """Whether the metadata keeps the last sequence number; format v1 does not."""
 
     # ------------------------------------------------------------------ the table
 
@@ -171,7 +173,7 @@ class Tale(JobTale):
             columns=(),
             read_at=self.now + timedelta(seconds=1),
             lost_metadata=self.lost_metadata,
-            last_sequence_number=self.written,
+            last_sequence_number=self.written if self.numbers_snapshots else None,
         )
 
     def case(

@@ -19,7 +19,6 @@ def may_be_lost_and_expired(case: Case, checked: SnapshotId | None) -> str | Non
     if newest is None or gone <= 0:
         return None
     them = f"{counted(gone, 'snapshot')} newer than {short(newest.snapshot_id)}"
-    them = f"{counted(gone, 'snapshot')} newer than {short(newest.snapshot_id)}"
     return (
         f"whether main had {them}, by the sequence numbers, that {'is' if gone == 1 else 'are'} listed no more: they "
         "may have been rolled back and expired, with their files. Ask again when the job has committed"

@@ -13,17 +13,30 @@ from bot.domain.table import Snapshot, TableState
 
 def gone_since(commit: Snapshot, table: TableState) -> int:
     """So many snapshots were made after `commit`, on whatever branch, and are listed no more; 0 also where nothing
-    tells: each takes the next sequence number, but for format v1, and the metadata keeps the last."""
-    if table.last_sequence_number is None or not commit.sequence_number:
+    tells: each takes the next sequence number, but for format v1, and the metadata keeps the last. 0 where main's log
+    shows that none of them was main's."""
+    if table.last_sequence_number is None or not commit.sequence_number or _only_went_forward(commit, table):
         return 0
     made = table.last_sequence_number - commit.sequence_number
     return made - (len(table.snapshots) - 1 - table.place_of(commit.snapshot_id)) if made > 0 else 0
 
 
+def _only_went_forward(commit: Snapshot, table: TableState) -> bool:
+    """Whether main came to `commit` and to all since by these commits themselves: expiry takes what main lost out of
+    its log, but the way back to where it went stays there, with a later time than that commit's."""
+    place = table.place_of(commit.snapshot_id)
+    since = [move for move in table.head_moves if table.place_of(move.snapshot_id) >= place]
+    is_there = any(move.snapshot_id == commit.snapshot_id for move in since)
+    return is_there and all(move.at == table.by_id[move.snapshot_id].committed_at for move in since)
+
+
 def gone_between(reached: Snapshot, until: int, table: TableState, jobs: Seen[JobRun] | NotSeen) -> str | None:
     """What shows that the run of `reached` may have committed more before it came to checkpoint `until`; None: nothing.
-    `reached`: its newest listed commit below that."""
-    return _too_long(reached, until, table, jobs) or _numbers_missing(reached, until, table)
+    `reached`: its newest listed commit below that. Where sequence numbers tell it, they alone count: a failover, a
+    savepoint and a failed checkpoint let more checkpoints pass without a commit."""
+    if table.last_sequence_number is not None and reached.sequence_number:
+        return _numbers_missing(reached, until, table)
+    return _too_long(reached, until, table, jobs)
 
 
 def _numbers_missing(reached: Snapshot, until: int, table: TableState) -> str | None:
@@ -39,9 +52,10 @@ def _numbers_missing(reached: Snapshot, until: int, table: TableState) -> str | 
 
 
 def _too_long(reached: Snapshot, until: int, table: TableState, jobs: Seen[JobRun] | NotSeen) -> str | None:
-    """A sink commits now and then also without files, but for DynamicIcebergSink (facts 1.3). A checkpoint that Flink
-    calls failed is none to it; the newest may be on its way."""
-    since = reached.checkpoint_id or CheckpointId(0)
+    """A sink commits now and then also without files, but for DynamicIcebergSink (facts 1.3), counted from its newest
+    restore on. A checkpoint that Flink calls failed is none to it; the newest may be on its way."""
+    restored = (run.restored.checkpoint_id for run in jobs.values if run.job_id == reached.job_id and run.restored)
+    since = max([reached.checkpoint_id or CheckpointId(0), *(each for each in restored if each <= until)])
     allowed = empty_commits_allowed(table.properties)
     passed = until - since - len(_failed(reached, jobs) & set(range(since + 1, until)))
     sink = Sinks(jobs.values).of_run(reached.job_id, reached.operator_id) if reached.job_id is not None else None

@@ -19,6 +19,12 @@ def set_back(*lost: int, run: str = "a") -> Tale:
     return tale.rolls_back_to(run, 3).expires(run, *lost)
 
 
+def untold(tale: Tale) -> Tale:
+    """The same of format v1: no sequence number tells what is gone."""
+    tale.numbers_snapshots = False
+    return tale
+
+
 def verdict(tale: Tale, checkpoint: int, *owes: int, run: str = "a") -> PairVerdict:
     """Of a restore point of the run with this id."""
     point = stored(job_id(run), checkpoint, owes=owes)
@@ -35,7 +41,7 @@ def test_a_point_far_above_the_newest_listed_commit_does_not_pair(owes: tuple[in
 
 def test_it_is_said_why() -> None:
     """With the ids and the setting that the rule stands on."""
-    tale = set_back(*range(4, 19))
+    tale = untold(set_back(*range(4, 19)))
 
     found = judged(stored(job_id("a"), 20, owes=()), tale.table, *tale.runs.values())
 
@@ -47,12 +53,32 @@ def test_it_is_said_why() -> None:
 @pytest.mark.parametrize(("checkpoint", "found"), [(14, PairVerdict.PAIRED), (15, PairVerdict.UNPAIRABLE)])
 def test_the_sink_is_silent_for_as_long_as_the_table_allows(checkpoint: int, found: PairVerdict) -> None:
     """Ten without files in a row, and the newest may be on its way."""
-    assert verdict(Tale().flink_runs("a").commits("a", 1, 2, 3), checkpoint) is found
+    assert verdict(untold(Tale().flink_runs("a").commits("a", 1, 2, 3)), checkpoint) is found
+
+
+def test_after_a_failover_it_counts_anew() -> None:
+    """Eight without files, a failover, six more: the sink began again at nothing."""
+    tale = untold(Tale().flink_runs("a").commits("a", 1, 2, 3)).flink_runs("a", restored=11)
+
+    assert verdict(tale, 17) is PairVerdict.PAIRED
+
+
+def test_where_numbers_tell_that_nothing_is_gone_silence_proves_nothing() -> None:
+    """Failovers, savepoints and failed checkpoints let any number pass without a commit."""
+    assert verdict(Tale().flink_runs("a").commits("a", 1, 2, 3), 40) is PairVerdict.PAIRED
+
+
+def test_what_expired_on_another_branch_was_not_mains() -> None:
+    """Main's log shows that it only went forward."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).stages(None, 0)
+    del tale.snapshots[-1]
+
+    assert verdict(tale, 6) is PairVerdict.PAIRED
 
 
 def test_the_table_may_allow_more() -> None:
     """Its property says so."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    tale = untold(Tale().flink_runs("a").commits("a", 1, 2, 3))
     tale.properties["flink.max-continuous-empty-commits"] = "30"
 
     assert verdict(tale, 20) is PairVerdict.PAIRED
@@ -65,7 +91,7 @@ def test_what_is_owed_may_begin_right_above_the_newest_commit() -> None:
 
 def test_checkpoints_that_failed_are_none_to_the_sink() -> None:
     """Twelve of them came between, so that six passed without files."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    tale = untold(Tale().flink_runs("a").commits("a", 1, 2, 3))
     tale.completes("a", *range(4, 16))
     failed = tuple(c.model_copy(update={"status": "FAILED"}) for c in tale.runs["a"].checkpoints)
     tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoints": failed})

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from bot.domain.findings import LeakStanding
-from bot.domain.flink import CheckpointKind, StoredCheckpoint
-from bot.domain.ids import CheckpointId
+from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
+from bot.domain.ids import CheckpointId, OperatorId
 from bot.domain.looked import Seen
 from spark_tasks._standing import standing
 from tests.cases import Tale, job_id
@@ -171,3 +171,22 @@ def test_a_low_id_of_a_later_start_releases_nothing() -> None:
     tale.flink_runs("b").came_from("b", 2, chk("a", 2)).commits("b", 3)
 
     assert stand(tale) != [LeakStanding.GIVEN_UP]
+
+
+def test_another_jobs_restart_reads_none_of_the_rows_again() -> None:
+    """It goes back to a savepoint of its own job, whose checkpoint id is lower; it reads another source."""
+    other = OperatorId("ee" * 16)
+    tale = Tale().flink_runs("c").commits("c", 1, 2, 3).by_sink(other).becomes("c", "CANCELED")
+    tale.flink_runs("a").commits("a", *range(1, 9)).completes("a", 9, 10).leaves_manifest("a", 10)
+    tale.commits("a", 11).completes("a", 11).becomes("a", "FAILED")
+    tale.flink_runs("d").came_from("d", 3, f"s3://sp/savepoint-{job_id('c')[:6]}-000000000001")
+    tale.commits("d", 4).by_sink(other)
+    runs = tuple(tale.runs.pop(name).model_copy(update={"name": "returns"}) for name in ("c", "d"))
+    world = tale.looked_at().observation.model_copy(
+        update={
+            "others": Seen[JobRun](source="Flink", values=runs),
+            "checkpoints": Seen[StoredCheckpoint](source="file:/state", values=()),
+        }
+    )
+
+    assert [standing(leak, world)[0] for leak in tale.manifests] == [LeakStanding.DROPPED]
