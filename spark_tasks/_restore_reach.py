@@ -126,10 +126,10 @@ def _cannot(
             f"The job does not make again what others committed above its snapshot: {named}, "
             f"{counted(rows, 'row')} added and {gone:,} deleted."
         )
-    if undone := [s for s in foreign if s.is_repair and s.counted("deleted-records")]:
+    if undone := [s for s in foreign if s.is_repair and s.taken_out]:
         sentences.append(
             "With main at its snapshot, what approved repairs had taken out would be there again: "
-            f"{counted(sum(s.counted('deleted-records') for s in undone), 'row')} by "
+            f"{counted(sum(s.taken_out for s in undone), 'row')} by "
             f"{ids([s.snapshot_id for s in undone])}."
         )
     sentences += disagreements(ask, reach)

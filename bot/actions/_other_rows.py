@@ -6,9 +6,9 @@ from bot.actions._restore_points import RestorePoint
 from bot.domain.action import Plan
 from bot.domain.errors import Refused
 from bot.domain.guests import Guests
-from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.other_writers import brings_nothing, changes_rows_without_flink, keeps_its_rows, name_of
-from bot.domain.proposal import OtherRows
+from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.other_writers import brings_nothing, changes_rows_without_flink, keeps_its_rows, name_of, origin_of
+from bot.domain.proposal import OtherRows, returns
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 
@@ -31,7 +31,8 @@ def rows_of_others(plan: Plan, left: Sequence[Snapshot], point: RestorePoint) ->
     going = {s.snapshot_id for s in left}
     for each in left:
         if each.job_id is None:
-            is_other = changes_rows_without_flink(table, each) or _stays_gone(table, each, point, going)
+            is_changed = changes_rows_without_flink(table, each) and not _is_read_again(table, each, own, point)
+            is_other = is_changed or _stays_gone(table, each, point, going)
         else:
             is_like = each.job_id in stored if each.operator_id is None else each.operator_id in sinks
             is_own = each.job_id in own or (is_like and not guests.has_run(each.job_id))
@@ -42,11 +43,24 @@ def rows_of_others(plan: Plan, left: Sequence[Snapshot], point: RestorePoint) ->
         OtherRows(
             writer=writer,
             commits=tuple(s.snapshot_id for s in commits),
-            rows=sum(s.counted("added-records") for s in commits),
-            taken_out=sum(s.counted("deleted-records") for s in commits if s.is_repair),
+            rows=sum(_rows_of(table, s) for s in commits),
+            taken_out=sum(s.taken_out for s in commits if s.is_repair),
         )
         for writer, commits in found.items()
     )
+
+
+def _is_read_again(table: TableState, commit: Snapshot, own: Set[JobId], point: RestorePoint) -> bool:
+    """Of a cherry-pick by hand: whether it copied a commit of the job that the point does not hold."""
+    origin = origin_of(table, commit) if commit.is_pick and not commit.is_published else None
+    return origin is not None and origin.job_id in own and commit.snapshot_id not in point.rewind_loses
+
+
+def _rows_of(table: TableState, commit: Snapshot) -> int:
+    """Of a repair that put back commits of the job, too, only the others'; all of it where those are not listed."""
+    there = [table.by_id[each] for each in commit.of_others if each in table.by_id]
+    is_known = bool(there) and len(there) == len(commit.of_others)
+    return sum(s.counted("added-records") for s in there) if is_known else commit.counted("added-records")
 
 
 def _stays_gone(table: TableState, commit: Snapshot, point: RestorePoint, going: Set[SnapshotId]) -> bool:
@@ -69,15 +83,9 @@ def in_words(others: Sequence[OtherRows]) -> str:
     """`3 rows in 1 commit of spark application local-17 (912345)`, writer by writer."""
     return " and ".join(
         f"{counted(each.rows, 'row')} in {counted(len(each.commits), 'commit')} of {each.writer} "
-        f"({_named(each.commits)}{_comes_back(each)})"
+        f"({_named(each.commits)}{returns(each)})"
         for each in others
     )
-
-
-def _comes_back(others: OtherRows) -> str:
-    if not others.taken_out:
-        return ""
-    return f"; {counted(others.taken_out, 'row')} that {'they' if len(others.commits) > 1 else 'it'} took out return"
 
 
 def _named(commits: Sequence[SnapshotId]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from bot.actions._draft import NOTHING_STOPPED, alone, drafted, job_and_head, live_run, stop_sentences, untouched
 from bot.domain.action import Action, Plan
 from bot.domain.contract import TableContract
-from bot.domain.effects import ChangeFiles, Effect, MakeBranch, StopJob
+from bot.domain.effects import ChangeFiles, Effect, GoneOn, MakeBranch, StopJob
 from bot.domain.errors import NotYet, Refused
 from bot.domain.file_changes import FORMATS_WRITTEN, FileList, FileSurvey, Some
 from bot.domain.ids import short
@@ -33,10 +33,10 @@ def rehearsal(
     sentences: Sequence[str],
     proof: str,
     carries: Mapping[str, str] | None = None,
+    gone_on: GoneOn | None = None,
 ) -> Proposal:
-    """The repair that `survey` found possible. `sentences` say what is done to the files, `proof` what is asked then.
-    Where it carries keys of Flink's sink, nothing may be committed before it, by the run that is stopped neither: they
-    would stand above a later checkpoint.
+    """The repair that `survey` found possible. `sentences` say what is done to the files, `proof` what is asked then,
+    `carries` and `gone_on` what its commit says of Flink (see ChangeFiles).
 
     Raises Refused for a table that cannot be repaired so and while another rehearsal is open, CouldNotLook when Flink
     was not seen.
@@ -51,24 +51,16 @@ def rehearsal(
             add=survey.add,
             remove=survey.remove,
             carries=dict(carries or {}),
+            gone_on=gone_on,
         )
 
-    is_alone = any(key.startswith("flink.") for key in carries or {})
-    return rehearsal_of(plan, action, change, title=title, sentences=sentences, proof=proof, is_alone=is_alone)
+    return rehearsal_of(plan, action, change, title=title, sentences=sentences, proof=proof)
 
 
 def rehearsal_of(
-    plan: Plan,
-    action: Action,
-    repair_on: Callable[[str], Effect],
-    *,
-    title: str,
-    sentences: Sequence[str],
-    proof: str,
-    is_alone: bool = False,
+    plan: Plan, action: Action, repair_on: Callable[[str], Effect], *, title: str, sentences: Sequence[str], proof: str
 ) -> Proposal:
-    """The same for any repair: `repair_on(branch)` is its effect. `is_alone`: whether the run that is stopped may not
-    commit before it. Raises as above."""
+    """The same for any repair: `repair_on(branch)` is its effect. Raises as above."""
     table = plan.case.observation.table
     must_be_writable(table)
     _must_be_the_only_one(plan)
@@ -81,7 +73,7 @@ def rehearsal_of(
     requirements: list[Requirement] = [
         TableIs(uuid=table.uuid),
         alone(job, live),
-        HeadDescends(head=head, job_id=live.job_id if live and not is_alone else None),
+        HeadDescends(head=head, job_id=live.job_id if live else None),
         RefIs(ref=branch, snapshot_id=None),
     ]
     stands = "The job stands still until the repair is published or given up." if live else "No run is alive."

@@ -98,7 +98,7 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
 
 
 def _under_a_repair(point: RestorePoint) -> Refused:
-    way = "that takes the repair off, and the job reads its rows again."
+    way = f"that takes {short(point.brings_again)} off, and the job reads its rows again."
     if point.rewind_loses:
         named = ", ".join(map(short, point.rewind_loses))
         way = (
@@ -107,7 +107,7 @@ def _under_a_repair(point: RestorePoint) -> Refused:
         )
     return Refused(
         "The job cannot be restarted on the table as it is.",
-        f"{point.path} pairs with {short(point.snapshot_id)}, the newest commit by Flink, but repair "
+        f"{point.path} pairs with {short(point.snapshot_id)}, the newest commit by Flink, but commit "
         f"{short(point.brings_again)} above it has put rows on main that this state does not hold: the job would bring "
         "them a second time.",
         "Look for a restore point on backup storage that was written after these rows; or rewind table and job "

@@ -69,6 +69,12 @@ def rewound(
     )
 
 
+def _of_others(others: Sequence[OtherRows]) -> str:
+    rows, back = sum(each.rows for each in others), sum(each.taken_out for each in others)
+    told = f" {rows:,} rows of other writers are not read again." if rows else ""
+    return told + (f" {back:,} rows that approved repairs had taken out return." if back else "")
+
+
 def left_behind(table: TableState, to: SnapshotId | None) -> tuple[Snapshot, ...]:
     """The commits on main after `to`, oldest first; all of main's when `to` is not an ancestor."""
     kept = {s.snapshot_id for s in table.ancestors(to)}
@@ -126,8 +132,16 @@ def _preview(
             f"Start the job from checkpoint {point.checkpoint_id} at {point.path}; its source re-reads everything "
             "after it.",
             f"Verify: the next commit comes after checkpoint {point.checkpoint_id}, on top of {short(to)}"
-            + (f", no row is there twice{'' if others else ', no row is missing'}." if point.is_right else ".")
-            + (" The table stays under review then: what others had written is missing." if others else ""),
+            + (
+                f", no row is there twice{'' if any(each.rows for each in others) else ', no row is missing'}."
+                if point.is_right
+                else "."
+            )
+            + (
+                " The table stays under review then: what others had written, or repairs had mended, is not there."
+                if others
+                else ""
+            ),
         ]
         restarts = f"the job restarts from checkpoint {point.checkpoint_id}"
     return Preview(
@@ -138,7 +152,7 @@ def _preview(
         affected_runs=readers_of(plan, left),
         readers_known=plan.case.observation.reads.state == "seen",
         sure=f"{rows:,} rows leave main of {table.name}, and {restarts}."
-        + (f" {sum(each.rows for each in others):,} rows of other writers are not read again." if others else "")
+        + _of_others(others)
         + ("" if keeps else state_at_risk(live)),
         sentences=tuple(sentences),
         others=tuple(others),

@@ -16,6 +16,7 @@ from bot.domain.action import Action, Plan
 from bot.domain.brought_again import said_of_rows
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
+from bot.domain.effects import GoneOn
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSources
 from bot.domain.guests import commits_that_bind
@@ -65,6 +66,10 @@ def propose(plan: Plan) -> Proposal:
             f"{named(survey.live_already)}.",
             "Restore them from the storage's own versions, or replay the source range.",
         )
+    own, put_back = of_job(plan.case, left), [table.by_id[each] for each in wanted]
+    found_again, rows = _found_again(plan, own[-1] if own else None), _of_the_job(plan.case, put_back)
+    of_them = _of_others(plan.case, put_back)
+    assert table.head is not None  # something came on top
     return rehearsal(
         plan,
         ACTION,
@@ -78,7 +83,8 @@ def propose(plan: Plan) -> Proposal:
             *left_out,
         ),
         proof="no file and no row is there twice, no row is missing",
-        carries=_carried(plan, left, [table.by_id[each] for each in wanted]),
+        carries=(found_again or rows) | of_them,
+        gone_on=GoneOn(above=table.head, carries=rows | of_them) if found_again else None,
     )
 
 
@@ -137,20 +143,23 @@ def _must_only_add(table: TableState, commit: SnapshotId) -> None:
         )
 
 
-def _carried(plan: Plan, left: Sequence[Snapshot], wanted: Sequence[Snapshot]) -> dict[str, str]:
-    """What the summary of the repair says: whose rows it brings, and Flink's keys where its sink must find them."""
-    own, written = of_job(plan.case, left), when_written(plan.case, wanted)
-    others = ",".join(str(each.snapshot_id) for each in of_others(plan.case, wanted))
-    told = _found_again(plan, own[-1] if own else None) or (said_of_rows((), written) if written else {})
-    return {**told, **({OF_OTHERS: others} if others else {})}
+def _of_the_job(case: Case, put_back: Sequence[Snapshot]) -> dict[str, str]:
+    written = when_written(case, put_back)
+    return said_of_rows((), written) if written else {}
+
+
+def _of_others(case: Case, put_back: Sequence[Snapshot]) -> dict[str, str]:
+    others = of_others(case, put_back)
+    return {OF_OTHERS: ",".join(str(each.snapshot_id) for each in others)} if others else {}
 
 
 def _found_again(plan: Plan, leaf: Snapshot | None) -> dict[str, str]:
     """Flink's keys of the newest lost commit of the job (`leaf`), where it has committed nothing since main was rolled
     back: then a job whose state holds that checkpoint finds it committed, and does not look for a manifest that is gone
-    (F7). A run that goes on looks for none, and its stop commits above them.
+    (F7).
 
-    Above commits of another run they would say that the lost run's state pairs with the head, which it does not.
+    Above commits of another run they would say that the lost run's state pairs with the head, which it does not; above
+    newer ones of the same run, that these are not committed.
     Raises Refused there where the job fails for want of them.
     """
     if leaf is None:
@@ -161,9 +170,7 @@ def _found_again(plan: Plan, leaf: Snapshot | None) -> dict[str, str]:
         if plan.mode.code == _LOOKS_FOR_A_MANIFEST:
             raise _went_on(leaf, bound[-1], table)
         return {}
-    live = live_run(plan)
-    goes_on = live is not None and live.is_settled and plan.mode.code != _LOOKS_FOR_A_MANIFEST
-    return {} if goes_on else {key: value for key, value in leaf.summary.items() if key.startswith(_FLINK)}
+    return {key: value for key, value in leaf.summary.items() if key.startswith(_FLINK)}
 
 
 def _went_on(leaf: Snapshot, newest: Snapshot, table: TableState) -> Refused:

@@ -14,8 +14,9 @@ from bot.actions._rewinding import left_behind, rewound
 from bot.domain.action import Action, Plan
 from bot.domain.errors import Refused
 from bot.domain.ids import SnapshotId
+from bot.domain.other_writers import brings_nothing, keeps_its_rows
 from bot.domain.proposal import Proposal
-from bot.domain.table import TableState
+from bot.domain.table import Snapshot, TableState
 
 ACTION = Action(
     name="rewind_table_and_job",
@@ -30,7 +31,7 @@ ACTION = Action(
 
 def propose(plan: Plan) -> Proposal:
     """The rewind to the newest durable restore point that pairs at or below the last good snapshot; main goes to that
-    snapshot, where the point pairs with it through what others committed.
+    snapshot, where nothing above the point's table state is brought again.
 
     Raises Refused when no restore point pairs, the job is not configured, or rows of other writers would go unasked;
     CouldNotLook when Flink was not seen.
@@ -57,9 +58,19 @@ def propose(plan: Plan) -> Proposal:
 
 
 def _farthest(table: TableState, point: RestorePoint, last_good: SnapshotId) -> SnapshotId:
-    """The last good snapshot itself, where Flink has committed nothing between the table state of `point` and it: the
-    point pairs right through what others committed, and approved repairs stay. Else that table state."""
+    """The last good snapshot itself, where nothing between the table state of `point` and it may hold rows that a job
+    started from `point` brings again: the point pairs right through, and approved repairs stay. Else that table
+    state."""
     above = takewhile(lambda s: s.snapshot_id != point.snapshot_id, table.ancestors(last_good))
-    if point.brings_again is None and all(s.job_id is None for s in above):
+    if point.brings_again is None and all(s.job_id is None and _stays_beside(table, s) for s in above):
         return last_good
     return point.snapshot_id
+
+
+def _stays_beside(table: TableState, commit: Snapshot) -> bool:
+    """Whether the job brings none of its rows, as far as `brings_again` tells. A replay, and another engine's load, may
+    hold rows of the job's own source."""
+    if keeps_its_rows(table, commit) or brings_nothing(table, commit):
+        return True
+    is_told = commit.written is not None or commit.brings_others
+    return commit.is_repair and (is_told or not commit.counted("added-records"))

@@ -13,7 +13,7 @@ from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import EvidenceId
 from bot.domain.incident import EvidenceRun
 from bot.domain.inert import visible
-from bot.domain.proposal import Preview
+from bot.domain.proposal import Preview, returns
 from bot.domain.requirements import Requirement
 from bot.domain.sentences import counted
 from bot.domain.settling import HOW_TO_SETTLE
@@ -54,7 +54,8 @@ def _consequences(preview: Preview) -> list[str]:
     lines = [f"What it takes off main: {', '.join(counts)}"]
     for other in preview.others:
         commits = ", ".join(str(each) for each in other.commits)
-        lines.append(f"  Not read again by the job: {counted(other.rows, 'row')} of {other.writer} (commits {commits})")
+        told = f"{counted(other.rows, 'row')} of {other.writer} (commits {commits}){returns(other)}"
+        lines.append(f"  Not read again by the job: {told}")
     if not preview.readers_known:
         lines.append("  Which consumer runs read them is not known: the lineage source could not be asked.")
     lines += [

@@ -74,13 +74,15 @@ def _above(state: SnapshotId | None, table: TableState) -> Iterator[tuple[Snapsh
 
 
 def _told(repair: Snapshot, table: TableState) -> _Brought | None:
-    """None of a cherry-pick of what Flink had not written. Of one whose source is not listed any more nothing is
-    known."""
+    """None of a cherry-pick of what Flink had not written, or by which its writer has published what it had staged. Of
+    one whose source is not listed any more it is known that this was older."""
     if repair.is_repair:
         return _Brought(repair.recovered, repair.written)
+    if repair.is_published:
+        return None
     origin = origin_of(table, repair)
     if origin is None:
-        return _Brought({}, None)
+        return _Brought({}, (WHENEVER, repair.committed_at))
     if origin.job_id is None or origin.checkpoint_id is None:
         return None
     only = (origin.checkpoint_id, origin.checkpoint_id)

@@ -156,6 +156,16 @@ class PublishBranch(Record):
     deletes them by that."""
 
 
+class GoneOn(Record):
+    """What a repair says of Flink where the job may commit until it is stopped."""
+
+    above: SnapshotId
+    """The head that was approved."""
+    carries: dict[str, str]
+    """What its summary says instead, where Flink has committed above that head: the keys of an older checkpoint would
+    let the sink look for manifests of the newer one, which are gone (F7)."""
+
+
 class ChangeFiles(Record):
     """Add and remove references to data files on the branch of a rehearsal; no data is written."""
 
@@ -170,6 +180,9 @@ class ChangeFiles(Record):
     carries: dict[str, str] = {}
     """What else its summary says: the `flink.*` keys of a commit that is put back, where Flink's sink must find it
     again; else which of Flink's rows it brings."""
+    gone_on: GoneOn | None = Field(default=None, exclude_if=lambda told: told is None)
+    """What it says instead of `carries` where the job has gone on; None: the same, and in records of earlier
+    versions."""
 
 
 class DeleteRows(Record):

@@ -10,6 +10,7 @@ from bot.domain.effects import Effect
 from bot.domain.ids import CheckpointId, EvidenceId, ProposalId, Severity, SnapshotId, TableName, UserId
 from bot.domain.record import Record, Utc
 from bot.domain.requirements import Requirement
+from bot.domain.sentences import counted
 
 FINAL = "cannot be undone"
 """What an undo says of a proposal that has none."""
@@ -42,6 +43,14 @@ class OtherRows(Record):
     """Rows that these commits added."""
     taken_out: int = Field(default=0, exclude_if=lambda rows: not rows)
     """Of approved repairs: rows that they took out of the table, and that come back."""
+
+
+def returns(others: OtherRows) -> str:
+    """What comes back with them, a clause that begins with a comma; empty where nothing does."""
+    rows = counted(others.taken_out, "row")
+    return (
+        f", and {rows} that {'they' if len(others.commits) > 1 else 'it'} took out return" if others.taken_out else ""
+    )
 
 
 class Preview(Record):

@@ -20,6 +20,8 @@ WRITTEN_FROM, WRITTEN_UNTIL = "waterline.written-from", "waterline.written-until
 since 1970."""
 OF_OTHERS = "waterline.of-others"
 """Summary key of a repair: the lost commits of other writers than the job that it put back, by id, with commas."""
+PUBLISHED = "published-wap-id"
+"""Summary key of a cherry-pick by which a writer has published what it had staged (write-audit-publish)."""
 PICKED_FROM = "source-snapshot-id"
 """Summary key of a cherry-pick: the snapshot that it copied."""
 _LONG_DIGITS = 20
@@ -70,6 +72,12 @@ class Snapshot(Record):
         return self.parent_id is not None or before > 0
 
     @property
+    def taken_out(self) -> int:
+        """Rows that it deleted: with their files, and by their places in files that stay. 0 where it does not count."""
+        by_place = self.counted("added-position-deletes") - self.counted("removed-position-deletes")
+        return self.counted("deleted-records") + max(by_place, 0)
+
+    @property
     def engine(self) -> str:
         """Who wrote it, as far as the summary tells: `flink`, `spark`, … or `unknown`."""
         if self.job_id:
@@ -82,6 +90,11 @@ class Snapshot(Record):
         return REPAIR in self.summary
 
     @property
+    def of_others(self) -> frozenset[SnapshotId]:
+        """Of a repair: the lost commits of other writers than the job that it put back."""
+        return self._named(OF_OTHERS)
+
+    @property
     def brings_others(self) -> bool:
         """Of a repair: whether it put rows back that another writer than the job had committed."""
         return OF_OTHERS in self.summary
@@ -92,9 +105,17 @@ class Snapshot(Record):
         return PICKED_FROM in self.summary
 
     @property
+    def is_published(self) -> bool:
+        """Whether its writer has published it so."""
+        return PUBLISHED in self.summary
+
+    @property
     def took_out(self) -> frozenset[SnapshotId]:
         """Of a repair: the commits whose files it took out of the table."""
-        told = self.summary.get(TOOK_OUT, "").split(",")
+        return self._named(TOOK_OUT)
+
+    def _named(self, key: str) -> frozenset[SnapshotId]:
+        told = self.summary.get(key, "").split(",")
         return frozenset(SnapshotId(int(each)) for each in told if each.isdigit())
 
     @property

@@ -6,8 +6,8 @@ import pytest
 
 from bot.actions import restore_job_only, restore_lost_commits, rewind_table_and_job
 from bot.domain.action import Plan
+from bot.domain.effects import ChangeFiles
 from bot.domain.errors import Refused
-from bot.domain.requirements import HeadDescends
 from bot.domain.snapshot import OF_OTHERS, REPAIR, WRITTEN_FROM
 from tests.actions.scene import ProposalState, Scene
 from tests.actions.test_put_back import carried, with_ledger
@@ -112,22 +112,15 @@ def loses_two(scene: Scene) -> None:
     scene.commits(rows(range(800, 803)), SPARK)
 
 
-def test_a_run_that_goes_on_is_given_no_keys(scene: Scene) -> None:
-    """Its stop commits checkpoint 6, and the sink would find 5 above it: it would look for what is gone."""
+def test_keys_go_with_it_only_if_the_run_commits_nothing_until_it_stands_still(scene: Scene) -> None:
+    """Its stop may commit checkpoint 6, and the sink would find 5 above it: it would look for what is gone."""
     loses_two(scene)
-
-    keys = carried(restore_lost_commits.propose(with_apart(scene.plan())))
-
-    assert not any(key.startswith("flink.") for key in keys)
-    assert WRITTEN_FROM in keys
-
-
-def test_nothing_may_be_committed_before_keys_are_put_back(scene: Scene) -> None:
-    """Also not by the run that fails at every restart: should it come to itself, the repair is proposed anew."""
-    loses_two(scene)
-    scene.flink.breaks(job("a"))
-
     proposal = restore_lost_commits.propose(with_apart(scene.plan()))
 
-    assert "flink.job-id" in carried(proposal)
-    assert [each.job_id for each in proposal.requirements if isinstance(each, HeadDescends)] == [None]
+    [change] = [each for each in proposal.effects if isinstance(each, ChangeFiles)]
+
+    assert change.carries["flink.max-committed-checkpoint-id"] == "5"
+    assert change.gone_on is not None
+    assert change.gone_on.above == scene.table.head
+    assert WRITTEN_FROM in change.gone_on.carries
+    assert not any(key.startswith("flink.") for key in change.gone_on.carries)

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from pyiceberg.expressions import GreaterThanOrEqual, LessThan
+from pyiceberg.expressions import GreaterThanOrEqual
 
 from bot.actions import rewind_table_and_job
 from bot.domain.effects import MoveTable
@@ -23,12 +23,12 @@ def goes_to(proposal: Proposal) -> SnapshotId:
     return next(each.to for each in proposal.effects if isinstance(each, MoveTable))
 
 
-def takes_repeats_out(scene: Scene) -> None:
-    """A published repair has taken the second copies of positions 0 to 4 out; they came with checkpoint 4."""
-    scene.commits(rows(range(5)), of_flink("a", 4))
+def takes_wrong_rows_out(scene: Scene) -> None:
+    """A published repair has taken five rows out that had come with checkpoint 4 and belong nowhere."""
+    scene.commits(rows(range(900, 905)), of_flink("a", 4))
     catalog = open_catalog(scene.folder)
     with catalog.load_table(scene.table.name).transaction() as change:
-        change.overwrite(rows(range(10)), LessThan("source_position", 10), snapshot_properties=REPAIRED)
+        change.delete(GreaterThanOrEqual("source_position", 900), snapshot_properties=REPAIRED)
     catalog.close()
     scene.flink.stands_at(job("a"), 4)
 
@@ -40,7 +40,7 @@ def brings(scene: Scene, table: pa.Table) -> None:
 
 def test_a_repair_that_took_rows_out_stays_under_a_rewind_to_it(scene: Scene) -> None:
     """The state that the rehearsal's stop left pairs right through it."""
-    takes_repeats_out(scene)
+    takes_wrong_rows_out(scene)
     stop = scene.flink.savepoint(job("a"))
     scene.flink.ends(job("a"), "FINISHED")
     repaired, right = scene.table.head, scene.positions()
@@ -75,16 +75,16 @@ def test_a_replay_goes_off_main_only_if_people_say_so(scene: Scene) -> None:
 def test_what_a_repair_had_taken_out_is_said_to_return(scene: Scene) -> None:
     """The wrong rows are on main again then."""
     scene.flink.savepoint(job("a"))
-    takes_repeats_out(scene)
+    takes_wrong_rows_out(scene)
     scene.flink.checkpoints(job("a"), 1)
     plan = scene.plan(last_good=scene.snapshot("a", 5), wrong_run=job("b"))
 
     with pytest.raises(Refused) as refused:
         rewind_table_and_job.propose(plan)
 
-    assert any("taken out would be there again: 15 rows" in each for each in extent(plan).points[0].cannot)
+    assert any("taken out would be there again: 5 rows" in each for each in extent(plan).points[0].cannot)
     assert "approved repairs" in refused.value.found
-    assert "15 rows that they took out return" in refused.value.found
+    assert "5 rows that it took out return" in refused.value.found
 
 
 def test_a_repair_of_what_goes_as_well_is_not_missed(scene: Scene) -> None:
@@ -103,3 +103,20 @@ def test_a_repair_of_what_goes_as_well_is_not_missed(scene: Scene) -> None:
     proposal = rewind_table_and_job.propose(plan)
 
     assert proposal.preview.others == ()
+
+
+def test_a_replay_is_not_kept_where_the_job_may_bring_its_rows_again(scene: Scene) -> None:
+    """Positions 30 to 49 were replayed while the job was down, and savepoint 3 is followed by them."""
+    scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FAILED")
+    brings(scene, rows(range(30, 50)))
+    repaired = scene.table.head
+    scene.flink.submit(job("b"), at_checkpoint=5)
+    scene.flink.checkpoints(job("b"), 1)
+    plan = scene.plan(last_good=repaired, wrong_run=job("b"))
+
+    with pytest.raises(Refused, match="rows of other writers"):
+        rewind_table_and_job.propose(plan)
+    chosen = rewind_table_and_job.propose(plan.model_copy(update={"drops_others": True}))
+
+    assert goes_to(chosen) == scene.snapshot("a", 3)

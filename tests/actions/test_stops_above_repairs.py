@@ -69,6 +69,32 @@ def test_a_pick_of_another_engines_commit_stands_in_no_way(scene: Scene) -> None
     assert view.state is ProposalState.APPLIED
 
 
+def test_what_a_writer_has_published_stands_in_no_way(scene: Scene) -> None:
+    """Write-audit-publish by a cherry-pick whose staged commit has expired: it was never the job's."""
+    scene.flink.savepoint(job("a"))
+    told = {"engine-name": "spark", "source-snapshot-id": "4242", "published-wap-id": "audit-7"}
+    scene.commits(rows(range(900, 903)), told)
+    scene.flink.ends(job("a"), "FAILED")
+    plan = known(scene)
+
+    view = scene.carries_out(restore_job_only.propose(plan), plan)
+
+    assert view.state is ProposalState.APPLIED
+
+
+def test_a_rewind_takes_a_pick_off_whose_rows_the_job_reads_again(scene: Scene) -> None:
+    """As the refused start advises: nothing of another writer goes."""
+    loses_and_picks(scene)
+    scene.flink.ends(job("a"), "FAILED")
+    plan = scene.plan(last_good=scene.table.head)
+
+    view = scene.carries_out(rewind_table_and_job.propose(plan), plan)
+
+    assert view.proposal.preview.others == ()
+    assert view.state is ProposalState.APPLIED
+    assert sorted(set(scene.positions())) == scene.positions()
+
+
 def test_an_undo_starts_nothing_that_brings_the_rows_of_a_repair_again(scene: Scene) -> None:
     """The rewind took the repair off, and the undo puts it back: savepoint 3 does not hold its rows."""
     scene.flink.savepoint(job("a"))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bot.domain.ids import SnapshotId, short
-from bot.domain.proposal import AffectedRun, Preview
+from bot.domain.proposal import AffectedRun, Preview, returns
 from bot.domain.sentences import counted
 from bot.slack.blocks.parts import clock
 from bot.slack.text import code, mrkdwn
@@ -23,7 +23,7 @@ def taken_off_main(preview: Preview, *, is_over: bool) -> str:
     taken = f"*{title}*\n{what}; they stay readable under a tag"
     if preview.others:
         taken += "\n:warning: *Of other writers, and not read again by the job:* " + ", ".join(
-            f"{counted(each.rows, 'row')} of {mrkdwn(each.writer)}" for each in preview.others
+            f"{counted(each.rows, 'row')} of {mrkdwn(each.writer)}{returns(each)}" for each in preview.others
         )
     if not preview.readers_known:
         return taken + "\n:warning: Which consumer runs read them is not known: the lineage source could not be asked."
