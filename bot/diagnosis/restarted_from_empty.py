@@ -5,7 +5,7 @@ consumer group stood. Windows and aggregates begin at nothing in any case.
 """
 
 from bot.diagnosis._asked import lacking
-from bot.diagnosis._case import not_asked, rows_by, run_of, unseen, writes_as_v1
+from bot.diagnosis._case import living, not_asked, rows_by, run_of, unseen, writes_as_v1
 from bot.diagnosis._empty_starts import empty_starts
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.empty_starts import EmptyStart
@@ -32,7 +32,7 @@ MODE = Mode(
         "what can cause it, or the opposite: rows twice.",
     },
     act=Act.RECOVER,
-    remedies=(Remedy.REWIND_TABLE_AND_JOB, Remedy.TELL_CONSUMERS),
+    remedies=(Remedy.REWIND_TABLE_AND_JOB, Remedy.RESTORE_JOB_ONLY, Remedy.TELL_CONSUMERS),
 )
 
 
@@ -94,8 +94,14 @@ def _matches(case: Case, start: EmptyStart) -> Matches:
         rows=rows_by(case, (start.earlier, start.run), None),
         last_good=start.last_before,
         wrong_run=start.run,
-        remedy=Remedy.TELL_CONSUMERS if rows_are_right and start.first else Remedy.REWIND_TABLE_AND_JOB,
+        remedy=_remedy(case) if rows_are_right and start.first else Remedy.REWIND_TABLE_AND_JOB,
     )
+
+
+def _remedy(case: Case) -> Remedy:
+    """Where its rows are right: the job is what has to come back, if no run of it is alive."""
+    is_down = case.observation.jobs.state == "seen" and bool(case.runs) and not living(case)
+    return Remedy.RESTORE_JOB_ONLY if is_down else Remedy.TELL_CONSUMERS
 
 
 def _rows_said(case: Case) -> tuple[bool, str]:

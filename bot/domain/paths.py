@@ -95,3 +95,9 @@ def told_apart(paths: Sequence[str]) -> dict[str, str]:
 
 def _agree(one: Place, other: Place) -> bool:
     return all(a == b or not a or not b for a, b in zip(one[:2], other[:2], strict=True))
+
+
+def names_checkpoint_of(path: str, job_id: str | None) -> bool:
+    """Whether it lies where Flink keeps the checkpoints of that run."""
+    folder, _, name = path.rstrip("/").rpartition("/")
+    return job_id is not None and folder.endswith(f"/{job_id}") and name.startswith("chk-")

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.paths import names_checkpoint_of
 from bot.domain.table import Snapshot, TableState
 
 ABOUT = timedelta(seconds=1)
@@ -41,7 +42,8 @@ class RunCommits:
         """Those of the start of the job from which `stored` comes (see `lives`); None: nothing tells of which it is.
 
         Its checkpoint id and its time tell that. It may be a copy, which is younger than what it holds: so it may be of
-        any start before its time, unless that is when one of them was at this checkpoint.
+        any start before its time, unless that is when one of them was at this checkpoint. What lies where the run
+        itself keeps its checkpoints is no copy: each start writes over what the one before had there.
         """
         if len(self._starts) < 2:
             return self
@@ -49,6 +51,9 @@ class RunCommits:
         near = [(gap, n) for n, (each, last) in enumerate(told) if (gap := each._gap(stored, last)) is not None]
         if near:
             return self._starts[min(near)[1]]
+        if names_checkpoint_of(stored.path, stored.job_id):
+            began = [each for each in self._starts if each._all[0].committed_at <= stored.written_at + ABOUT]
+            return began[-1] if began and began[-1]._next(stored) is None else None
         may_be = [each for each, last in told if each._may_be_of(stored, last)]
         reached = [each for each in may_be if each._next(stored) is not None]
         if not reached:
@@ -100,7 +105,8 @@ class RunCommits:
         """How long before its commit `stored` was written, if that was when this start was at its checkpoint, which it
         reached after start `earlier`; None: it was not."""
         following, below, at = self._next(stored), self._below(stored), stored.written_at
-        if following is None or at > following.committed_at + ABOUT:
+        late = _COMMITTED if names_checkpoint_of(stored.path, stored.job_id) else ABOUT
+        if following is None or at > following.committed_at + late:
             return None
         gap = abs(following.committed_at - at)
         if below is not None:

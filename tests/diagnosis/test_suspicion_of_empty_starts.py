@@ -3,8 +3,10 @@
 import pytest
 
 import bot.diagnosis
+from bot.diagnosis import restarted_from_empty
 from bot.diagnosis._examine import diagnose
 from bot.diagnosis._scan import scan
+from bot.domain.diagnosis import Matches, Remedy
 from bot.domain.ids import DRAINED, OperatorId
 from bot.domain.suspicion import Suspicion, propose_window
 from tests.cases import Tale
@@ -152,3 +154,15 @@ def test_what_is_no_start_without_state_leaves_the_head_trusted(tale: Tale) -> N
     found = proposed(tale)
 
     assert tale.head == found.trusted
+
+
+def test_a_job_that_is_down_long_after_an_empty_start_is_brought_back() -> None:
+    """The start was meant, and its rows are right: what is wrong today is that no run is alive."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").flink_runs("b")
+    tale.commits("b", *range(1, 60)).completes("b", 59)
+    alive = restarted_from_empty.examine(tale.looked_at())
+    down = restarted_from_empty.examine(tale.becomes("b", "FAILED").looked_at())
+
+    assert isinstance(alive, Matches)
+    assert isinstance(down, Matches)
+    assert (Remedy.TELL_CONSUMERS, Remedy.RESTORE_JOB_ONLY) == (alive.remedy, down.remedy)

@@ -47,10 +47,12 @@ def with_history(days: int) -> Recorded:
                 each["timestamp-ms"] -= days * 86_400_000
 
     def twice(told: Page) -> None:
-        """More commits below than a window is long."""
+        """More commits below than a window is long, by whoever filled the table before the job began."""
         first = told["snapshots"][0]
+        loaded = {key: value for key, value in first["summary"].items() if not key.startswith("flink.")}
         for number in range(1, 31):
             below = {**first, "snapshot-id": number, "sequence-number": 0, "parent-snapshot-id": number - 1 or None}
+            below["summary"] = loaded
             below["timestamp-ms"] = first["timestamp-ms"] - 31 + number
             told["snapshots"].insert(number - 1, {k: v for k, v in below.items() if v is not None})
             told["snapshot-log"].insert(number - 1, {"snapshot-id": number, "timestamp-ms": below["timestamp-ms"]})
