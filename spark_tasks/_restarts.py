@@ -43,7 +43,7 @@ def of_untold_start(leak: FlinkManifest, world: Observation) -> JobId | None:
     if leak.written_at is None or any(_wrote(run, leak) and not run.is_terminal for run in runs_of(world)):
         return None
     its_own = of_its_job(leak, world)
-    told = {run.job_id for run in runs_of(world)} | {leak.job_id}
+    told = {run.job_id for run in its_own} | {leak.job_id}
     told |= {s.job_id for s in world.table.chain if s.job_id is not None and s.committed_at < leak.written_at}
     by_its_sink = (s for s in world.table.chain if s.operator_id in {None, leak.operator_id})
     unseen = (s.job_id for s in by_its_sink if s.job_id is not None and s.job_id not in told)
@@ -61,9 +61,10 @@ def of_its_job(leak: FlinkManifest, world: Observation) -> tuple[JobRun, ...]:
     """Those that may read the manifest's rows: of the job that wrote it, and kin of that. Others read other sources."""
     others = world.others.values if world.others is not None else ()
     wrote = next((run for run in others if run.job_id == leak.job_id), None)
-    if wrote is not None:
+    near = kin(world.jobs, world.others)
+    if wrote is not None and wrote not in near:
         return tuple(run for run in others if run.name == wrote.name)
-    return (*world.jobs.values, *kin(world.jobs, world.others))
+    return (*world.jobs.values, *near)
 
 
 def lists(point: StoredCheckpoint, leak: FlinkManifest) -> bool:

@@ -72,7 +72,7 @@ def rewound(
 def _of_others(others: Sequence[OtherRows]) -> str:
     rows, back = sum(each.rows for each in others), sum(each.taken_out for each in others)
     told = f" {rows:,} rows of other writers are not read again." if rows else ""
-    return told + (f" {back:,} rows that approved repairs had taken out return." if back else "")
+    return told + (f" {back:,} rows that had been taken out return." if back else "")
 
 
 def left_behind(table: TableState, to: SnapshotId | None) -> tuple[Snapshot, ...]:
@@ -137,11 +137,7 @@ def _preview(
                 if point.is_right
                 else "."
             )
-            + (
-                " The table stays under review then: what others had written, or repairs had mended, is not there."
-                if others
-                else ""
-            ),
+            + (" The table stays under review then: what others had written or mended is not there." if others else ""),
         ]
         restarts = f"the job restarts from checkpoint {point.checkpoint_id}"
     return Preview(

@@ -31,6 +31,8 @@ def _moments(case: Case, commit: Snapshot) -> Iterator[datetime]:
     if commit.written is not None:
         yield from commit.written
         return
+    if commit.is_published:
+        return
     origin = origin_of(case.observation.table, commit) if commit.is_pick else commit
     if origin is None:
         yield from (_EVER, commit.committed_at)

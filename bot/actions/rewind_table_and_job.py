@@ -14,7 +14,7 @@ from bot.actions._rewinding import left_behind, rewound
 from bot.domain.action import Action, Plan
 from bot.domain.errors import Refused
 from bot.domain.ids import SnapshotId
-from bot.domain.other_writers import brings_nothing, keeps_its_rows
+from bot.domain.other_writers import brings_nothing, keeps_its_rows, origin_of
 from bot.domain.proposal import Proposal
 from bot.domain.table import Snapshot, TableState
 
@@ -68,9 +68,11 @@ def _farthest(table: TableState, point: RestorePoint, last_good: SnapshotId) -> 
 
 
 def _stays_beside(table: TableState, commit: Snapshot) -> bool:
-    """Whether the job brings none of its rows, as far as `brings_again` tells. A replay, and another engine's load, may
-    hold rows of the job's own source."""
-    if keeps_its_rows(table, commit) or brings_nothing(table, commit):
+    """Whether the job brings none of its rows, as far as `brings_again` tells, which knows of picks of the job's
+    commits and of what repairs say. A replay, and another engine's load, may hold rows of the job's own source."""
+    if keeps_its_rows(table, commit) or brings_nothing(table, commit) or not commit.counted("added-records"):
         return True
-    is_told = commit.written is not None or commit.brings_others
-    return commit.is_repair and (is_told or not commit.counted("added-records"))
+    if commit.is_pick and not commit.is_published:
+        origin = origin_of(table, commit)
+        return origin is not None and origin.job_id is not None and origin.checkpoint_id is not None
+    return commit.is_repair and (commit.written is not None or commit.brings_others)

@@ -10,6 +10,7 @@ from bot.diagnosis._empty_starts import empty_starts
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.empty_starts import EmptyStart
 from bot.domain.ids import short, short_job
+from bot.domain.kin import kin
 from bot.domain.looked import NotSeen
 
 MODE = Mode(
@@ -99,8 +100,12 @@ def _matches(case: Case, start: EmptyStart) -> Matches:
 
 
 def _remedy(case: Case) -> Remedy:
-    """Where its rows are right: the job is what has to come back, if no run of it is alive."""
-    is_down = case.observation.jobs.state == "seen" and bool(case.runs) and not living(case)
+    """Where its rows are right: the job is what has to come back, if no run of it is alive, nor one of another job that
+    has taken over."""
+    seen = case.observation
+    is_known = seen.jobs.state == "seen" and not isinstance(seen.others, NotSeen)
+    heirs = kin(seen.jobs, seen.others)
+    is_down = is_known and bool(case.runs) and not living(case) and all(run.is_terminal for run in heirs)
     return Remedy.RESTORE_JOB_ONLY if is_down else Remedy.TELL_CONSUMERS
 
 

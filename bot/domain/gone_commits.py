@@ -1,6 +1,8 @@
 """Commits that a run may have made between its newest listed one and a later checkpoint, and that are listed no more:
 main was rolled back, and what it lost has expired. Pure."""
 
+from itertools import dropwhile
+
 from bot.domain.empty_commits import PROPERTY, empty_commits_allowed
 from bot.domain.flink import JobRun
 from bot.domain.ids import CheckpointId, short_job
@@ -24,10 +26,10 @@ def gone_since(commit: Snapshot, table: TableState) -> int:
 def _only_went_forward(commit: Snapshot, table: TableState) -> bool:
     """Whether main came to `commit` and to all since by these commits themselves: expiry takes what main lost out of
     its log, but the way back to where it went stays there, with a later time than that commit's."""
-    place = table.place_of(commit.snapshot_id)
-    since = [move for move in table.head_moves if table.place_of(move.snapshot_id) >= place]
-    is_there = any(move.snapshot_id == commit.snapshot_id for move in since)
-    return is_there and all(move.at == table.by_id[move.snapshot_id].committed_at for move in since)
+    since = list(dropwhile(lambda move: move.snapshot_id != commit.snapshot_id, table.head_moves))
+    return bool(since) and all(
+        move.snapshot_id in table.by_id and move.at == table.by_id[move.snapshot_id].committed_at for move in since
+    )
 
 
 def gone_between(reached: Snapshot, until: int, table: TableState, jobs: Seen[JobRun] | NotSeen) -> str | None:

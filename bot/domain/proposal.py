@@ -42,7 +42,7 @@ class OtherRows(Record):
     rows: int
     """Rows that these commits added."""
     taken_out: int = Field(default=0, exclude_if=lambda rows: not rows)
-    """Of approved repairs: rows that they took out of the table, and that come back."""
+    """Rows that they took out of the table beside those that they added, and that come back."""
 
 
 def returns(others: OtherRows) -> str:

@@ -43,7 +43,7 @@ class RunCommits:
 
         Its checkpoint id and its time tell that. It may be a copy, which is younger than what it holds: so it may be of
         any start before its time, unless that is when one of them was at this checkpoint. What lies where the run
-        itself keeps its checkpoints is no copy: each start writes over what the one before had there.
+        itself keeps its checkpoints is hardly a copy: each start writes over what the one before had there.
         """
         if len(self._starts) < 2:
             return self
@@ -53,7 +53,8 @@ class RunCommits:
             return self._starts[min(near)[1]]
         if names_checkpoint_of(stored.path, stored.job_id):
             began = [each for each in self._starts if each._all[0].committed_at <= stored.written_at + ABOUT]
-            return began[-1] if began and began[-1]._next(stored) is None else None
+            if began and began[-1]._is_next(stored, began[:-1]):
+                return began[-1]
         may_be = [each for each, last in told if each._may_be_of(stored, last)]
         reached = [each for each in may_be if each._next(stored) is not None]
         if not reached:
@@ -100,6 +101,12 @@ class RunCommits:
         """The last that carries an earlier one, or as many commits back."""
         place = bisect_left(self._ids, stored.checkpoint_id or 0) - back
         return self._all[place] if place >= 0 else None
+
+    def _is_next(self, stored: StoredCheckpoint, earlier: Sequence["RunCommits"]) -> bool:
+        """Whether it follows right on this start's newest commit, or none of the `earlier` ones had come so far."""
+        if self._next(stored) is not None:
+            return False
+        return stored.checkpoint_id == self._ids[-1] + 1 or all(each._next(stored) is None for each in earlier)
 
     def _gap(self, stored: StoredCheckpoint, earlier: "RunCommits | None") -> timedelta | None:
         """How long before its commit `stored` was written, if that was when this start was at its checkpoint, which it

@@ -105,6 +105,20 @@ def test_a_lost_repair_says_again_when_its_rows_were_written(scene: Scene) -> No
         restore_job_only.propose(known(scene))
 
 
+def test_what_a_writer_had_published_is_its_own(scene: Scene) -> None:
+    """Write-audit-publish: its staged commit has expired, and was never the job's."""
+    scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FAILED")
+    scene.commits(rows(range(900, 903)), {**SPARK, "source-snapshot-id": "4242", "published-wap-id": "audit-7"})
+    scene.rolls_back(to=scene.snapshot("a", 3))
+    scene.commits(rows(range(800, 803)), SPARK)
+
+    keys = carried(restore_lost_commits.propose(with_apart(scene.plan())))
+
+    assert OF_OTHERS in keys
+    assert WRITTEN_FROM not in keys
+
+
 def loses_two(scene: Scene) -> None:
     """Main is set back to 3 under run a, and somebody commits."""
     scene.flink.checkpoints(job("a"), 2)

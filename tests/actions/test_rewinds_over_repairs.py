@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from pyiceberg.expressions import GreaterThanOrEqual
+from pyiceberg.expressions import GreaterThanOrEqual, LessThan
 
 from bot.actions import rewind_table_and_job
 from bot.domain.effects import MoveTable
@@ -12,6 +12,7 @@ from bot.domain.proposal import Proposal
 from bot.domain.snapshot import REPAIR, TOOK_OUT
 from tests.actions.owing import extent
 from tests.actions.scene import ProposalState, Scene
+from tests.actions.test_stops_above_repairs import picks
 from tests.little_flink import open_catalog
 from tests.tables import job, of_flink, rows
 
@@ -120,3 +121,41 @@ def test_a_replay_is_not_kept_where_the_job_may_bring_its_rows_again(scene: Scen
     chosen = rewind_table_and_job.propose(plan.model_copy(update={"drops_others": True}))
 
     assert goes_to(chosen) == scene.snapshot("a", 3)
+
+
+def test_a_pick_whose_rows_the_point_holds_stays(scene: Scene) -> None:
+    """Commit 3 was lost under the run, which went on to 4; somebody picked it, and a run began without state."""
+    lost = scene.snapshot("a", 3)
+    scene.rolls_back(to=scene.snapshot("a", 2))
+    scene.flink.checkpoints(job("a"), 1)
+    scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FAILED")
+    picks(scene, lost, range(20, 30))
+    good = scene.table.head
+    scene.flink.submit(job("b"), at_checkpoint=0)
+    scene.flink.checkpoints(job("b"), 2)
+
+    proposal = rewind_table_and_job.propose(scene.plan(last_good=good, wrong_run=job("b")))
+
+    assert goes_to(proposal) == good
+
+
+@pytest.mark.parametrize("is_good", [True, False])
+def test_what_another_engine_deleted_stays_deleted_or_is_said_to_return(scene: Scene, *, is_good: bool) -> None:
+    """A request to forget somebody is no row of the job's."""
+    scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FAILED")
+    catalog = open_catalog(scene.folder)
+    with catalog.load_table(scene.table.name).transaction() as change:
+        change.delete(LessThan("source_position", 10), snapshot_properties={"engine-name": "spark"})
+    catalog.close()
+    good = scene.table.head if is_good else scene.snapshot("a", 3)
+    scene.flink.submit(job("b"), at_checkpoint=0)
+    scene.flink.checkpoints(job("b"), 2)
+    plan = scene.plan(last_good=good, wrong_run=job("b"))
+
+    if is_good:
+        assert goes_to(rewind_table_and_job.propose(plan)) == good
+        return
+    with pytest.raises(Refused, match="10 rows that it took out return"):
+        rewind_table_and_job.propose(plan)

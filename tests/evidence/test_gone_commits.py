@@ -179,3 +179,10 @@ def test_a_record_keeps_the_number_and_may_lack_it(orders: OrdersTable) -> None:
     assert TableState.model_validate_json(table.model_dump_json()).last_sequence_number == 1
     assert "last_sequence_number" not in older.model_dump_json()
     assert TableState.model_validate_json(older.model_dump_json()).last_sequence_number is None
+
+
+def test_a_log_that_keeps_its_older_lines_tells_of_the_way_back_too() -> None:
+    """PyIceberg drops the lines of what expired and keeps those before, where Iceberg's Java clears them."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 10)).rolls_back_to("a", 2).expires("a", *range(4, 10))
+
+    assert verdict(tale, 9) is PairVerdict.UNPAIRABLE

@@ -40,3 +40,12 @@ def test_a_checkpoint_that_is_not_committed_yet_is_of_the_present_start() -> Non
     )
 
     assert judged(nine, tale.table, *tale.runs.values()).verdict is PairVerdict.AHEAD
+
+
+def test_an_older_starts_checkpoint_that_was_put_back_is_not_taken_for_the_present_starts() -> None:
+    """Checkpoint 10 came from a backup: the start before had reached it, and the present one stands at 8."""
+    tale = rewound()
+
+    told = judged(chk(10, tale.now + timedelta(minutes=30)), tale.table, *tale.runs.values())
+
+    assert told.verdict is PairVerdict.UNPAIRABLE

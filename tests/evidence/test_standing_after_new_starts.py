@@ -190,3 +190,32 @@ def test_another_jobs_restart_reads_none_of_the_rows_again() -> None:
     )
 
     assert [standing(leak, world)[0] for leak in tale.manifests] == [LeakStanding.DROPPED]
+
+
+def of_two_jobs(tale: Tale, own: str, *points: StoredCheckpoint) -> list[LeakStanding]:
+    """Where the manifests stand if run a was one job's, and run b another's; `own` is the table's job's."""
+    world = tale.looked_at().observation
+    mine, others = (
+        tuple(run for run in world.jobs.values if (run.job_id == job_id(own)) is is_own) for is_own in (True, False)
+    )
+    named = tuple(run.model_copy(update={"name": "the other colour"}) for run in others)
+    told = {
+        "jobs": world.jobs.model_copy(update={"values": mine}),
+        "others": Seen[JobRun](source="Flink", values=named),
+        "checkpoints": Seen[StoredCheckpoint](source="file:/state", values=points),
+    }
+    return [standing(leak, world.model_copy(update=told))[0] for leak in tale.manifests]
+
+
+def test_the_other_colour_reads_again_what_its_kin_had_dropped() -> None:
+    """Blue wrote the manifests, green is the table's job now and began from before them."""
+    tale = dropped().flink_runs("b").came_from("b", 5, chk("a", 5)).commits("b", 6)
+
+    assert of_two_jobs(tale, "b") == [LeakStanding.GIVEN_UP] * 4
+
+
+def test_a_failover_of_the_other_colour_leaves_it_open() -> None:
+    """Flink tells of no kin any more; its commits are by the same sink."""
+    tale = dropped().flink_runs("b").came_from("b", 5, chk("a", 5)).commits("b", 6, 7).completes("b", 6, 7)
+
+    assert of_two_jobs(tale.came_from("b", 7, chk("b", 7)), "a") == [LeakStanding.UNTOLD] * 4
