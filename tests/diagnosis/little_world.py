@@ -255,6 +255,8 @@ class World(Truth):
         for place, to in ((one, second), (other, first)):
             told = {"summary": to.summary, "operation": to.operation}
             self.tale.snapshots[at[place]] = self.tale.snapshots[at[place]].model_copy(update=told)
+        if first.job_id == job_id(self.run):
+            self.writes_branch = False  # its commit to main seems to be the newer one now
         self.holds[one], self.holds[other] = self.holds.get(other, ()), self.holds.get(one, ())
         none: frozenset[int] = frozenset()
         self.takes[one], self.takes[other] = self.takes.get(other, none), self.takes.get(one, none)
