@@ -4,6 +4,7 @@ were written before, and none tells of which start under one job id it is.
 
 import os
 import shutil
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +15,6 @@ import pytest
 from bot.actions import forward_job, restart_with_new_job_id, restore_job_only, rewind_table_and_job
 from bot.domain.errors import Refused
 from bot.domain.ids import JobId
-from bot.domain.table import TableState
 from tests.actions.scene import ProposalState, Scene
 from tests.actions.test_rows_of_repairs import AGAIN, is_recovered, known, starts_from
 from tests.tables import job, rows
@@ -99,25 +99,22 @@ def test_of_which_start_a_late_copy_is_nothing_tells(scene: Scene, after: timede
 
 
 def test_a_copy_from_before_the_second_start_is_of_the_first(scene: Scene) -> None:
-    """The first start committed up to 3 and the second up to 4: the copy of 3 was made before the second began."""
+    """The first start committed up to 3 and the second up to 4: the copy of 3 was made right after the first's commit,
+    more than a second before the second came so far."""
     three = scene.flink.savepoint(job("a"))
     first = scene.table.head
+    assert first is not None
     scene.flink.ends(job("a"), "FINISHED")
+    time.sleep(1.2)
     scene.flink.submit(job("a"), at_checkpoint=0)
     scene.flink.checkpoints(job("a"), 4)
     scene.flink.ends(job("a"), "FAILED")
-    aged = scene.table
     copy = copied(three)
-    written(copy, began_again(aged) - timedelta(milliseconds=20))
+    written(copy, scene.table.by_id[first].committed_at + timedelta(milliseconds=20))
 
     [pair] = scene.plan().case.pairing.pairings
 
     assert pair.snapshot_id == first
-
-
-def began_again(table: TableState) -> datetime:
-    """When the first commit of the second start was made."""
-    return [s for s in table.of_flink if s.checkpoint_id == 1][1].committed_at
 
 
 OF_THE_SECOND: list[list[tuple[JobId, int]]] = [[(job("a"), 1), (job("a"), 2)], [(job("a"), 2)]]
