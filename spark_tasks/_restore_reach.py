@@ -7,7 +7,6 @@ from bot.domain.end_of_main import EndOfMain
 from bot.domain.evidence import Ask
 from bot.domain.findings import OperatorState, Pairing, PairVerdict, RestoreReach
 from bot.domain.flink import StoredCheckpoint
-from bot.domain.guests import case_of
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.owed import owed_to
@@ -21,9 +20,15 @@ _NAME = re.compile(r"(?P<job>[0-9a-f]{32})-(?P<operator>[0-9a-f]{32})-\d{5}-\d+-
 
 
 def reach_of_point(
-    ask: Ask, stored: StoredCheckpoint, pair: Pairing, positions: Mapping[SnapshotId, int], brought: Brought
+    ask: Ask,
+    stored: StoredCheckpoint,
+    pair: Pairing,
+    positions: Mapping[SnapshotId, int],
+    brought: Brought,
+    end: EndOfMain,
 ) -> RestoreReach:
-    """`positions`: the highest source position of each paired table state, as far as it is known."""
+    """`positions`: the highest source position of each paired table state, as far as it is known. `end`: of the same
+    observation, for all points."""
     table = ask.observation.table
     above = commits_above(table, pair.snapshot_id)
     missing = _missing(ask, stored)
@@ -50,7 +55,7 @@ def reach_of_point(
         source_positions=stored.source_positions,
         written_at=stored.written_at,
         is_durable=pair.is_durable,
-        brings_back=_brings_back(ask, stored, pair, missing),
+        brings_back=_brings_back(ask, stored, pair, missing, end),
     )
     return reach.model_copy(update={"cannot": _cannot(ask, stored, pair, reach, above)})
 
@@ -101,13 +106,13 @@ def reached_on_main(table: TableState, job: JobId, operator: OperatorId) -> Chec
     return next((s.checkpoint_id for s in found if s.checkpoint_id is not None), None)
 
 
-def _brings_back(ask: Ask, stored: StoredCheckpoint, pair: Pairing, missing: tuple[str, ...]) -> bool:
+def _brings_back(ask: Ask, stored: StoredCheckpoint, pair: Pairing, missing: tuple[str, ...], end: EndOfMain) -> bool:
     if pair.verdict is PairVerdict.PAIRED:
         return True
     world = ask.observation
     is_known = stored.is_committer_read and not isinstance(world.flink_manifests, NotSeen)
     is_ahead = pair.verdict is PairVerdict.AHEAD and is_known and not missing
-    return is_ahead and EndOfMain(case_of(world)).is_of(stored.job_id)
+    return is_ahead and end.is_of(stored.job_id)
 
 
 def _cannot(
@@ -126,10 +131,10 @@ def _cannot(
             f"The job does not make again what others committed above its snapshot: {named}, "
             f"{counted(rows, 'row')} added and {gone:,} deleted."
         )
-    if undone := [s for s in foreign if s.is_repair and s.taken_out]:
+    if undone := [s for s in foreign if s.is_repair and s.rows_taken_out]:
         sentences.append(
             "With main at its snapshot, what approved repairs had taken out would be there again: "
-            f"{counted(sum(s.taken_out for s in undone), 'row')} by "
+            f"{counted(sum(s.rows_taken_out for s in undone), 'row')} by "
             f"{ids([s.snapshot_id for s in undone])}."
         )
     sentences += disagreements(ask, reach)

@@ -5,8 +5,10 @@ from datetime import datetime
 
 from pyspark.sql import SparkSession
 
+from bot.domain.end_of_main import EndOfMain
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import Pairing, PairVerdict, RecoveryExtentFinding, RestoreReach
+from bot.domain.guests import case_of
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.own_points import points_told_apart
@@ -54,7 +56,9 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     known = points_told_apart(ask)
     readable = [(stored, pair) for stored, pair in known if pair.verdict is not PairVerdict.UNREADABLE]
     positions, brought = _positions(spark, ask, [pair for _, pair in readable])
-    points = sorted((reach_of_point(ask, stored, pair, positions, brought) for stored, pair in readable), key=_rank)
+    end = EndOfMain(case_of(world))
+    reached = (reach_of_point(ask, stored, pair, positions, brought, end) for stored, pair in readable)
+    points = sorted(reached, key=_rank)
     finding = RecoveryExtentFinding(points=tuple(points[:MAX_POINTS]))
     unseen = tuple(each for each in (world.flink_manifests, world.jobs) if isinstance(each, NotSeen))
     unknown = len(known) - len(readable) + sum(not stored.is_committer_read for stored, _ in readable)

@@ -44,7 +44,7 @@ def rows_of_others(plan: Plan, left: Sequence[Snapshot], point: RestorePoint) ->
             writer=writer,
             commits=tuple(s.snapshot_id for s in commits),
             rows=sum(_rows_of(table, s) for s in commits),
-            taken_out=sum(max(s.taken_out - s.counted("added-records"), 0) for s in commits),
+            taken_out=sum(max(s.rows_taken_out - s.counted("added-records"), 0) for s in commits),
         )
         for writer, commits in found.items()
     )

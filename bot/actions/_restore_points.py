@@ -8,7 +8,7 @@ from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import JobRun
 from bot.domain.guests import Guests, commits_that_bind, those_that_bind
 from bot.domain.ids import CheckpointId, SnapshotId, short, short_job
-from bot.domain.own_points import pairings_of, points_told_apart
+from bot.domain.own_points import called, pairings_of, points_told_apart
 from bot.domain.record import Record
 from bot.domain.table import Snapshot
 from bot.domain.unread_points import beside
@@ -86,7 +86,7 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
     if commits and Guests(case).has_run(commits[-1].job_id):
         raise _ends_with_a_guest(case, commits)
     if paired:
-        raise _under_a_repair(paired[0][1])
+        raise _under_a_repair(case, paired[0][1])
     raise Refused(
         "The job cannot be restarted on the table as it is.",
         f"Expected a savepoint or retained checkpoint that pairs with {short(newest)}, the newest commit by Flink; "
@@ -97,8 +97,10 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
     )
 
 
-def _under_a_repair(point: RestorePoint) -> Refused:
-    way = f"that takes {short(point.brings_again)} off, and the job reads its rows again."
+def _under_a_repair(case: Case, point: RestorePoint) -> Refused:
+    assert point.brings_again is not None
+    repair = called(case.observation.table.by_id[point.brings_again])
+    way = f"that takes the {repair} off, and the job reads its rows again."
     if point.rewind_loses:
         named = ", ".join(map(short, point.rewind_loses))
         way = (
@@ -107,9 +109,8 @@ def _under_a_repair(point: RestorePoint) -> Refused:
         )
     return Refused(
         "The job cannot be restarted on the table as it is.",
-        f"{point.path} pairs with {short(point.snapshot_id)}, the newest commit by Flink, but commit "
-        f"{short(point.brings_again)} above it has put rows on main that this state does not hold: the job would bring "
-        "them a second time.",
+        f"{point.path} pairs with {short(point.snapshot_id)}, the newest commit by Flink, but {repair} above it has "
+        "put rows on main that this state does not hold: the job would bring them a second time.",
         "Look for a restore point on backup storage that was written after these rows; or rewind table and job "
         f"together (/waterline propose rewind_table_and_job): {way}",
     )

@@ -1,5 +1,6 @@
 """Whether main may have lost commits that have expired since, with every trace but the last sequence number."""
 
+from bot.diagnosis._case import living
 from bot.domain.diagnosis import Case
 from bot.domain.gone_commits import gone_since
 from bot.domain.ids import SnapshotId, short
@@ -21,5 +22,14 @@ def may_be_lost_and_expired(case: Case, checked: SnapshotId | None) -> str | Non
     them = f"{counted(gone, 'snapshot')} newer than {short(newest.snapshot_id)}"
     return (
         f"whether main had {them}, by the sequence numbers, that {'is' if gone == 1 else 'are'} listed no more: they "
-        "may have been rolled back and expired, with their files. Ask again when the job has committed"
+        f"may have been rolled back and expired, with their files. {_what_next(case)}"
+    )
+
+
+def _what_next(case: Case) -> str:
+    if case.observation.jobs.state == "not-seen" or living(case):
+        return "Ask again when the job has committed"
+    return (
+        "No run is alive to commit: look who has moved main, and start the job from a restore point that carries the "
+        "very checkpoint of main's newest commit (`/waterline run checkpoint_pairing` lists them); ask again then"
     )

@@ -4,13 +4,14 @@ It does only where main's newest commit that binds is the newest of that run: wh
 job started from it would bring a second time, and what main has lost of its own run it would never bring again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from bot.domain.diagnosis import Case
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.guests import commits_that_bind
 from bot.domain.ids import CheckpointId, JobId, short, short_job
+from bot.domain.run_commits import CommitsByRun
 from bot.domain.table import Snapshot
 
 
@@ -19,6 +20,7 @@ class EndOfMain:
 
     def __init__(self, case: Case) -> None:
         self._case = case
+        self._commits = CommitsByRun(case.observation.table)
 
     def is_of(self, run: JobId | None) -> bool:
         """Whether the newest commit that binds is the run's own, and the newest listed one of that."""
@@ -51,11 +53,11 @@ class EndOfMain:
         return f"{said}, which is not its newest on main: where a job started from here would go on is not known."
 
     def _reached(self, run: JobId) -> CheckpointId | None:
-        return max((s.checkpoint_id for s in self._of_run.get(run, ()) if s.checkpoint_id is not None), default=None)
+        return max((s.checkpoint_id for s in self._commits.listed(run) if s.checkpoint_id is not None), default=None)
 
     def _lost(self, run: JobId) -> Sequence[Snapshot]:
         """The commits of the run that are listed and not on main, nor put back under its keys; oldest first."""
-        on_main, listed = self._case.observation.table.chain_ids, self._of_run.get(run, ())
+        on_main, listed = self._case.observation.table.chain_ids, self._commits.listed(run)
         there = {(s.operator_id, s.checkpoint_id) for s in listed if s.snapshot_id in on_main}
         return [s for s in listed if (s.operator_id, s.checkpoint_id) not in there]
 
@@ -65,12 +67,3 @@ class EndOfMain:
     @cached_property
     def _newest(self) -> Snapshot | None:
         return next(reversed(commits_that_bind(self._case)), None)
-
-    @cached_property
-    def _of_run(self) -> Mapping[JobId, Sequence[Snapshot]]:
-        """The listed commits of each run, on main or not, oldest first."""
-        found = dict[JobId, list[Snapshot]]()
-        for each in self._case.observation.table.snapshots:
-            if each.job_id is not None and each.checkpoint_id is not None:
-                found.setdefault(each.job_id, []).append(each)
-        return found

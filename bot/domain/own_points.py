@@ -62,7 +62,7 @@ def beside_repairs(each: Pairing, stored: StoredCheckpoint | None, commits: Comm
         return each if repair is None else each.model_copy(update=_not_ahead(repair))
     loses = tuple(s.snapshot_id for s in held_in_part(stored, each.snapshot_id, commits))
     more = (
-        f"; but a job started from here on the table as it is would bring rows of {_called(repair)} a second time."
+        f"; but a job started from here on the table as it is would bring rows of {called(repair)} a second time."
         if repair is not None
         else "."
     )
@@ -72,12 +72,13 @@ def beside_repairs(each: Pairing, stored: StoredCheckpoint | None, commits: Comm
 
 
 def _not_ahead(repair: Snapshot) -> dict[str, object]:
-    told = _called(repair)
+    told = called(repair)
     reason = f"{told[0].upper()}{told[1:]} has put rows on main that a job started from here would bring again."
     return {"verdict": PairVerdict.BEHIND, "snapshot_id": None, "reason": reason}
 
 
-def _called(repair: Snapshot) -> str:
+def called(repair: Snapshot) -> str:
+    """`repair …421007`, `cherry-pick …421007`."""
     return f"{'repair' if repair.is_repair else 'cherry-pick'} {short(repair.snapshot_id)}"
 
 

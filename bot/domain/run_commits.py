@@ -165,6 +165,10 @@ class CommitsByRun:
                 of_run.setdefault(each.job_id, []).append(each)
         return of_run
 
+    def listed(self, run: JobId) -> Sequence[Snapshot]:
+        """All of the run, on main or not, oldest first."""
+        return self._of_run.get(run, ())
+
     def ended(self, run: JobId | None) -> datetime | None:
         """When the run did, by its last start; None: that is not known, or it goes on."""
         return self._ended.get(run) if run is not None else None

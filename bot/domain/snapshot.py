@@ -72,7 +72,7 @@ class Snapshot(Record):
         return self.parent_id is not None or before > 0
 
     @property
-    def taken_out(self) -> int:
+    def rows_taken_out(self) -> int:
         """Rows that it deleted: with their files, and by their places in files that stay. 0 where it does not count."""
         by_place = self.counted("added-position-deletes") - self.counted("removed-position-deletes")
         return self.counted("deleted-records") + max(by_place, 0)
@@ -97,7 +97,7 @@ class Snapshot(Record):
     @property
     def brings_others(self) -> bool:
         """Of a repair: whether it put rows back that another writer than the job had committed."""
-        return OF_OTHERS in self.summary
+        return bool(self.of_others)
 
     @property
     def is_pick(self) -> bool:

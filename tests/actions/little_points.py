@@ -2,6 +2,7 @@
 alone."""
 
 from bot.domain.diagnosis import Case
+from bot.domain.end_of_main import EndOfMain
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import LeakedManifest, LeakStanding, PairingFinding, RecoveryExtentFinding
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
@@ -60,7 +61,8 @@ def case_with_points(world: World, since: int | None, *, savepoints: bool) -> Ca
     jobs = case.observation.jobs.model_copy(update={"values": runs})
     seen = case.observation.model_copy(update={"checkpoints": points, "jobs": jobs})
     ask = Ask(observation=seen, window=case.window, contract=case.contract)
-    reach = tuple(reach_of_point(ask, point, pair, {}, {}) for point, pair in points_told_apart(ask))
+    end = EndOfMain(case.model_copy(update={"observation": seen}))
+    reach = tuple(reach_of_point(ask, point, pair, {}, {}, end) for point, pair in points_told_apart(ask))
     assert case.leaked is not None
     leaks = tuple(_judged(world, leak, seen) for leak in case.leaked.manifests)
     return case.model_copy(

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from bot.domain.action import Plan
+from bot.domain.end_of_main import EndOfMain
 from bot.domain.evidence import Ask
 from bot.domain.findings import RecoveryExtentFinding
+from bot.domain.guests import case_of
 from bot.domain.own_points import points_told_apart
 from spark_tasks._restore_reach import reach_of_point
 from tests.actions.scene import Scene
@@ -34,7 +36,11 @@ def extent(plan: Plan) -> RecoveryExtentFinding:
     case = plan.case
     ask = Ask(observation=case.observation, window=case.window, contract=CONTRACT)
     told = points_told_apart(ask)
-    return RecoveryExtentFinding(points=tuple(reach_of_point(ask, stored, pair, {}, {}) for stored, pair in told))
+    return RecoveryExtentFinding(
+        points=tuple(
+            reach_of_point(ask, stored, pair, {}, {}, EndOfMain(case_of(ask.observation))) for stored, pair in told
+        )
+    )
 
 
 def with_extent(plan: Plan, found: RecoveryExtentFinding) -> Plan:

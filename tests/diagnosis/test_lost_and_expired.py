@@ -26,6 +26,7 @@ def test_the_job_is_not_healthy_while_it_has_not_committed_since(completed: tupl
 
     assert isinstance(found, CannotTell)
     assert any("3 snapshots newer than …002002" in each for each in found.missing)
+    assert any(each.endswith("Ask again when the job has committed") for each in found.missing)
 
 
 def test_a_table_that_stands_still_is_not_called_right() -> None:
@@ -34,6 +35,7 @@ def test_a_table_that_stands_still_is_not_called_right() -> None:
 
     assert isinstance(found, CannotTell)
     assert any("rolled back and expired" in each for each in found.missing)
+    assert any("No run is alive to commit: look who has moved main" in each for each in found.missing)
 
 
 def test_evidence_vouches_for_what_lies_below_a_later_commit() -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.case_file import read_case
+from bot.domain.end_of_main import EndOfMain
 from bot.domain.evidence import Ask
+from bot.domain.guests import case_of
 from bot.domain.ids import SnapshotId
 from bot.domain.pairing import judged
 from bot.domain.table import Snapshot
@@ -106,6 +108,6 @@ def test_a_real_stop_savepoint_reads_only_what_it_does_not_hold() -> None:
     ]
     assert pair.snapshot_id is not None
 
-    reach = reach_of_point(ask, stored, pair, {pair.snapshot_id: 80}, brought)
+    reach = reach_of_point(ask, stored, pair, {pair.snapshot_id: 80}, brought, EndOfMain(case_of(ask.observation)))
 
     assert (reach.to_read_again, reach.is_at_most) == (100, False)
