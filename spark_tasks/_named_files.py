@@ -43,7 +43,8 @@ class Looked:
 
 def look_at(spark: SparkSession, table: TableState, reach: Reach) -> Looked:
     """Manifest lists of the window's snapshots (rolled-back ones too), manifests of its end, and the files that its
-    commits on main added and that are live at its end. Each step goes on with what the step before could read."""
+    commits on main added and that are live at its end. Each step goes on with what the step before could read; older
+    manifests lead no further here, and are asked for with the files."""
     commits = {s.snapshot_id: s for s in (*reach.main, *reach.rolled_back, table.by_id[reach.until])}
     lists = sizes_of(spark, table, [s.manifest_list for s in commits.values()])
     lost = [
@@ -54,13 +55,14 @@ def look_at(spark: SparkSession, table: TableState, reach: Reach) -> Looked:
     untold = sum(lists.cannot_tell(s.manifest_list) for s in commits.values())
     if table.by_id[reach.until].manifest_list not in lists.sizes:
         return Looked(len(commits) - untold, tuple(lost), 0, 0, untold, 0, 0, (_LISTS,))
-    manifests, older = _manifests(spark, table, reach)
-    sizes = sizes_of(spark, table, [m.path for m in manifests])
-    broken = [bad for m in manifests if (bad := _judged_manifest(m, sizes)) is not None]
-    names = {bad.path for bad in broken}
-    whole = [m for m in manifests if m.path in sizes.sizes and m.path not in names]
+    inside, before, older = _manifests(spark, table, reach)
+    sizes = sizes_of(spark, table, [m.path for m in inside])
+    whole = [m for m in inside if m.path in sizes.sizes and _judged_manifest(m, sizes) is None]
     files = _files(spark, whole, reach.main)
-    there = sizes_of(spark, table, [file["file_path"] for file in files])
+    there = sizes_of(spark, table, [*(m.path for m in before), *(file["file_path"] for file in files)])
+    sizes = OnStorage(there.sizes | sizes.sizes)
+    manifests = [*inside, *before]
+    broken = [bad for m in manifests if (bad := _judged_manifest(m, sizes)) is not None]
     found = _judged_files(spark, files, there)
     content_untold = sum(there.cannot_tell(file["file_path"]) for file in files)
     untold += sum(sizes.cannot_tell(m.path) for m in manifests) + content_untold
@@ -79,8 +81,8 @@ def look_at(spark: SparkSession, table: TableState, reach: Reach) -> Looked:
 _LISTS = "manifest lists of the window's snapshots"
 
 
-def _manifests(spark: SparkSession, table: TableState, reach: Reach) -> tuple[list[Manifest], int]:
-    """The window's manifests and the newest older ones, and how many older ones are left out."""
+def _manifests(spark: SparkSession, table: TableState, reach: Reach) -> tuple[list[Manifest], list[Manifest], int]:
+    """The window's manifests, the newest older ones, and how many older ones are left out."""
     is_inside = F.col("added_snapshot_id").isin([int(commit.snapshot_id) for commit in reach.main])
     alike = Window.partitionBy("is_inside")
     placed = (
@@ -95,9 +97,10 @@ def _manifests(spark: SparkSession, table: TableState, reach: Reach) -> tuple[li
     )
     looked_at = F.when(F.col("is_inside"), MAX_PATHS).otherwise(MANIFESTS_CHECKED)
     found = placed.where(F.col("place") <= looked_at).limit(MAX_PATHS + MANIFESTS_CHECKED).collect()
-    found.sort(key=lambda row: (not row["is_inside"], row["place"]))
+    found.sort(key=lambda row: row["place"])
+    inside, before = ([manifest_of(row) for row in found if row["is_inside"] == side] for side in (True, False))
     listed_in_all = {row["is_inside"]: row["alike"] for row in found}
-    return [manifest_of(row) for row in found], sum(listed_in_all.values()) - len(found)
+    return inside, before, sum(listed_in_all.values()) - len(found)
 
 
 def _judged_manifest(manifest: Manifest, there: OnStorage) -> UnreadableFile | None:

@@ -13,13 +13,13 @@ from bot.actions._restore_points import RestorePoint, goes_on_from, nearer_unrea
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.effects import DropBranch, Effect, StartJob
-from bot.domain.errors import Refused
 from bot.domain.guests import commits_that_bind
-from bot.domain.ids import short
+from bot.domain.ids import SnapshotId, short
 from bot.domain.own_points import points_told_apart
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import NobodyWrites, RefIs, Requirement, RestorePointIntact, TableIs
+from bot.domain.table import TableState
 
 ACTION = Action(
     name="drop_repair_branch",
@@ -44,12 +44,6 @@ def propose(plan: Plan) -> Proposal:
     table = plan.case.observation.table
     at = table.ref(done.branch)
     assert at is not None
-    if at in table.chain_ids:
-        raise Refused(
-            f"Branch {done.branch} is part of main: the repair was published.",
-            f"Expected a repair that is not; {short(at)} is below the head.",
-            "Nothing has to be given up. To go back, undo the publication.",
-        )
     job, head = job_and_head(plan, ACTION)
     effects: list[Effect] = []
     requirements: list[Requirement] = [TableIs(uuid=table.uuid), RefIs(ref=done.branch, snapshot_id=at)]
@@ -73,10 +67,7 @@ def propose(plan: Plan) -> Proposal:
             sentences += _stays_down(case)
             sure += "; the job stays down, as no state of it pairs with main"
     effects.append(DropBranch(table=table.name, branch=done.branch, head=at))
-    sentences.append(
-        f"Remove branch {done.branch}, which is at {short(at)}. Its commits can be expired from then on; no data file "
-        "of main is among what they added."
-    )
+    sentences.append(_removal(done, table, at))
     if point is not None:
         sentences.append(
             f"Verify: the next commit comes after checkpoint {point.checkpoint_id}, on top of {short(head)}; no more "
@@ -92,6 +83,18 @@ def propose(plan: Plan) -> Proposal:
         undo="It cannot be undone: propose the repair anew, which makes a new branch.",
     )
     return proposal.model_copy(update={"because": done.because, "code": done.code})
+
+
+def _removal(done: Rehearsed, table: TableState, at: SnapshotId) -> str:
+    removed = f"Remove branch {done.branch}, which is at {short(at)}."
+    if at == done.base:
+        return f"{removed} It has no commit of its own: the repair was not made."
+    if at in table.chain_ids:
+        return (
+            f"{removed} Main has that commit, although this incident has not published it: somebody set main to it by "
+            "hand. It stays there, unproven; /waterline propose trust_present_state proves it, once the branch is gone."
+        )
+    return f"{removed} Its commits can be expired from then on; no data file of main is among what they added."
 
 
 def _start(point: RestorePoint, done: Rehearsed) -> str:

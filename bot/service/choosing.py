@@ -121,7 +121,10 @@ def past_of(incident: Incident, proposal: ProposalId, jobs: Mapping[str, JobPort
         )
     return Past(
         proposal=view.proposal,
-        started={index: _as_it_goes(view.proposal.effects[index], view.started[index], jobs) for index in done},
+        started={
+            index: _as_it_goes(view.proposal.effects[index], view.started[index], ended.result, jobs)
+            for index, ended in done.items()
+        },
         results={index: dict(ended.result) for index, ended in done.items()},
         stood_still=_stood_still(incident, view),
     )
@@ -152,8 +155,13 @@ def _stood_still(incident: Incident, later: ProposalView) -> StoodStill | None:
     return None
 
 
-def _as_it_goes(effect: Effect, intent: EffectStarted, jobs: Mapping[str, JobPorts]) -> EffectStarted:
-    """An operator chooses the job id of a start by itself."""
+def _as_it_goes(
+    effect: Effect, intent: EffectStarted, result: Mapping[str, str], jobs: Mapping[str, JobPorts]
+) -> EffectStarted:
+    """An operator chooses the job id of a start by itself. It was noted when the run came up: once the operator has
+    suspended that run, its cluster is gone and nobody tells it any more."""
     if not isinstance(effect, StartJob | StartFromStop) or intent.job_id is None:
         return intent
-    return intent.model_copy(update={"job_id": own_id(jobs[effect.job].flink, intent.job_id)})
+    noted = JobId(result.get("run", intent.job_id))
+    own = noted if noted != intent.job_id else own_id(jobs[effect.job].flink, intent.job_id)
+    return intent.model_copy(update={"job_id": own})

@@ -9,9 +9,10 @@ from pyiceberg.table import Table
 from bot.actions import drop_repair_branch, protect_last_commit
 from bot.actions._rehearsing import rehearsal_of
 from bot.domain.action import Plan
-from bot.domain.effects import MarkTable, StartJob
+from bot.domain.effects import DeleteRows, MarkTable, StartJob
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.file_changes import RowsOfFile
 from bot.domain.looked import NotSeen
 from bot.domain.proposal import Proposal
 from bot.service.rehearsals import past_of_rehearsal
@@ -176,3 +177,41 @@ def test_of_two_rehearsals_that_an_earlier_version_allowed_both_are_given_up(sce
     assert [view.proposal.title.split()[-1] for view in given] == [second, BRANCH]
     assert len(scene.alive) == 1
     assert scene.positions() == list(range(50))
+
+
+def test_a_repair_that_was_refused_once_its_branch_was_there_can_be_given_up(scene: Scene) -> None:
+    """A lost file came back, or a source gave other rows: the branch stands where main was, and the job is stopped."""
+    plan = scene.plan()
+    gone = DeleteRows(
+        table=ORDERS,
+        branch=BRANCH,
+        incident=plan.incident,
+        why="Repair",
+        rows=(RowsOfFile(path="file:/gone.parquet", spans=((0, 1),)),),
+    )
+    made = rehearsal_of(
+        plan, protect_last_commit.ACTION, lambda _b: gone, title="Repair", sentences=(), proof="nothing"
+    )
+    assert scene.carries_out(made, plan).state is not ProposalState.APPLIED
+    assert scene.table.ref(BRANCH) in scene.table.chain_ids
+
+    view = given_up(scene)
+
+    assert "It has no commit of its own" in " ".join(view.proposal.preview.sentences)
+    assert len(scene.alive) == 1
+    assert scene.positions() == list(range(50))
+
+
+def test_a_repair_that_somebody_published_by_hand_can_be_given_up_and_says_so(scene: Scene) -> None:
+    """Its commit stays on main, which nobody has proven."""
+    rehearsed(scene)
+    repaired = scene.table.ref(BRANCH)
+    assert repaired is not None
+    changed(scene, lambda table: table.manage_snapshots().set_current_snapshot(repaired).commit())
+
+    view = given_up(scene)
+
+    said = " ".join(view.proposal.preview.sentences)
+    assert "somebody set main to it by hand" in said
+    assert "trust_present_state" in said
+    assert repaired in scene.table.chain_ids

@@ -35,7 +35,7 @@ class StartingFromStop(Kind[StartFromStop]):
         return _STARTING.prepare(_as_start(effect, fixed), fixed, world, earlier)
 
     def perform(self, effect: StartFromStop, intent: EffectStarted, hands: Hands) -> Did:
-        """`result`: `job_id`."""
+        """`result`: as of a start."""
         return _STARTING.perform(_as_start(effect, intent), intent, hands)
 
     def verify(self, effect: StartFromStop, intent: EffectStarted, hands: Hands) -> Looked:

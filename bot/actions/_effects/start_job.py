@@ -43,7 +43,7 @@ class StartingJob(Kind[StartJob]):
         return intent.model_copy(update={"job_id": job_id, "expected_head": world.table.head})
 
     def perform(self, effect: StartJob, intent: EffectStarted, hands: Hands) -> Did:
-        """`result`: `job_id`."""
+        """`result`: `job_id`, and `run`, the id under which the run commits."""
         assert intent.job_id is not None
         flink = hands.jobs[effect.job].flink
         flink.start(
@@ -55,7 +55,7 @@ class StartingJob(Kind[StartJob]):
         )
         return Did(
             sentence=f"Run {short_job(intent.job_id)} started from checkpoint {effect.checkpoint_id}.",
-            result={"job_id": intent.job_id},
+            result={"job_id": intent.job_id, "run": own_id(flink, intent.job_id)},
         )
 
     def verify(self, effect: StartJob, intent: EffectStarted, hands: Hands) -> Looked:
@@ -72,7 +72,7 @@ class StartingJob(Kind[StartJob]):
         return Looked(
             happened="yes",
             sentence=f"Run {short_job(intent.job_id)} is {run.state}.",
-            result={"job_id": intent.job_id},
+            result={"job_id": intent.job_id, "run": run.job_id},
         )
 
     def awaits(self, effect: StartJob, intent: EffectStarted, world: World) -> Awaited | None:
