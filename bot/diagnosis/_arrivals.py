@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from bot.diagnosis._asked import lacking
-from bot.diagnosis._case import in_window, listed, longest_silence
+from bot.diagnosis._case import has_first_position, in_window, listed, longest_silence
 from bot.diagnosis._checkpoint_silence import checkpoint_silence
 from bot.diagnosis._other_branch import commits_anywhere
 from bot.diagnosis._sinks import by_sink, leaves_out_empty_ones, sinks_of
@@ -187,8 +187,7 @@ def _below_all(case: Case, run: JobRun) -> CheckpointId:
     is_root = first is not None and first.job_id == run.job_id and table.chain[-1].parent_id is None
     if first is None or not is_root or case.gaps is None:
         return CheckpointId(0)
-    from_first = case.gaps.lowest == 0 and case.contract.position_partition is None
-    return CheckpointId(0) if from_first else first.checkpoint_id or CheckpointId(0)
+    return CheckpointId(0) if has_first_position(case) else first.checkpoint_id or CheckpointId(0)
 
 
 def _window_began(case: Case, run: JobRun) -> datetime:

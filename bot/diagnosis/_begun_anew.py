@@ -35,7 +35,7 @@ def _left_behind(case: Case) -> list[tuple[Snapshot, bool]]:
     table = case.observation.table
     root = table.chain[-1] if table.chain else None
     begins = table.place_of(root.snapshot_id) if root is not None else 0
-    if root is None or root.parent_id is not None or not begins or root not in in_window(case):
+    if root is None or root.has_commit_below or not begins or root not in in_window(case):
         return []
     runs, aside = _go_on(case), {*table.chain_ids, *(each.snapshot_id for each in table.rolled_back)}
     held = _on_branches(table)

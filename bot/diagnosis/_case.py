@@ -73,6 +73,11 @@ def _is_listed(case: Case, switch: Switch) -> bool:
     return run is not None and (run.restored is None or run.restored.at <= first_at)
 
 
+def has_first_position(case: Case) -> bool:
+    """Whether the table begins with the source's first position, so that nothing can lie below all that lives."""
+    return case.gaps is not None and case.gaps.lowest == 0 and case.contract.position_partition is None
+
+
 def not_asked(case: Case, task: str) -> str:
     """The evidence task as something that is missing, with the reason if it ran and could not answer."""
     last = next((e for e in reversed(case.evidence) if e.task == task), None)

@@ -15,6 +15,7 @@ from bot.diagnosis._lost_files import ALL_FILES, missing_now
 from bot.diagnosis._origins import unknown_origin
 from bot.diagnosis._other_branch import writes_a_branch
 from bot.diagnosis._other_writers import unknown_pick
+from bot.diagnosis._replaced_and_expired import may_be_replaced_and_expired
 from bot.diagnosis._unbroken import break_in_chain
 from bot.diagnosis._upsert import may_be_replaced
 from bot.diagnosis._wrong_rows import repeats_unexplained, wrong_files, wrong_rows
@@ -60,7 +61,8 @@ def doubt(case: Case, until: SnapshotId | None) -> CannotTell | None:
     open_still = [each for each in found if isinstance(each, CannotTell)]
     uncommitted = unaccounted(case, until)
     missing = [what for each in open_still for what in each.missing]
-    told = (uncommitted, unknown_origin(case), may_have_begun_anew(case), may_be_lost_and_expired(case, until))
+    anew = (may_have_begun_anew(case), may_be_replaced_and_expired(case))
+    told = (uncommitted, unknown_origin(case), *anew, may_be_lost_and_expired(case, until))
     missing += [what for what in told if what is not None]
     asks = [task for each in open_still for task in each.asks]
     asks += unasked(case, "orphan_files") if uncommitted is not None else ()

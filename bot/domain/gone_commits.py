@@ -23,6 +23,15 @@ def gone_since(commit: Snapshot, table: TableState) -> int:
     return made - (len(table.snapshots) - 1 - table.place_of(commit.snapshot_id)) if made > 0 else 0
 
 
+def gone_before(commit: Snapshot, table: TableState) -> int:
+    """So many snapshots were made before `commit`, on whatever branch, and are listed no more; 0 also where nothing
+    tells: in format v1 none has a number, and those from before an upgrade keep 0."""
+    made, older = commit.sequence_number - 1, table.place_of(commit.snapshot_id)
+    if made <= 0 or not older:
+        return max(made, 0)
+    return made - sum(0 < each.sequence_number < commit.sequence_number for each in table.snapshots)
+
+
 def _only_went_forward(commit: Snapshot, table: TableState) -> bool:
     """Whether main came to `commit` and to all since by these commits themselves: expiry takes what main lost out of
     its log, but the way back to where it went stays there, with a later time than that commit's."""

@@ -186,6 +186,12 @@ class World(Truth):
         self.tale.head = None
         self.tale.moves.clear()
 
+    def expires_below_main(self) -> None:
+        """Of what is older than main's first commit, maintenance leaves only what a branch or tag names."""
+        kept = {ref.snapshot_id for ref in self.tale.refs}
+        begins = self.chain()[0].sequence_number
+        self.tale.snapshots = [s for s in self.tale.snapshots if s.sequence_number >= begins or s.snapshot_id in kept]
+
     def another_commits(self, operation: str, *, takes: Iterable[int] = (), adds: Iterable[int] = ()) -> None:
         """Another engine's commit."""
         gone, added, before = frozenset(takes), tuple(adds), self.live()

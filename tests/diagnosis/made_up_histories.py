@@ -84,11 +84,14 @@ def _goes_back_and_forward(world: World, draw: Draw) -> None:
 
 
 def _is_replaced(world: World, draw: Draw) -> None:
-    """The table is replaced under its job, which goes on; tags stay where they are, Waterline's own too."""
+    """The table is replaced under its job, which goes on; tags stay where they are, Waterline's own too, and all else
+    of what was there may expire."""
     if draw(2):
         world.tale.refs.append(Ref(name="waterline", kind="tag", snapshot_id=world.chain()[-1].snapshot_id))
     world.is_replaced()
     world.reads(1 + draw(2))
+    if draw(2):
+        world.expires_below_main()
 
 
 def _owes_under_another_uid(world: World, draw: Draw) -> None:
