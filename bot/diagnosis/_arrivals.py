@@ -184,7 +184,7 @@ def _below_all(case: Case, run: JobRun) -> CheckpointId:
     evidence of positions vouches for what lies below."""
     table = case.observation.table
     first = table.of_flink[0] if table.of_flink else None
-    is_root = first is not None and first.job_id == run.job_id and table.chain[-1].parent_id is None
+    is_root = first is not None and first.job_id == run.job_id and not table.chain[-1].has_commit_below
     if first is None or not is_root or case.gaps is None:
         return CheckpointId(0)
     return CheckpointId(0) if has_first_position(case) else first.checkpoint_id or CheckpointId(0)

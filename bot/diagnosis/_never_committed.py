@@ -18,7 +18,7 @@ def never_committed(case: Case, why: str) -> Matches | CannotTell | None:
     """The match; None where a run of Flink has committed to the table, or may have, or Flink lists no run that failed.
     `why`: what shows that it stands still."""
     runs, table = case.runs, case.observation.table
-    has_expired = bool(table.chain) and table.chain[-1].parent_id is not None
+    has_expired = bool(table.chain) and table.chain[-1].has_commit_below
     if not runs or runs[-1].state == "FINISHED" or has_expired or any(s.job_id for s in table.snapshots):
         return None
     if not any(run.completed_count or run.checkpoints or run.restored is not None for run in runs):

@@ -20,7 +20,7 @@ def break_in_chain(case: Case) -> str | None:
     lost_file = case.observation.table.lost_metadata
     if lost_file is not None:
         return f"The catalog points at {lost_file}, which cannot be read: what is said here is of an older state (F10)."
-    root = next((s for s in in_window(case) if s.operation == "replace" and s.parent_id is None), None)
+    root = next((s for s in in_window(case) if s.operation == "replace" and not s.has_commit_below), None)
     if root is not None:
         return (
             f"{short(root.snapshot_id)} rewrote files of a commit that main does not have any more: it has no parent."

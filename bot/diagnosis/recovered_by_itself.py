@@ -159,7 +159,7 @@ def _read_again(case: Case, leak: LeakedManifest) -> str:
 def _older_files(case: Case) -> str:
     """What was tried of files that commits from before the window added."""
     chain = case.observation.table.chain
-    if case.window.since is None and (not chain or chain[-1].parent_id is None):
+    if case.window.since is None and not (chain and chain[-1].has_commit_below):
         return ""
     if case.missing_files is None or not answers(case, "missing_files"):
         return " Files of older commits were not tried."
@@ -170,7 +170,7 @@ def _from(case: Case) -> str:
     """Where the window begins, as far as it does not hold all of the table: at the oldest listed commit where what
     lies below it has expired."""
     since, chain = case.window.since, case.observation.table.chain
-    if since is None and chain and chain[-1].parent_id is not None:
+    if since is None and chain and chain[-1].has_commit_below:
         since = chain[-1].snapshot_id
     return f"from {short(since)} " if since is not None else ""
 

@@ -47,7 +47,7 @@ def _beside_restore_points(observation: Observation) -> Finding:
         found = "Storage has no readable restore point." if oldest is not None else "The table has no snapshot."
         return _finding("state", term, found, None, "Look again when there is one.")
     listed = {(s.job_id, s.checkpoint_id) for s in table.snapshots}
-    is_expired = oldest.parent_id is not None
+    is_expired = oldest.has_commit_below
     alone = [p for p in points if is_expired and p.written_at < oldest.committed_at and _key(p) not in listed]
     back = clock_time(oldest.committed_at, table.read_at)
     if alone:
@@ -71,7 +71,7 @@ def _promised(table: TableState, promised: timedelta) -> Finding:
     allowed = kept_for(table)
     action = f"Set {MAX_AGE} to at least the promised time, and let maintenance obey it."
     oldest = table.chain[-1] if table.chain else None
-    if oldest is not None and oldest.parent_id is not None and table.read_at - oldest.committed_at < promised:
+    if oldest is not None and oldest.has_commit_below and table.read_at - oldest.committed_at < promised:
         age = span(table.read_at - oldest.committed_at)
         gone = f"The oldest listed commit, {short(oldest.snapshot_id)}, is {age} old, and those before it were expired."
         return _finding("table", term, gone, False, action)

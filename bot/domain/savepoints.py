@@ -94,7 +94,7 @@ def has_left_main(kept: KeptSavepoint, table: TableState) -> bool:
     if snapshot is not None and snapshot.snapshot_id in table.chain_ids:
         return False
     oldest = table.chain[-1] if table.chain else None
-    if oldest is None or oldest.parent_id is None:
+    if oldest is None or not oldest.has_commit_below:
         return True
     return table.place_of(oldest.snapshot_id) < table.place_of(SnapshotId(int(kept.snapshot)))
 

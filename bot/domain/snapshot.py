@@ -69,7 +69,7 @@ class Snapshot(Record):
         """Whether another commit lies or lay below it. PyIceberg takes the parent's id away where it expires the
         parent (`RemoveSnapshotsUpdate`, 0.12); rows that the commit counts and did not bring tell it still."""
         before = self.counted("total-records") + self.counted("deleted-records") - self.counted("added-records")
-        return self.parent_id is not None or before > 0
+        return self.parent_id is not None or ("total-records" in self.summary and before > 0)
 
     @property
     def rows_taken_out(self) -> int:

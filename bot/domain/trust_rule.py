@@ -132,7 +132,7 @@ def _stands_on(table: TableState, snapshot: SnapshotId | None) -> bool:
     if snapshot in table.chain_ids:
         return True
     proven = table.by_id.get(snapshot) if snapshot is not None else None
-    if proven is None or not table.chain or table.chain[-1].parent_id is None:
+    if proven is None or not table.chain or not table.chain[-1].has_commit_below:
         return False
     oldest = table.chain[-1]
     return table.place_of(proven.snapshot_id) < table.place_of(oldest.snapshot_id)

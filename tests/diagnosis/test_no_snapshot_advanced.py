@@ -88,6 +88,13 @@ def beside_others() -> Tale:
     return Tale().commits(None).flink_runs("a")
 
 
+def test_a_job_whose_commits_pyiceberg_may_have_taken_out_is_not_said_to_have_none() -> None:
+    """What is left has no parent's id, and counts rows that it did not bring."""
+    tale = beside_others().counts(total_records=40).fails("a").becomes("a", "FAILED")
+
+    assert not isinstance(mode.examine(tale.case()), Matches)
+
+
 def test_a_job_that_failed_before_its_first_checkpoint_owes_the_table_nothing() -> None:
     """Nobody has to look at a row for that, and what others wrote stays as it is."""
     tale = beside_others().fails("a").becomes("a", "FAILED")

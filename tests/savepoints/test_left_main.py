@@ -60,7 +60,8 @@ def test_while_the_table_cannot_be_looked_at_it_counts_and_the_list_says_so(worl
 
 
 def test_where_expiry_has_cut_the_line_nobody_says_that_main_left_it(world: World) -> None:
-    """The tag keeps its snapshot; those between it and the head are gone."""
+    """The tag keeps its snapshot; those between it and the head are gone, with the parent's id where PyIceberg took
+    them."""
     world.plans()
     world.takes_it()
     [kept] = world.savepoints.catalogue(ORDERS).kept
@@ -70,9 +71,13 @@ def test_where_expiry_has_cut_the_line_nobody_says_that_main_left_it(world: Worl
         update={"snapshot_id": SnapshotId(77), "parent_id": SnapshotId(76), "sequence_number": mine.sequence_number + 9}
     )
     cut = _with(table, (mine, head), SnapshotId(77))
-    aside = _with(table, (mine, head.model_copy(update={"parent_id": None})), SnapshotId(77))
+    bare = head.model_copy(update={"parent_id": None})
+    by_pyiceberg = _with(table, (mine, bare), SnapshotId(77))
+    told = {**head.summary, "total-records": head.summary["added-records"]}
+    aside = _with(table, (mine, bare.model_copy(update={"summary": told})), SnapshotId(77))
 
     assert not has_left_main(kept, cut)
+    assert not has_left_main(kept, by_pyiceberg)
     assert has_left_main(kept, aside)
 
 
