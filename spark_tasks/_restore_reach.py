@@ -123,7 +123,8 @@ def _cannot(
         sentences.append(_would_fail(pair, reach.missing_manifests))
     if pair.verdict is PairVerdict.PAIRED and not pair.is_durable:
         sentences.append("Flink drops this checkpoint when newer ones complete, so it may be gone when it is needed.")
-    foreign = [s for s in above if _is_of_others(s, pair)]
+    going = {s.snapshot_id for s in above}
+    foreign = [s for s in above if _is_of_others(s, pair) and not s.only_undid(going)]
     if foreign:
         rows, gone = (sum(s.counted(key) for s in foreign) for key in ("added-records", "deleted-records"))
         named = ids([s.snapshot_id for s in foreign])

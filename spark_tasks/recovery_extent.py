@@ -30,7 +30,7 @@ TASK = Task(
     needs=("table", "checkpoints", "flink_manifests"),
     cost="manifests of the window's commits, and of three commits below each paired snapshot",
     reads="metadata",
-    version=2,
+    version=3,
     confirmed_is="relief",
 )
 MAX_POINTS = 50

@@ -64,11 +64,11 @@ def _rows_of(table: TableState, commit: Snapshot) -> int:
 
 
 def _stays_gone(table: TableState, commit: Snapshot, point: RestorePoint, going: Set[SnapshotId]) -> bool:
-    """Of a repair: whether it is missed, as nothing makes it again. One that only took out what goes as well (`going`)
-    is not."""
+    """Of a repair: whether it is missed, as nothing makes it again. One that only took out, or deleted, what goes
+    as well (`going`) is not."""
     if not commit.is_repair or keeps_its_rows(table, commit) or brings_nothing(table, commit):
         return False
-    if commit.took_out and commit.took_out <= going and not commit.counted("added-records"):
+    if commit.only_undid(going):
         return False
     return commit.written is None or commit.brings_others or commit.snapshot_id in point.rewind_loses
 

@@ -7,6 +7,7 @@ no data file is written anew, so that no row rises above a delete by key that ca
 from collections.abc import Mapping
 
 from bot.actions._rehearsing import must_be_writable, rehearsal_of
+from bot.actions._whose_copies import said_of_copies
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.effects import DeleteRows
@@ -42,7 +43,12 @@ def propose(plan: Plan) -> Proposal:
 
     def delete(branch: str) -> DeleteRows:
         return DeleteRows(
-            table=table.name, branch=branch, incident=plan.incident, why="Delete extra copies", rows=found.places
+            table=table.name,
+            branch=branch,
+            incident=plan.incident,
+            why="Delete extra copies",
+            rows=found.places,
+            carries=said_of_copies(plan.case, found),
         )
 
     files = len(found.places)

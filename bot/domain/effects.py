@@ -195,6 +195,8 @@ class DeleteRows(Record):
     why: str
     """As a progress line says it: `Delete extra copies`."""
     rows: tuple[RowsOfFile, ...]
+    carries: dict[str, str] = Field(default={}, exclude_if=lambda told: not told)
+    """What else its summary says: by which commits these rows had come."""
 
 
 class ReplayRows(Record):

@@ -1,7 +1,7 @@
 """One commit as Iceberg's metadata tells it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from datetime import UTC, datetime
 
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
@@ -12,6 +12,9 @@ REPAIR = "waterline.effect"
 """Summary key of a repair: the proposal and the place of the effect in it."""
 TOOK_OUT = "waterline.took-out"
 """Summary key of a repair: the commits whose files it took out, by id, with commas."""
+DELETED_FROM = "waterline.deleted-from"
+"""Summary key of a repair that deleted rows by their places: the commits that had brought these, by id, with commas.
+Only where the job would make each of these rows once again: all copies were its own, by readings of their own."""
 RECOVERED = "waterline.recovered"
 """Summary key of a repair: `run:first-last` of the checkpoints of each run whose Flink manifests it recovered, with
 commas."""
@@ -113,6 +116,12 @@ class Snapshot(Record):
     def took_out(self) -> frozenset[SnapshotId]:
         """Of a repair: the commits whose files it took out of the table."""
         return self._named(TOOK_OUT)
+
+    def only_undid(self, commits: Set[SnapshotId]) -> bool:
+        """Of a repair: whether all that it took out or deleted had come with these commits: without them nobody misses
+        it."""
+        undid = self.took_out | self._named(DELETED_FROM)
+        return bool(undid) and undid <= commits and not self.counted("added-records")
 
     def _named(self, key: str) -> frozenset[SnapshotId]:
         told = self.summary.get(key, "").split(",")

@@ -10,7 +10,7 @@ from bot.domain.copies import CopyRule
 from bot.domain.errors import Refused
 from tests.repairs.conftest import Positions
 from tests.repairs.scene import RUN, RepairScene
-from tests.tables import of_flink, rows
+from tests.tables import job, of_flink, rows
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +40,25 @@ def test_extra_copies_are_deleted_on_a_branch_and_then_published(scene: RepairSc
     assert published.proposal.preview.rows == 10
     assert positions(scene, "main") == list(range(50))
     assert len(scene.alive) == 1
+
+
+def test_the_repair_says_by_which_commits_of_the_job_the_copies_had_come(scene: RepairScene) -> None:
+    """As the evidence names them: a later rewind below them does not ask for the repair."""
+    scene.flink.checkpoints(RUN, 1)
+    older = scene.flink.savepoint(RUN)
+    scene.flink.checkpoints(RUN, 1)
+    scene.flink.ends(RUN, "FAILED")
+    scene.flink.submit(job("b"), at_checkpoint=1, restored=older)
+    scene.flink.checkpoints(job("b"), 1)
+    again = scene.table.head
+    scene.opens(*ROWS)
+
+    rehearsal = scene.carries_out(scene.proposes("deduplicate_rows"))
+
+    branch = rehearsal.proposal.rehearses_on
+    assert branch is not None
+    repair = scene.table.by_id[scene.table.ref(branch)]
+    assert repair.summary["waterline.deleted-from"] == str(again)
 
 
 def test_copies_that_differ_are_left_to_people(scene: RepairScene) -> None:

@@ -27,7 +27,7 @@ class DeletingRows(RepairOnBranch[DeleteRows]):
                 ref=effect.branch,
                 expected_head=intent.expected_head,
                 rows=effect.rows,
-                summary=mark_of(effect, intent),
+                summary={**effect.carries, **mark_of(effect, intent)},
             ),
         )
         return self.did(effect, made)
