@@ -12,6 +12,7 @@ from bot.domain.ids import JobId, short
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import SiblingSpared
+from bot.domain.run_commits import CommitsByRun
 from bot.domain.siblings import in_words, pairs_below, standing, written_after
 from bot.domain.table import TableState
 
@@ -39,8 +40,10 @@ def with_siblings(proposal: Proposal, plan: Plan) -> Proposal:
             continue
         stored = _stored(plan, start)
         for table in siblings:
-            _must_be_spared(plan, stored, table)
-            told.append(f"{table.name}: {standing(stored, table)}.")
+            seen = plan.case.observation.model_copy(update={"table": table})
+            _must_be_spared(plan, stored, seen)
+            there = plan.case.model_copy(update={"observation": seen})
+            told.append(f"{table.name}: {standing(stored, there)}.")
             bound.append(SiblingSpared(table=table.name, job=job, path=start.path))
     preview = proposal.preview.model_copy(update={"sentences": (*proposal.preview.sentences, *told)})
     requirements = (*proposal.requirements, *bound)
@@ -66,11 +69,13 @@ def _stored(plan: Plan, start: StartJob) -> StoredCheckpoint:
     )
 
 
-def _must_be_spared(plan: Plan, stored: StoredCheckpoint, table: TableState) -> None:
-    after = written_after(stored, table, known_runs(plan.case.observation))
+def _must_be_spared(plan: Plan, stored: StoredCheckpoint, seen: Observation) -> None:
+    """`seen`: as the plan's, with the other table."""
+    own, table = plan.case.observation, seen.table
+    after = written_after(stored, table, known_runs(own), CommitsByRun(own.table, own.jobs.values))
     if not after:
         return
-    pair = pairs_below(stored, table)
+    pair = pairs_below(stored, seen)
     back = (
         f"move main of {table.name} back to {short(pair)} ({pair}), which pairs with that checkpoint"
         if pair is not None

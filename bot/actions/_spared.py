@@ -4,6 +4,7 @@ from bot.actions._stopped_state import newest_that_pairs
 from bot.actions._world import World
 from bot.domain.errors import NotThere, UnknownTable
 from bot.domain.requirements import SiblingSpared
+from bot.domain.run_commits import CommitsByRun
 from bot.domain.siblings import in_words, written_after
 
 
@@ -26,7 +27,8 @@ def not_spared(requirement: SiblingSpared, world: World) -> str | None:
         table = world.load(requirement.table)
     except UnknownTable:
         return None
-    after = written_after(stored, table, {each.job_id for each in ports.flink.runs(requirement.job)})
+    runs = ports.flink.runs(requirement.job)
+    after = written_after(stored, table, {each.job_id for each in runs}, CommitsByRun(world.table, runs))
     if not after:
         return None
     return (

@@ -76,6 +76,17 @@ class RunCommits:
         below = self._below(stored)
         return below.committed_at if below is not None else WHENEVER, latest
 
+    def held_by(self, stored: StoredCheckpoint) -> frozenset[SnapshotId]:
+        """Those of the run that the state of `stored` has behind it, of earlier starts too; none also where nothing
+        tells from which start it comes."""
+        of_start, held = self.life_of(stored), set[SnapshotId]()
+        for each in self._starts if of_start is not None else ():
+            if each is of_start or of_start is self:
+                reached = stored.checkpoint_id or 0
+                return frozenset(held.union(s.snapshot_id for s in each._all if (s.checkpoint_id or 0) <= reached))
+            held.update(s.snapshot_id for s in each._all)
+        return frozenset()
+
     def __contains__(self, commit: Snapshot) -> bool:
         return any(each.snapshot_id == commit.snapshot_id for each in self._all)
 

@@ -5,57 +5,72 @@ from after the restore point is committed a second time (facts 1.5).
 """
 
 from collections.abc import Collection
+from datetime import datetime
 
+from bot.domain.diagnosis import Case
+from bot.domain.end_of_main import EndOfMain
+from bot.domain.evidence import Observation
 from bot.domain.findings import PairVerdict
 from bot.domain.flink import StoredCheckpoint
-from bot.domain.ids import CheckpointId, JobId, SnapshotId, short, short_job
-from bot.domain.looked import NotSeen
+from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.pairing import pairing
 from bot.domain.put_back import without_put_back
 from bot.domain.rewinds import flink_commits
-from bot.domain.run_commits import lives
+from bot.domain.run_commits import CommitsByRun, RunCommits
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 
-_NOT_ASKED = NotSeen(source="Flink", reason="Only the table is asked.", remedy="")
 
-
-def written_after(stored: StoredCheckpoint, table: TableState, runs: Collection[JobId]) -> tuple[Snapshot, ...]:
+def written_after(
+    stored: StoredCheckpoint, table: TableState, runs: Collection[JobId], own: CommitsByRun
+) -> tuple[Snapshot, ...]:
     """The commits on main that the job made after restore point `stored`, oldest first: a restore makes them again.
 
     `runs`: those of the job that are known. Another run counts as the job's where its sink is the same operator, and
-    where no commit of the job tells what its sinks are. Where the run of `stored` has no commit up to it, time decides.
+    where no commit of the job tells what its sinks are. `own`: of the table that is restored with the job. Where the
+    run of `stored` has no commit up to it, or nothing tells from which of its starts that comes, time decides: not that
+    of its file alone, as a copy is younger than what it holds.
     """
     commits = _of_the_job(stored, table, {*runs, *([stored.job_id] if stored.job_id else [])})
-    held = _newest_held(stored, commits)
-    if held is None:
-        before = [index for index, s in enumerate(commits) if not _is_after(stored, s)]
-        return tuple(commits[before[-1] + 1 :] if before else commits)
-    return tuple(commits[held + 1 :])
+    held = CommitsByRun(table).of(stored).held_by(stored)
+    told = [place for place, s in enumerate(commits) if s.snapshot_id in held]
+    if not told:
+        first = next((place for place, s in enumerate(commits) if s.job_id == stored.job_id), len(commits))
+        latest = _latest(stored, own)
+        told = [place for place, s in enumerate(commits[:first]) if s.committed_at <= latest]
+    return tuple(commits[told[-1] + 1 :] if told else commits)
 
 
-def standing(stored: StoredCheckpoint, table: TableState) -> str:
-    """What a restore from `stored`, after which the table has nothing, means for it: one clause."""
-    told, newest = pairing(stored, table, _NOT_ASKED), _newest(table)
+def standing(stored: StoredCheckpoint, case: Case) -> str:
+    """What a restore from `stored`, after which the table of `case` has nothing, means for it: one clause."""
+    table, end = case.observation.table, EndOfMain(case)
+    told, newest = end.beside(pairing(stored, table, case.observation.jobs)), _newest(table)
     checkpoint = f"checkpoint {stored.checkpoint_id}"
     match told.verdict:
         case PairVerdict.PAIRED if told.snapshot_id == newest:
             return f"{checkpoint} pairs with its newest commit by Flink, {short(newest)}"
         case PairVerdict.PAIRED if told.snapshot_id not in table.chain_ids:
-            return f"it lacks rows of {checkpoint} that the job does not read again: {told.reason.rstrip('.')}"
+            return f"it lacks rows of {checkpoint} that the job does not read again: {_said(told.reason)}"
+        case PairVerdict.AHEAD if end.is_of(stored.job_id):
+            return f"{checkpoint} goes on right after its newest commit by Flink, {short(newest)}: {_said(told.reason)}"
         case PairVerdict.AHEAD:
-            return f"it lacks what {checkpoint} holds: {told.reason.rstrip('.')}"
+            return f"{checkpoint} does not go on where its main ends: {_said(told.reason)}"
         case _:
             return (
                 f"whether {checkpoint} pairs with its newest commit by Flink, {short(newest)}, is not known: "
-                f"{told.reason.rstrip('.')}"
+                f"{_said(told.reason)}"
             )
 
 
-def pairs_below(stored: StoredCheckpoint, table: TableState) -> SnapshotId | None:
+def _said(reason: str) -> str:
+    """As the end of a clause."""
+    return reason.rstrip(".")
+
+
+def pairs_below(stored: StoredCheckpoint, seen: Observation) -> SnapshotId | None:
     """The snapshot on main that pairs with `stored`; None where there is none."""
-    found = pairing(stored, table, _NOT_ASKED).snapshot_id
-    return found if found in table.chain_ids else None
+    found = pairing(stored, seen.table, seen.jobs).snapshot_id
+    return found if found in seen.table.chain_ids else None
 
 
 def in_words(after: tuple[Snapshot, ...]) -> str:
@@ -77,26 +92,11 @@ def _of_the_job(stored: StoredCheckpoint, table: TableState, runs: Collection[Jo
     return list(without_put_back(own, table))
 
 
-def _newest_held(stored: StoredCheckpoint, commits: list[Snapshot]) -> int | None:
-    """The place of the newest commit that `stored` holds, of its own run; None where there is none."""
-    own = [(index, s) for index, s in enumerate(commits) if s.job_id == stored.job_id]
-    if not own:
-        return None
-    told = lives(s for _, s in own)
-    _, closest = min(own, key=lambda each: abs(each[1].committed_at - stored.written_at))
-    life, reached = told[closest.snapshot_id], stored.checkpoint_id or CheckpointId(0)
-    held = [
-        index
-        for index, s in own
-        if told[s.snapshot_id] < life or (told[s.snapshot_id] == life and (s.checkpoint_id or 0) <= reached)
-    ]
-    return held[-1] if held else None
-
-
-def _is_after(stored: StoredCheckpoint, commit: Snapshot) -> bool:
-    if commit.job_id == stored.job_id:
-        return True
-    return commit.committed_at > stored.written_at
+def _latest(stored: StoredCheckpoint, own: CommitsByRun) -> datetime:
+    """Not after which moment it was written."""
+    of_start = own.of(stored).life_of(stored) or RunCommits(())
+    _, latest = of_start.written(stored, own.ended(stored.job_id))
+    return latest
 
 
 def _newest(table: TableState) -> SnapshotId | None:
