@@ -1,17 +1,19 @@
 """Who read which snapshot: a file of OpenLineage events (one JSON a line), and several sources as one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
 import structlog
-from pydantic import ValidationError
 
 from bot.adapters.lineage_downstream import downstream_in
-from bot.adapters.lineage_events import LineageEvent, is_before
-from bot.adapters.lineage_names import CatalogNames, refused
-from bot.adapters.lineage_reads import reads_in, united
+from bot.adapters.lineage_events import LineageEvent
+from bot.adapters.lineage_lines import EventLines
+from bot.adapters.lineage_names import CatalogNames, like, refused
+from bot.adapters.lineage_reach import runs_reached
+from bot.adapters.lineage_reads import is_read_of, reads_in, united
 from bot.domain.errors import CouldNotLook
 from bot.domain.looked import Part, unread_in
 from bot.domain.reads import FarRead, ReadRun
@@ -67,7 +69,7 @@ class AllLineage:
 
 
 class OpenLineageFile:
-    """Reads the whole file at each look.
+    """Reads each line of the file at each look, and holds no more of it than the events of the runs that count.
 
     A line that cannot be read does not hide the others, and is counted beside them: who is not among them may be in
     it. When nothing was found *and* lines could not be read, that is "could not look", never "nobody read it". The
@@ -82,54 +84,56 @@ class OpenLineageFile:
 
     def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
         """See the port. Raises CouldNotLook."""
-        events, bad = self._events(since)
+        with self._lines(table, since) as lines:
+            events = list(lines.of(lines.asked))
         told = reads_in(events, table, self._names.of(table), since)
-        if bad:
-            _log.warning("lineage events could not be read", path=str(self._path), lines=bad[:20], count=len(bad))
+        if lines.bad:
+            _log.warning(
+                "lineage events could not be read", path=str(self._path), lines=lines.bad, count=lines.bad_count
+            )
             if not told:
                 raise CouldNotLook(
                     f"Who read {table.name} is not known: lineage events could not be read.",
-                    f"Expected one OpenLineage event a line in {self._path}; found {len(bad)} lines that are not, "
-                    f"the first is line {bad[0]}.",
+                    f"Expected one OpenLineage event a line in {self._path}; found {lines.bad_count} lines that are "
+                    f"not, the first is line {lines.bad[0]}.",
                     "Repair or remove these lines, then look again.",
                 )
         unknown = self._names.unknown(events, table, since)
         if unknown is not None and not told:
             raise refused(table, unknown)
-        return _part(told, self._unread(bad, unknown))
+        return _part(told, self._unread(lines, unknown))
 
     def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
         """See the port. Raises CouldNotLook."""
-        events, bad = self._events(since)
+        with self._lines(table, since) as lines:
+            events = list(lines.of(runs_reached(lines, lines.asked)))
         far = downstream_in(events, table, self._names.of(table), since)
-        return _part(far, self._unread(bad, self._names.unknown(events, table, since)))
+        return _part(far, self._unread(lines, self._names.unknown(events, table, since)))
 
-    def _unread(self, bad: list[int], unknown: str | None) -> list[str]:
-        lines = counted(len(bad), "line")
-        told = [f"{lines} of {self._path.name} could not be read, the first is line {bad[0]}"] if bad else []
+    def _unread(self, lines: EventLines, unknown: str | None) -> list[str]:
+        count = counted(lines.bad_count, "line")
+        told = (
+            [f"{count} of {self._path.name} could not be read, the first is line {lines.bad[0]}"] if lines.bad else []
+        )
         return told if unknown is None else [*told, unknown]
 
-    def _events(self, since: datetime) -> tuple[list[LineageEvent], list[int]]:
-        """The readable events, and the numbers of the lines that are none and may be of after `since`."""
-        events: list[LineageEvent] = []
-        bad: list[int] = []
+    @contextmanager
+    def _lines(self, table: TableState, since: datetime) -> Iterator[EventLines]:
+        """The file's lines; asked for are the runs with an input that is the table, or may be it."""
+        names = self._names.of(table)
+
+        def is_asked_for(event: LineageEvent) -> bool:
+            return any(is_read_of(each, table, names) or like(each, table) is not None for each in event.inputs)
+
         try:
-            with self._path.open("rb") as lines:
-                for number, line in enumerate(lines, start=1):
-                    if not line.strip():
-                        continue
-                    try:
-                        events.append(LineageEvent.model_validate_json(line))
-                    except ValidationError:
-                        if line.endswith(b"\n") and not is_before(line, since):
-                            bad.append(number)
+            with self._path.open("rb") as file:
+                yield EventLines(file, since, is_asked_for)
         except OSError as error:
             raise CouldNotLook(
                 "Lineage events could not be read.",
                 f"Expected a readable file {self._path}; found {type(error).__name__}: {error.strerror}.",
                 "Check `lineage.events` in the configuration, and that the file is readable here.",
             ) from error
-        return events, bad
 
 
 def _part(values: Iterable[T], unread: Sequence[str]) -> tuple[T, ...]:

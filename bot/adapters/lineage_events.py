@@ -149,9 +149,9 @@ class LineageEvent(BaseModel):
 def is_before(event: bytes | JsonValue, since: datetime) -> bool:
     """Whether what cannot be read as an event tells at least that it was made before this moment."""
     try:
-        told = json.loads(event) if isinstance(event, bytes) else event
+        told = json.loads(event, parse_int=float) if isinstance(event, bytes) else event
         return isinstance(told, dict) and datetime.fromisoformat(str(told["eventTime"])) < since
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return False
 
 

@@ -45,7 +45,7 @@ class CatalogNames:
         known = self.of(table)
         for event in events:
             for dataset in event.inputs if event.run is not None and event.at > since else ():
-                name = _like(dataset, table) if not dataset.names & known else None
+                name = like(dataset, table) if not dataset.names & known else None
                 if event.run is not None and name is not None:
                     runs.setdefault(name[:_LONGEST], set()).add(event.run.run_id)
         if not runs:
@@ -64,7 +64,7 @@ def refused(table: TableState, unknown: str) -> CouldNotLook:
     )
 
 
-def _like(dataset: Dataset, table: TableState) -> str | None:
+def like(dataset: Dataset, table: TableState) -> str | None:
     """A name of the dataset that ends in the table's own; None also where it tells the place of its rows."""
     if dataset.is_place or dataset.namespace.lower().startswith(_OWN_ROWS):
         return None

@@ -63,7 +63,7 @@ def reads_in(
         run.last_at = event.at
         run.outputs |= {place for each in event.outputs for place in each.places}
         for dataset in event.inputs if event.at > since else ():
-            if not _is(dataset, table, names):
+            if not is_read_of(dataset, table, names):
                 continue
             if dataset.scanned is not None:
                 listed = listed or {float(each.snapshot_id): each.snapshot_id for each in table.snapshots}
@@ -105,7 +105,7 @@ def _exact(dataset: Dataset, listed: dict[float, SnapshotId]) -> SnapshotId | No
     return SnapshotId(int(told)) if is_exact else None
 
 
-def _is(dataset: Dataset, table: TableState, names: Set[str]) -> bool:
+def is_read_of(dataset: Dataset, table: TableState, names: Set[str]) -> bool:
     """Whether rows of the table are read: by name, its own or a symlink's, or by location (Spark's name of an Iceberg
     input)."""
     if dataset.names & names:

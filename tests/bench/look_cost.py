@@ -8,6 +8,7 @@ from pathlib import Path
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.lineage import OpenLineageFile
+from bot.adapters.lineage_events import LineageEvent
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap import failure_modes
 from bot.diagnosis._examine import diagnose
@@ -27,6 +28,8 @@ EVENTS_PER_COMMIT = 20
 """Runs that read something, of this table or of others, between two commits."""
 POINTER, JUDGE, FIRST = "pointer", "judging", "judging for the first time"
 WORLD, LINEAGE = "closer look: its world", "the same with lineage"
+PARSED = "every event of lineage parsed"
+"""What reading the file cost as long as each line was made an event: `LINEAGE` beside it tells what is saved."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +68,17 @@ def look_costs(size: Size, folder: Path) -> LookCosts:
         FIRST: lambda: judge(seen.table),
         WORLD: lambda: observer.observe(ORDERS, with_readers=False),
         LINEAGE: lambda: observer.observe(ORDERS),
+        PARSED: lambda: _parsed(lineage),
     }
     try:
         return LookCosts(size, {name: best_of(3, ask)[1] for name, ask in questions.items()})
     finally:
         catalog.close()
+
+
+def _parsed(file: Path) -> list[LineageEvent]:
+    with file.open("rb") as lines:
+        return [LineageEvent.model_validate_json(line) for line in lines]
 
 
 def _event(number: int) -> str:
