@@ -17,6 +17,7 @@ from bot.domain.flink import FlinkManifest, JobRun, Restored, StoredCheckpoint, 
 from bot.domain.ids import JobId
 from bot.domain.kin import kin
 from bot.domain.paths import may_be_same
+from spark_tasks._other_sinks import is_of_another, sinks_beside
 
 _CLOCKS = timedelta(minutes=5)
 """How far the clocks of storage and of Flink may be apart."""
@@ -39,16 +40,19 @@ def went_back(leak: FlinkManifest, runs: Iterable[JobRun], world: Observation) -
 
 def of_untold_start(leak: FlinkManifest, world: Observation) -> JobId | None:
     """A run that came after the manifest was written, and may have begun before its rows: what is seen of it does not
-    tell. None where there is none, or the run that wrote the manifest is still at work."""
+    tell, or only that it did if it is the same job's (`went_back` tells of those). None where there is none, or the run
+    that wrote the manifest is still at work."""
     if leak.written_at is None or any(_wrote(run, leak) and not run.is_terminal for run in runs_of(world)):
         return None
-    its_own = of_its_job(leak, world)
-    told = {run.job_id for run in its_own} | {leak.job_id}
+    wrote = next((run for run in runs_of(world) if _wrote(run, leak)), None)
+    told = {run.job_id for run in runs_of(world)} | {leak.job_id}
     told |= {s.job_id for s in world.table.chain if s.job_id is not None and s.committed_at < leak.written_at}
-    by_its_sink = (s for s in world.table.chain if s.operator_id in {None, leak.operator_id})
-    unseen = (s.job_id for s in by_its_sink if s.job_id is not None and s.job_id not in told)
-    came = (run for run in its_own if run.started_at >= leak.written_at and not _wrote(run, leak))
-    untold = (run.job_id for run in came if not _is_start_told(run, leak, world))
+    beside, its_own = sinks_beside(leak, wrote, world.table), of_its_job(leak, world)
+    may_be_its = (s for s in world.table.chain if s.operator_id not in beside)
+    unseen = (s.job_id for s in may_be_its if s.job_id is not None and s.job_id not in told)
+    came = (run for run in runs_of(world) if run.started_at >= leak.written_at and not _wrote(run, leak))
+    may_be = (run for run in came if run in its_own or not is_of_another(run, leak, wrote, world.table))
+    untold = (run.job_id for run in may_be if not _is_behind(run, leak, world))
     return next((job for each in (unseen, untold) for job in each), None)
 
 
@@ -97,15 +101,15 @@ def _wrote(run: JobRun, leak: FlinkManifest) -> bool:
     return run.job_id == leak.job_id and leak.written_at is not None and leak.written_at >= run.started_at
 
 
-def _is_start_told(run: JobRun, leak: FlinkManifest, world: Observation) -> bool:
-    """Whether it began with nothing, or from a point of which it is told on which side of the manifest's rows it lies.
-    An id alone does not tell."""
+def _is_behind(run: JobRun, leak: FlinkManifest, world: Observation) -> bool:
+    """Whether it began with nothing, or from a point of which it is told that it lies behind the manifest's rows. An id
+    alone does not tell."""
     commits = [s.committed_at for s in world.table.chain if s.job_id == run.job_id and s.committed_at >= run.started_at]
     origin, shown = began_from(run, min(commits, default=None)), first_shown(run)
     if origin == FROM_NOTHING:
         return True
     is_shown = shown is not None and shown.checkpoint_id == origin
-    return is_shown and shown is not None and _is_before(shown, leak, world) is not None
+    return is_shown and shown is not None and _is_before(shown, leak, world) is False
 
 
 def _is_before(point: Restored, leak: FlinkManifest, world: Observation) -> bool | None:

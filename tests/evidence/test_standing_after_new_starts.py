@@ -176,7 +176,10 @@ def test_a_low_id_of_a_later_start_releases_nothing() -> None:
 def test_another_jobs_restart_reads_none_of_the_rows_again() -> None:
     """It goes back to a savepoint of its own job, whose checkpoint id is lower; it reads another source."""
     other = OperatorId("ee" * 16)
-    tale = Tale().flink_runs("c").commits("c", 1, 2, 3).by_sink(other).becomes("c", "CANCELED")
+    tale = Tale().flink_runs("c")
+    for checkpoint in (1, 2, 3):
+        tale.commits("c", checkpoint).by_sink(other)
+    tale.becomes("c", "CANCELED")
     tale.flink_runs("a").commits("a", *range(1, 9)).completes("a", 9, 10).leaves_manifest("a", 10)
     tale.commits("a", 11).completes("a", 11).becomes("a", "FAILED")
     tale.flink_runs("d").came_from("d", 3, f"s3://sp/savepoint-{job_id('c')[:6]}-000000000001")
