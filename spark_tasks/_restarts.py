@@ -15,7 +15,7 @@ from bot.domain.beginnings import FROM_NOTHING, began_from, first_shown, is_its_
 from bot.domain.evidence import Observation
 from bot.domain.flink import FlinkManifest, JobRun, Restored, StoredCheckpoint, names_run
 from bot.domain.ids import JobId
-from bot.domain.kin import kin
+from bot.domain.kin import kin, went_on_from
 from bot.domain.paths import may_be_same
 from spark_tasks._other_sinks import is_of_another, sinks_beside
 
@@ -62,13 +62,14 @@ def runs_of(world: Observation) -> tuple[JobRun, ...]:
 
 
 def of_its_job(leak: FlinkManifest, world: Observation) -> tuple[JobRun, ...]:
-    """Those that may read the manifest's rows: of the job that wrote it, and kin of that. Others read other sources."""
+    """Those that may read the manifest's rows, each once: of the job that wrote it, kin of that, and what began from a
+    point of the very run. Others read other sources."""
     others = world.others.values if world.others is not None else ()
     wrote = next((run for run in others if run.job_id == leak.job_id), None)
     near = kin(world.jobs, world.others)
-    if wrote is not None and wrote not in near:
-        return tuple(run for run in others if run.name == wrote.name)
-    return (*world.jobs.values, *near)
+    own = (*world.jobs.values, *near) if wrote is None or wrote in near else ()
+    of_it = (r for r in others if (wrote is not None and r.name == wrote.name) or went_on_from(r, leak.job_id))
+    return (*own, *(run for run in of_it if run not in own))
 
 
 def lists(point: StoredCheckpoint, leak: FlinkManifest) -> bool:

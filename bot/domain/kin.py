@@ -28,10 +28,15 @@ def began_from(run: JobRun) -> str | None:
     return None if path is None or _is_of(path, run.job_id) else path
 
 
+def went_on_from(run: JobRun, job_id: JobId) -> bool:
+    """Whether the run began from a point of the run with this id, as far as Flink shows it."""
+    return _is_of(began_from(run), job_id)
+
+
 def _are_kin(run: JobRun, own: JobRun) -> bool:
-    one, other = began_from(run), began_from(own)
-    if _is_of(one, own.job_id) or _is_of(other, run.job_id):
+    if went_on_from(run, own.job_id) or went_on_from(own, run.job_id):
         return True
+    one, other = began_from(run), began_from(own)
     if one is None or other is None:
         return False
     return may_be_same(one, other) or (_writer(one) is not None and _writer(one) == _writer(other))

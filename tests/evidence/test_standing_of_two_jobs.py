@@ -1,5 +1,7 @@
 """What a run of another job tells of a leaked manifest: it may be the other colour, or read another source."""
 
+from datetime import timedelta
+
 import pytest
 
 from bot.domain.findings import LeakStanding
@@ -45,6 +47,18 @@ def dropped_ten(beside: str, *, from_point: str | None = None) -> Tale:
     if from_point is not None:
         tale.came_from("a", 9, chk("a", 9))
     return tale.completes("a", 10).leaves_manifest("a", 10).commits("a", 11).completes("a", 11).becomes("a", "FAILED")
+
+
+def green_restarts(*, went_past: bool) -> Tale:
+    """Green run b is kin of our run a, left 8 in flight, and was started again as run c from before it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).becomes("a", "CANCELED")
+    tale.flink_runs("b").came_from("b", 5, chk("a", 5)).commits("b", 6, 7).completes("b", 6, 7, 8)
+    tale.leaves_manifest("b", 8)
+    if went_past:
+        tale.commits("b", 9).completes("b", 9)
+    tale.becomes("b", "FAILED")
+    tale.now += timedelta(minutes=1)
+    return tale.flink_runs("c").came_from("c", 7, chk("b", 7))
 
 
 def test_the_other_colour_may_have_read_it_again_before_its_first_commit() -> None:
@@ -145,3 +159,29 @@ def test_the_second_sink_of_the_job_is_not_another_jobs() -> None:
     tale.commits("a", 11).completes("a", 11).becomes("a", "FAILED").commits("d", 12).by_sink(NEW)
 
     assert stand(tale) == [LeakStanding.UNTOLD]
+
+
+@pytest.mark.parametrize("commits", [True, False])
+@pytest.mark.parametrize("went_past", [True, False])
+@pytest.mark.parametrize("is_forgotten", [True, False])
+def test_a_plain_restart_of_the_other_colour_reads_its_own_again(
+    commits: bool, went_past: bool, is_forgotten: bool
+) -> None:
+    """Run c is kin of run b, and not of ours."""
+    tale = green_restarts(went_past=went_past)
+    if commits:
+        tale.commits("c", 8, 9)
+    if is_forgotten:
+        tale.forgets("b")
+
+    assert apart(tale, **{each: "green" for each in "bc" if each in tale.runs}) == [LeakStanding.GIVEN_UP]
+
+
+def test_a_restart_of_the_other_colour_from_a_run_before_its_own_reads_it_again() -> None:
+    """Run d is green again, and began from green's run z: neither is kin of ours, and no point is of run b."""
+    tale = Tale().flink_runs("z").commits("z", 3, 4).becomes("z", "CANCELED")
+    tale.flink_runs("a").commits("a", 5).becomes("a", "CANCELED")
+    tale.flink_runs("b").came_from("b", 5, chk("a", 5)).commits("b", 6, 7).completes("b", 6, 7, 8)
+    tale.leaves_manifest("b", 8).becomes("b", "FAILED").flink_runs("d").came_from("d", 4, chk("z", 4))
+
+    assert apart(tale, z="green", b="green", d="green") == [LeakStanding.GIVEN_UP]
