@@ -1,14 +1,15 @@
 """Whether what Flink calls completed has reached the table: silence that is wrong, or that nobody explained."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from bot.diagnosis._asked import lacking
+from bot.diagnosis._asked import lacking, too_early_for, unasked
 from bot.diagnosis._case import has_first_position, in_window, listed, longest_silence
 from bot.diagnosis._checkpoint_silence import checkpoint_silence
 from bot.diagnosis._other_branch import commits_anywhere
 from bot.diagnosis._sinks import by_sink, leaves_out_empty_ones, sinks_of
-from bot.domain.diagnosis import Case
+from bot.domain.checkpoint_pace import time_to_commit
+from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.guests import commits_of_job
@@ -17,9 +18,6 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.unread_rows import rows_of
-
-ON_ITS_WAY = timedelta(seconds=10)
-"""A checkpoint this young, or younger than two intervals, may be about to be committed."""
 
 
 def silence(case: Case, run: JobRun) -> str | None:
@@ -66,12 +64,13 @@ def _newest(case: Case, run: JobRun, operator: OperatorId | None) -> Snapshot | 
     return next(mine, None) or next(reversed(theirs or commits), None)
 
 
-def unaccounted(case: Case, checked: SnapshotId | None) -> str | None:
+def unaccounted(case: Case, checked: SnapshotId | None) -> CannotTell | None:
     """What is missing to know that completed checkpoints without a commit carried no rows; None: nothing is.
 
     Those up to `checked` are vouched for by the evidence, which would have found their positions missing. A commit
     that was taken away with every trace in the metadata leaves its files behind, so a listing of the files without an
-    orphan shows that there was none; of one that was expired see `may_be_lost_and_expired`.
+    orphan shows that there was none, if it was made when there was time to commit them all; of one that was expired
+    see `may_be_lost_and_expired`.
     Runs that have ended count too: checkpoint ids of two runs may be the same.
     """
     told = [(run, overdue) for run in case.runs if (overdue := _overdue_of_run(case, run, checked))]
@@ -81,11 +80,22 @@ def unaccounted(case: Case, checked: SnapshotId | None) -> str | None:
     ids = f"checkpoints {listed(overdue)}" if overdue[1:] else f"checkpoint {overdue[0]}"
     why = f"Flink completed {ids} of run {short_job(run.job_id)}, and no commit carries them"
     if missing := lacking(case, "orphan_files"):
-        return f"{missing[0]}: {why}; only the files on storage show whether they carried rows"
+        said = f"{missing[0]}: {why}; only the files on storage show whether they carried rows"
+        return CannotTell(missing=(said,), asks=unasked(case, "orphan_files"))
+    if early := too_early_for(case, "orphan_files", max(_show_from(*each) for each in told)):
+        said = f"orphan_files, once more ({early}): {why}; only the files on storage show whether they carried rows"
+        return CannotTell(missing=(said,), asks=("orphan_files",))
     orphans = case.orphans.orphans if case.orphans else 0
     if orphans:
-        return f"whose the {orphans} orphan files are: {why}, and these may be their rows"
+        said = f"whose the {orphans} orphan files are: {why}, and these may be their rows"
+        return CannotTell(missing=(said,))
     return None
+
+
+def _show_from(run: JobRun, overdue: Sequence[CheckpointId]) -> datetime:
+    """From when on the files on storage show what became of all of these: of what it was restored from, since then."""
+    done, restored = _completed(run), run.restored.at if run.restored is not None else run.started_at
+    return max(done[i] + time_to_commit(run) if i in done else restored for i in overdue)
 
 
 def _waiting(case: Case, run: JobRun) -> str | None:
@@ -134,8 +144,7 @@ def _passed_over(
 
 def _settled(case: Case, run: JobRun) -> datetime:
     """What completed up to then has had the time to be committed."""
-    interval = timedelta(milliseconds=run.checkpoint_interval_ms or 0)
-    return case.observation.table.read_at - max(2 * interval, ON_ITS_WAY)
+    return case.observation.table.read_at - time_to_commit(run)
 
 
 def _is_there(case: Case, leak: LeakedManifest) -> bool:

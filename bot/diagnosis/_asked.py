@@ -1,6 +1,6 @@
 """Whether the evidence that a mode rests on was collected, answered, and still holds of the table as it is now."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from bot.diagnosis._case import not_asked
 from bot.diagnosis._read_again import all_are_live
@@ -9,6 +9,8 @@ from bot.domain.diagnosis import Case
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import LeakStanding
 from bot.domain.ids import SnapshotId, short
+from bot.domain.sentences import counted
+from bot.domain.since_the_look import is_just_given, manifests_since
 from bot.domain.staleness import stale_reason
 from bot.domain.table import TableState
 
@@ -61,6 +63,15 @@ def saw_all(case: Case, *tasks: str) -> bool:
 def unasked(case: Case, *tasks: str) -> tuple[str, ...]:
     """Of these tasks those that have not run, or ran of the table as it no longer is: another run may tell more."""
     return tuple(task for task in tasks if _latest(case, task) is None or _outdated(case, task) is not None)
+
+
+def too_early_for(case: Case, task: str, moment: datetime) -> str | None:
+    """Why what the task found says nothing of what came up to that moment: it was looked at before; None: it says it,
+    or nothing tells when it was looked at. An answer of just now is taken for one of now."""
+    evidence, now = _latest(case, task), case.observation.table.read_at
+    if evidence is None or evidence.at >= moment or is_just_given(evidence, now):
+        return None
+    return f"It was looked at {clock_time(evidence.at, now)}, and that came later."
 
 
 def why_again(case: Case, task: str) -> str | None:
@@ -132,7 +143,15 @@ def _outdated(case: Case, task: str) -> str | None:
         return None
     if not _reaches_down(case, evidence):
         return "It was asked for a shorter window."
+    if task == "leaked_manifests" and (came := _manifests_since(case, evidence)):
+        return f"{counted(came, 'Flink manifest')} that it has not seen {'lies' if came == 1 else 'lie'} on storage."
     return stale_reason(evidence, case)
+
+
+def _manifests_since(case: Case, evidence: Evidence) -> int:
+    if case.leaked is None or is_just_given(evidence, case.observation.table.read_at):
+        return 0
+    return len(manifests_since(case.leaked, case.observation))
 
 
 def _latest(case: Case, task: str) -> Evidence | None:

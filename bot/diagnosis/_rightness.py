@@ -5,7 +5,7 @@ positions nobody can show that no row is missing, and then neither can tell.
 """
 
 from bot.diagnosis._arrivals import unaccounted
-from bot.diagnosis._asked import lacking, unasked
+from bot.diagnosis._asked import lacking
 from bot.diagnosis._begun_anew import may_have_begun_anew
 from bot.diagnosis._case import unseen
 from bot.diagnosis._clocks import untold_order
@@ -57,13 +57,11 @@ def not_looked_at(case: Case, *tasks: str) -> tuple[str, ...]:
 def doubt(case: Case, until: SnapshotId | None) -> CannotTell | None:
     """What all that was looked at leaves open, with the evidence that would settle it; None: nothing. `until`: the
     newest commit that it covers."""
-    found = (repeats_unexplained(case), missing_now(case), unsettled_compactions(case))
+    found = (repeats_unexplained(case), missing_now(case), unsettled_compactions(case), unaccounted(case, until))
     open_still = [each for each in found if isinstance(each, CannotTell)]
-    uncommitted = unaccounted(case, until)
     missing = [what for each in open_still for what in each.missing]
     anew = (may_have_begun_anew(case), may_be_replaced_and_expired(case))
-    told = (uncommitted, unknown_origin(case), *anew, may_be_lost_and_expired(case, until))
+    told = (unknown_origin(case), *anew, may_be_lost_and_expired(case, until))
     missing += [what for what in told if what is not None]
     asks = [task for each in open_still for task in each.asks]
-    asks += unasked(case, "orphan_files") if uncommitted is not None else ()
     return CannotTell(missing=tuple(missing), asks=tuple(asks)) if missing else None

@@ -68,4 +68,4 @@ def _may_be_needed(case: Case) -> str | None:
     if missing := lacking(case, "missing_positions", whole=True):
         return f"Whether the table has lost rows that these files may hold is not known: {missing[0]}."
     lost = unaccounted(case, checked_until(case, "missing_positions"))
-    return f"{lost[:1].upper()}{lost[1:]}." if lost is not None else None
+    return f"{lost.missing[0][:1].upper()}{lost.missing[0][1:]}." if lost is not None else None

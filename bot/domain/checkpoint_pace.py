@@ -9,6 +9,8 @@ SILENT_AFTER = 3
 """So many intervals without a completed checkpoint are a silence."""
 FLINKS_TIMEOUT = timedelta(minutes=10)
 """Flink's own limit of one checkpoint, where none is told."""
+ON_ITS_WAY = timedelta(seconds=10)
+"""A checkpoint this young, or younger than two intervals, may be about to be committed."""
 
 
 def interval_of(run: JobRun) -> timedelta | None:
@@ -30,3 +32,9 @@ def limit_of_one(run: JobRun) -> timedelta:
     """How long one checkpoint may take before Flink gives it up."""
     told = run.settings.timeout_ms if run.settings is not None else None
     return timedelta(milliseconds=told) if told else FLINKS_TIMEOUT
+
+
+def time_to_commit(run: JobRun | None) -> timedelta:
+    """How long what a checkpoint has written may wait for its commit; None: a run that nobody lists."""
+    interval = timedelta(milliseconds=run.checkpoint_interval_ms or 0) if run is not None else timedelta(0)
+    return max(2 * interval, ON_ITS_WAY)

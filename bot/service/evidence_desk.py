@@ -5,7 +5,6 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 from functools import partial
 
 import structlog
@@ -14,9 +13,11 @@ from ulid import ULID
 from bot.domain.entries import Body, EvidenceEnded, EvidenceRecorded, EvidenceRequested, StepDone
 from bot.domain.errors import EngineEnded, EvidenceCancelled, Refused, WaterlineError
 from bot.domain.evidence import Ask, Evidence, Observation, Progress
+from bot.domain.findings import LeakedManifestsFinding
 from bot.domain.ids import EvidenceId, IncidentId, StepId
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.since_the_look import JUST_NOW, manifests_since
 from bot.domain.staleness import Fresh, known_runs_of, staleness
 from bot.evidence import Collector
 from bot.service.asking import ask_of
@@ -24,9 +25,6 @@ from bot.service.background import AloneWith
 from bot.service.evidence_again import may_run_again
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
-
-_FRESH = timedelta(seconds=30)
-"""A first answer this young is not asked for again although the table has moved on."""
 
 log = structlog.get_logger(__name__)
 
@@ -145,8 +143,7 @@ class EvidenceDesk:
         known = latest.evidence if latest is not None else None
         if not incident.is_open or any(each.is_running for each in of_task):
             return []
-        pinned = world.table.metadata_location
-        if known is not None and (known.metadata_location == pinned or self._is_fresh(known, incident, world)):
+        if known is not None and (_is_of(known, world) or self._is_fresh(known, incident, world)):
             return []
         return [EvidenceRequested(run=run, task=task, step=None, first_look=True)]
 
@@ -154,7 +151,7 @@ class EvidenceDesk:
         """Whether manifests were read for it moments ago, and only the job has committed since. What reads nothing is
         asked anew: it costs nothing."""
         runs = known_runs_of(incident.opened.job, world.jobs, known.window.of(world.table))
-        is_young = world.table.read_at - known.at < _FRESH and self._collector.task(known.task).reads != "nothing"
+        is_young = world.table.read_at - known.at < JUST_NOW and self._collector.task(known.task).reads != "nothing"
         return is_young and isinstance(staleness(known, world.table, runs), Fresh)
 
     def cancel(self, incident_id: IncidentId, run: EvidenceId) -> None:
@@ -234,6 +231,13 @@ class EvidenceDesk:
         if run in self._mine:
             self._mine[run] = progress
             self._on_progress(incident_id)
+
+
+def _is_of(known: Evidence, world: Observation) -> bool:
+    """Whether it is of the table as it is, and knows the Flink manifests that lie there now without a commit."""
+    is_of_table = known.metadata_location == world.table.metadata_location
+    found = known.finding
+    return is_of_table and not (isinstance(found, LeakedManifestsFinding) and manifests_since(found, world))
 
 
 def _end_of_step(step: StepId | None, body: EvidenceRecorded | EvidenceEnded) -> list[Body]:

@@ -13,6 +13,8 @@ BRANCH = "audit"
 _LONG = timedelta(hours=1)
 _OVERDUE = timedelta(minutes=2)
 _ON_ITS_WAY = timedelta(seconds=10)
+_JUST_NOW = timedelta(seconds=30)
+"""An answer this young is taken for one of now."""
 
 
 def waits(world: World) -> None:
@@ -95,3 +97,10 @@ def owes(world: World, seen_at: datetime) -> bool:
     """Whether what evidence saw then should have been committed by now."""
     late = world.tale.now - _ON_ITS_WAY
     return any(done <= min(seen_at, late) for done in owed_now(world).values())
+
+
+def should_have_arrived(world: World) -> set[int]:
+    """What the job had finished so long ago that it was committed, and seen by evidence that is taken for one of
+    now."""
+    settled = world.tale.now - _JUST_NOW - _ON_ITS_WAY
+    return {each for each, at in world.finished.items() if at < settled}

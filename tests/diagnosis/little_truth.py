@@ -58,6 +58,10 @@ class Truth:
         until = min(max(finished, default=-1) + 1, self.position)
         return set(range(min(live, default=0), until)) - live
 
+    def never_arrived(self, finished: Iterable[int]) -> set[int]:
+        """Those of them that are not at the head, and that the job will not read again."""
+        return {each for each in finished if each < self.position} - set(self.live())
+
     def taken_off(self) -> set[int]:
         """Positions that main had and has no more, as its history shows, and that the job will not read again."""
         once = {move.snapshot_id for move in self.tale.moves} & {s.snapshot_id for s in self.tale.snapshots}

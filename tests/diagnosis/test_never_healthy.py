@@ -6,6 +6,7 @@ world counts positions itself and says what is true.
 
 import os
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from hypothesis import HealthCheck, event, given, settings
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from bot.diagnosis import recovered_by_itself
 from bot.domain.diagnosis import CannotTell, Excluded, Matches
 from tests.diagnosis.little_evidence import TASKS, case_of, look
-from tests.diagnosis.little_silences import owes, stands_still
+from tests.diagnosis.little_silences import owes, should_have_arrived, stands_still
 from tests.diagnosis.little_world import World
 from tests.diagnosis.made_up_histories import (
     BAD,
@@ -32,11 +33,20 @@ EXAMPLES = int(os.environ.get("WATERLINE_EXAMPLES", "400"))
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(stories(GOOD | BAD, CHANGES), st.lists(st.sampled_from(sorted(TASKS)), max_size=1), st.booleans())
-def test_a_table_with_lost_or_doubled_rows_is_never_healthy(story: Story, without: list[str], flink: bool) -> None:
-    """The truth is counted by the world; no history, no change and no missing source makes it healthy."""
+@given(
+    stories(GOOD | BAD, CHANGES),
+    st.lists(st.sampled_from(sorted(TASKS)), max_size=1),
+    st.booleans(),
+    st.sampled_from([timedelta(0), timedelta(minutes=1)]),
+)
+def test_a_table_with_lost_or_doubled_rows_is_never_healthy(
+    story: Story, without: list[str], flink: bool, pause: timedelta
+) -> None:
+    """The truth is counted by the world; no history, no change, no missing source and no evidence from before what came
+    last makes it healthy."""
     if not flink:
         story.world.tale.flink_is_down()
+    story.world.tale.now += pause
 
     found = recovered_by_itself.examine(case_of(*story, without))
 
@@ -68,6 +78,7 @@ def test_what_flink_no_longer_shows_hides_nothing(goes_back: str, data: st.DataO
 def all_is_right(story: Story, found: Matches) -> None:
     """What the world says of a table that is called healthy."""
     assert set() == story.world.lost(story.looked.finished)
+    assert set() == story.world.never_arrived(should_have_arrived(story.world))
     assert set() == story.world.taken_off()
     assert set() == story.world.replaced_under_it()
     assert set() == story.world.doubled(found.last_good)

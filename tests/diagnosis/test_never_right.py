@@ -4,6 +4,7 @@ The histories are those of `test_never_healthy`; then the job fails for good, or
 """
 
 import os
+from datetime import timedelta
 
 import pytest
 from hypothesis import HealthCheck, event, given, settings
@@ -14,7 +15,7 @@ from bot.domain.contract import TableContract
 from bot.domain.diagnosis import CannotTell, Matches
 from tests.cases import Tale
 from tests.diagnosis.little_evidence import TASKS, case_of, look
-from tests.diagnosis.little_silences import writes_by_two_sinks
+from tests.diagnosis.little_silences import should_have_arrived, writes_by_two_sinks
 from tests.diagnosis.little_world import World
 from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, stories
 from tests.found import orphans
@@ -32,11 +33,17 @@ def ends(world: World, *, loops: bool) -> None:
 
 
 @settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(stories(GOOD | BAD, CHANGES), st.lists(st.sampled_from(sorted(TASKS)), max_size=1), st.booleans())
+@given(
+    stories(GOOD | BAD, CHANGES),
+    st.lists(st.sampled_from(sorted(TASKS)), max_size=1),
+    st.booleans(),
+    st.sampled_from([timedelta(0), timedelta(minutes=1)]),
+)
 def test_a_table_with_lost_or_doubled_rows_is_never_left_to_the_job(
-    story: Story, without: list[str], loops: bool
+    story: Story, without: list[str], loops: bool, pause: timedelta
 ) -> None:
     """What a restore of the job would not read again is lost; the world counts it."""
+    story.world.tale.now += pause
     ends(story.world, loops=loops)
 
     found = mode.examine(case_of(*story, without))
@@ -44,6 +51,7 @@ def test_a_table_with_lost_or_doubled_rows_is_never_left_to_the_job(
     event("right" if isinstance(found, Matches) else "not right")
     if isinstance(found, Matches):
         assert set() == story.world.lost(story.looked.finished)
+        assert set() == story.world.never_arrived(should_have_arrived(story.world))
         assert set() == story.world.doubled(found.last_good)
 
 

@@ -1,0 +1,36 @@
+"""What came to storage after evidence had looked at it: without a commit the table shows nothing of it."""
+
+from datetime import datetime, timedelta
+
+from bot.domain.checkpoint_pace import time_to_commit
+from bot.domain.evidence import Evidence, Observation
+from bot.domain.findings import LeakedManifestsFinding
+from bot.domain.flink import FlinkManifest
+
+JUST_NOW = timedelta(seconds=30)
+"""An answer this young is not asked for again for what came meanwhile: else one of a job with short checkpoints would
+be old as soon as it is there."""
+
+
+def is_just_given(evidence: Evidence, at: datetime) -> bool:
+    """Whether the task has ended no longer than a moment before."""
+    return at - evidence.at <= timedelta(milliseconds=evidence.took_ms) + JUST_NOW
+
+
+def manifests_since(found: LeakedManifestsFinding, seen: Observation) -> tuple[FlinkManifest, ...]:
+    """Flink manifests that lie on storage now, had the time to be committed, and are unknown to the finding; not those
+    that are older than all that it knows: it looks at the newest only."""
+    known = {leak.path for leak in found.manifests}
+    oldest = min((m.written_at for m in seen.flink_manifests.values if m.path in known and m.written_at), default=None)
+    return tuple(
+        m
+        for m in seen.flink_manifests.values
+        if m.path not in known and _had_time(m, seen) and not (oldest and m.written_at and m.written_at < oldest)
+    )
+
+
+def _had_time(manifest: FlinkManifest, seen: Observation) -> bool:
+    """Also where storage does not tell when it was written."""
+    runs = (*seen.jobs.values, *(seen.others.values if seen.others is not None else ()))
+    run = next((run for run in runs if run.job_id == manifest.job_id), None)
+    return manifest.written_at is None or manifest.written_at <= seen.table.read_at - time_to_commit(run)
