@@ -4,9 +4,12 @@ The source then starts where its offsets say: at the earliest (rows twice), at t
 consumer group stood. Windows and aggregates begin at nothing in any case.
 """
 
-from bot.diagnosis._asked import lacking
+from bot.diagnosis._asked import checked_until, lacking, reaches_head
 from bot.diagnosis._case import living, not_asked, rows_by, run_of, unseen, writes_as_v1
 from bot.diagnosis._empty_starts import empty_starts
+from bot.diagnosis._may_commit_on import may_commit_on
+from bot.diagnosis._missing_manifest import missing_manifest
+from bot.diagnosis._rightness import doubt
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.empty_starts import EmptyStart
 from bot.domain.ids import short, short_job
@@ -35,6 +38,8 @@ MODE = Mode(
     act=Act.RECOVER,
     remedies=(Remedy.REWIND_TABLE_AND_JOB, Remedy.RESTORE_JOB_ONLY, Remedy.TELL_CONSUMERS),
 )
+_ROWS = ("duplicate_rows", "missing_positions")
+"""Evidence that shows what the start did to the rows."""
 
 
 def examine(case: Case) -> Examined:
@@ -88,30 +93,49 @@ def _matches(case: Case, start: EmptyStart) -> Matches:
             f"{first.counted('added-records')} rows."
         )
     rows_are_right, said = _rows_said(case)
+    reasons.append(said)
+    remedy = Remedy.REWIND_TABLE_AND_JOB
+    if rows_are_right and start.first:
+        is_down = _is_down(case)
+        left = _open_before_a_start(case) if is_down else None
+        remedy = Remedy.RESTORE_JOB_ONLY if is_down and left is None else Remedy.TELL_CONSUMERS
+        reasons += [f"No run of the job is alive; before one is started it must be known: {left}."] if left else []
     return Matches(
         headline=f"Run {short_job(start.run)} was started without state, although {whose} had committed checkpoint "
         f"{start.reached}.",
-        reasons=(*reasons, said),
+        reasons=tuple(reasons),
         rows=rows_by(case, (start.earlier, start.run), None),
         last_good=start.last_before,
         wrong_run=start.run,
-        remedy=_remedy(case) if rows_are_right and start.first else Remedy.REWIND_TABLE_AND_JOB,
+        remedy=remedy,
     )
 
 
-def _remedy(case: Case) -> Remedy:
-    """Where its rows are right: the job is what has to come back, if no run of it is alive, nor one of another job that
-    has taken over."""
+def _is_down(case: Case) -> bool:
+    """Whether no run of the job is alive, nor one of another job that has taken over."""
     seen = case.observation
     is_known = seen.jobs.state == "seen" and not isinstance(seen.others, NotSeen)
     heirs = kin(seen.jobs, seen.others)
-    is_down = is_known and bool(case.runs) and not living(case) and all(run.is_terminal for run in heirs)
-    return Remedy.RESTORE_JOB_ONLY if is_down else Remedy.TELL_CONSUMERS
+    return is_known and bool(case.runs) and not living(case) and all(run.is_terminal for run in heirs)
+
+
+def _open_before_a_start(case: Case) -> str | None:
+    """What must be known before the job is brought back, as where it stands still without such a start; None: all is.
+    The rows are right."""
+    if (writes_on := may_commit_on(case)) is not None:
+        return writes_on
+    if (missing := missing_manifest(case)) is not None:
+        return f"what became of {missing.name}, for which a restart looks and which is not there (F7, F8, F9)"
+    until, head = checked_until(case, *_ROWS), case.observation.table.head
+    if until != head or not reaches_head(case):
+        return f"{', '.join(_ROWS)}, once more: they do not reach the head {short(head)}"
+    left = doubt(case, until)
+    return left.missing[0] if left is not None else None
 
 
 def _rows_said(case: Case) -> tuple[bool, str]:
     """(whether rows were counted and are right, the sentence)."""
-    missing = lacking(case, "duplicate_rows", "missing_positions")
+    missing = lacking(case, *_ROWS)
     wrong = []
     if case.duplicates is not None and case.duplicates.keys:
         wrong.append(f"{case.duplicates.keys} keys live more than once, so its source began too early")

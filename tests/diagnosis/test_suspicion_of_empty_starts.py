@@ -1,5 +1,7 @@
 """The window that an incident opens with over a start without state: all of it, down to the trusted snapshot."""
 
+from datetime import timedelta
+
 import pytest
 
 import bot.diagnosis
@@ -10,6 +12,7 @@ from bot.domain.diagnosis import Matches, Remedy
 from bot.domain.ids import DRAINED, OperatorId
 from bot.domain.suspicion import Suspicion, propose_window
 from tests.cases import Tale
+from tests.found import orphans
 
 OTHER_SINK = OperatorId("ee" * 16)
 
@@ -166,3 +169,40 @@ def test_a_job_that_is_down_long_after_an_empty_start_is_brought_back() -> None:
     assert isinstance(alive, Matches)
     assert isinstance(down, Matches)
     assert (Remedy.TELL_CONSUMERS, Remedy.RESTORE_JOB_ONLY) == (alive.remedy, down.remedy)
+
+
+def down(last: Tale) -> tuple[Remedy, str]:
+    """(remedy, last reason) of a start without state whose rows are right."""
+    found = restarted_from_empty.examine(last.looked_at())
+    assert isinstance(found, Matches)
+    return found.remedy, found.reasons[-1]
+
+
+def both_ended() -> Tale:
+    """`b` had no state, its rows are right, and it has ended."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").flink_runs("b")
+    return tale.commits("b", 1, 2, 3).becomes("b", "CANCELED")
+
+
+def test_no_job_is_brought_back_beside_a_run_that_flink_does_not_list() -> None:
+    """The newest commits are by a run that goes on from `b`'s state, on a cluster that nobody asks."""
+    remedy, said = down(both_ended().commits("c", 4, 5, 6))
+
+    assert remedy is Remedy.TELL_CONSUMERS
+    assert "whether run cccccc still writes the table" in said
+    assert "look for it on every cluster" in said
+
+
+def test_no_job_is_brought_back_while_rows_may_be_in_doubt() -> None:
+    """Flink completed what no commit carries, and files lie there that nothing names."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").flink_runs("b")
+    tale.commits("b", 1, 2, 3).completes("b", 4, 5)
+    tale.now += timedelta(minutes=1)
+    tale.becomes("b", "FAILED")
+    clean = restarted_from_empty.examine(tale.looked_at())
+    left = restarted_from_empty.examine(tale.looked_at(orphans=orphans(3)))
+
+    assert isinstance(clean, Matches)
+    assert isinstance(left, Matches)
+    assert (Remedy.RESTORE_JOB_ONLY, Remedy.TELL_CONSUMERS) == (clean.remedy, left.remedy)
+    assert "3 orphan files" in left.reasons[-1]
