@@ -1,11 +1,16 @@
-"""What a rehearsal has left: its branch, where that began, the run that it stopped and the savepoint of that stop."""
+"""What a rehearsal has left: its branch, where that began, the run that it stopped, and from where the job goes on."""
 
-from bot.actions._restore_points import RestorePoint
+from bot.actions._binding import knowing
+from bot.actions._idle import idle_left, idle_point, lists_none_of
+from bot.actions._restore_points import RestorePoint, ends_main, goes_on_from
 from bot.domain.action import Action, Past, Plan
+from bot.domain.diagnosis import Case
 from bot.domain.effects import ChangeFiles, DeleteRows, MakeBranch, ReplayRows, StopJob
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileList
+from bot.domain.guests import commits_that_bind
 from bot.domain.ids import JobId, SnapshotId
+from bot.domain.own_points import points_told_apart
 from bot.domain.paths import may_be_same
 from bot.domain.record import Record
 
@@ -27,6 +32,8 @@ class Rehearsed(Record):
     """Rows that were made once more from the source."""
     stopped: JobId | None
     savepoint: str | None
+    stands_on: SnapshotId | None = None
+    """Of a stopped run that had committed nothing: the commit with which its beginning pairs, where that was proven."""
 
 
 def rehearsed(plan: Plan, action: Action) -> Rehearsed:
@@ -44,17 +51,45 @@ def rehearsed(plan: Plan, action: Action) -> Rehearsed:
     return found
 
 
-def state_of_stop(plan: Plan, done: Rehearsed) -> RestorePoint | None:
-    """The savepoint that the rehearsal's stop took, as storage shows it now; None where it took none."""
-    if done.savepoint is None:
+def goes_on_published(plan: Plan, done: Rehearsed) -> RestorePoint | None:
+    """The newest durable restore point, of whatever run, from which the job goes on where main ends once the repair is
+    published; None: storage shows none now. Of a run that had committed nothing, and that Flink has forgotten, what was
+    proven before its stop still counts; that comes first, as it is newer than what it began from."""
+    if done.stopped is None or plan.case.observation.checkpoints.state == "not-seen":
         return None
-    for stored in plan.case.observation.checkpoints.values:
-        is_it = may_be_same(stored.path, done.savepoint)
-        if is_it and stored.checkpoint_id is not None and stored.digest is not None:
-            return RestorePoint(
-                path=stored.path, checkpoint_id=stored.checkpoint_id, snapshot_id=done.base, digest=stored.digest
-            )
-    return None
+    case = published(plan, done)
+    return _idle_of_stop(case, done) or goes_on_from(case) or idle_left(case)
+
+
+def published(plan: Plan, done: Rehearsed) -> Case:
+    """The case as it is with main at the repair, and with the stopped run among the job's. A repair may put a run's own
+    commits back under its keys: then its state pairs with these, and nothing older does."""
+    seen = plan.case.observation
+    there = seen.table.as_of(done.head, seen.table.head_moves)
+    case = plan.case.model_copy(update={"observation": seen.model_copy(update={"table": there})})
+    return knowing(case, done.stopped) if done.stopped is not None else case
+
+
+def may_yet_be_found(plan: Plan, done: Rehearsed) -> bool:
+    """Whether a state of the stopped run may pair that storage does not show now, readable: the savepoint of its stop,
+    or where none is known any of it. Not of a run that had committed nothing and was not proven to fit."""
+    if done.stopped is None:
+        return False
+    if done.stands_on is None and lists_none_of(done.stopped, plan.case.observation.table):
+        return False
+    there = [
+        s for s in plan.case.observation.checkpoints.values if s.checkpoint_id is not None and s.digest is not None
+    ]
+    if done.savepoint is not None:
+        return not any(may_be_same(each.path, done.savepoint) for each in there)
+    return not any(each.job_id == done.stopped for each in there)
+
+
+def _idle_of_stop(case: Case, done: Rehearsed) -> RestorePoint | None:
+    table, commits = case.observation.table, commits_that_bind(case)
+    of_run = (told for told in points_told_apart(case) if told[0].job_id == done.stopped and told[1].is_durable)
+    found = (idle_point(stored, pair, table, done.stands_on, case.runs) for stored, pair in of_run)
+    return next((point for point in found if point is not None and ends_main(point, commits)), None)
 
 
 def _told(past: Past) -> Rehearsed | None:
@@ -79,4 +114,5 @@ def _told(past: Past) -> Rehearsed | None:
         written=change.replay.rows if isinstance(change, ReplayRows) else 0,
         stopped=stopped.job_id if isinstance(stopped, StopJob) else None,
         savepoint=past.results[stop].get("savepoint") if stop is not None else None,
+        stands_on=stopped.stands_on if isinstance(stopped, StopJob) else None,
     )

@@ -7,12 +7,15 @@ still meanwhile, because a commit of it on main would make the fast-forward impo
 from collections.abc import Callable, Mapping, Sequence
 
 from bot.actions._draft import NOTHING_STOPPED, alone, drafted, job_and_head, live_run, stop_sentences, untouched
+from bot.actions._idle import stands_on
 from bot.domain.action import Action, Plan
 from bot.domain.contract import TableContract
+from bot.domain.diagnosis import Case
 from bot.domain.effects import ChangeFiles, Effect, GoneOn, MakeBranch, StopJob
-from bot.domain.errors import NotYet, Refused
+from bot.domain.errors import CouldNotLook, NotYet, Refused
 from bot.domain.file_changes import FORMATS_WRITTEN, FileList, FileSurvey, Some
-from bot.domain.ids import short
+from bot.domain.flink import JobRun
+from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, RefIs, Requirement, TableIs
 from bot.domain.sentences import counted
@@ -21,6 +24,10 @@ from bot.domain.table import TableState
 FILES_TOLD = 3
 _TOLD_BY = {"duplicate_rows": "key", "missing_positions": "position"}
 """Proof -> what the contract must name for it to be told."""
+_STANDS = (
+    "The job stands still until the repair is published or given up, and is started then only from a state that is "
+    "proven to pair with main."
+)
 
 
 def rehearsal(
@@ -68,7 +75,8 @@ def rehearsal_of(
     job, head = job_and_head(plan, action)
     live = live_run(plan)
     branch = _free_name(plan)
-    effects: list[Effect] = [StopJob(job=job, job_id=live.job_id, needs_state=True)] if live else []
+    on, unproven = _left_by_stop(plan.case, live) if live else (None, ())
+    effects: list[Effect] = [StopJob(job=job, job_id=live.job_id, needs_state=True, stands_on=on)] if live else []
     effects += [MakeBranch(table=table.name, branch=branch), repair_on(branch)]
     requirements: list[Requirement] = [
         TableIs(uuid=table.uuid),
@@ -76,8 +84,9 @@ def rehearsal_of(
         HeadDescends(head=head, job_id=live.job_id if live else None),
         RefIs(ref=branch, snapshot_id=None),
     ]
-    stands = "The job stands still until the repair is published or given up." if live else "No run is alive."
+    stands = _STANDS if live else "No run is alive."
     told = (
+        *unproven,
         *(stop_sentences(live, needs_state=True) if live else [NOTHING_STOPPED]),
         f"Begin branch {branch} at the head that is there then; main of {table.name} is not touched.",
         *sentences,
@@ -100,6 +109,20 @@ def rehearsal_of(
             + (" and to start the job again from a state that pairs with main then." if live else ".")
         ),
     )
+
+
+def _left_by_stop(case: Case, live: JobRun) -> tuple[SnapshotId | None, tuple[str, ...]]:
+    """(with what the state of a run that has committed nothing pairs, what an approver must know where that is not
+    proven). Such a run is stopped nevertheless: going on, it might repeat rows, and no repair of main would be left."""
+    try:
+        return stands_on(case, live), ()
+    except (Refused, CouldNotLook) as unproven:
+        return None, (
+            f"{unproven.happened} {unproven.found}",
+            f"Run {short_job(live.job_id)} is stopped all the same, and the job is not started from what it leaves "
+            "unless that is proven by then: another point that pairs with main is taken, or the job stays down. Where "
+            "the whole restart was wrong, rewind table and job instead.",
+        )
 
 
 def must_be_writable(table: TableState) -> None:

@@ -4,16 +4,18 @@ A fast-forward: nothing is written, and it is refused unless main is still where
 newest commit below the repair, because it looks for it among the head's ancestors (facts 1.5).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from bot.actions._draft import drafted, job_and_head, readers_of
-from bot.actions._rehearsed import Rehearsed, rehearsed, state_of_stop
+from bot.actions._rehearsed import Rehearsed, goes_on_published, may_yet_be_found, published, rehearsed
 from bot.actions._rehearsing import sized
-from bot.actions._restore_points import RestorePoint
+from bot.actions._restore_points import RestorePoint, nearer_unread
 from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, PublishBranch, StartFromStop, StartJob
 from bot.domain.errors import Refused
 from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.own_points import points_told_apart
+from bot.domain.paths import may_be_same
 from bot.domain.proposal import Preview, Proposal
 from bot.domain.requirements import (
     HeadDescends,
@@ -29,16 +31,18 @@ from bot.domain.sentences import counted
 ACTION = Action(
     name="publish_repair",
     title="Publish the repair",
-    promise="Main is what was proven on the branch, and the job goes on from where it stood.",
+    promise="Main is what was proven on the branch, and the job goes on, if a state of it pairs with main.",
     needs=(),
     proofs=(("duplicate_rows", "No row is there twice"), ("duplicate_files", "No file is live twice")),
     on_request=True,
     moves_waterline="trusted",
 )
+_STAYS_DOWN = "Start no run, and the job stays down: no state of it is proven to pair with main as it is then."
 
 
 def propose(plan: Plan) -> Proposal:
-    """The fast-forward, and the start from the savepoint that the rehearsal's stop took. Raises Refused."""
+    """The fast-forward, and the start from the newest state that pairs with main then, in most cases the savepoint of
+    the rehearsal's stop. None is started where storage shows no such state. Raises Refused."""
     done = rehearsed(plan, ACTION)
     _must_be_proven(plan, done)
     table = plan.case.observation.table
@@ -51,7 +55,8 @@ def propose(plan: Plan) -> Proposal:
         )
     kept = f"{plan.incident}-left-{plan.proposal[-4:].lower()}"
     keeps = _condemning(plan, done)
-    point = state_of_stop(plan, done)
+    point = goes_on_published(plan, done)
+    is_looked_for = point is None and may_yet_be_found(plan, done)
     effects: list[Effect] = [
         PublishBranch(
             table=table.name,
@@ -75,16 +80,16 @@ def propose(plan: Plan) -> Proposal:
         requirements.append(
             RestorePointIntact(job=job, path=point.path, checkpoint_id=point.checkpoint_id, digest=point.digest)
         )
-    elif done.stopped is not None:
-        effects.append(StartFromStop(job=job, job_id=done.stopped))
+    elif is_looked_for and done.stopped is not None:
+        effects.append(StartFromStop(job=job, job_id=done.stopped, stands_on=done.stands_on))
     proposal = drafted(
         plan,
         ACTION,
         title=f"{ACTION.title} of branch {done.branch}",
         effects=effects,
         requirements=requirements,
-        preview=_preview(plan, done, point, kept, keeps),
-        undo=_undo(kept, done, keeps),
+        preview=_preview(plan, done, point, _start(plan, done, point, is_looked_for=is_looked_for), kept, keeps),
+        undo=_undo(kept, done, keeps, is_started=point is not None or is_looked_for),
     )
     return proposal.model_copy(update={"because": done.because, "code": done.code})
 
@@ -119,7 +124,12 @@ def _must_be_proven(plan: Plan, done: Rehearsed) -> None:
 
 
 def _preview(
-    plan: Plan, done: Rehearsed, point: RestorePoint | None, kept: str, keeps: Mapping[str, SnapshotId]
+    plan: Plan,
+    done: Rehearsed,
+    point: RestorePoint | None,
+    start: Sequence[str],
+    kept: str,
+    keeps: Mapping[str, SnapshotId],
 ) -> Preview:
     said = [f"{sized(files)} {verb}" for files, verb in ((done.add, "more"), (done.remove, "fewer")) if files]
     rows = ((done.written, "more"), (done.rows, "fewer"))
@@ -135,17 +145,7 @@ def _preview(
             for tag, snapshot in keeps.items()
         ),
     ]
-    if point is not None:
-        sentences.append(
-            f"Start the job from checkpoint {point.checkpoint_id} at {point.path}, which the rehearsal's stop took."
-        )
-    elif done.stopped is not None:
-        sentences.append(
-            f"Look for the newest state that run {short_job(done.stopped)} has left, prove that it pairs with the "
-            "table, and start the job from there; where none does, nothing is started."
-        )
-    else:
-        sentences.append("Start no run: none was alive when the repair was rehearsed.")
+    sentences += start
     next_commit = f"the next commit comes after checkpoint {point.checkpoint_id}, on the repair, " if point else ""
     sentences.append(
         f"Verify: {next_commit}no file and no row is there twice, what proved the branch holds of main, and nothing is "
@@ -161,17 +161,46 @@ def _preview(
         if removed or done.rows
         else (),
         readers_known=plan.case.observation.reads.state == "seen",
-        sure=f"Consumers see the repair from then on: {' and '.join(said)}.",
+        sure=f"Consumers see the repair from then on: {' and '.join(said)}."
+        + (" The job stays down, as no state of it pairs with main." if _STAYS_DOWN in start else ""),
         sentences=tuple(sentences),
     )
 
 
-def _undo(kept: str, done: Rehearsed, keeps: Mapping[str, SnapshotId]) -> str:
+def _start(plan: Plan, done: Rehearsed, point: RestorePoint | None, *, is_looked_for: bool) -> tuple[str, ...]:
+    """From where the job goes on, or why it is not started, sentences."""
+    if done.stopped is None:
+        return ("Start no run: none was alive when the repair was rehearsed.",)
+    run = short_job(done.stopped)
+    if point is not None:
+        is_of_stop = done.savepoint is not None and may_be_same(point.path, done.savepoint)
+        of = "which the rehearsal's stop took" if is_of_stop else f"which pairs with {short(point.snapshot_id)}"
+        start = f"Start the job from checkpoint {point.checkpoint_id} at {point.path}, {of}."
+        return (start, *nearer_unread(plan.case, point))
+    if is_looked_for:
+        return (
+            f"Look for the newest state that run {run} has left, prove that it pairs with the table, and start the job "
+            "from there; where none does, nothing is started.",
+        )
+    told = points_told_apart(published(plan, done))
+    found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for _, p in told[:3]) or "none at all"
+    return (
+        _STAYS_DOWN,
+        "Expected a savepoint or retained checkpoint with which the source goes on where main ends, as of run "
+        f"{run}, which the rehearsal stopped; found {found}. From any of these the job would lose or repeat rows.",
+        "What to do next: collect evidence again and diagnose once main is repaired. It says whether table and job are "
+        "rewound to a point that pairs, or the job is restored in another way. Start it by hand only from a state that "
+        "pairs.",
+    )
+
+
+def _undo(kept: str, done: Rehearsed, keeps: Mapping[str, SnapshotId], *, is_started: bool) -> str:
     stays = "".join(f" The tag {tag} stays, until the files that the repair puts back are rewritten." for tag in keeps)
     if done.stopped is None:
         return f"`/waterline undo` moves main back to the tag {kept}. That brings the fault back, too.{stays}"
+    stops = "stops the new run, moves" if is_started else "moves"
     return (
-        f"`/waterline undo` stops the new run, moves main back to the tag {kept} and starts the job from the state of "
+        f"`/waterline undo` {stops} main back to the tag {kept} and starts the job from the state of "
         f"run {short_job(done.stopped)}; where that is not proven to pair, it says what to start by hand. That brings "
         f"the fault back, too.{stays}"
     )

@@ -28,6 +28,8 @@ class StopJob(Record):
     may_delete: str | None = Field(default=None, exclude_if=lambda path: path is None)
     """The restore point of what follows, where the run may own it (`JobRun.may_own`): it is looked at again once Flink
     has had the time to delete it."""
+    stands_on: SnapshotId | None = Field(default=None, exclude_if=lambda told: told is None)
+    """As StartFromStop has it, for a later proposal that starts the job from what this stop leaves."""
 
 
 class StopFork(Record):
