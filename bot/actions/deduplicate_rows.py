@@ -6,6 +6,7 @@ no data file is written anew, so that no row rises above a delete by key that ca
 
 from collections.abc import Mapping
 
+from bot.actions._passed import must_have_passed
 from bot.actions._rehearsing import must_be_writable, rehearsal_of
 from bot.actions._whose_copies import said_of_copies
 from bot.domain.action import Action, Plan
@@ -51,7 +52,7 @@ def propose(plan: Plan) -> Proposal:
             carries=said_of_copies(plan.case, found),
         )
 
-    files = len(found.places)
+    untold, files = must_have_passed(plan), len(found.places)
     return rehearsal_of(
         plan,
         ACTION,
@@ -63,6 +64,7 @@ def propose(plan: Plan) -> Proposal:
             f"{_brought(found)}.",
             f"All copies of a key are equal in every column{found.rule.but}. The files stay as they are; readers pass "
             "over the deleted rows.",
+            *untold,
         ),
         proof="no row is there twice, no row is missing",
     )

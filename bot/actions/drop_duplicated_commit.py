@@ -6,8 +6,9 @@ is what a rewind could not do. Where a compaction has written the repeated rows 
 first: what it had replaced comes back, but for the repeated files.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from bot.actions._passed import must_have_passed
 from bot.actions._rehearsing import every, listed, must_not_rise, named, rehearsal, sized, where
 from bot.actions._repeats import Repeats, instead, repeats_of
 from bot.actions._undoing_compactions import first_that_took_rows, since_the_first_of
@@ -42,9 +43,10 @@ def propose(plan: Plan) -> Proposal:
     repeats = repeats_of(plan.case, _repeating(plan))
     for commit in repeats.commits:
         _must_only_add(plan.case, commit)
+    untold = must_have_passed(plan)
     survey = plan.survey(None, repeats.sources())
     if survey.not_live or survey.remove is None:
-        return _with_compactions(plan, repeats, survey.not_live)
+        return _with_compactions(plan, repeats, survey.not_live, untold)
     return rehearsal(
         plan,
         ACTION,
@@ -55,6 +57,7 @@ def propose(plan: Plan) -> Proposal:
             f"Take {sized(survey.remove)}{where(survey)} out of it: {repeats.told}, and no other reference. Of a file "
             "that is named twice, one reference stays.",
             *_own_rows(plan.case.observation.table, repeats, survey),
+            *untold,
         ),
         proof=PROOF,
     )
@@ -68,7 +71,7 @@ def _own_rows(table: TableState, repeats: Repeats, survey: FileSurvey) -> Iterat
         yield f"{counted(own, 'row')} that {every(repeats.in_part)} brought besides stay where they are."
 
 
-def _with_compactions(plan: Plan, repeats: Repeats, not_live: Some) -> Proposal:
+def _with_compactions(plan: Plan, repeats: Repeats, not_live: Some, untold: Sequence[str]) -> Proposal:
     """The same where later compactions depend on the repeated files. Raises Refused where anything else does, or where
     what was compacted cannot be put back whole."""
     later = _compactions_after(plan.case, repeats, not_live)
@@ -89,6 +92,7 @@ def _with_compactions(plan: Plan, repeats: Repeats, not_live: Some) -> Proposal:
             "other files.",
             f"Put {sized(add)} back{where(survey)}, which that compaction had replaced and which are still whole: all "
             f"but the repeated ones. {twice:,} rows leave. Compact the table anew afterwards.",
+            *untold,
         ),
         proof=PROOF,
     )

@@ -1,0 +1,126 @@
+"""No copies are taken out while the run that is alive still reads rows that main has: the rest would come after."""
+
+import pytest
+
+from bot.actions import deduplicate_rows, drop_duplicated_commit
+from bot.actions._passed import must_have_passed
+from bot.domain.action import Plan
+from bot.domain.copies import CopyRule
+from bot.domain.errors import Refused
+from bot.domain.file_changes import RowsOfFile
+from bot.domain.findings import DuplicateCommitsFinding, ExtraCopiesFinding, RepeatedCommit
+from bot.domain.flink import CheckpointKind
+from bot.domain.ledger import Ledger, LedgerRow
+from tests.actions.scene import Scene
+from tests.little_flink import JOB
+from tests.tables import job
+
+A, B = job("a"), job("b")
+
+
+@pytest.fixture
+def replaying(scene: Scene) -> Scene:
+    """Run a had committed positions up to 59; run b was restored from its savepoint 3, below 30."""
+    older = scene.flink.savepoint(A)
+    scene.flink.checkpoints(A, 3)
+    scene.flink.stop(JOB, A)
+    scene.flink.submit(B, at_checkpoint=3, restored=older)
+    return scene
+
+
+def planned(scene: Scene, *, partition: str | None = None, told: bool = True, hidden: bool = False) -> Plan:
+    """What is known by a ledger with the positions of each commit, if they are `told`: ten a checkpoint."""
+    plan = scene.plan()
+    rows = tuple(
+        LedgerRow(
+            snapshot_id=s.snapshot_id, parent_id=s.parent_id, sequence_number=s.sequence_number,
+            committed_at=s.committed_at, on_main=True, operation=s.operation, engine=s.engine, job_id=s.job_id,
+            operator_id=s.operator_id, checkpoint_id=s.checkpoint_id, checkpoint_kind=CheckpointKind.CHECKPOINT,
+            attempts=None, added_files=1, added_rows=10, removed_files=0, removed_rows=0, code_version=None,
+            readers=(), position_from=10 * (s.checkpoint_id or 0) - 10 if told else None,
+            position_until=10 * (s.checkpoint_id or 0) - 1 if told else None,
+        )
+        for s in scene.table.snapshots
+    )  # fmt: skip
+    contract = plan.case.contract.model_copy(
+        update={"position_partition": partition, "redacted": ("source_position",) if hidden else ()}
+    )
+    copies = ExtraCopiesFinding(
+        at=scene.table.snapshots[-1].snapshot_id, keys=10, rows=10, commits=(), differing=0, columns={}, twice_named=0,
+        places=(RowsOfFile(path="file:///a.parquet", spans=((0, 9),)),), rule=CopyRule(),
+    )  # fmt: skip
+    ledger = Ledger(rows=rows, readers_known=True)
+    case = plan.case.model_copy(update={"ledger": ledger, "contract": contract, "extra_copies": copies})
+    return plan.model_copy(update={"case": case})
+
+
+def test_none_are_taken_out_below_what_main_has(replaying: Scene) -> None:
+    """Run b has repeated up to 49, and main has up to 59."""
+    replaying.flink.checkpoints(B, 2)
+
+    with pytest.raises(Refused, match="Run bbbbbb still reads rows that main has") as refused:
+        deduplicate_rows.propose(planned(replaying))
+
+    assert "up to source position 59; it has committed up to 49" in refused.value.found
+    assert "Wait until it has passed that" in refused.value.remedy
+    assert "rewind_table_and_job" in refused.value.remedy
+
+
+def test_they_are_once_the_run_has_passed_it(replaying: Scene) -> None:
+    """What comes from then on main does not have."""
+    replaying.flink.checkpoints(B, 3)
+
+    assert must_have_passed(planned(replaying)) == ()
+    assert deduplicate_rows.propose(planned(replaying)).effects
+
+
+def test_nor_is_a_commit_that_repeats_another_one_dropped(replaying: Scene) -> None:
+    """The rest of what the run repeats comes in commits of its own."""
+    replaying.flink.checkpoints(B, 2)
+    plan, again = planned(replaying), replaying.snapshot("b", 4)
+    twice = RepeatedCommit(
+        first=replaying.snapshot("a", 4), again=again, how="same-checkpoint", job_id=B, checkpoint_id=4, rows=10,
+        too_many=10,
+    )  # fmt: skip
+    found = DuplicateCommitsFinding(commits_checked=8, repeated=(twice,))
+    case, match = plan.case.model_copy(update={"duplicate_commits": found}), {"repeating": (again,)}
+    plan = plan.model_copy(update={"case": case, "match": plan.match.model_copy(update=match)})
+
+    with pytest.raises(Refused, match="Run bbbbbb still reads rows that main has"):
+        drop_duplicated_commit.propose(plan)
+
+
+@pytest.mark.parametrize(
+    ("known", "why"),
+    [
+        ({"told": False}, "does not have the source positions"),
+        ({"partition": "source_partition"}, "several partitions"),
+    ],
+)
+def test_where_nothing_tells_the_approver_reads_it(replaying: Scene, known: dict[str, object], why: str) -> None:
+    """An idle partition's positions may lie far above those of a busy one."""
+    replaying.flink.checkpoints(B, 2)
+
+    said = " ".join(deduplicate_rows.propose(planned(replaying, **known)).preview.sentences)  # type: ignore[arg-type]
+
+    assert "Whether run bbbbbb has passed all that main has is not known" in said
+    assert why in said
+
+
+def test_positions_that_are_hidden_are_not_shown(replaying: Scene) -> None:
+    """By the contract."""
+    replaying.flink.checkpoints(B, 2)
+
+    with pytest.raises(Refused, match="a source position that is not shown") as refused:
+        must_have_passed(planned(replaying, hidden=True))
+
+    assert "59" not in str(refused.value)
+    assert "49" not in str(refused.value)
+
+
+def test_a_run_that_alone_has_written_the_table_is_not_asked(scene: Scene) -> None:
+    """Its newest commit may be one that repeats an older one (F1)."""
+    scene.flink._commit(A, 2, range(10, 20))
+
+    assert must_have_passed(planned(scene, told=False)) == ()
+    assert must_have_passed(planned(scene)) == ()
