@@ -7,7 +7,13 @@ from bot.domain.action import Plan
 from bot.domain.errors import Refused
 from bot.domain.guests import Guests
 from bot.domain.ids import JobId, SnapshotId, short, short_job
-from bot.domain.other_writers import brings_nothing, changes_rows_without_flink, keeps_its_rows, name_of, origin_of
+from bot.domain.other_writers import (
+    brings_nothing,
+    changes_rows_without_flink,
+    described_by,
+    keeps_its_rows,
+    name_of,
+)
 from bot.domain.proposal import OtherRows, returns
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
@@ -51,15 +57,20 @@ def rows_of_others(plan: Plan, left: Sequence[Snapshot], point: RestorePoint) ->
 
 
 def _is_read_again(table: TableState, commit: Snapshot, own: Set[JobId], point: RestorePoint) -> bool:
-    """Of a cherry-pick by hand: whether it copied a commit of the job that the point does not hold."""
-    origin = origin_of(table, commit) if commit.is_pick and not commit.is_published else None
-    return origin is not None and origin.job_id in own and commit.snapshot_id not in point.rewind_loses
+    """Of a cherry-pick by hand: whether it copied a commit of the job, or a repair with rows of Flink's alone, that the
+    point does not hold."""
+    origin = described_by(table, commit)
+    if origin is None or origin.brings_others or commit.snapshot_id in point.rewind_loses:
+        return False
+    return origin.job_id in own or origin.written is not None
 
 
 def _rows_of(table: TableState, commit: Snapshot) -> int:
-    """Of a repair that put back commits of the job, too, only the others'; all of it where those are not listed."""
-    there = [table.by_id[each] for each in commit.of_others if each in table.by_id]
-    is_known = bool(there) and len(there) == len(commit.of_others)
+    """Of a repair that put back commits of the job, too, and of a pick of it, only the others'; all of it where those
+    are not listed."""
+    others = (described_by(table, commit) or commit).of_others
+    there = [table.by_id[each] for each in others if each in table.by_id]
+    is_known = bool(there) and len(there) == len(others)
     return sum(s.counted("added-records") for s in there) if is_known else commit.counted("added-records")
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from bot.domain.diagnosis import Case
 from bot.domain.guests import those_that_bind
-from bot.domain.other_writers import origin_of
+from bot.domain.other_writers import described_by
 from bot.domain.table import Snapshot
 
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
@@ -24,17 +24,19 @@ def when_written(case: Case, wanted: Sequence[Snapshot]) -> tuple[datetime, ...]
 
 def of_others(case: Case, wanted: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
     """Those with rows of other writers."""
-    return tuple(each for each in wanted if each.brings_others or not any(_moments(case, each)))
+    return tuple(each for each in wanted if _brings_others(case, each) or not any(_moments(case, each)))
+
+
+def _brings_others(case: Case, commit: Snapshot) -> bool:
+    origin = described_by(case.observation.table, commit)
+    return origin is not None and origin.brings_others
 
 
 def _moments(case: Case, commit: Snapshot) -> Iterator[datetime]:
-    if commit.written is not None:
-        yield from commit.written
-        return
-    if commit.is_published:
-        return
-    origin = origin_of(case.observation.table, commit) if commit.is_pick else commit
+    origin = described_by(case.observation.table, commit)
     if origin is None:
         yield from (_EVER, commit.committed_at)
+    elif origin.written is not None:
+        yield from origin.written
     elif of_job(case, [origin]) or (origin.is_repair and origin.job_id is not None):
         yield origin.committed_at

@@ -14,7 +14,7 @@ from bot.actions._rewinding import left_behind, rewound
 from bot.domain.action import Action, Plan
 from bot.domain.errors import Refused
 from bot.domain.ids import SnapshotId
-from bot.domain.other_writers import brings_nothing, keeps_its_rows, origin_of
+from bot.domain.other_writers import brings_nothing, described_by, keeps_its_rows
 from bot.domain.proposal import Proposal
 from bot.domain.table import Snapshot, TableState
 
@@ -72,7 +72,8 @@ def _stays_beside(table: TableState, commit: Snapshot) -> bool:
     commits and of what repairs say. A replay, and another engine's load, may hold rows of the job's own source."""
     if keeps_its_rows(table, commit) or brings_nothing(table, commit) or not commit.counted("added-records"):
         return True
-    if commit.is_pick and not commit.is_published:
-        origin = origin_of(table, commit)
-        return origin is not None and origin.job_id is not None and origin.checkpoint_id is not None
-    return commit.is_repair and (commit.written is not None or commit.brings_others)
+    origin = described_by(table, commit)
+    if origin is None:
+        return False
+    is_of_flink = origin.job_id is not None and origin.checkpoint_id is not None
+    return is_of_flink or origin.written is not None or origin.brings_others

@@ -1,7 +1,7 @@
 """Repairs on main that brought rows which Flink had written, and no keys of Flink: a restore point pairs right through
 them. Where it does not hold these rows, a job started from it on the table as it is brings them a second time. Where it
-does, a rewind to its table state takes them off, and the job does not bring them again. A lost commit that somebody has
-cherry-picked by hand is such a repair, too: a pick keeps no keys (facts 1.5).
+does, a rewind to its table state takes them off, and the job does not bring them again. A lost commit, or a lost
+repair, that somebody has cherry-picked by hand is such a repair, too: a pick keeps no keys (facts 1.5).
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import CheckpointId, JobId, SnapshotId
-from bot.domain.other_writers import origin_of
+from bot.domain.other_writers import described_by
 from bot.domain.pairing import owed_checkpoints
 from bot.domain.record import Utc
 from bot.domain.run_commits import ABOUT, WHENEVER, CommitsByRun, RunCommits
@@ -21,10 +21,9 @@ from bot.domain.table import Snapshot, TableState
 
 class _Brought(NamedTuple):
     recovered: Mapping[JobId, tuple[CheckpointId, CheckpointId]]
-    written: tuple[Utc, Utc] | None
-    """None: whenever."""
+    written: tuple[Utc, Utc]
     origin: Snapshot | None = None
-    """Of a cherry-pick: the commit."""
+    """Of a cherry-pick of Flink's commit: that commit."""
 
 
 class _Held(NamedTuple):
@@ -76,13 +75,11 @@ def _above(state: SnapshotId | None, table: TableState) -> Iterator[tuple[Snapsh
 def _told(repair: Snapshot, table: TableState) -> _Brought | None:
     """None of a cherry-pick of what Flink had not written, or by which its writer has published what it had staged. Of
     one whose source is not listed any more it is known that this was older."""
-    if repair.is_repair:
-        return _Brought(repair.recovered, repair.written)
-    if repair.is_published:
-        return None
-    origin = origin_of(table, repair)
+    origin = described_by(table, repair)
     if origin is None:
         return _Brought({}, (WHENEVER, repair.committed_at))
+    if origin.written is not None:
+        return _Brought(origin.recovered, origin.written)
     if origin.job_id is None or origin.checkpoint_id is None:
         return None
     only = (origin.checkpoint_id, origin.checkpoint_id)
@@ -95,14 +92,14 @@ def _brings(stored: StoredCheckpoint, brought: _Brought, held: _Held, table: Tab
         last, owed = own[1], owed_checkpoints(stored, table)
         if (stored.checkpoint_id or 0) < last or owed is None or any(each <= last for each in owed):
             return True
-    return _has_others(brought, own) and (brought.written is None or held.earliest <= brought.written[1])
+    return _has_others(brought, own) and held.earliest <= brought.written[1]
 
 
 def _holds(stored: StoredCheckpoint, brought: _Brought, held: _Held) -> bool:
     own = _of_its_run(stored, brought, held)
     if own is not None and (stored.checkpoint_id or 0) >= own[0]:
         return True
-    return _has_others(brought, own) and (brought.written is None or held.latest >= brought.written[0])
+    return _has_others(brought, own) and held.latest >= brought.written[0]
 
 
 def _of_its_run(stored: StoredCheckpoint, brought: _Brought, held: _Held) -> tuple[CheckpointId, CheckpointId] | None:
@@ -111,7 +108,7 @@ def _of_its_run(stored: StoredCheckpoint, brought: _Brought, held: _Held) -> tup
     if stored.job_id is None or stored.checkpoint_id is None:
         return None
     own = brought.recovered.get(stored.job_id) if held.of_start is not None else None
-    if own is None or held.of_start is None or brought.written is None:
+    if own is None or held.of_start is None:
         return own
     if brought.origin is not None:
         return own if brought.origin in held.of_start else None

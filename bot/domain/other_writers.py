@@ -119,6 +119,12 @@ def origin_of(table: TableState, snapshot: Snapshot) -> Snapshot | None:
     return table.by_id.get(staged) if staged not in table.by_id or brings_staged(table, found) else found
 
 
+def described_by(table: TableState, snapshot: Snapshot) -> Snapshot | None:
+    """The commit whose summary says whose its rows are: itself, or for a cherry-pick by hand its source, as a pick
+    keeps no keys, neither Flink's nor those of a repair. None where that source is no longer listed."""
+    return origin_of(table, snapshot) if snapshot.is_pick and not snapshot.is_published else snapshot
+
+
 def name_of(snapshot: Snapshot) -> str:
     """The writer as the summary tells: `spark application local-17`, `Flink run 3f2a11`, `an unknown writer`."""
     if snapshot.job_id is not None:
