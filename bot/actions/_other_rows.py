@@ -49,7 +49,7 @@ def rows_of_others(plan: Plan, left: Sequence[Snapshot], point: RestorePoint) ->
         OtherRows(
             writer=writer,
             commits=tuple(s.snapshot_id for s in commits),
-            rows=sum(_rows_of(table, s) for s in commits),
+            rows=sum(_rows_of(table, s, point) for s in commits),
             taken_out=sum(max(s.rows_taken_out - s.counted("added-records"), 0) for s in commits),
         )
         for writer, commits in found.items()
@@ -65,9 +65,12 @@ def _is_read_again(table: TableState, commit: Snapshot, own: Set[JobId], point: 
     return origin.job_id in own or origin.written is not None
 
 
-def _rows_of(table: TableState, commit: Snapshot) -> int:
+def _rows_of(table: TableState, commit: Snapshot, point: RestorePoint) -> int:
     """Of a repair that put back commits of the job, too, and of a pick of it, only the others'; all of it where those
-    are not listed."""
+    are not listed, or the point holds rows of Flink's that it brought, some of them or all: these are not read again.
+    """
+    if commit.snapshot_id in point.rewind_loses:
+        return commit.counted("added-records")
     others = (described_by(table, commit) or commit).of_others
     there = [table.by_id[each] for each in others if each in table.by_id]
     is_known = bool(there) and len(there) == len(others)

@@ -6,12 +6,13 @@ import pytest
 
 from bot.actions import restore_job_only, restore_lost_commits, rewind_table_and_job
 from bot.domain.action import Plan
+from bot.domain.brought_again import said_of_rows
 from bot.domain.effects import ChangeFiles
 from bot.domain.errors import Refused
 from bot.domain.snapshot import OF_OTHERS, REPAIR, WRITTEN_FROM
 from tests.actions.scene import ProposalState, Scene
 from tests.actions.test_put_back import carried, with_ledger
-from tests.actions.test_rows_of_repairs import is_recovered, known
+from tests.actions.test_rows_of_repairs import BEFORE, is_recovered, known
 from tests.tables import job, rows
 
 SPARK = {"engine-name": "spark", "spark.app.id": "local-18"}
@@ -70,6 +71,24 @@ def test_a_rewind_asks_before_a_backfill_that_was_put_back_goes(backfill_lost: S
         rewind_table_and_job.propose(plan)
 
     assert "3 rows in 1 commit of approved repairs" in refused.value.found
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_rewind_counts_the_jobs_rows_too_where_its_state_holds_them(scene: Scene, *, is_held: bool) -> None:
+    """One repair has put back ten rows of the job, which it may read again or not, and the three of a backfill."""
+    scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FAILED")
+    scene.backfill_commits()
+    backfill = scene.table.head
+    scene.rolls_back(to=scene.snapshot("a", 3))
+    told = said_of_rows((), [BEFORE if is_held else datetime.now(UTC)])
+    repaired = {"engine-name": "waterline", REPAIR: "01X/3", OF_OTHERS: str(backfill), **told}
+    scene.commits(rows([*range(30, 40), *range(900, 903)]), repaired)
+
+    with pytest.raises(Refused) as refused:
+        rewind_table_and_job.propose(scene.plan(last_good=scene.snapshot("a", 3)))
+
+    assert f"found {13 if is_held else 3} rows in 1 commit of approved repairs" in refused.value.found
 
 
 def test_what_comes_back_of_both_says_so(scene: Scene) -> None:
