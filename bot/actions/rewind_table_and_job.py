@@ -69,11 +69,13 @@ def _farthest(table: TableState, point: RestorePoint, last_good: SnapshotId) -> 
 
 def _stays_beside(table: TableState, commit: Snapshot) -> bool:
     """Whether the job brings none of its rows, as far as `brings_again` tells, which knows of picks of the job's
-    commits and of what repairs say. A replay, and another engine's load, may hold rows of the job's own source."""
+    commits and of what repairs say. A replay, which says nothing, may hold rows of the job's own source; another
+    engine's load is taken for rows of its own, as by a start of the job above it."""
     if keeps_its_rows(table, commit) or brings_nothing(table, commit) or not commit.counted("added-records"):
         return True
     origin = described_by(table, commit)
     if origin is None:
         return False
-    is_of_flink = origin.job_id is not None and origin.checkpoint_id is not None
-    return is_of_flink or origin.written is not None or origin.brings_others
+    if origin.job_id is not None:
+        return origin.checkpoint_id is not None
+    return not origin.is_repair or origin.written is not None or origin.brings_others

@@ -140,6 +140,50 @@ def test_a_pick_whose_rows_the_point_holds_stays(scene: Scene) -> None:
     assert goes_to(proposal) == good
 
 
+SPARK = {"engine-name": "spark", "spark.app.id": "local-17"}
+STAGED = {**SPARK, "source-snapshot-id": "4242", "published-wap-id": "audit-7"}
+
+
+@pytest.mark.parametrize("told", [SPARK, STAGED], ids=["loaded", "published"])
+def test_a_load_below_the_last_good_snapshot_stays(scene: Scene, told: dict[str, str]) -> None:
+    """It came while the job was down, and a start on it would keep it, too; then a run began without state."""
+    scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FINISHED")
+    scene.commits(rows(range(900, 903)), told)
+    good, right = scene.table.head, scene.positions()
+    scene.flink.submit(job("b"), at_checkpoint=0)
+    scene.flink.checkpoints(job("b"), 2)
+    plan = scene.plan(last_good=good, wrong_run=job("b"))
+    proposal = rewind_table_and_job.propose(plan)
+
+    view = scene.carries_out(proposal, plan)
+
+    assert goes_to(proposal) == good
+    assert proposal.preview.others == ()
+    assert view.state is ProposalState.APPLIED
+    assert [each for each in scene.positions() if each < 30 or each >= 900] == right
+
+
+@pytest.mark.parametrize("is_replay", [True, False])
+def test_a_pick_stays_as_what_it_copied_would(scene: Scene, *, is_replay: bool) -> None:
+    """A lost load of another engine stays; a lost replay may hold rows that the job brings again."""
+    scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FAILED")
+    scene.commits(rows(range(900, 905)), REPAIRED if is_replay else SPARK)
+    lost = scene.table.head
+    assert lost is not None
+    scene.rolls_back(to=scene.snapshot("a", 3))
+    picks(scene, lost, range(900, 905))
+    good = scene.table.head
+    scene.flink.submit(job("b"), at_checkpoint=0)
+    scene.flink.checkpoints(job("b"), 1)
+    plan = scene.plan(last_good=good, wrong_run=job("b")).model_copy(update={"drops_others": True})
+
+    proposal = rewind_table_and_job.propose(plan)
+
+    assert goes_to(proposal) == (scene.snapshot("a", 3) if is_replay else good)
+
+
 @pytest.mark.parametrize("is_good", [True, False])
 def test_what_another_engine_deleted_stays_deleted_or_is_said_to_return(scene: Scene, *, is_good: bool) -> None:
     """A request to forget somebody is no row of the job's."""
