@@ -1,34 +1,54 @@
-"""Whether main may have lost commits that have expired since, with every trace but the last sequence number."""
+"""Whether main may have lost snapshots that have expired since, with every trace but the last sequence number."""
 
 from bot.diagnosis._case import living
+from bot.diagnosis._sinks import by_sink
 from bot.domain.diagnosis import Case
 from bot.domain.gone_commits import gone_since
+from bot.domain.guests import commits_of_job
 from bot.domain.ids import SnapshotId, short
 from bot.domain.sentences import counted
+from bot.domain.table import Snapshot
+
+SEVERAL = 5
+"""Over so many commits a partition of the source may be silent before `missing_positions` asks why."""
 
 
 def may_be_lost_and_expired(case: Case, checked: SnapshotId | None) -> str | None:
     """What is missing to know that it has not; None: nothing is.
 
-    Those below `checked` are vouched for by evidence, which would have found their positions missing. Above it nothing
-    is: expiry deletes the files of what is no ancestor, so that a listing without an orphan shows nothing either. It
-    may have been a branch's snapshots; the next commit that evidence covers settles it.
+    Evidence covers all up to `checked`, and finds the positions of lost rows missing where the job has brought later
+    ones. Above that nothing shows them: expiry deletes the files of what is no ancestor, so that a listing without an
+    orphan shows nothing either. It may have been a branch's snapshots; the job's next rows settle it.
     """
-    table = case.observation.table
-    newest = table.by_id.get(checked) if checked is not None else None
-    gone = gone_since(newest, table) if newest is not None else 0
-    if newest is None or gone <= 0:
+    table, settled = case.observation.table, _settled(case, checked)
+    gone = gone_since(settled, table) if settled is not None else 0
+    if settled is None or gone <= 0:
         return None
-    them = f"{counted(gone, 'snapshot')} newer than {short(newest.snapshot_id)}"
+    them = f"{counted(gone, 'snapshot')} newer than {short(settled.snapshot_id)}"
     return (
         f"whether main had {them}, by the sequence numbers, that {'is' if gone == 1 else 'are'} listed no more: they "
         f"may have been rolled back and expired, with their files. {_what_next(case)}"
     )
 
 
+def _settled(case: Case, checked: SnapshotId | None) -> Snapshot | None:
+    """The newest commit below which a lost one would have left a hole: by each sink of the job that writes now, the
+    newest with rows up to `checked`; of a source in partitions the `SEVERAL`th newest. Where there is none, the oldest
+    on main; None: main has no commit. Compactions, guests' commits and Flink's empty ones bring no later position."""
+    table = case.observation.table
+    until = table.place_of(checked)
+    mine = [s for s in commits_of_job(case) if s.adds_rows and table.place_of(s.snapshot_id) <= until]
+    many = 1 if case.contract.position_partition is None else SEVERAL
+    theirs = [by_sink(mine, sink)[-many:] for sink in {s.operator_id for s in mine if s.job_id == mine[-1].job_id}]
+    if not theirs or any(len(each) < many for each in theirs):
+        return table.chain[-1] if table.chain else None
+    return min((each[0] for each in theirs), key=lambda s: table.place_of(s.snapshot_id))
+
+
 def _what_next(case: Case) -> str:
     if case.observation.jobs.state == "not-seen" or living(case):
-        return "Ask again when the job has committed"
+        named = case.contract.position_partition
+        return f"Ask again when the job has committed rows{'' if named is None else f' {SEVERAL} times more'}"
     return (
         "No run is alive to commit: look who has moved main, and start the job from a restore point that carries the "
         "very checkpoint of main's newest commit (`/waterline run checkpoint_pairing` lists them); ask again then"

@@ -68,6 +68,11 @@ class Snapshot(Record):
         return int(value) if value.isdigit() else 0
 
     @property
+    def adds_rows(self) -> bool:
+        """Whether it counts rows that it added; Flink's sinks always count them, and an idle one commits none."""
+        return self.counted("added-records") > 0
+
+    @property
     def has_commit_below(self) -> bool:
         """Whether another commit lies or lay below it. PyIceberg takes the parent's id away where it expires the
         parent (`RemoveSnapshotsUpdate`, 0.12); rows that the commit counts and did not bring tell it still."""

@@ -1,11 +1,17 @@
 """Main was rolled back, and what it lost has expired with its files: nobody can call the table right."""
 
+from collections.abc import Callable
+
 import pytest
 
-from bot.diagnosis import no_snapshot_advanced, recovered_by_itself
-from bot.domain.diagnosis import CannotTell, Matches
+from bot.diagnosis import _lost_and_expired, no_snapshot_advanced, recovered_by_itself
+from bot.domain.diagnosis import CannotTell, Case, Matches
+from bot.domain.ids import OperatorId
 from bot.domain.table import HeadMove
+from spark_tasks import _tails
 from tests.cases import Tale
+
+GUEST, SECOND = OperatorId("ee" * 16), OperatorId("dd" * 16)
 
 
 def set_back(*lost: int) -> Tale:
@@ -26,7 +32,7 @@ def test_the_job_is_not_healthy_while_it_has_not_committed_since(completed: tupl
 
     assert isinstance(found, CannotTell)
     assert any("3 snapshots newer than …002002" in each for each in found.missing)
-    assert any(each.endswith("Ask again when the job has committed") for each in found.missing)
+    assert any(each.endswith("Ask again when the job has committed rows") for each in found.missing)
 
 
 def test_a_table_that_stands_still_is_not_called_right() -> None:
@@ -50,3 +56,73 @@ def test_expiry_of_the_oldest_leaves_a_table_healthy() -> None:
     tale = set_back().expires("a", 1, 2, 3)
 
     assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
+
+
+WITHOUT_LATER_ROWS: dict[str, Callable[[Tale], Tale]] = {
+    "an empty commit": lambda tale: tale.commits("a", 13).counts(added_records=0),
+    "a compaction": lambda tale: tale.commits(None, rows=20, operation="replace").counts(deleted_records=20),
+    "a guest's append": lambda tale: tale.commits("z", 500).by_sink(GUEST),
+}
+
+
+@pytest.mark.parametrize("on_top", WITHOUT_LATER_ROWS.values(), ids=WITHOUT_LATER_ROWS)
+def test_what_brings_no_row_of_the_job_settles_nothing(on_top: Callable[[Tale], Tale]) -> None:
+    """No later position is there below which lost ones would be missing."""
+    tale = on_top(set_back(3, 4, 5))
+
+    found = recovered_by_itself.examine(tale.looked_at())
+
+    assert isinstance(found, CannotTell)
+    assert any("3 snapshots newer than …002002" in each for each in found.missing)
+    assert isinstance(recovered_by_itself.examine(tale.commits("a", 14).looked_at()), Matches)
+
+
+@pytest.mark.parametrize("on_top", WITHOUT_LATER_ROWS.values(), ids=WITHOUT_LATER_ROWS)
+def test_nor_does_it_where_the_job_has_died(on_top: Callable[[Tale], Tale]) -> None:
+    """Nobody is told that the table is right."""
+    found = no_snapshot_advanced.examine(on_top(set_back(3, 4, 5)).becomes("a", "FAILED").looked_at())
+
+    assert isinstance(found, CannotTell)
+    assert any("rolled back and expired" in each for each in found.missing)
+
+
+@pytest.mark.parametrize("on_top", WITHOUT_LATER_ROWS.values(), ids=WITHOUT_LATER_ROWS)
+def test_a_table_that_lost_nothing_stays_healthy_below_it(on_top: Callable[[Tale], Tale]) -> None:
+    """Also where ordinary expiry has left no commit with rows of the job."""
+    tale = on_top(set_back())
+    whole = recovered_by_itself.examine(tale.looked_at())
+
+    short = recovered_by_itself.examine(tale.expires("a", 1, 2, 3, 4, 5).looked_at())
+
+    assert isinstance(whole, Matches)
+    assert isinstance(short, Matches)
+
+
+def test_the_rows_of_one_sink_settle_nothing_of_another() -> None:
+    """Each reads its own part of the source."""
+    tale = Tale().flink_runs("a").commits("a", 1).by_sink(SECOND).commits("a", 1, 2, 3)
+    tale.rolls_back_to("a", 2).expires("a", 3)
+    tale.moves = [HeadMove(at=tale.now, snapshot_id=tale.at("a", 2))]
+
+    first = recovered_by_itself.examine(tale.commits("a", 4).by_sink(SECOND).looked_at())
+
+    assert isinstance(first, CannotTell)
+    assert any("1 snapshot newer than …003003" in each for each in first.missing)
+    assert isinstance(recovered_by_itself.examine(tale.commits("a", 5).looked_at()), Matches)
+
+
+def test_of_a_source_in_partitions_several_commits_settle_it() -> None:
+    """One that was lost as a whole is silent, and `missing_positions` asks why after so many."""
+    few, several = range(6, 10), range(6, 11)
+
+    found = recovered_by_itself.examine(_in_partitions(set_back(3, 4, 5).commits("a", *few)))
+
+    assert _tails.SEVERAL == _lost_and_expired.SEVERAL
+    assert isinstance(found, CannotTell)
+    assert any(each.endswith("has committed rows 5 times more") for each in found.missing)
+    assert isinstance(recovered_by_itself.examine(_in_partitions(set_back(3, 4, 5).commits("a", *several))), Matches)
+
+
+def _in_partitions(tale: Tale) -> Case:
+    case = tale.looked_at()
+    return case.model_copy(update={"contract": case.contract.model_copy(update={"position_partition": "part"})})
