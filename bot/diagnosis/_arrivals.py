@@ -67,7 +67,8 @@ def _newest(case: Case, run: JobRun, operator: OperatorId | None) -> Snapshot | 
 def unaccounted(case: Case, checked: SnapshotId | None) -> CannotTell | None:
     """What is missing to know that completed checkpoints without a commit carried no rows; None: nothing is.
 
-    Those up to `checked` are vouched for by the evidence, which would have found their positions missing. A commit
+    Those below a commit with rows up to `checked` are vouched for by the evidence, which would have found their
+    positions missing; Flink's empty commits bring no position, and vouch for no checkpoint but their own. A commit
     that was taken away with every trace in the metadata leaves its files behind, so a listing of the files without an
     orphan shows that there was none, if it was made when there was time to commit them all; of one that was expired
     see `may_be_lost_and_expired`.
@@ -168,10 +169,11 @@ def _overdue_of_run(case: Case, run: JobRun, checked: SnapshotId | None) -> list
 def _overdue(
     case: Case, run: JobRun, checked: SnapshotId | None, operator: OperatorId | None
 ) -> frozenset[CheckpointId]:
-    """Completed ids above `checked` that no listed commit of the sink carries although there was time: those that the
-    run took itself since the window began, and what a living run was restored from. Where main has no commit of any
-    listed run of the job, all that it completed count: what main begins with may be a guest's. So do those below the
-    first that the table begins with: no position shows what lay below all that lives."""
+    """Completed ids above the newest commit with rows up to `checked` that no listed commit of the sink carries, though
+    there was time: those that the run took itself since the window began, and what a living run was restored from.
+    Where main has no commit of any listed run of the job, all that it completed count: what main begins with may be a
+    guest's. So do those below the first with rows that the table begins with: no position shows what lay below all that
+    lives."""
     table = case.observation.table
     until = _settled(case, run)
     on_main = {s.job_id for s in table.of_flink}
@@ -179,7 +181,9 @@ def _overdue(
     since = _window_began(case, run) if run.is_terminal and is_known else run.started_at
     mine = by_sink((s for s in table.snapshots if is_known and s.job_id == run.job_id), operator)
     looked_at = table.place_of(checked)
-    own = max((s.checkpoint_id or 0 for s in mine if table.place_of(s.snapshot_id) <= looked_at), default=0)
+    own = max(
+        (s.checkpoint_id or 0 for s in mine if s.adds_rows and table.place_of(s.snapshot_id) <= looked_at), default=0
+    )
     carried = {s.checkpoint_id for s in mine}
     first = _below_all(case, run)
     late = {
@@ -189,10 +193,10 @@ def _overdue(
 
 
 def _below_all(case: Case, run: JobRun) -> CheckpointId:
-    """The id of the run's first commit, where the table begins with that, and not with the source's first position; 0:
-    evidence of positions vouches for what lies below."""
+    """The id of the run's first commit with rows, where the table begins with that, and not with the source's first
+    position; 0: evidence of positions vouches for what lies below."""
     table = case.observation.table
-    first = table.of_flink[0] if table.of_flink else None
+    first = next((s for s in table.of_flink if s.adds_rows), None)
     is_root = first is not None and first.job_id == run.job_id and not table.chain[-1].has_commit_below
     if first is None or not is_root or case.gaps is None:
         return CheckpointId(0)
@@ -200,10 +204,15 @@ def _below_all(case: Case, run: JobRun) -> CheckpointId:
 
 
 def _window_began(case: Case, run: JobRun) -> datetime:
-    """The moment of the commit below it; where there is none, or it is not listed, of its earliest commit."""
+    """The moment of the commit below it; where there is none, or it is not listed, of its earliest commit. With an
+    empty one of Flink's no table begins: where nothing lies below it, what did may be gone; then as the run began."""
     below = case.observation.table.by_id.get(case.window.since) if case.window.since is not None else None
-    inside = (s.committed_at for s in in_window(case))
-    return below.committed_at if below is not None else min(inside, default=run.started_at)
+    if below is not None:
+        return below.committed_at
+    first = min(in_window(case), key=lambda s: s.committed_at, default=None)
+    if first is None or (first.job_id is not None and not first.adds_rows and not first.has_commit_below):
+        return run.started_at
+    return first.committed_at
 
 
 def _never_made(case: Case, run: JobRun, checked: SnapshotId | None, operator: OperatorId | None) -> set[CheckpointId]:

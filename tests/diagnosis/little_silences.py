@@ -1,5 +1,6 @@
-"""What the little world does without main having a row too few or too many: time passes, the job writes another branch,
-a second sink is stuck, storage is cleaned up. The truth of each is told here, beside the act."""
+"""What the little world does without main having a row too few or too many: time passes, the job commits nothing or
+writes another branch, a second sink is stuck, storage is cleaned up, snapshots expire. The truth of each is told here,
+beside the act."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -20,6 +21,26 @@ _JUST_NOW = timedelta(seconds=30)
 def waits(world: World) -> None:
     """Five hours without a checkpoint; Flink shows the run as before."""
     world.tale.now += timedelta(hours=5)
+
+
+def commits_nothing(world: World) -> None:
+    """The sink's commit of a checkpoint without rows, as it makes one now and then."""
+    world.completes()
+    world.commits(world.checkpoint, rows=0)
+    newest = world.tale.snapshots[-1]
+    told = {key: value for key, value in newest.summary.items() if not key.startswith("added-")}
+    world.tale.snapshots[-1] = newest.model_copy(update={"summary": told})
+
+
+def expires(world: World) -> None:
+    """Maintenance takes out what neither main nor a branch or tag holds, with its files; Iceberg's Java clears the log
+    up to the newest that is gone."""
+    tale = world.tale
+    heads = [tale.head, *(ref.snapshot_id for ref in tale.refs)]
+    kept = {s.snapshot_id for head in heads for s in tale.table.ancestors(head)}
+    tale.snapshots = [s for s in tale.snapshots if s.snapshot_id in kept]
+    gone = [place for place, move in enumerate(tale.moves) if move.snapshot_id not in kept]
+    del tale.moves[: gone[-1] + 1 if gone else 0]
 
 
 def stands_still(world: World) -> bool:

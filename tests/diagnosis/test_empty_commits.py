@@ -1,0 +1,56 @@
+"""An empty commit of Flink's brings no position by which evidence could miss what is gone below it."""
+
+import pytest
+
+from bot.diagnosis import no_snapshot_advanced, recovered_by_itself
+from bot.domain.diagnosis import CannotTell, Matches
+from tests.diagnosis.little_evidence import case_of, look
+from tests.diagnosis.little_silences import commits_nothing
+from tests.diagnosis.little_world import World
+
+
+def erased_below_an_empty_commit(*, reads: int) -> World:
+    """The newest of so many commits with rows goes without a trace; above it lies an empty one."""
+    world = World(keeps_keys=False)
+    for _ in range(reads):
+        world.reads(2)
+    commits_nothing(world)
+    world.erases(world.chain()[-2].snapshot_id)
+    return world
+
+
+@pytest.mark.parametrize("reads", [1, 2], ids=["all", "the newest"])
+@pytest.mark.parametrize("dead", [False, True], ids=["alive", "dead"])
+def test_it_vouches_for_no_checkpoint_below_it(reads: int, *, dead: bool) -> None:
+    """Flink completed the checkpoint, no commit carries it, and a file that nothing names lies on storage."""
+    world = erased_below_an_empty_commit(reads=reads)
+    if dead:
+        world.tale.becomes(world.run, "FAILED")
+    looked = look(world)
+
+    found = (no_snapshot_advanced if dead else recovered_by_itself).examine(case_of(world, looked))
+
+    assert world.lost(looked.finished)
+    assert isinstance(found, CannotTell)
+    assert "1 orphan files" in found.missing[0]
+
+
+@pytest.mark.parametrize("dead", [False, True], ids=["alive", "dead"])
+def test_an_idle_job_is_asked_for_its_files_and_found_well(*, dead: bool) -> None:
+    """No file is left over, so the checkpoints without a commit held no row."""
+    world = World()
+    world.reads(2)
+    for _ in range(2):
+        world.reads(0)
+        world.reads(0)
+        commits_nothing(world)
+    if dead:
+        world.tale.becomes(world.run, "FAILED")
+    looked = look(world)
+    examine = (no_snapshot_advanced if dead else recovered_by_itself).examine
+
+    unlisted = examine(case_of(world, looked, ["orphans"]))
+
+    assert isinstance(unlisted, CannotTell)
+    assert "orphan_files" in unlisted.asks
+    assert isinstance(examine(case_of(world, looked)), Matches)
