@@ -1,11 +1,14 @@
 """Whether main is an unbroken chain of the job's own commits, as far as metadata and Flink can show."""
 
+from itertools import takewhile
+
 from bot.diagnosis._asked import answers, checked_until
 from bot.diagnosis._begun_anew import begun_anew
 from bot.diagnosis._case import LOST_FIRST_RESTORE, in_window, rewinds_in
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._other_writers import changes_by_others
 from bot.domain.diagnosis import Case
+from bot.domain.guests import Guests
 from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.other_writers import name_of
@@ -104,10 +107,16 @@ def _brought(case: Case, lost: Rollback) -> tuple[int, int] | None:
 
 
 def looked_since(case: Case, lost: Rollback) -> bool:
-    """Whether missing positions were looked for, with an answer that still holds, at a commit that is newer than those
-    that main lost: what was found before says nothing of them."""
-    table, until = case.observation.table, checked_until(case, "missing_positions")
-    return answers(case, "missing_positions") and table.place_of(until) > table.place_of(lost.left[-1])
+    """Whether missing positions were looked for, with an answer that still holds, at or above a commit that brought
+    rows and is newer than those that main lost: what was found before says nothing of them, nor what was found below
+    none but compactions, guests' commits and Flink's empty ones, which bring no later position."""
+    if not answers(case, "missing_positions"):
+        return False
+    table, guests = case.observation.table, Guests(case)
+    until, edge = table.place_of(checked_until(case, "missing_positions")), table.place_of(lost.left[-1])
+    since = takewhile(lambda s: table.place_of(s.snapshot_id) > edge, table.chain)
+    brought = (s for s in since if table.place_of(s.snapshot_id) <= until and s.operation != "replace" and s.adds_rows)
+    return any(not guests.has(s) for s in brought)
 
 
 def _is_hole(case: Case, lost: Rollback) -> bool:

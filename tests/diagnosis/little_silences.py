@@ -30,6 +30,7 @@ def commits_nothing(world: World) -> None:
     newest = world.tale.snapshots[-1]
     told = {key: value for key, value in newest.summary.items() if not key.startswith("added-")}
     world.tale.snapshots[-1] = newest.model_copy(update={"summary": told})
+    world.holds[newest.snapshot_id] = ()
 
 
 def expires(world: World) -> None:

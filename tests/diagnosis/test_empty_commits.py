@@ -54,3 +54,20 @@ def test_an_idle_job_is_asked_for_its_files_and_found_well(*, dead: bool) -> Non
     assert isinstance(unlisted, CannotTell)
     assert "orphan_files" in unlisted.asks
     assert isinstance(examine(case_of(world, looked)), Matches)
+
+
+def test_it_shows_nothing_of_rows_that_main_lost_above_all_that_live() -> None:
+    """Found by the histories of `test_never_healthy`: no file tells any more what the commit had brought."""
+    world = World(keeps_keys=False)
+    world.reads(2)
+    world.reads(1)
+    world.rolls_back_to(world.chain()[0].snapshot_id)
+    commits_nothing(world)
+    case = case_of(world, look(world))
+    assert case.gaps is not None
+    case = case.model_copy(update={"gaps": case.gaps.model_copy(update={"to_come": 0})})
+
+    found = recovered_by_itself.examine(case)
+
+    assert {2} == world.taken_off()
+    assert not isinstance(found, Matches)
