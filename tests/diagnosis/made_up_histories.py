@@ -13,7 +13,9 @@ from tests.diagnosis.little_evidence import Looked, look
 from tests.diagnosis.little_silences import (
     SECOND,
     cleans_up,
+    commits_nothing,
     commits_to_branch,
+    expires,
     loses_a_sink,
     waits,
     writes_by_two_sinks,
@@ -115,6 +117,12 @@ def _skips(world: World, draw: Draw) -> None:
     world.position += 1 + draw(3)
 
 
+def _is_expired(world: World, _draw: Draw) -> None:
+    """What a replaced table had stays: with its snapshots goes the last that tells of it."""
+    if not world.replaced:
+        expires(world)
+
+
 def _writes_twice(world: World, _draw: Draw) -> None:
     """A commit holds rows twice, with the keys that they have; under other keys a copy comes from another run only."""
     world.reads(2, twice=2 if world.keeps_keys else 0)
@@ -142,10 +150,12 @@ GOOD: dict[str, Act] = {
     "reads": lambda world, draw: world.reads(1 + draw(3)),
     "writes by two sinks": lambda world, draw: writes_by_two_sinks(world, 1 + draw(3)),
     "is quiet": lambda world, _draw: world.reads(0),
+    "commits nothing": lambda world, _draw: commits_nothing(world),
     "fails over": lambda world, _draw: world.fails_over(),
     "is restarted where it stood": lambda world, _draw: world.restarts(world.points[-1]),
     "is restarted under another uid": lambda world, _draw: world.takes_another_uid(),
     "is compacted": lambda world, draw: _compacts(world, draw, losing=False),
+    "is expired": _is_expired,
 }
 BAD: dict[str, Act] = {
     "is restarted from an older point": lambda world, draw: world.restarts(world.points[draw(len(world.points))]),
@@ -172,8 +182,10 @@ BAD: dict[str, Act] = {
     "has a sink that is stuck": lambda world, draw: loses_a_sink(world, 1 + draw(3)),
     "is added to": _is_added_to,
 }
-RESTARTS = {name: GOOD[name] for name in ("reads", "is quiet", "fails over", "is restarted where it stood")} | {
-    "is forgotten by Flink": BAD["is forgotten by Flink"]
+RESTARTS = {
+    **{name: GOOD[name] for name in ("reads", "is quiet", "commits nothing", "fails over", "is expired")},
+    "is restarted where it stood": GOOD["is restarted where it stood"],
+    "is forgotten by Flink": BAD["is forgotten by Flink"],
 }
 GOES_BACK = {
     "is restarted from below": _goes_back_alone,
