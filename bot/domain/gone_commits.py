@@ -1,10 +1,11 @@
 """Commits that a run may have made between its newest listed one and a later checkpoint, and that are listed no more:
-main was rolled back, and what it lost has expired. Pure."""
+main was rolled back, and what it lost has expired, or the catalog was set back to an older metadata file. Pure."""
 
-from itertools import dropwhile
+from collections.abc import Iterable
+from itertools import dropwhile, pairwise
 
 from bot.domain.empty_commits import PROPERTY, empty_commits_allowed
-from bot.domain.flink import JobRun
+from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import CheckpointId, short_job
 from bot.domain.ledger import Sink
 from bot.domain.looked import NotSeen, Seen
@@ -43,11 +44,9 @@ def _only_went_forward(commit: Snapshot, table: TableState) -> bool:
 
 def gone_between(reached: Snapshot, until: int, table: TableState, jobs: Seen[JobRun] | NotSeen) -> str | None:
     """What shows that the run of `reached` may have committed more before it came to checkpoint `until`; None: nothing.
-    `reached`: its newest listed commit below that. Where sequence numbers tell it, they alone count: a failover, a
-    savepoint and a failed checkpoint let more checkpoints pass without a commit."""
-    if table.last_sequence_number is not None and reached.sequence_number:
-        return _numbers_missing(reached, until, table)
-    return _too_long(reached, until, table, jobs)
+    `reached`: its newest listed commit below that. Where no number is missing the distance counts all the same: a
+    catalog that was set back to an older metadata file (F10) has its last sequence number set back with it."""
+    return _numbers_missing(reached, until, table) or _too_long(reached, until, table, jobs)
 
 
 def _numbers_missing(reached: Snapshot, until: int, table: TableState) -> str | None:
@@ -63,24 +62,32 @@ def _numbers_missing(reached: Snapshot, until: int, table: TableState) -> str | 
 
 
 def _too_long(reached: Snapshot, until: int, table: TableState, jobs: Seen[JobRun] | NotSeen) -> str | None:
-    """A sink commits now and then also without files, but for DynamicIcebergSink (facts 1.3), counted from its newest
-    restore on. A checkpoint that Flink calls failed is none to it; the newest may be on its way."""
-    restored = (run.restored.checkpoint_id for run in jobs.values if run.job_id == reached.job_id and run.restored)
-    since = max([reached.checkpoint_id or CheckpointId(0), *(each for each in restored if each <= until)])
+    """A sink commits now and then also without files, but for DynamicIcebergSink (facts 1.3). It counts anew from a
+    restore on, of which Flink tells the newest. The newest checkpoint may be on its way."""
+    since = reached.checkpoint_id or CheckpointId(0)
+    of_run = [run for run in jobs.values if run.job_id == reached.job_id]
+    restored = sorted(run.restored.checkpoint_id for run in of_run if run.restored)
     allowed = empty_commits_allowed(table.properties)
-    passed = until - since - len(_failed(reached, jobs) & set(range(since + 1, until)))
     sink = Sinks(jobs.values).of_run(reached.job_id, reached.operator_id) if reached.job_id is not None else None
-    if passed <= allowed + 1 or sink is Sink.FLINK_DYNAMIC:
+    uncounted = _uncounted(of_run, sink)
+    bounds = (since, *(each for each in restored if since < each < until), until)
+    silent = [(a, b) for a, b in pairwise(bounds) if b - a - len(uncounted & set(range(a + 1, b))) > allowed + 1]
+    if not silent or sink is Sink.FLINK_DYNAMIC:
         return None
+    after, last = silent[0]
     return (
-        f"{_listed_up_to(reached)}, and of checkpoints {since + 1} to {until} it would have committed one even without "
-        f"files (`{PROPERTY}`: {allowed}): commits between may have been lost and expired."
+        f"{_listed_up_to(reached)}, and of checkpoints {after + 1} to {last} it would have committed one even without "
+        f"files (`{PROPERTY}`: {allowed}): commits between may have been lost and expired, or gone as the catalog was "
+        "set back."
     )
 
 
-def _failed(reached: Snapshot, jobs: Seen[JobRun] | NotSeen) -> set[int]:
-    of_run = (run for run in jobs.values if run.job_id == reached.job_id)
-    return {c.checkpoint_id for run in of_run for c in run.checkpoints if c.status == "FAILED"}
+def _uncounted(of_run: Iterable[JobRun], sink: Sink | None) -> set[int]:
+    """Checkpoints that are none to the sink, as far as Flink still lists them: those that failed, and to V1 also
+    intermediate savepoints, of which it is not notified (facts 0.5)."""
+    told = [each for run in of_run for each in run.checkpoints]
+    passed_by = {c.checkpoint_id for c in told if sink is Sink.FLINK_V1 and c.kind is CheckpointKind.SAVEPOINT}
+    return passed_by | {c.checkpoint_id for c in told if c.status == "FAILED"}
 
 
 def _listed_up_to(reached: Snapshot) -> str:

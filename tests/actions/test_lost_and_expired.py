@@ -1,4 +1,4 @@
-"""Commits that main has lost and that have expired since: no start goes on above them."""
+"""Commits that main has lost and of which no trace is left: no start goes on above them."""
 
 from pathlib import Path
 
@@ -44,3 +44,20 @@ def test_nor_is_a_point_that_owes_only_what_came_after_them(tmp_path: Path, newe
 
     with pytest.raises(Refused):
         restore_job_only.propose(with_extent(plan, extent(plan)))
+
+
+def test_nor_is_any_after_the_catalog_was_set_back(tmp_path: Path) -> None:
+    """The older metadata file has the older sequence number, and no line of what came after it."""
+    scene = Scene.made_in(tmp_path)
+    older = scene.table.metadata_location
+    scene.flink.checkpoints(job("a"), 17)
+    scene.flink.stands_at(job("a"), 21)
+    scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FAILED")
+    catalog = open_catalog(scene.folder)
+    catalog.drop_table(ORDERS)
+    catalog.register_table(ORDERS, older)
+    catalog.close()
+
+    with pytest.raises(Refused, match="gone as the catalog was set back"):
+        restore_job_only.propose(scene.plan())

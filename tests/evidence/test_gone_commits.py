@@ -4,6 +4,7 @@ rows again."""
 import pytest
 
 from bot.domain.findings import PairVerdict
+from bot.domain.flink import CheckpointKind
 from bot.domain.gone_commits import gone_since
 from bot.domain.ids import OperatorId
 from bot.domain.table import TableState
@@ -47,7 +48,7 @@ def test_it_is_said_why() -> None:
 
     assert "listed up to checkpoint 3, and of checkpoints 4 to 20" in found.reason
     assert "`flink.max-continuous-empty-commits`: 10" in found.reason
-    assert found.reason.endswith("commits between may have been lost and expired.")
+    assert found.reason.endswith("may have been lost and expired, or gone as the catalog was set back.")
 
 
 @pytest.mark.parametrize(("checkpoint", "found"), [(14, PairVerdict.PAIRED), (15, PairVerdict.UNPAIRABLE)])
@@ -63,9 +64,26 @@ def test_after_a_failover_it_counts_anew() -> None:
     assert verdict(tale, 17) is PairVerdict.PAIRED
 
 
-def test_where_numbers_tell_that_nothing_is_gone_silence_proves_nothing() -> None:
-    """Failovers, savepoints and failed checkpoints let any number pass without a commit."""
-    assert verdict(Tale().flink_runs("a").commits("a", 1, 2, 3), 40) is PairVerdict.PAIRED
+def test_the_sink_is_silent_for_no_longer_before_a_failover_either() -> None:
+    """What Flink restored was as far above the newest listed commit."""
+    tale = untold(Tale().flink_runs("a").commits("a", 1, 2, 3)).flink_runs("a", restored=21)
+
+    assert verdict(tale, 25) is PairVerdict.UNPAIRABLE
+
+
+def test_where_no_number_is_missing_the_distance_tells_all_the_same() -> None:
+    """A catalog that was set back to an older metadata file has its sequence numbers set back too."""
+    assert verdict(Tale().flink_runs("a").commits("a", 1, 2, 3), 21) is PairVerdict.UNPAIRABLE
+
+
+@pytest.mark.parametrize(("v1", "found"), [(True, PairVerdict.PAIRED), (False, PairVerdict.UNPAIRABLE)])
+def test_savepoints_between_are_none_to_a_v1_sink(v1: bool, found: PairVerdict) -> None:
+    """It is not notified of them, so that they are not counted; IcebergSink commits each by itself."""
+    tale = Tale().flink_runs("a", v1=v1).commits("a", 1, 2, 3).completes("a", *range(8, 14))
+    taken = tuple(c.model_copy(update={"kind": CheckpointKind.SAVEPOINT}) for c in tale.runs["a"].checkpoints)
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoints": taken})
+
+    assert verdict(tale, 20) is found
 
 
 def test_what_expired_on_another_branch_was_not_mains() -> None:
