@@ -123,7 +123,7 @@ class LittleFlink:
             vertices=(
                 Vertex(
                     vertex_id=OperatorId("f" * 32),
-                    name="Sink",
+                    name=self.sink,
                     parallelism=told.get("parallelism", 1),
                     status=told["state"],
                     attempt=0,
@@ -152,6 +152,9 @@ class LittleFlink:
         runs = self._read()
         runs[job_id] |= {"state": state, "ended": datetime.now(UTC).isoformat()}
         self._write(runs)
+
+    sink = "Sink"
+    """What Flink calls the one operator chain of each run."""
 
     saves: str | None = None
     """Why no savepoint can be taken."""

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.actions import restore_job_only
+from bot.actions import restore_job_only, take_savepoint
+from bot.actions._effects import checks
 from bot.domain.errors import Refused
+from bot.domain.execution import ProposalState
 from tests.actions.owing import extent, owes_the_next_checkpoint, with_extent
 from tests.actions.scene import Scene
 from tests.little_flink import open_catalog
@@ -61,3 +63,16 @@ def test_nor_is_any_after_the_catalog_was_set_back(tmp_path: Path) -> None:
 
     with pytest.raises(Refused, match="gone as the catalog was set back"):
         restore_job_only.propose(scene.plan())
+
+
+def test_the_savepoint_of_a_sink_that_may_be_silent_for_long_is_kept(tmp_path: Path) -> None:
+    """DynamicIcebergSink commits nothing while no row comes; the proof afterwards knows it too."""
+    scene = Scene.made_in(tmp_path)
+    scene.flink.sink = "orders Pre Commit"
+    scene.flink.stands_at(job("a"), 21)
+    plan = scene.plan()
+
+    view = scene.carries_out(take_savepoint.propose(plan), plan)
+
+    assert view.state is ProposalState.APPLIED, view.result
+    assert all(check.passed for check in checks(scene.observer.hands, view))

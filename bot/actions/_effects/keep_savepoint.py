@@ -78,10 +78,11 @@ class KeepingSavepoint(Kind[KeepSavepoint]):
 def _still_pairs(effect: KeepSavepoint, intent: EffectStarted, snapshot: SnapshotId, world: World) -> Check:
     name = f"Savepoint {intent.checkpoint_id} can be read and pairs with {short(snapshot)}"
     try:
-        stored = world.jobs[effect.job].checkpoints.read(intent.path or "")
+        ports = world.jobs[effect.job]
+        stored, runs = ports.checkpoints.read(intent.path or ""), ports.flink.runs(effect.job)
     except CouldNotLook as error:
         return Check(name=name, passed=None, sentence=str(error))
-    found = pairing(stored, world.table, Seen(source="Flink", values=()))
+    found = pairing(stored, world.table, Seen(source="Flink", values=runs))
     passed = found.verdict is PairVerdict.PAIRED and found.snapshot_id == snapshot
     return Check(name=name, passed=passed, sentence=f"{found.path}: {found.verdict.value}. {found.reason}")
 
