@@ -217,3 +217,18 @@ def test_the_service_looks_for_them(scene: Scene) -> None:
 
     assert found == [ITEMS]
     assert any(ITEMS in sentence for sentence in scene.view(made).proposal.preview.sentences)
+
+
+def test_a_table_to_which_no_row_has_come_for_long_pairs_all_the_same(scene: Scene) -> None:
+    """A dynamic sink commits only where it has files: the checkpoints between carried none for it."""
+    makes_items(scene)
+    items_commit(scene, "a", 1, 2, 3)
+    scene.flink.sink = "items Pre Commit"
+    scene.flink.checkpoints(job("a"), 18)
+    scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FAILED")
+    plan = knowing_items(scene, scene.plan())
+
+    proposal = completed(restore_job_only.propose(plan), plan)
+
+    assert any("sales.items: checkpoint 21 pairs" in said for said in proposal.preview.sentences)
