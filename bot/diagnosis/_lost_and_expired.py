@@ -1,9 +1,10 @@
-"""Whether main may have lost snapshots that have expired since, with every trace but the last sequence number."""
+"""Whether main may have lost commits that have expired since, with every trace but the last sequence number, and the
+way back in main's log."""
 
-from bot.diagnosis._case import living
+from bot.diagnosis._case import living, time_in
 from bot.diagnosis._sinks import by_sink
 from bot.domain.diagnosis import Case
-from bot.domain.gone_commits import gone_since
+from bot.domain.gone_commits import gone_since, way_back_since
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import SnapshotId, short
 from bot.domain.sentences import counted
@@ -21,8 +22,17 @@ def may_be_lost_and_expired(case: Case, checked: SnapshotId | None) -> str | Non
     orphan shows nothing either. It may have been a branch's snapshots; the job's next rows settle it.
     """
     table, settled = case.observation.table, _settled(case, checked)
-    gone = gone_since(settled, table) if settled is not None else 0
-    if settled is None or gone <= 0:
+    if settled is None:
+        return None
+    if (back := way_back_since(settled, table)) is not None:
+        return (
+            f"whether main lost commits as it came back to {short(back.snapshot_id)} "
+            f"({time_in(case, back.at)}), which its log shows: nothing of what it left is listed any more, "
+            f"and no sequence number tells how many there were. They may have been rolled back and expired, with their "
+            f"files. {_what_next(case)}"
+        )
+    gone = gone_since(settled, table)
+    if gone <= 0:
         return None
     them = f"{counted(gone, 'snapshot')} newer than {short(settled.snapshot_id)}"
     return (

@@ -4,9 +4,11 @@ main was rolled back, and what it lost has expired, or the catalog was set back 
 from collections.abc import Iterable
 from itertools import dropwhile, pairwise
 
+from bot.domain.clock_time import clock_time
 from bot.domain.empty_commits import PROPERTY, empty_commits_allowed
 from bot.domain.flink import CheckpointKind, JobRun
-from bot.domain.ids import CheckpointId, short_job
+from bot.domain.head_moves import HeadMove
+from bot.domain.ids import CheckpointId, short, short_job
 from bot.domain.ledger import Sink
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.sentences import counted
@@ -33,6 +35,31 @@ def gone_before(commit: Snapshot, table: TableState) -> int:
     return made - sum(0 < each.sequence_number < commit.sequence_number for each in table.snapshots)
 
 
+def way_back_since(commit: Snapshot, table: TableState) -> HeadMove | None:
+    """The newest move by which main, after it was at `commit`, came back to a commit while nothing of what it left is
+    listed any more; how many commits it lost is not known. None: no such move, or sequence numbers tell (`gone_since`).
+
+    Expiry takes what main lost out of the log, and Iceberg's Java all before it too; the way back stays there.
+    """
+    if table.last_sequence_number is not None and commit.sequence_number:
+        return None
+    moves = list(table.head_moves)
+    first = next((place for place, move in enumerate(moves) if move.snapshot_id == commit.snapshot_id), 0)
+    came = zip([None, *moves][first:], moves[first:], strict=False)
+    back = [move for before, move in came if _is_way_back(before, move, table)]
+    return back[-1] if back else None
+
+
+def _is_way_back(before: HeadMove | None, move: HeadMove, table: TableState) -> bool:
+    """Whether main came to a listed commit later than by that commit itself, and not from one that is listed: from its
+    ancestor it went forward, as a branch is published; what else it left is still there to be seen."""
+    there = table.by_id.get(move.snapshot_id)
+    if there is None or move.at == there.committed_at:
+        return False
+    left = before.snapshot_id if before is not None else None
+    return left is None or left == there.snapshot_id or (left not in table.by_id and left != there.parent_id)
+
+
 def _only_went_forward(commit: Snapshot, table: TableState) -> bool:
     """Whether main came to `commit` and to all since by these commits themselves: expiry takes what main lost out of
     its log, but the way back to where it went stays there, with a later time than that commit's."""
@@ -46,18 +73,34 @@ def gone_between(reached: Snapshot, until: int, table: TableState, jobs: Seen[Jo
     """What shows that the run of `reached` may have committed more before it came to checkpoint `until`; None: nothing.
     `reached`: its newest listed commit below that. Where no number is missing the distance counts all the same: a
     catalog that was set back to an older metadata file (F10) has its last sequence number set back with it."""
-    return _numbers_missing(reached, until, table) or _too_long(reached, until, table, jobs)
+    if until <= (reached.checkpoint_id or 0) + 1:
+        return None
+    return (
+        _numbers_missing(reached, until, table)
+        or _came_back(reached, until, table)
+        or _too_long(reached, until, table, jobs)
+    )
 
 
 def _numbers_missing(reached: Snapshot, until: int, table: TableState) -> str | None:
     """Ordinary expiry takes older ones first. Whose those were, nothing tells."""
-    is_next = until <= (reached.checkpoint_id or 0) + 1
-    gone = 0 if is_next else gone_since(reached, table)
+    gone = gone_since(reached, table)
     if gone <= 0:
         return None
     return (
         f"{_listed_up_to(reached)}, and {counted(gone, 'newer snapshot')} of the table {'is' if gone == 1 else 'are'} "
         f"listed no more, by the sequence numbers: commits of checkpoints below {until} may have been lost and expired."
+    )
+
+
+def _came_back(reached: Snapshot, until: int, table: TableState) -> str | None:
+    back = way_back_since(reached, table)
+    if back is None:
+        return None
+    return (
+        f"{_listed_up_to(reached)}, and by its log main came back to {short(back.snapshot_id)} "
+        f"({clock_time(back.at, table.read_at)}), with nothing of what it left still listed: commits of checkpoints "
+        f"below {until} may have been lost and expired; how many, no sequence number tells."
     )
 
 

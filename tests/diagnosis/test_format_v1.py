@@ -41,6 +41,7 @@ def in_format_v1(tale: Tale) -> Tale:
     ]
     tale.moves = [HeadMove(at=move.at, snapshot_id=ids[move.snapshot_id]) for move in tale.moves]
     tale.head = ids[tale.head] if tale.head else None
+    tale.numbers_snapshots = False
     return tale
 
 

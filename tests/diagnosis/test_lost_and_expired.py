@@ -10,6 +10,7 @@ from bot.domain.ids import OperatorId
 from bot.domain.table import HeadMove
 from spark_tasks import _tails
 from tests.cases import Tale
+from tests.diagnosis.test_format_v1 import in_format_v1
 
 GUEST, SECOND = OperatorId("ee" * 16), OperatorId("dd" * 16)
 
@@ -42,6 +43,25 @@ def test_a_table_that_stands_still_is_not_called_right() -> None:
     assert isinstance(found, CannotTell)
     assert any("rolled back and expired" in each for each in found.missing)
     assert any("No run is alive to commit: look who has moved main" in each for each in found.missing)
+
+
+@pytest.mark.parametrize("alive", [True, False], ids=["alive", "down"])
+def test_format_v1_has_no_numbers_and_its_log_tells(alive: bool) -> None:
+    """Main came to its newest commit later than that was made."""
+    tale = in_format_v1(set_back(3, 4, 5).becomes("a", "RUNNING" if alive else "FAILED"))
+
+    found = (recovered_by_itself if alive else no_snapshot_advanced).examine(tale.looked_at())
+
+    assert isinstance(found, CannotTell)
+    (told,) = [each for each in found.missing if "rolled back and expired" in each]
+    assert f"as it came back to …{str(tale.head)[-6:]} (12:01:10 UTC), which its log shows" in told
+
+
+def test_in_format_v1_the_next_commit_settles_it_too() -> None:
+    """Main has only gone forward since."""
+    tale = in_format_v1(set_back(3, 4, 5).commits("a", 6))
+
+    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
 
 
 def test_evidence_vouches_for_what_lies_below_a_later_commit() -> None:

@@ -1,13 +1,15 @@
 """No restore point pairs over commits that may have been lost and expired: a job started there would never bring their
 rows again."""
 
+from datetime import timedelta
+
 import pytest
 
 from bot.domain.findings import PairVerdict
 from bot.domain.flink import CheckpointKind
 from bot.domain.gone_commits import gone_since
 from bot.domain.ids import OperatorId
-from bot.domain.table import TableState
+from bot.domain.table import HeadMove, TableState
 from tests.cases import OPERATOR, Tale, job_id
 from tests.evidence.restore_points import judged, stored
 from tests.evidence.test_sinks import DYNAMIC
@@ -23,6 +25,13 @@ def set_back(*lost: int, run: str = "a") -> Tale:
 def untold(tale: Tale) -> Tale:
     """The same of format v1: no sequence number tells what is gone."""
     tale.numbers_snapshots = False
+    tale.snapshots = [s.model_copy(update={"sequence_number": 0}) for s in tale.snapshots]
+    return tale
+
+
+def clears_its_log(tale: Tale, keeps: int) -> Tale:
+    """Iceberg's Java takes what expired out of the log, and all before it too: its newest lines are left."""
+    tale.moves = tale.moves[-keeps:]
     return tale
 
 
@@ -42,7 +51,7 @@ def test_a_point_far_above_the_newest_listed_commit_does_not_pair(owes: tuple[in
 
 def test_it_is_said_why() -> None:
     """With the ids and the setting that the rule stands on."""
-    tale = untold(set_back(*range(4, 19)))
+    tale = untold(Tale().flink_runs("a").commits("a", 1, 2, 3))
 
     found = judged(stored(job_id("a"), 20, owes=()), tale.table, *tale.runs.values())
 
@@ -148,15 +157,58 @@ def test_nothing_lies_between_a_commit_and_what_the_next_checkpoint_owes() -> No
     assert verdict(set_back(*range(4, 8)), 4, 4) is PairVerdict.AHEAD
 
 
-@pytest.mark.parametrize("told", [None, 0], ids=["an older record", "format v1"])
-def test_without_sequence_numbers_only_the_distance_tells(told: int | None) -> None:
-    """Old records read as before."""
-    tale = set_back(*range(4, 8))
+@pytest.mark.parametrize("upgraded", [False, True], ids=["format v1", "from before an upgrade"])
+@pytest.mark.parametrize("keeps", [4, 1], ids=["PyIceberg", "Java"])
+def test_without_sequence_numbers_mains_log_tells_of_the_way_back(upgraded: bool, keeps: int) -> None:
+    """Expiry leaves the line of it, with a later time than the commit's own."""
+    tale = clears_its_log(untold(set_back(*range(4, 8))), keeps)
+    tale.numbers_snapshots = upgraded
     point = stored(job_id("a"), 8, owes=()).model_copy(update={"written_at": tale.now})
-    numbers = [s if told is None else s.model_copy(update={"sequence_number": 0}) for s in tale.table.snapshots]
-    table = tale.table.model_copy(update={"last_sequence_number": told, "snapshots": tuple(numbers)})
 
-    assert judged(point, table, *tale.runs.values()).verdict is PairVerdict.PAIRED
+    found = judged(point, tale.table, *tale.runs.values())
+
+    assert found.verdict is PairVerdict.UNPAIRABLE
+    assert "by its log main came back to …003003 (12:01 UTC), with nothing of what it left still" in found.reason
+    assert found.reason.endswith("may have been lost and expired; how many, no sequence number tells.")
+
+
+def test_so_it_does_where_the_line_of_the_commit_below_is_cleared_too() -> None:
+    """A backfill came between, and main went back to that."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).commits(None).commits("a", 4, 5).becomes("a", "FAILED")
+    tale.head = tale.snapshots[3].snapshot_id
+    tale.moves.append(HeadMove(at=tale.now, snapshot_id=tale.head))
+    untold(clears_its_log(tale.expires("a", 4, 5), 1))
+
+    assert verdict(tale, 6) is PairVerdict.UNPAIRABLE
+
+
+def test_an_older_record_tells_it_too() -> None:
+    """It kept the log, and not the last number."""
+    tale = set_back(*range(4, 8))
+    tale.numbers_snapshots = False
+
+    assert verdict(tale, 8) is PairVerdict.UNPAIRABLE
+
+
+def test_a_branch_that_was_published_took_nothing_away() -> None:
+    """Main came to its commit later than that was made, and from an ancestor of it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    tale.stages(None, 0).stages(None, 0)
+    tale.snapshots[-1] = tale.snapshots[-1].model_copy(update={"parent_id": tale.snapshots[-2].snapshot_id})
+    tale.head = tale.snapshots[-1].snapshot_id
+    tale.moves.append(HeadMove(at=tale.now + timedelta(minutes=1), snapshot_id=tale.head))
+
+    assert verdict(untold(tale), 6) is PairVerdict.PAIRED
+
+
+@pytest.mark.parametrize("moves", [(3,), (3, 5)], ids=["set back", "set forward again"])
+def test_what_was_lost_and_is_still_listed_in_format_v1_is_not_gone(moves: tuple[int, ...]) -> None:
+    """An empty point pairs with it."""
+    tale = untold(Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).becomes("a", "FAILED"))
+    for checkpoint in moves:
+        tale.rolls_back_to("a", checkpoint)
+
+    assert verdict(tale, 7) is PairVerdict.PAIRED
 
 
 def test_expiry_of_the_oldest_takes_no_restore_point_away() -> None:
