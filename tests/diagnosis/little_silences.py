@@ -123,6 +123,6 @@ def owes(world: World, seen_at: datetime) -> bool:
 
 def should_have_arrived(world: World) -> set[int]:
     """What the job had finished so long ago that it was committed, and seen by evidence that is taken for one of
-    now."""
+    now; what a replaced table had is judged by itself (`replaced_under_it`)."""
     settled = world.tale.now - _JUST_NOW - _ON_ITS_WAY
-    return {each for each, at in world.finished.items() if at < settled}
+    return {each for each, at in world.finished.items() if at < settled} - {each for _, each in world.replaced}
