@@ -59,6 +59,8 @@ def look_at(spark: SparkSession, table: TableState, reach: Reach) -> Looked:
     sizes = sizes_of(spark, table, [m.path for m in inside])
     whole = [m for m in inside if m.path in sizes.sizes and _judged_manifest(m, sizes) is None]
     files = _files(spark, whole, reach.main)
+    room = MAX_PATHS - len(files)
+    before, older = before[:room], older + len(before[room:])
     there = sizes_of(spark, table, [*(m.path for m in before), *(file["file_path"] for file in files)])
     sizes = OnStorage(there.sizes | sizes.sizes)
     manifests = [*inside, *before]
