@@ -3,30 +3,47 @@
 That a sink has another operator id does not make it another job's: the remedy of F4 is a new uid.
 """
 
+from bisect import bisect
+from collections import defaultdict
+from collections.abc import Sequence
+
 from bot.domain.beginnings import began_without_state, first_shown
 from bot.domain.flink import FlinkManifest, JobRun, names_run
 from bot.domain.guests import BESIDE
-from bot.domain.ids import OperatorId
+from bot.domain.ids import JobId, OperatorId
+from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot, TableState
 
 
 def sinks_beside(leak: FlinkManifest, wrote: JobRun | None, table: TableState) -> frozenset[OperatorId | None]:
-    """Those that committed while the submission that wrote the manifest was at work, and before it wrote that: in a
-    hand-over that went wrong one or two commits of the run before still come. Empty where Flink lists it no more.
+    """Those that committed before the manifest was written, and while one run by the manifest's sink was at work,
+    whether Flink still lists that or not. A start without state may commit nothing itself, so any run's commits tell.
 
-    `wrote`: that submission.
+    `wrote`: the submission that wrote the manifest; one before it with the same job id was a run of its own.
     """
-    if wrote is None or leak.written_at is None:
+    if leak.written_at is None:
         return frozenset()
-    found, mine = set[OperatorId | None](), 0
-    for commit in reversed(table.chain):
-        if not wrote.started_at <= commit.committed_at < leak.written_at or commit.is_repair:
+    mine, others = defaultdict[tuple[JobId | None, bool], list[int]](list), defaultdict[OperatorId, list[int]](list)
+    sinks_of = defaultdict[JobId | None, set[OperatorId | None]](set)
+    for place, commit in enumerate(flink_commits(table)):
+        sinks_of[commit.job_id].add(commit.operator_id)
+        if commit.is_repair or commit.committed_at >= leak.written_at:
             continue
-        if commit.job_id == leak.job_id:
-            mine += commit.operator_id == leak.operator_id
-        elif mine >= BESIDE:
-            found.add(commit.operator_id)
-    return frozenset(found - {commit.operator_id for commit in table.chain if commit.job_id == leak.job_id} - {None})
+        if commit.operator_id == leak.operator_id:
+            is_of_it = wrote is not None and commit.job_id == wrote.job_id and commit.committed_at >= wrote.started_at
+            mine[commit.job_id, is_of_it].append(place)
+        elif commit.operator_id is not None:
+            others[commit.operator_id].append(place)
+    of_its_runs = {sink for sinks in sinks_of.values() if leak.operator_id in sinks for sink in sinks}
+    beside = (sink for sink, theirs in others.items() if any(_are_beside(theirs, each) for each in mine.values()))
+    return frozenset(beside) - of_its_runs
+
+
+def _are_beside(theirs: Sequence[int], mine: Sequence[int]) -> bool:
+    """Whether these places on main, rising, lie between those of one run as in no hand-over: also in one that went
+    wrong, one or two commits of the run before still come beside the next run's, or the next run's beside them."""
+    within = theirs[bisect(theirs, mine[0]) : bisect(theirs, mine[-1])]
+    return len(within) >= BESIDE or any(BESIDE <= bisect(mine, place) <= len(mine) - BESIDE for place in within)
 
 
 def is_of_another(run: JobRun, leak: FlinkManifest, wrote: JobRun | None, table: TableState) -> bool:

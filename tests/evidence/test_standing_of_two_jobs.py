@@ -149,6 +149,49 @@ def test_the_last_commits_of_a_hand_over_that_went_wrong_do_not_make_another_job
     assert stand(tale) == [LeakStanding.UNTOLD]
 
 
+def dropped_beside_a_guest(*, guest: tuple[int, ...] = (1, 2, 3, 4, 5, 6)) -> Tale:
+    """Another job, run c, commits by its own sink after these commits of run a, and goes on; run a was started again
+    without state under its job id, passed its checkpoint 1 over, and is down."""
+    tale = Tale().flink_runs("c").flink_runs("a")
+    for checkpoint in range(1, 7):
+        tale.commits("a", checkpoint)
+        if checkpoint in guest:
+            tale.commits("c", checkpoint).by_sink(NEW)
+    tale.becomes("a", "CANCELED").starts_again("a").completes("a", 1).leaves_manifest("a", 1).becomes("a", "CANCELED")
+    return tale.commits("c", 9).by_sink(NEW)
+
+
+@pytest.mark.parametrize("guest", [(1, 2, 3, 4, 5, 6), (3,)], ids=["often", "seldom"])
+def test_a_sink_that_was_at_work_beside_a_run_before_is_another_jobs(guest: tuple[int, ...]) -> None:
+    """The start without state has committed nothing. The guest was deployed anew since, and failed over; or Flink
+    lists it nowhere."""
+    tale = dropped_beside_a_guest(guest=guest).becomes("c", "CANCELED").flink_runs("d").came_from("d", 9, chk("c", 9))
+    tale.completes("d", 10).commits("d", 10).by_sink(NEW).came_from("d", 10, chk("d", 10))
+
+    assert apart(tale, c="returns", d="returns") == [LeakStanding.DROPPED]
+    assert stand(tale.forgets("c").forgets("d")) == [LeakStanding.DROPPED]
+
+
+def test_a_uid_that_was_changed_and_changed_back_does_not_make_another_job() -> None:
+    """Run c had the new uid, and nobody else was at work then; run a was started once more under its job id."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4).becomes("a", "CANCELED")
+    for checkpoint in (5, 6, 7, 8):
+        tale.commits("c", checkpoint).by_sink(NEW)
+    tale.starts_again("a").commits("a", 9).completes("a", 10).leaves_manifest("a", 10).commits("a", 11)
+    tale.completes("a", 11).becomes("a", "FAILED").commits("d", 12).by_sink(NEW)
+
+    assert stand(tale) == [LeakStanding.UNTOLD]
+
+
+def test_the_next_run_under_a_new_uid_may_commit_before_the_last_one_writes_its_manifest() -> None:
+    """Run g began from checkpoint 7 of run a, which still committed once: a hand-over that went wrong."""
+    tale = Tale().flink_runs("a").commits("a", 4, 5, 6, 7).completes("a", 7)
+    tale.commits("g", 8).by_sink(NEW).commits("a", 8).commits("g", 9).by_sink(NEW)
+    tale.completes("a", 9, 10).leaves_manifest("a", 10).commits("a", 11).completes("a", 11).becomes("a", "FAILED")
+
+    assert stand(tale.commits("d", 10).by_sink(NEW)) == [LeakStanding.UNTOLD]
+
+
 def test_the_second_sink_of_the_job_is_not_another_jobs() -> None:
     """One run writes the table by two, and another job has the uid of the second: the next run, which Flink forgot, may
     have begun before the rows."""
