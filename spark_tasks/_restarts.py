@@ -8,7 +8,7 @@ Several submissions may have one job id, and each counts its checkpoints anew or
 ids of two of them tell nothing of which came first.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from datetime import datetime, timedelta
 
 from bot.domain.beginnings import FROM_NOTHING, began_from, first_shown, is_its_own
@@ -39,9 +39,10 @@ def went_back(leak: FlinkManifest, runs: Iterable[JobRun], world: Observation) -
 
 
 def of_untold_start(leak: FlinkManifest, world: Observation) -> JobId | None:
-    """A run that came after the manifest was written, and may have begun before its rows: what is seen of it does not
-    tell, or only that it did if it is the same job's (`went_back` tells of those). None where there is none, or the run
-    that wrote the manifest is still at work."""
+    """A run that came after the manifest was written, or was at work beside its run and is still or has committed
+    since, and may have begun before its rows: what is seen of it does not tell, or only that it did if it is the same
+    job's (`went_back` tells of those). None where there is none, or the run that wrote the manifest is still at
+    work."""
     if leak.written_at is None or any(_wrote(run, leak) and not run.is_terminal for run in runs_of(world)):
         return None
     wrote = next((run for run in runs_of(world) if _wrote(run, leak)), None)
@@ -50,8 +51,9 @@ def of_untold_start(leak: FlinkManifest, world: Observation) -> JobId | None:
     beside, its_own = sinks_beside(leak, wrote, world.table), of_its_job(leak, world)
     may_be_its = (s for s in world.table.chain if s.operator_id not in beside)
     unseen = (s.job_id for s in may_be_its if s.job_id is not None and s.job_id not in told)
-    came = (run for run in runs_of(world) if run.started_at >= leak.written_at and not _wrote(run, leak))
-    may_be = (run for run in came if run in its_own or not is_of_another(run, leak, wrote, world.table))
+    since = {s.job_id for s in world.table.chain if s.committed_at >= leak.written_at}
+    is_there = (run for run in runs_of(world) if not _wrote(run, leak) and _is_there_after(run, leak, since))
+    may_be = (run for run in is_there if run in its_own or not is_of_another(run, leak, wrote, world.table))
     untold = (run.job_id for run in may_be if not _is_behind(run, leak, world))
     return next((job for each in (unseen, untold) for job in each), None)
 
@@ -102,15 +104,28 @@ def _wrote(run: JobRun, leak: FlinkManifest) -> bool:
     return run.job_id == leak.job_id and leak.written_at is not None and leak.written_at >= run.started_at
 
 
+def _is_there_after(run: JobRun, leak: FlinkManifest, since: Set[JobId | None]) -> bool:
+    """Whether the run came after the manifest was written, or is at work still, or has committed since. What an earlier
+    one that is over has read and not committed is the next one's."""
+    return _came_after(run, leak) or not run.is_terminal or run.job_id in since
+
+
+def _came_after(run: JobRun, leak: FlinkManifest) -> bool:
+    return leak.written_at is not None and run.started_at >= leak.written_at
+
+
 def _is_behind(run: JobRun, leak: FlinkManifest, world: Observation) -> bool:
-    """Whether it began with nothing, or from a point of which it is told that it lies behind the manifest's rows. An id
-    alone does not tell."""
+    """Whether it came later and began with nothing, or began from a point of which it is told that it lies behind the
+    manifest's rows. An id alone does not tell. Of a run that was there before the manifest, only a point of the very
+    run does, as far as clocks differ: what began with nothing beside it may read its rows."""
     commits = [s.committed_at for s in world.table.chain if s.job_id == run.job_id and s.committed_at >= run.started_at]
     origin, shown = began_from(run, min(commits, default=None)), first_shown(run)
     if origin == FROM_NOTHING:
-        return True
-    is_shown = shown is not None and shown.checkpoint_id == origin
-    return is_shown and shown is not None and _is_before(shown, leak, world) is False
+        return _came_after(run, leak)
+    if shown is None or shown.checkpoint_id != origin:
+        return False
+    is_told = _came_after(run, leak) or names_run(shown.path, leak.job_id)
+    return is_told and _is_before(shown, leak, world) is False
 
 
 def _is_before(point: Restored, leak: FlinkManifest, world: Observation) -> bool | None:

@@ -148,7 +148,7 @@ def _below(
         if (later := of_untold_start(leak, world)) is not None:
             return LeakStanding.UNTOLD, (
                 f"{head}, so the sink takes checkpoint {leak.checkpoint_id} for committed and skips it; what is seen "
-                f"of run {short_job(later)}, which came later, does not tell whether it read the rows again."
+                f"of run {short_job(later)}, which was at work after that, does not tell whether it read the rows too."
             )
         return (
             LeakStanding.DROPPED,
