@@ -9,7 +9,7 @@ from bot.diagnosis._case import living, not_asked, rows_by, run_of, unseen, writ
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._may_commit_on import may_commit_on
 from bot.diagnosis._missing_manifest import missing_manifest
-from bot.diagnosis._rightness import doubt
+from bot.diagnosis._rightness import ASKS_FOR, doubt
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.empty_starts import EmptyStart
 from bot.domain.ids import short, short_job
@@ -21,6 +21,7 @@ MODE = Mode(
     name="restarted_from_empty",
     title="the job was started without its state",
     needs=("ledger",),
+    asks_for=ASKS_FOR,
     false_positives=(
         "A first deployment over a table that another job had filled.",
         "A start without state that somebody decided, with its source positions given by hand.",
@@ -94,12 +95,12 @@ def _matches(case: Case, start: EmptyStart) -> Matches:
         )
     rows_are_right, said = _rows_said(case)
     reasons.append(said)
-    remedy = Remedy.REWIND_TABLE_AND_JOB
+    remedy, left = Remedy.REWIND_TABLE_AND_JOB, None
     if rows_are_right and start.first:
         is_down = _is_down(case)
         left = _open_before_a_start(case) if is_down else None
         remedy = Remedy.RESTORE_JOB_ONLY if is_down and left is None else Remedy.TELL_CONSUMERS
-        reasons += [f"No run of the job is alive; before one is started it must be known: {left}."] if left else []
+        reasons += [_must_be_known(left)] if left is not None else []
     return Matches(
         headline=f"Run {short_job(start.run)} was started without state, although {whose} had committed checkpoint "
         f"{start.reached}.",
@@ -108,6 +109,7 @@ def _matches(case: Case, start: EmptyStart) -> Matches:
         last_good=start.last_before,
         wrong_run=start.run,
         remedy=remedy,
+        asks=left.asks if left is not None else (),
     )
 
 
@@ -119,18 +121,27 @@ def _is_down(case: Case) -> bool:
     return is_known and bool(case.runs) and not living(case) and all(run.is_terminal for run in heirs)
 
 
-def _open_before_a_start(case: Case) -> str | None:
+def _open_before_a_start(case: Case) -> CannotTell | None:
     """What must be known before the job is brought back, as where it stands still without such a start; None: all is.
     The rows are right."""
     if (writes_on := may_commit_on(case)) is not None:
-        return writes_on
+        return CannotTell(missing=(writes_on,))
     if (missing := missing_manifest(case)) is not None:
-        return f"what became of {missing.name}, for which a restart looks and which is not there (F7, F8, F9)"
-    until, head = checked_until(case, *_ROWS), case.observation.table.head
-    if until != head or not reaches_head(case):
-        return f"{', '.join(_ROWS)}, once more: they do not reach the head {short(head)}"
-    left = doubt(case, until)
-    return left.missing[0] if left is not None else None
+        lost = f"what became of {missing.name}, for which a restart looks and which is not there (F7, F8, F9)"
+        return CannotTell(missing=(lost,))
+    head = case.observation.table.head
+    if not reaches_head(case):
+        end = f"the window ends at {short(case.window.until)}, below the head {short(head)}"
+        return CannotTell(missing=(f"{', '.join(_ROWS)}, once more: {end}",))
+    if below := tuple(task for task in _ROWS if checked_until(case, task) != head):
+        return CannotTell(missing=(f"{', '.join(below)}, once more, up to the head {short(head)}",), asks=below)
+    return doubt(case, head)
+
+
+def _must_be_known(left: CannotTell) -> str:
+    """With what to ask for, where that may settle it."""
+    known = f"No run of the job is alive; before one is started it must be known: {'; '.join(left.missing)}."
+    return f"{known} Ask for {', '.join(left.asks)}." if left.asks else known
 
 
 def _rows_said(case: Case) -> tuple[bool, str]:

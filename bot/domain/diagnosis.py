@@ -9,7 +9,6 @@ from pydantic import AfterValidator, Field, field_validator
 from bot.domain import findings as f
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Evidence, Observation, begun_on_main
-from bot.domain.findings import DuplicatesFinding, GapsFinding, PairingFinding
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId
 from bot.domain.last_good import LastGoodRows, called
@@ -53,7 +52,7 @@ class Mode(Record):
     needs: tuple[str, ...]
     """Evidence tasks without which it cannot tell."""
     asks_for: tuple[str, ...] = ()
-    """Further ones that it asks for only where the rest leaves a doubt: `CannotTell.asks` names them then."""
+    """Further ones that it asks for only where the rest leaves a doubt: its answer's `asks` names them then."""
     false_positives: tuple[str, ...]
     """What looks the same and is not; shown to the responder."""
     neighbours: Mapping[str, str]
@@ -81,11 +80,11 @@ class Case(Record):
     job_name: str | None
     """The configured job that should be writing the table."""
     ledger: Ledger | None = None
-    duplicates: DuplicatesFinding | None = None
+    duplicates: f.DuplicatesFinding | None = None
     extra_copies: f.ExtraCopiesFinding | None = None
-    gaps: GapsFinding | None = None
+    gaps: f.GapsFinding | None = None
     replayable: f.ReplayableFinding | None = None
-    pairing: PairingFinding | None = None
+    pairing: f.PairingFinding | None = None
     duplicate_files: f.DuplicateFilesFinding | None = None
     duplicate_commits: f.DuplicateCommitsFinding | None = None
     leaked: f.LeakedManifestsFinding | None = None
@@ -148,10 +147,11 @@ class Matches(Record):
     newest_wrong: SnapshotId | None = Field(default=None, exclude_if=lambda told: told is None)
     """The newest commit that belongs to the fault, on main or lost from it; None where the mode does not say."""
     repeating: tuple[SnapshotId, ...] = Field(default=(), exclude_if=lambda told: not told)
-    """The commits on main that brought once more what others had, the oldest first: what a repair takes out of. Empty
-    where that is not the fault, or an older version did not say."""
+    """Commits on main that brought again what others had, oldest first; empty also where an older version told none."""
     how: str | None = Field(default=None, exclude_if=lambda told: told is None)
     """What to do in this case, one clause, where the remedy's own words would promise what is not there."""
+    asks: tuple[str, ...] = Field(default=(), exclude_if=lambda told: not told)
+    """Evidence tasks that may settle what its reasons leave open: whoever diagnoses collects them, and asks again."""
 
     @property
     def what_to_do(self) -> str:
@@ -240,8 +240,9 @@ class Diagnosis(Record):
 
     @property
     def asks(self) -> tuple[str, ...]:
-        """Evidence tasks that may settle what could not be told, each once."""
-        return tuple(dict.fromkeys(task for _, told in self.undecided for task in told.asks))
+        """Evidence tasks that may settle what could not be told, or what a match leaves open, each once."""
+        told = (r.examined for r in self.results if not isinstance(r.examined, Excluded))
+        return tuple(dict.fromkeys(task for each in told for task in each.asks))
 
     @property
     def excluded(self) -> tuple[tuple[Mode, Excluded], ...]:

@@ -80,7 +80,7 @@ class Diagnostician:
         """
         self._look(incident_id)
         diagnosis, read = self._now(incident_id)
-        tried: set[str] = set()
+        tried = self._failed(incident_id)
         while asked := [task for task in diagnosis.asks if task not in tried]:
             tried.update(asked)
             if not self._may_collect(incident_id):
@@ -94,6 +94,17 @@ class Diagnostician:
             diagnosis, read = self._now(incident_id)
         self._is_written(incident_id, diagnosis, None)
         return diagnosis
+
+    def _failed(self, incident_id: IncidentId) -> set[str]:
+        """Evidence that a mode may want once more, whose newest run gave no answer: what was found before still counts,
+        and only a person asks again."""
+        needed = set(tasks_needed(self._modes)) - self._further
+        return {each.task for each in unanswered(self._store.get(incident_id), needed)}
+
+    @property
+    def _further(self) -> frozenset[str]:
+        """What modes ask for beside all that is collected anyway."""
+        return frozenset(task for module in self._modes.values() for task in module.mode.asks_for)
 
     def _is_written(self, incident_id: IncidentId, diagnosis: Diagnosis, read: Read | None) -> bool:
         """Not where evidence came since, which the diagnosis would seem to explain (`read` None: whatever came)."""
@@ -110,8 +121,7 @@ class Diagnostician:
     def _now(self, incident_id: IncidentId) -> tuple[Diagnosis, Read]:
         incident = self._store.get(incident_id)
         observation = self._observer.observe(incident.opened.table, window=incident.window)
-        further = {task for module in self._modes.values() for task in module.mode.asks_for}
-        case = self._case(incident, observation, unanswered(incident, further))
+        case = self._case(incident, observation, unanswered(incident, self._further))
         return diagnose(case, self._modes), _answered(incident)
 
     def _may_collect(self, incident_id: IncidentId) -> bool:
