@@ -8,7 +8,7 @@ from bot.diagnosis._case import has_first_position, in_window, listed, longest_s
 from bot.diagnosis._checkpoint_silence import checkpoint_silence
 from bot.diagnosis._other_branch import commits_anywhere
 from bot.diagnosis._sinks import by_sink, leaves_out_empty_ones, sinks_of
-from bot.domain.checkpoint_pace import time_to_commit
+from bot.domain.checkpoint_pace import completed_at, time_to_commit
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
@@ -230,7 +230,7 @@ def _never_made(case: Case, run: JobRun, checked: SnapshotId | None, operator: O
 def _completed(run: JobRun) -> dict[CheckpointId, datetime]:
     """What the run completed itself, with the time."""
     return {
-        c.checkpoint_id: c.triggered_at
+        c.checkpoint_id: completed_at(c)
         for c in run.checkpoints
         if c.status == "COMPLETED" and c.kind is CheckpointKind.CHECKPOINT
     }

@@ -5,7 +5,7 @@ positions nobody can show that no row is missing, and then neither can tell.
 """
 
 from bot.diagnosis._arrivals import unaccounted
-from bot.diagnosis._asked import lacking
+from bot.diagnosis._asked import lacking, unasked
 from bot.diagnosis._begun_anew import may_have_begun_anew
 from bot.diagnosis._case import unseen
 from bot.diagnosis._clocks import untold_order
@@ -52,6 +52,13 @@ def not_looked_at(case: Case, *tasks: str) -> tuple[str, ...]:
         writes_a_branch(case),
     )
     return (*lacking(case, *tasks, whole=True), *(what for what in told if what is not None))
+
+
+def looks_again(case: Case, missing: tuple[str, ...]) -> tuple[str, ...]:
+    """What is collected at once where this is missing: the Flink manifests, where they are all of it. They come and go
+    without a commit, and a look at them reads no rows."""
+    told = lacking(case, "leaked_manifests", whole=True)
+    return unasked(case, "leaked_manifests") if missing and missing == told else ()
 
 
 def doubt(case: Case, until: SnapshotId | None) -> CannotTell | None:

@@ -7,7 +7,7 @@ from bot.diagnosis._may_commit_on import is_forgotten, may_commit_on
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._never_committed import never_committed
 from bot.diagnosis._restoring import can_rewind_to, newer_than_head, pair_with_head, restore_in_words
-from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, not_looked_at, speaks_against
+from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, looks_again, not_looked_at, speaks_against
 from bot.diagnosis._standstill import standstill
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -64,7 +64,7 @@ def examine(case: Case) -> Examined:
     writes_on = may_commit_on(case)
     on = (writes_on,) if writes_on is not None else ()
     if missing := (*not_looked_at(case, *RESTS_ON), *_came_after(case, until), *on):
-        return CannotTell(missing=missing)
+        return CannotTell(missing=missing, asks=looks_again(case, missing))
     return doubt(case, until) or _matches(case, why)
 
 

@@ -13,7 +13,7 @@ from bot.diagnosis._arrivals import silence
 from bot.diagnosis._asked import answers, checked_until, reaches_head, rows_were_read_again
 from bot.diagnosis._case import at_position, in_window, living, time_in, unseen
 from bot.diagnosis._checkpoint_silence import checkpoint_silence
-from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, not_looked_at, speaks_against
+from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, looks_again, not_looked_at, speaks_against
 from bot.diagnosis._standstill import stuck
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.diagnosis.flink_is_recovering import is_recovering
@@ -69,7 +69,7 @@ def examine(case: Case) -> Examined:
     elif (quiet := checkpoint_silence(case, living(case)[-1])) is not None:
         missing = (*missing, quiet.in_words)
     if missing:
-        return CannotTell(missing=missing)
+        return CannotTell(missing=missing, asks=looks_again(case, missing))
     until = checked_until(case, *MODE.needs)
     return doubt(case, until) or _matches(case, living(case)[-1], until)
 

@@ -1,16 +1,16 @@
 """How long a living run may be without a completed checkpoint, by what Flink says of its settings and of what it took
 so far."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from bot.domain.flink import JobRun
+from bot.domain.flink import CompletedCheckpoint, JobRun
 
 SILENT_AFTER = 3
 """So many intervals without a completed checkpoint are a silence."""
 FLINKS_TIMEOUT = timedelta(minutes=10)
 """Flink's own limit of one checkpoint, where none is told."""
 ON_ITS_WAY = timedelta(seconds=10)
-"""A checkpoint this young, or younger than two intervals, may be about to be committed."""
+"""A checkpoint that completed so short a time ago may be about to be committed, whatever the interval."""
 
 
 def interval_of(run: JobRun) -> timedelta | None:
@@ -21,11 +21,15 @@ def interval_of(run: JobRun) -> timedelta | None:
     return timedelta(milliseconds=max(run.checkpoint_interval_ms, pause))
 
 
+def completed_at(checkpoint: CompletedCheckpoint) -> datetime:
+    """The last acknowledgement; the trigger where Flink does not tell how long it took."""
+    return checkpoint.triggered_at + timedelta(milliseconds=checkpoint.took_ms or 0)
+
+
 def usual_pause(interval: timedelta, run: JobRun) -> timedelta:
     """The longest time between two completed checkpoints of a run that is well: `SILENT_AFTER` intervals, and what the
     longest of those that Flink lists took."""
-    took = max((c.took_ms or 0 for c in run.checkpoints if c.status == "COMPLETED"), default=0)
-    return SILENT_AFTER * interval + timedelta(milliseconds=took)
+    return SILENT_AFTER * interval + _longest_of(run)
 
 
 def limit_of_one(run: JobRun) -> timedelta:
@@ -35,6 +39,13 @@ def limit_of_one(run: JobRun) -> timedelta:
 
 
 def time_to_commit(run: JobRun | None) -> timedelta:
-    """How long what a checkpoint has written may wait for its commit; None: a run that nobody lists."""
-    interval = timedelta(milliseconds=run.checkpoint_interval_ms or 0) if run is not None else timedelta(0)
-    return max(2 * interval, ON_ITS_WAY)
+    """How long what a checkpoint has written may wait for its commit: two intervals, and while the run goes on what the
+    longest checkpoint took, for the next one may take as long. None: a run that nobody lists."""
+    interval = (interval_of(run) if run is not None else None) or timedelta(0)
+    took = _longest_of(run) if run is not None and not run.is_terminal else timedelta(0)
+    return max(2 * interval + took, ON_ITS_WAY)
+
+
+def _longest_of(run: JobRun) -> timedelta:
+    took = max((c.took_ms or 0 for c in run.checkpoints if c.status == "COMPLETED"), default=0)
+    return timedelta(milliseconds=took)

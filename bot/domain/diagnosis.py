@@ -52,7 +52,7 @@ class Mode(Record):
     needs: tuple[str, ...]
     """Evidence tasks without which it cannot tell."""
     asks_for: tuple[str, ...] = ()
-    """Further ones that it asks for only where the rest leaves a doubt: its answer's `asks` names them then."""
+    """Further ones, where the rest leaves a doubt: its answer's `asks` names them then."""
     false_positives: tuple[str, ...]
     """What looks the same and is not; shown to the responder."""
     neighbours: Mapping[str, str]
@@ -179,7 +179,7 @@ class CannotTell(Record):
     verdict: Literal["cannot-tell"] = "cannot-tell"
     missing: tuple[str, ...]
     asks: tuple[str, ...] = ()
-    """Evidence tasks that may settle it, of the mode's `asks_for`: whoever diagnoses collects them, and asks again."""
+    """Evidence tasks that may settle it, or have grown old: whoever diagnoses collects them, and asks again."""
 
 
 Examined = Annotated[Matches | Excluded | CannotTell, Field(discriminator="verdict")]

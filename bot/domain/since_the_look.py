@@ -30,7 +30,10 @@ def manifests_since(found: LeakedManifestsFinding, seen: Observation) -> tuple[F
 
 
 def _had_time(manifest: FlinkManifest, seen: Observation) -> bool:
-    """Also where storage does not tell when it was written."""
+    """Also where storage does not tell when it was written; not while Flink shows its checkpoint in progress."""
     runs = (*seen.jobs.values, *(seen.others.values if seen.others is not None else ()))
     run = next((run for run in runs if run.job_id == manifest.job_id), None)
+    unfinished = {c.checkpoint_id for c in run.checkpoints if c.status == "IN_PROGRESS"} if run is not None else set()
+    if manifest.checkpoint_id in unfinished:
+        return False
     return manifest.written_at is None or manifest.written_at <= seen.table.read_at - time_to_commit(run)
