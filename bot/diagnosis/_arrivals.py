@@ -77,20 +77,24 @@ def unaccounted(case: Case, checked: SnapshotId | None) -> CannotTell | None:
     told = [(run, overdue) for run in case.runs if (overdue := _overdue_of_run(case, run, checked))]
     if not told:
         return None
-    run, overdue = told[-1]
-    ids = f"checkpoints {listed(overdue)}" if overdue[1:] else f"checkpoint {overdue[0]}"
-    why = f"Flink completed {ids} of run {short_job(run.job_id)}, and no commit carries them"
+    run, overdue = max(told, key=lambda each: _show_from(*each))
+    ids = f"checkpoint{'s' if overdue[1:] else ''} {listed(overdue)} of run {short_job(run.job_id)}"
+    why = f"Flink completed {ids}, and no commit carries {'them' if overdue[1:] else 'it'}"
+    shown_by = "only the files on storage show whether there were rows"
     if missing := lacking(case, "orphan_files"):
-        said = f"{missing[0]}: {why}; only the files on storage show whether they carried rows"
-        return CannotTell(missing=(said,), asks=unasked(case, "orphan_files"))
-    if early := too_early_for(case, "orphan_files", max(_show_from(*each) for each in told)):
-        said = f"orphan_files, once more ({early}): {why}; only the files on storage show whether they carried rows"
-        return CannotTell(missing=(said,), asks=("orphan_files",))
+        return CannotTell(missing=(f"{missing[0]}: {why}; {shown_by}",), asks=unasked(case, "orphan_files"))
+    if early := too_early_for(case, "orphan_files", _show_from(run, overdue)):
+        said = f"orphan_files, once more: it was looked at {early}, before {ids} could have {_whose(overdue)} commit"
+        return CannotTell(missing=(f"{said}; none is there, and {shown_by}",), asks=("orphan_files",))
     orphans = case.orphans.orphans if case.orphans else 0
     if orphans:
-        said = f"whose the {orphans} orphan files are: {why}, and these may be their rows"
+        said = f"whose the {orphans} orphan files are: {why}, and these may be {_whose(overdue)} rows"
         return CannotTell(missing=(said,))
     return None
+
+
+def _whose(ids: Sequence[CheckpointId]) -> str:
+    return "their" if ids[1:] else "its"
 
 
 def _show_from(run: JobRun, overdue: Sequence[CheckpointId]) -> datetime:

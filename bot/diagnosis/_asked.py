@@ -66,12 +66,13 @@ def unasked(case: Case, *tasks: str) -> tuple[str, ...]:
 
 
 def too_early_for(case: Case, task: str, moment: datetime) -> str | None:
-    """Why what the task found says nothing of what came up to that moment: it was looked at before; None: it says it,
-    or nothing tells when it was looked at. An answer of just now is taken for one of now."""
+    """When it was looked at (`12:02 UTC`), where that was before this moment, so that what the task found says nothing
+    of what came up to then; None: it says it, or nothing tells when it was looked at. An answer of just now is taken
+    for one of now."""
     evidence, now = _latest(case, task), case.observation.table.read_at
     if evidence is None or evidence.at >= moment or is_just_given(evidence, now):
         return None
-    return f"It was looked at {clock_time(evidence.at, now)}, and that came later."
+    return clock_time(evidence.at, now)
 
 
 def why_again(case: Case, task: str) -> str | None:

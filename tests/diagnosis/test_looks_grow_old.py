@@ -102,6 +102,29 @@ def test_only_the_files_tell_where_no_manifest_is_left() -> None:
     assert ("orphan_files",) == found.asks
 
 
+@pytest.mark.parametrize(
+    ("idle", "told"),
+    [
+        (1, "before checkpoint 6 of run aaaaaa could have its commit"),
+        (2, "before checkpoints 6 and 7 of run aaaaaa could have their commit"),
+    ],
+)
+def test_it_says_when_it_was_looked_at_and_what_came_later(idle: int, told: str) -> None:
+    """In one clause: a sentence in brackets stood in the middle of it."""
+    world = quiet()
+    world.reads(2)
+    looked = look(world)
+    for _ in range(idle):
+        world.tale.now += MINUTE
+        world.reads(0)
+    world.tale.now += MINUTE
+
+    found = recovered_by_itself.examine(case_of(world, looked))
+
+    assert isinstance(found, CannotTell)
+    assert f"orphan_files, once more: it was looked at 12:02 UTC, {told}; none is there" in found.missing[0]
+
+
 @pytest.mark.parametrize(("then", "expected"), [(is_idle, CannotTell), (goes_on, Matches)])
 def test_a_job_that_is_well_is_healthy_by_a_new_look(then: Callable[[World], object], expected: type) -> None:
     """Where every checkpoint has its commit, nothing is looked at again; a job without rows needs one look."""
