@@ -7,9 +7,10 @@ from bot.domain.action import Action, Past, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.effects import ChangeFiles, DeleteRows, MakeBranch, ReplayRows, StopJob
 from bot.domain.errors import Refused
+from bot.domain.evidence import Observation
 from bot.domain.file_changes import FileList
 from bot.domain.guests import commits_that_bind
-from bot.domain.ids import JobId, SnapshotId
+from bot.domain.ids import JobId, SnapshotId, short
 from bot.domain.own_points import points_told_apart
 from bot.domain.paths import may_be_same
 from bot.domain.record import Record
@@ -70,19 +71,36 @@ def published(plan: Plan, done: Rehearsed) -> Case:
     return knowing(case, done.stopped) if done.stopped is not None else case
 
 
-def may_yet_be_found(plan: Plan, done: Rehearsed) -> bool:
-    """Whether a state of the stopped run may pair that storage does not show now, readable: the savepoint of its stop,
-    or where none is known any of it. Not of a run that had committed nothing and was not proven to fit."""
-    if done.stopped is None:
+def may_yet_be_found(seen: Observation, run: JobId, savepoint: str | None, stands_on: SnapshotId | None) -> bool:
+    """Whether a state of the run that a rehearsal stopped may pair that storage does not show now, readable: the
+    savepoint of its stop, or where none is known any of it. Not of a run that had committed nothing and was not proven
+    to fit."""
+    if stands_on is None and lists_none_of(run, seen.table):
         return False
-    if done.stands_on is None and lists_none_of(done.stopped, plan.case.observation.table):
-        return False
-    there = [
-        s for s in plan.case.observation.checkpoints.values if s.checkpoint_id is not None and s.digest is not None
-    ]
-    if done.savepoint is not None:
-        return not any(may_be_same(each.path, done.savepoint) for each in there)
-    return not any(each.job_id == done.stopped for each in there)
+    there = [s for s in seen.checkpoints.values if s.checkpoint_id is not None and s.digest is not None]
+    if savepoint is not None:
+        return not any(may_be_same(each.path, savepoint) for each in there)
+    return not any(each.job_id == run for each in there)
+
+
+def newest_by_flink(case: Case) -> str:
+    """With what a restore point has to pair for the job to go on from it, a clause."""
+    commits = commits_that_bind(case)
+    if not commits:
+        return "main, which has no commit by Flink"
+    return f"{short(commits[-1].snapshot_id)} (checkpoint {commits[-1].checkpoint_id}), main's newest commit by Flink"
+
+
+def stays_down(case: Case) -> tuple[str, str]:
+    """Why no run is started on main as the case has it, and what people do, sentences."""
+    told = points_told_apart(case)
+    found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for _, p in told[:3]) or "none at all"
+    return (
+        "Start no run, and the job stays down. Expected a savepoint or retained checkpoint that pairs with "
+        f"{newest_by_flink(case)}; found {found}. From any of these the job would lose or repeat rows.",
+        "What to do next: collect evidence again and diagnose. It says whether table and job are rewound to a point "
+        "that pairs, or the job is restored in another way. Start it by hand only from a state that pairs.",
+    )
 
 
 def _idle_of_stop(case: Case, done: Rehearsed) -> RestorePoint | None:

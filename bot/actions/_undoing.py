@@ -10,6 +10,7 @@ from bot.actions._restarting import started_on_head
 from bot.actions._restore_points import RestorePoint, pair_of
 from bot.actions._rewinding import left_behind, rewound
 from bot.actions._undoing_marks import brought_back, unmarked
+from bot.actions._undoing_publications import goes_on_before
 from bot.domain.action import Action, Past, Plan, StoodStill
 from bot.domain.clock_time import clock_time
 from bot.domain.effects import (
@@ -152,21 +153,13 @@ def _moved_back(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
 def _as_before_the_rehearsal(
     plan: Plan, action: Action, did: Deeds, stood: StoodStill, to: SnapshotId, live: JobRun | None, title: str
 ) -> Proposal:
-    """Main goes back to where the branch began, and the job to what the rehearsal's stop left there. Where that is not
-    proven to pair, main goes back all the same, and what people start by hand is said."""
+    """Main goes back to where the branch began, and the job to what the rehearsal's stop left there; where that is not
+    proven to pair, to another point that is, or to none."""
     try:
-        point = _state_of(plan, did, stood.run, to)
+        return rewound(plan, action, to, _state_of(plan, did, stood.run, to), live, title=title)
     except Refused as unproven:
-        run = short_job(stood.run)
-        first = f"{stood.savepoint}, which the rehearsal's stop of run {run} took" if stood.savepoint else None
-        by_hand = (
-            f"Start no run. {unproven.found} Start the job by hand once main is back: from "
-            + (f"{first}, if storage gives it again; else from " if first else "")
-            + f"a restore point of run {run} that pairs with {short(to)} (`/waterline run checkpoint_pairing` lists "
-            "them). From any other it would lose or repeat rows."
-        )
-        return rewound(plan, action, to, None, live, title=title, unstarted=by_hand)
-    return rewound(plan, action, to, point, live, title=title)
+        point, unstarted = goes_on_before(plan, stood, to, unproven.found)
+    return rewound(plan, action, to, point, live, title=title, unstarted=unstarted)
 
 
 def _known(did: Deeds, table: TableState) -> frozenset[SnapshotId]:

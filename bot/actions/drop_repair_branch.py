@@ -7,15 +7,12 @@ from what pairs with main as it is now, which need not be the savepoint that the
 from bot.actions._binding import knowing
 from bot.actions._draft import drafted, job_and_head, live_run, untouched
 from bot.actions._idle import idle_left
-from bot.actions._rehearsed import Rehearsed, rehearsed
+from bot.actions._rehearsed import Rehearsed, rehearsed, stays_down
 from bot.actions._restarting import kept_for_start
 from bot.actions._restore_points import RestorePoint, goes_on_from, nearer_unread
 from bot.domain.action import Action, Plan
-from bot.domain.diagnosis import Case
 from bot.domain.effects import DropBranch, Effect, StartJob
-from bot.domain.guests import commits_that_bind
 from bot.domain.ids import SnapshotId, short
-from bot.domain.own_points import points_told_apart
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import NobodyWrites, RefIs, Requirement, RestorePointIntact, TableIs
@@ -64,7 +61,7 @@ def propose(plan: Plan) -> Proposal:
             sentences += [_start(point, done), *nearer_unread(plan.case, point)]
             sure += f" and the job starts again from checkpoint {checkpoint}"
         else:
-            sentences += _stays_down(case)
+            sentences += stays_down(case)
             sure += "; the job stays down, as no state of it pairs with main"
     effects.append(DropBranch(table=table.name, branch=done.branch, head=at))
     sentences.append(_removal(done, table, at))
@@ -103,21 +100,4 @@ def _start(point: RestorePoint, done: Rehearsed) -> str:
     return (
         f"Start the job from checkpoint {point.checkpoint_id} at {point.path}{taken}. It pairs with "
         f"{short(point.snapshot_id)}: the source goes on where main ends."
-    )
-
-
-def _stays_down(case: Case) -> tuple[str, str]:
-    commits = commits_that_bind(case)
-    newest = (
-        f"{short(commits[-1].snapshot_id)} (checkpoint {commits[-1].checkpoint_id}), main's newest commit by Flink"
-        if commits
-        else "main, which has no commit by Flink"
-    )
-    told = points_told_apart(case)
-    found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for _, p in told[:3]) or "none at all"
-    return (
-        f"Start no run, and the job stays down. Expected a savepoint or retained checkpoint that pairs with {newest}; "
-        f"found {found}. From any of these the job would lose or repeat rows.",
-        "What to do next: collect evidence again and diagnose. It says whether table and job are rewound to a point "
-        "that pairs, or the job is restored in another way. Start it by hand only from a state that pairs.",
     )

@@ -56,7 +56,12 @@ def propose(plan: Plan) -> Proposal:
     kept = f"{plan.incident}-left-{plan.proposal[-4:].lower()}"
     keeps = _condemning(plan, done)
     point = goes_on_published(plan, done)
-    is_looked_for = point is None and may_yet_be_found(plan, done)
+    seen = plan.case.observation
+    is_looked_for = (
+        point is None
+        and done.stopped is not None
+        and may_yet_be_found(seen, done.stopped, done.savepoint, done.stands_on)
+    )
     effects: list[Effect] = [
         PublishBranch(
             table=table.name,
@@ -201,6 +206,6 @@ def _undo(kept: str, done: Rehearsed, keeps: Mapping[str, SnapshotId], *, is_sta
     stops = "stops the new run, moves" if is_started else "moves"
     return (
         f"`/waterline undo` {stops} main back to the tag {kept} and starts the job from the state of "
-        f"run {short_job(done.stopped)}; where that is not proven to pair, it says what to start by hand. That brings "
-        f"the fault back, too.{stays}"
+        f"run {short_job(done.stopped)}; where that is not proven to pair, from another point that is, or it says why "
+        f"none is started. That brings the fault back, too.{stays}"
     )

@@ -1,0 +1,65 @@
+"""Who undoes the publication of a repair has the job go on only from a state that pairs with main as it is then."""
+
+import shutil
+
+from bot.actions import undo_proposal
+from bot.domain.effects import StartJob
+from bot.domain.execution import ProposalView
+from tests.actions.scene import ProposalState, Scene
+from tests.actions.test_publications_that_start import A, B, proven, published, rehearsed, said, savepoint_of
+from tests.little_flink import JOB
+
+
+def undone(scene: Scene, publication: ProposalView) -> ProposalView:
+    """Proposed, approved and carried out."""
+    plan = scene.plan(number=3, undoes=publication.proposal.id)
+    view = scene.carries_out(undo_proposal.propose(plan), plan)
+    assert view.state is ProposalState.APPLIED, view.result
+    return view
+
+
+def test_nobody_is_sent_to_a_state_that_storage_shows_and_that_does_not_pair(scene: Scene) -> None:
+    """Run a began anew under its job id and was stopped at 1, main is at 3: from there rows 10 to 29 would come
+    twice."""
+    scene.flink.stands_at(A, 1)
+    publication = published(scene, proven(scene, rehearsed(scene)))
+
+    view = undone(scene, publication)
+
+    assert scene.alive == []
+    assert "and the job stays down" in said(view.proposal)
+    assert "collect evidence again and diagnose" in said(view.proposal)
+    assert "if storage gives it again" not in said(view.proposal)
+    assert "Start the job by hand once main is back" not in said(view.proposal)
+
+
+def test_the_job_goes_on_from_another_point_where_the_stopped_run_has_left_none_that_pairs(scene: Scene) -> None:
+    """Run b was started from 1 while main was at 3, and has committed nothing."""
+    scene.flink.stands_at(A, 1)
+    scene.flink.savepoint(A)
+    scene.flink.stands_at(A, 3)
+    scene.flink.stop(JOB, A)
+    scene.flink.submit(B, at_checkpoint=1, restored=savepoint_of(scene, "a", 1))
+    scene.flink.stands_at(B, 2)
+    publication = published(scene, proven(scene, rehearsed(scene)))
+
+    view = undone(scene, publication)
+
+    [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartJob)]
+    assert start.checkpoint_id == view.proposal.preview.replayed_from == 3
+    assert "Start no run" not in said(view.proposal)
+    assert len(scene.alive) == 1
+    assert scene.positions() == sorted([*range(50), 20])
+
+
+def test_what_storage_does_not_show_now_is_named_with_what_it_has_to_pair_with(scene: Scene) -> None:
+    """The savepoint of the rehearsal's stop may come back."""
+    publication = published(scene, proven(scene, rehearsed(scene)))
+    shutil.rmtree(savepoint_of(scene, "a", 3))
+
+    view = undone(scene, publication)
+
+    assert scene.alive == []
+    assert "savepoint-aaaaaa-000000000003, which the rehearsal's stop of run aaaaaa took" in said(view.proposal)
+    assert "if storage gives it again and it pairs" in said(view.proposal)
+    assert "(checkpoint 3), main's newest commit by Flink" in said(view.proposal)
