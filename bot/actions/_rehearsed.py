@@ -1,8 +1,12 @@
 """What a rehearsal has left: its branch, where that began, the run that it stopped, and from where the job goes on."""
 
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
 from bot.actions._binding import knowing
 from bot.actions._idle import idle_left, idle_point, lists_none_of
 from bot.actions._restore_points import RestorePoint, ends_main, goes_on_from
+from bot.actions._siblings import Doubled, doubled_by
 from bot.domain.action import Action, Past, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.effects import ChangeFiles, DeleteRows, MakeBranch, ReplayRows, StopJob
@@ -14,6 +18,8 @@ from bot.domain.ids import JobId, SnapshotId, short
 from bot.domain.own_points import points_told_apart
 from bot.domain.paths import may_be_same
 from bot.domain.record import Record
+
+DOUBLES = "a start would write rows of another table of it a second time"
 
 
 class Rehearsed(Record):
@@ -52,14 +58,54 @@ def rehearsed(plan: Plan, action: Action) -> Rehearsed:
     return found
 
 
-def goes_on_published(plan: Plan, done: Rehearsed) -> RestorePoint | None:
-    """The newest durable restore point, of whatever run, from which the job goes on where main ends once the repair is
-    published; None: storage shows none now. Of a run that had committed nothing, and that Flink has forgotten, what was
-    proven before its stop still counts; that comes first, as it is newer than what it began from."""
+class GoesOn(NamedTuple):
+    """From where a job that stands still goes on."""
+
+    point: RestorePoint | None
+    """None: storage shows nothing now from which it may."""
+    barred: tuple[str, ...] = ()
+    """Where a point pairs with main, and would double another table of the job: why no run is started, sentences."""
+
+
+def goes_on_published(plan: Plan, done: Rehearsed) -> GoesOn:
+    """As `goes_on`, where main ends once the repair is published; from nothing where storage was not seen."""
     if done.stopped is None or plan.case.observation.checkpoints.state == "not-seen":
-        return None
-    case = published(plan, done)
-    return _idle_of_stop(case, done) or goes_on_from(case) or idle_left(case)
+        return GoesOn(None)
+    return goes_on(plan, published(plan, done), done)
+
+
+def goes_on(plan: Plan, case: Case, done: Rehearsed) -> GoesOn:
+    """From the newest durable restore point, of whatever run, that pairs with main as the case has it, and doubles no
+    other table of the job. Of a run that had committed nothing, and that Flink has forgotten, what was proven before
+    its stop still counts; that comes first, as it is newer than what it began from. Raises CouldNotLook."""
+
+    def newest_first() -> Iterator[RestorePoint | None]:
+        yield _idle_of_stop(case, done)
+        yield goes_on_from(case)
+        yield idle_left(case)
+
+    return spared(plan, newest_first())
+
+
+def spared(plan: Plan, points: Iterable[RestorePoint | None]) -> GoesOn:
+    """From the first of them that doubles no other table of the job. Raises CouldNotLook."""
+    barred: tuple[str, ...] = ()
+    for point in points:
+        doubled = doubled_by(plan, point.path) if point is not None else None
+        if point is not None and doubled is None:
+            return GoesOn(point)
+        if point is not None and doubled is not None:
+            barred = barred or _barred(point, doubled)
+    return GoesOn(None, barred)
+
+
+def _barred(point: RestorePoint, doubled: Doubled) -> tuple[str, str]:
+    return (
+        f"Start no run, and the job stays down. {point.path} pairs with main, but {doubled.happened} {doubled.found}",
+        f"What to do next: tell the owners of {doubled.table}, and open an incident of it. While the job stands still, "
+        f"two people {doubled.back}; then collect evidence again and diagnose, which says from where the job is "
+        "restored. Start it by hand only from a state that pairs with each of its tables.",
+    )
 
 
 def published(plan: Plan, done: Rehearsed) -> Case:

@@ -8,13 +8,25 @@ from bot.domain.errors import Refused
 from bot.domain.evidence import Observation
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.guests import guests_in
-from bot.domain.ids import JobId, short
+from bot.domain.ids import JobId, TableName, short
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
+from bot.domain.record import Record
 from bot.domain.requirements import SiblingSpared
 from bot.domain.run_commits import CommitsByRun
 from bot.domain.siblings import in_words, pairs_below, standing, written_after
 from bot.domain.table import TableState
+
+
+class Doubled(Record):
+    """Another table of the job of which a start would write rows a second time."""
+
+    table: TableName
+    happened: str
+    """What the start would do, a sentence that begins small."""
+    found: str
+    back: str
+    """What two people do of it while the job stands still, a clause."""
 
 
 def with_siblings(proposal: Proposal, plan: Plan) -> Proposal:
@@ -41,7 +53,9 @@ def with_siblings(proposal: Proposal, plan: Plan) -> Proposal:
         stored = _stored(plan, start)
         for table in siblings:
             seen = plan.case.observation.model_copy(update={"table": table})
-            _must_be_spared(plan, stored, seen)
+            doubled = _doubled(plan, stored, seen)
+            if doubled is not None:
+                raise _refused(doubled)
             there = plan.case.model_copy(update={"observation": seen})
             told.append(f"{table.name}: {standing(stored, there)}.")
             bound.append(SiblingSpared(table=table.name, job=job, path=start.path))
@@ -69,24 +83,38 @@ def _stored(plan: Plan, start: StartJob) -> StoredCheckpoint:
     )
 
 
-def _must_be_spared(plan: Plan, stored: StoredCheckpoint, seen: Observation) -> None:
+def doubled_by(plan: Plan, path: str) -> Doubled | None:
+    """Of the other tables of the job the first of which a start from the restore point, which was looked at, would
+    write rows a second time. Raises CouldNotLook."""
+    stored = next(each for each in plan.case.observation.checkpoints.values if may_be_same(each.path, path))
+    there = (plan.case.observation.model_copy(update={"table": table}) for table in plan.siblings())
+    return next((found for seen in there if (found := _doubled(plan, stored, seen)) is not None), None)
+
+
+def _doubled(plan: Plan, stored: StoredCheckpoint, seen: Observation) -> Doubled | None:
     """`seen`: as the plan's, with the other table."""
     own, table = plan.case.observation, seen.table
     after = written_after(stored, table, known_runs(own), CommitsByRun(own.table, own.jobs.values))
     if not after:
-        return
+        return None
     pair = pairs_below(stored, seen)
-    back = (
-        f"move main of {table.name} back to {short(pair)} ({pair}), which pairs with that checkpoint"
+    return Doubled(
+        table=table.name,
+        happened=f"a restore from checkpoint {stored.checkpoint_id} would write rows of {table.name} a second time: "
+        "the job writes that table as well.",
+        found=f"Expected no commit of the job there after that checkpoint; found {in_words(after)}.",
+        back=f"move main of {table.name} back to {short(pair)} ({pair}), which pairs with that checkpoint"
         if pair is not None
-        else f"repair {table.name} by hand, as no snapshot on its main pairs with that checkpoint"
+        else f"repair {table.name} by hand, as no snapshot on its main pairs with that checkpoint",
     )
-    raise Refused(
-        f"A restore from checkpoint {stored.checkpoint_id} would write rows of {table.name} a second time: the job "
-        "writes that table as well.",
-        f"Expected no commit of the job there after that checkpoint; found {in_words(after)}.",
-        f"Tell the owners of {table.name}, and open an incident of it. With the job stopped, two people {back}; then "
-        "propose this again while the job still stands.",
+
+
+def _refused(doubled: Doubled) -> Refused:
+    return Refused(
+        f"A{doubled.happened[1:]}",
+        doubled.found,
+        f"Tell the owners of {doubled.table}, and open an incident of it. With the job stopped, two people "
+        f"{doubled.back}; then propose this again while the job still stands.",
     )
 
 

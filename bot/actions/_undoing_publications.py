@@ -1,7 +1,7 @@
 """From where the job goes on when the publication of a repair is undone over a state that is not proven to pair."""
 
 from bot.actions._binding import knowing
-from bot.actions._rehearsed import may_yet_be_found, newest_by_flink, stays_down
+from bot.actions._rehearsed import may_yet_be_found, newest_by_flink, spared, stays_down
 from bot.actions._restore_points import RestorePoint, goes_on_from
 from bot.domain.action import Plan, StoodStill
 from bot.domain.diagnosis import Case
@@ -9,19 +9,20 @@ from bot.domain.ids import SnapshotId, short_job
 
 
 def goes_on_before(plan: Plan, stood: StoodStill, to: SnapshotId, unproven: str) -> tuple[RestorePoint | None, str]:
-    """(the newest durable point, of whatever run, from which the job goes on with main at `to`, why none is started,
+    """(the newest durable point, of whatever run, from which the job goes on with main at `to` and that doubles no
+    other table of it, why none is started,
     empty where one is). `unproven`: what was found of the state that the rehearsal's stop left. People are sent to
     that by hand only where storage does not show it now."""
     seen = plan.case.observation
     there = seen.table.as_of(to, seen.table.head_moves)
     case = plan.case.model_copy(update={"observation": seen.model_copy(update={"table": there})})
     case = knowing(case, stood.run)
-    point = goes_on_from(case)
+    point, barred = spared(plan, (goes_on_from(case),))
     if point is not None:
         return point.model_copy(update={"is_right": False}), ""
     if may_yet_be_found(seen, stood.run, stood.savepoint, None):
         return None, _by_hand(case, stood, unproven)
-    return None, " ".join(stays_down(case))
+    return None, " ".join(barred or stays_down(case))
 
 
 def _by_hand(case: Case, stood: StoodStill, unproven: str) -> str:

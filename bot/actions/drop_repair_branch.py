@@ -6,10 +6,9 @@ from what pairs with main as it is now, which need not be the savepoint that the
 
 from bot.actions._binding import knowing
 from bot.actions._draft import drafted, job_and_head, live_run, untouched
-from bot.actions._idle import idle_left
-from bot.actions._rehearsed import Rehearsed, rehearsed, stays_down
+from bot.actions._rehearsed import DOUBLES, Rehearsed, goes_on, rehearsed, stays_down
 from bot.actions._restarting import kept_for_start
-from bot.actions._restore_points import RestorePoint, goes_on_from, nearer_unread
+from bot.actions._restore_points import RestorePoint, nearer_unread
 from bot.domain.action import Action, Plan
 from bot.domain.effects import DropBranch, Effect, StartJob
 from bot.domain.ids import SnapshotId, short
@@ -36,7 +35,8 @@ ACTION = Action(
 
 def propose(plan: Plan) -> Proposal:
     """The branch's removal, and a start of the stopped run's job if nobody has started it and a state of it pairs with
-    main. Raises Refused; CouldNotLook where a start is due and Flink or the restore points were not seen."""
+    main and doubles no other table of it. Raises Refused; CouldNotLook where a start is due and Flink or the restore
+    points were not seen."""
     done = rehearsed(plan, ACTION)
     table = plan.case.observation.table
     at = table.ref(done.branch)
@@ -49,7 +49,7 @@ def propose(plan: Plan) -> Proposal:
     point = None
     if done.stopped is not None and live_run(plan) is None:
         case = knowing(plan.case, done.stopped)
-        point = goes_on_from(case) or idle_left(case)
+        point, barred = goes_on(plan, case, done)
         if point is not None:
             checkpoint = point.checkpoint_id
             effects.append(StartJob(job=job, path=point.path, checkpoint_id=checkpoint, on_top_of=head))
@@ -61,8 +61,8 @@ def propose(plan: Plan) -> Proposal:
             sentences += [_start(point, done), *nearer_unread(plan.case, point)]
             sure += f" and the job starts again from checkpoint {checkpoint}"
         else:
-            sentences += stays_down(case)
-            sure += "; the job stays down, as no state of it pairs with main"
+            sentences += barred or stays_down(case)
+            sure += f"; the job stays down, as {DOUBLES if barred else 'no state of it pairs with main'}"
     effects.append(DropBranch(table=table.name, branch=done.branch, head=at))
     sentences.append(_removal(done, table, at))
     if point is not None:

@@ -7,9 +7,9 @@ newest commit below the repair, because it looks for it among the head's ancesto
 from collections.abc import Mapping, Sequence
 
 from bot.actions._draft import drafted, job_and_head, readers_of
-from bot.actions._rehearsed import Rehearsed, goes_on_published, may_yet_be_found, published, rehearsed
+from bot.actions._rehearsed import DOUBLES, GoesOn, Rehearsed, goes_on_published, may_yet_be_found, published, rehearsed
 from bot.actions._rehearsing import sized
-from bot.actions._restore_points import RestorePoint, nearer_unread
+from bot.actions._restore_points import nearer_unread
 from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, PublishBranch, StartFromStop, StartJob
 from bot.domain.errors import Refused
@@ -42,7 +42,8 @@ _STAYS_DOWN = "Start no run, and the job stays down: no state of it is proven to
 
 def propose(plan: Plan) -> Proposal:
     """The fast-forward, and the start from the newest state that pairs with main then, in most cases the savepoint of
-    the rehearsal's stop. None is started where storage shows no such state. Raises Refused."""
+    the rehearsal's stop. None is started where storage shows no such state, or only one that would double another table
+    of the job. Raises Refused."""
     done = rehearsed(plan, ACTION)
     _must_be_proven(plan, done)
     table = plan.case.observation.table
@@ -55,7 +56,8 @@ def propose(plan: Plan) -> Proposal:
         )
     kept = f"{plan.incident}-left-{plan.proposal[-4:].lower()}"
     keeps = _condemning(plan, done)
-    point = goes_on_published(plan, done)
+    goes_on = goes_on_published(plan, done)
+    point = goes_on.point
     seen = plan.case.observation
     is_looked_for = (
         point is None
@@ -93,7 +95,7 @@ def propose(plan: Plan) -> Proposal:
         title=f"{ACTION.title} of branch {done.branch}",
         effects=effects,
         requirements=requirements,
-        preview=_preview(plan, done, point, _start(plan, done, point, is_looked_for=is_looked_for), kept, keeps),
+        preview=_preview(plan, done, goes_on, _start(plan, done, goes_on, is_looked_for=is_looked_for), kept, keeps),
         undo=_undo(kept, done, keeps, is_started=point is not None or is_looked_for),
     )
     return proposal.model_copy(update={"because": done.because, "code": done.code})
@@ -131,11 +133,12 @@ def _must_be_proven(plan: Plan, done: Rehearsed) -> None:
 def _preview(
     plan: Plan,
     done: Rehearsed,
-    point: RestorePoint | None,
+    goes_on: GoesOn,
     start: Sequence[str],
     kept: str,
     keeps: Mapping[str, SnapshotId],
 ) -> Preview:
+    point = goes_on.point
     said = [f"{sized(files)} {verb}" for files, verb in ((done.add, "more"), (done.remove, "fewer")) if files]
     rows = ((done.written, "more"), (done.rows, "fewer"))
     said += [f"{counted(number, 'row')} {verb}" for number, verb in rows if number]
@@ -166,14 +169,21 @@ def _preview(
         if removed or done.rows
         else (),
         readers_known=plan.case.observation.reads.state == "seen",
-        sure=f"Consumers see the repair from then on: {' and '.join(said)}."
-        + (" The job stays down, as no state of it pairs with main." if _STAYS_DOWN in start else ""),
+        sure=f"Consumers see the repair from then on: {' and '.join(said)}." + _down(goes_on, start),
         sentences=tuple(sentences),
     )
 
 
-def _start(plan: Plan, done: Rehearsed, point: RestorePoint | None, *, is_looked_for: bool) -> tuple[str, ...]:
+def _down(goes_on: GoesOn, start: Sequence[str]) -> str:
+    """For the last question before a yes: a sentence that begins with a blank; empty where a run is started."""
+    if _STAYS_DOWN in start:
+        return " The job stays down, as no state of it pairs with main."
+    return f" The job stays down, as {DOUBLES}." if goes_on.barred and start == goes_on.barred else ""
+
+
+def _start(plan: Plan, done: Rehearsed, goes_on: GoesOn, *, is_looked_for: bool) -> tuple[str, ...]:
     """From where the job goes on, or why it is not started, sentences."""
+    point = goes_on.point
     if done.stopped is None:
         return ("Start no run: none was alive when the repair was rehearsed.",)
     run = short_job(done.stopped)
@@ -187,6 +197,8 @@ def _start(plan: Plan, done: Rehearsed, point: RestorePoint | None, *, is_looked
             f"Look for the newest state that run {run} has left, prove that it pairs with the table, and start the job "
             "from there; where none does, nothing is started.",
         )
+    if goes_on.barred:
+        return goes_on.barred
     told = points_told_apart(published(plan, done))
     found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for _, p in told[:3]) or "none at all"
     return (
