@@ -54,7 +54,9 @@ class Deeds:
         self.stood_at = next((_stood_at(past, i, e) for i, e in starts), None)
         self.marks = [(past.started[i].before, e) for i, e in done if isinstance(e, MarkTable)]
         self.gives_up = next((e.branch for e in past.proposal.effects if isinstance(e, DropBranch)), None)
-        self.stands_on = next((e.stands_on for e in past.proposal.effects if isinstance(e, StartFromStop)), None)
+        told = [e.stands_on for e in past.proposal.effects if isinstance(e, StopJob | StartFromStop)]
+        told.append(past.stood_still.stands_on if past.stood_still is not None else None)
+        self.stands_on = next((each for each in told if each is not None), None)
         self.brings = next((e for _, e in done if isinstance(e, StartJob) and e.owes is not None), None)
         on_head = (r for r in past.proposal.requirements if isinstance(r, HeadDescends))
         self.brings_of = next((r.goes_on_from for r in on_head), None) if self.brings is not None else None

@@ -1,6 +1,7 @@
 """From where the job goes on when the publication of a repair is undone over a state that is not proven to pair."""
 
 from bot.actions._binding import knowing
+from bot.actions._idle import lists_none_of
 from bot.actions._rehearsed import may_yet_be_found, newest_by_flink, spared, stays_down
 from bot.actions._restore_points import RestorePoint, goes_on_from
 from bot.domain.action import Plan, StoodStill
@@ -20,17 +21,19 @@ def goes_on_before(plan: Plan, stood: StoodStill, to: SnapshotId, unproven: str)
     point, barred = spared(plan, (goes_on_from(case),))
     if point is not None:
         return point.model_copy(update={"is_right": False}), ""
-    if may_yet_be_found(seen, stood.run, stood.savepoint, None):
+    if may_yet_be_found(seen, stood.run, stood.savepoint, stood.stands_on):
         return None, _by_hand(case, stood, unproven)
     return None, " ".join(barred or stays_down(case))
 
 
 def _by_hand(case: Case, stood: StoodStill, unproven: str) -> str:
+    """What a run left that had committed nothing was proven to pair before its stop: no evidence tells that."""
     run = short_job(stood.run)
     first = f"{stood.savepoint}, which the rehearsal's stop of run {run} took" if stood.savepoint else None
+    pairs = "" if lists_none_of(stood.run, case.observation.table) else " and it pairs"
     return (
         f"Start no run. {unproven} Start the job by hand once main is back: from "
-        + (f"{first}, if storage gives it again and it pairs; else from " if first else "")
+        + (f"{first}, if storage gives it again{pairs}; else from " if first else "")
         + f"a restore point that pairs with {newest_by_flink(case)} (`/waterline run checkpoint_pairing` lists them). "
         "From any other it would lose or repeat rows."
     )

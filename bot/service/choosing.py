@@ -151,7 +151,8 @@ def _stood_still(incident: Incident, later: ProposalView) -> StoodStill | None:
             for index, effect in enumerate(view.proposal.effects):
                 ended = view.done.get(index)
                 if isinstance(effect, StopJob) and ended is not None and ended.how == "done":
-                    return StoodStill(run=effect.job_id, savepoint=ended.result.get("savepoint"))
+                    savepoint = ended.result.get("savepoint")
+                    return StoodStill(run=effect.job_id, savepoint=savepoint, stands_on=effect.stands_on)
     return None
 
 

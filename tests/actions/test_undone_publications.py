@@ -6,7 +6,16 @@ from bot.actions import undo_proposal
 from bot.domain.effects import StartJob
 from bot.domain.execution import ProposalView
 from tests.actions.scene import ProposalState, Scene
-from tests.actions.test_publications_that_start import A, B, proven, published, rehearsed, said, savepoint_of
+from tests.actions.test_publications_that_start import (
+    A,
+    B,
+    begins_idle,
+    proven,
+    published,
+    rehearsed,
+    said,
+    savepoint_of,
+)
 from tests.little_flink import JOB
 
 
@@ -63,3 +72,42 @@ def test_what_storage_does_not_show_now_is_named_with_what_it_has_to_pair_with(s
     assert "savepoint-aaaaaa-000000000003, which the rehearsal's stop of run aaaaaa took" in said(view.proposal)
     assert "if storage gives it again and it pairs" in said(view.proposal)
     assert "(checkpoint 3), main's newest commit by Flink" in said(view.proposal)
+
+
+def test_an_idle_run_goes_on_from_its_stop(scene: Scene) -> None:
+    """It had committed nothing, and what it left was proven to pair before it was stopped."""
+    begins_idle(scene)
+    publication = published(scene, proven(scene, rehearsed(scene)))
+
+    view = undone(scene, publication)
+
+    [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartJob)]
+    assert start.checkpoint_id == 8
+    assert start.path.endswith(savepoint_of(scene, "b", 8).name)
+    assert scene.positions() == sorted([*range(30), 20, *range(80, 100)])
+
+
+def test_what_an_idle_run_left_and_storage_does_not_show_now_is_named(scene: Scene) -> None:
+    """No evidence tells that it pairs: it was proven before the stop. What it began from is gone, too."""
+    begins_idle(scene)
+    publication = published(scene, proven(scene, rehearsed(scene)))
+    for run, checkpoint in (("a", 3), ("b", 8)):
+        shutil.rmtree(savepoint_of(scene, run, checkpoint))
+
+    view = undone(scene, publication)
+
+    assert scene.alive == []
+    assert "savepoint-bbbbbb-000000000008, which the rehearsal's stop of run bbbbbb took" in said(view.proposal)
+    assert "if storage gives it again; else" in said(view.proposal)
+
+
+def test_the_undo_of_a_rehearsal_has_an_idle_run_go_on_from_its_stop(scene: Scene) -> None:
+    """Its branch stays; only the job is started again."""
+    begins_idle(scene)
+    rehearsal = rehearsed(scene)
+
+    view = undone(scene, rehearsal)
+
+    [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartJob)]
+    assert start.checkpoint_id == 8
+    assert len(scene.alive) == 1
