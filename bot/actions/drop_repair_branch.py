@@ -50,11 +50,11 @@ def propose(plan: Plan) -> Proposal:
     if done.stopped is not None and live_run(plan) is None:
         case = knowing(plan.case, done.stopped)
         point, barred = goes_on(plan, case, done)
+        requirements.append(NobodyWrites(job=job))
         if point is not None:
             checkpoint = point.checkpoint_id
             effects.append(StartJob(job=job, path=point.path, checkpoint_id=checkpoint, on_top_of=head))
             requirements += [
-                NobodyWrites(job=job),
                 kept_for_start(plan, job, head, point),
                 RestorePointIntact(job=job, path=point.path, checkpoint_id=checkpoint, digest=point.digest),
             ]

@@ -171,7 +171,7 @@ def _of_standing_job(incident: Incident) -> list[Reminder]:
         if isinstance(entry.body, PromiseReminded)
         and (entry.body.what, entry.body.due) == ("standing-job", standing.since)
     ]
-    return [Reminder(what="standing-job", due=standing.since, moment=max([standing.rehearsed_at, *asked]) + AGAIN)]
+    return [Reminder(what="standing-job", due=standing.since, moment=max([standing.asked_from, *asked]) + AGAIN)]
 
 
 def _given(incident: Incident, wanted: Reminder) -> bool:

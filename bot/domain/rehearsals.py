@@ -1,20 +1,27 @@
 """Which rehearsed repair of an incident is open, and whether its job stands still for it. Pure.
 
-A repair is rehearsed on a branch; the job that it stopped waits until the branch is published or given up.
+A repair is rehearsed on a branch; the job that it stopped waits until the branch is published or given up, and longer
+where no state of it pairs with main then.
 """
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from bot.domain.effects import StartFromStop, StartJob, StopJob
-from bot.domain.entries import EffectEnded, ExecutionEnded
+from bot.domain.diagnosis import HEALTHY
+from bot.domain.effects import DropBranch, Effect, PublishBranch, StartFromStop, StartJob, StopJob
+from bot.domain.entries import Body, Diagnosed, EffectEnded, ExecutionEnded, ProposalMade
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.incident import Incident
+from bot.domain.proposal import Proposal
+from bot.domain.requirements import NobodyWrites, RunIsCurrent
 
 AGAIN = timedelta(hours=1)
 """So long after a rehearsal has ended responders are asked how it goes on, and so long after the last time."""
 _ENDED = {ProposalState.APPLIED, ProposalState.REFUSED}
+
+
+Settled = Literal["published", "given up"]
 
 
 class StandingJob(NamedTuple):
@@ -22,9 +29,11 @@ class StandingJob(NamedTuple):
 
     job: str
     since: datetime
-    rehearsed_at: datetime
-    """When the rehearsal had come to its end."""
+    asked_from: datetime
+    """When the rehearsal had come to its end, or its branch to another."""
     rehearsal: ProposalView
+    settled: Settled | None = None
+    """What became of its branch; None: it is neither published nor given up."""
 
     @property
     def is_proven(self) -> bool:
@@ -61,21 +70,41 @@ def done_of(view: ProposalView) -> dict[int, dict[str, str]]:
 
 
 def standing_job(incident: Incident) -> StandingJob | None:
-    """The job that the open rehearsal has stopped and nothing of the incident has started since; None: none, or the
-    incident has ended."""
-    view = rehearsal_of(incident) if incident.is_open else None
-    if view is None:
-        return None
-    stopped: StandingJob | None = None
+    """The job that a rehearsal has stopped and nothing of the incident has started since; None: none, or the incident
+    has ended. Once the repair is published or given up, it stands still where Flink showed no run of it then, until a
+    proposal names one that is alive, or a diagnosis calls table and job healthy: then people have started it."""
+    rehearsals = {view.proposal.id: view for view, _ in begun(incident)} if incident.is_open else {}
+    stands: StandingJob | None = None
     for entry in incident.entries:
         body = entry.body
-        if isinstance(body, ExecutionEnded) and stopped is not None and body.proposal == view.proposal.id:
-            stopped = stopped._replace(rehearsed_at=entry.at)
-        if not isinstance(body, EffectEnded) or body.how != "done":
+        if isinstance(body, EffectEnded) and body.how == "done":
+            by = incident.proposals[body.proposal].proposal
+            effect = by.effects[body.index]
+            if isinstance(effect, StopJob) and body.proposal in rehearsals:
+                stands = StandingJob(effect.job, entry.at, entry.at, rehearsals[body.proposal])
+            elif stands is not None:
+                stands = _after(stands, by, effect, entry.at)
+        elif stands is None:
             continue
-        effect = incident.proposals[body.proposal].proposal.effects[body.index]
-        if isinstance(effect, StopJob) and body.proposal == view.proposal.id:
-            stopped = StandingJob(effect.job, entry.at, entry.at, view)
-        elif isinstance(effect, StartJob | StartFromStop) and stopped is not None and effect.job == stopped.job:
-            stopped = None
-    return stopped
+        elif isinstance(body, ExecutionEnded) and body.proposal == stands.rehearsal.proposal.id:
+            stands = stands._replace(asked_from=entry.at)
+        elif stands.settled is not None and _is_started_by_hand(stands.job, body):
+            stands = None
+    return stands
+
+
+def _after(stands: StandingJob, by: Proposal, effect: Effect, at: datetime) -> StandingJob | None:
+    """What is left of it once this effect of proposal `by` was done."""
+    if isinstance(effect, StartJob | StartFromStop):
+        return None if effect.job == stands.job else stands
+    if not isinstance(effect, PublishBranch | DropBranch) or effect.branch != stands.rehearsal.proposal.rehearses_on:
+        return stands
+    is_down = any(isinstance(each, NobodyWrites) and each.job == stands.job for each in by.requirements)
+    settled: Settled = "published" if isinstance(effect, PublishBranch) else "given up"
+    return stands._replace(settled=settled, asked_from=at) if is_down else None
+
+
+def _is_started_by_hand(job: str, body: Body) -> bool:
+    if isinstance(body, ProposalMade):
+        return any(isinstance(each, RunIsCurrent) and each.job == job for each in body.proposal.requirements)
+    return isinstance(body, Diagnosed) and any(mode.code == HEALTHY for mode, _ in body.diagnosis.matches)

@@ -83,10 +83,18 @@ class Closing:
 
 
 def _refuse_standing_job(now: Incident) -> None:
-    """Once it is closed nobody can publish the repair or give it up, and nobody is reminded."""
+    """Once it is closed nobody can publish the repair, give it up or restore the job, and nobody is reminded."""
     stands = standing_job(now)
     if stands is None:
         return
+    if stands.settled is not None:
+        raise Refused(
+            f"{stands.job} stands still since {clock_time(stands.since, now.opened_at)}: "
+            f"“{stands.rehearsal.proposal.title}” has stopped it, and Waterline would remind of it no more.",
+            f"Its repair is {stands.settled}, and the job was not started with that.",
+            "Collect evidence again and diagnose: it says from where the job is restored. Where somebody has started "
+            f"it, a diagnosis that is healthy says so, too; else begin the reason with “{_ANYWAY}”.",
+        )
     raise Refused(
         f"{stands.job} stands still for “{stands.rehearsal.proposal.title}” since "
         f"{clock_time(stands.since, now.opened_at)}, and Waterline would start it no more.",

@@ -15,6 +15,7 @@ from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.file_changes import RowsOfFile
 from bot.domain.looked import NotSeen
 from bot.domain.proposal import Proposal
+from bot.domain.rehearsals import standing_job
 from bot.service.rehearsals import past_of_rehearsal
 from tests.actions.scene import Scene
 from tests.little_flink import JOB, open_catalog
@@ -92,6 +93,9 @@ def test_nothing_is_started_over_commits_with_which_nothing_pairs(scene: Scene) 
     assert "collect evidence again and diagnose" in said
     assert "stays down" in view.proposal.preview.sure
     assert view.proposal.preview.replayed_from is None
+    stands = standing_job(scene.store.get(scene.incident))
+    assert stands is not None
+    assert stands.settled == "given up"
 
 
 def test_nothing_is_started_over_a_main_that_was_rolled_back(scene: Scene) -> None:

@@ -15,6 +15,7 @@ from bot.domain.execution import ProposalView
 from bot.domain.file_changes import RowsOfFile
 from bot.domain.looked import NotSeen
 from bot.domain.proposal import Proposal
+from bot.domain.rehearsals import standing_job
 from bot.service.rehearsals import branches_begun, past_of_rehearsal
 from tests.actions.scene import ProposalState, Scene
 from tests.little_flink import JOB, open_catalog
@@ -127,6 +128,9 @@ def test_over_a_run_that_began_anew_under_its_job_id_nothing_is_started(scene: S
     assert "collect evidence again and diagnose" in said(view.proposal)
     assert "The job stays down" in view.proposal.preview.sure
     assert view.proposal.preview.replayed_from is None
+    stands = standing_job(scene.store.get(scene.incident))
+    assert stands is not None
+    assert stands.settled == "published"
 
 
 @pytest.mark.parametrize("seen_by", [lambda plan: plan, without_runs], ids=["Flink lists it", "Flink forgot it"])
