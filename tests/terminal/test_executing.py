@@ -1,12 +1,14 @@
 """An approved proposal is begun, carried out and proven from a terminal, though Slack is down."""
 
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 
+from bot.adapters.journal_sql.presence import Presence
 from bot.adapters.journal_sql.store import open_store
 from bot.cli import proposal_carried
 from bot.domain.errors import OutcomeUnknown, WaterlineError
@@ -33,6 +35,14 @@ def told(result: Result) -> str:
 def steps(output: str) -> list[str]:
     """The lines about steps, up to the word that says how they ended."""
     return [line.partition(":")[0] for line in output.splitlines() if line.startswith("Step ")]
+
+
+def leaves_once_it_is_begun(host: Host, presence: Presence) -> None:
+    """So long afterwards that the command has seen the bot."""
+    while host.view.execution_started_at is None:
+        time.sleep(0.05)
+    time.sleep(3)
+    presence.leave()
 
 
 def test_where_no_bot_runs_it_is_carried_out_from_here_to_its_proof(host: Host) -> None:
@@ -69,7 +79,7 @@ def test_where_the_bot_ends_before_it_has_done_it_the_command_goes_on(
     monkeypatch.setattr(proposal_carried, "_ROUND_S", 0.2)
     with closing(open_store(host.url)) as bot:
         bot.presence.join()
-        ends = threading.Timer(1.0, bot.presence.leave)
+        ends = threading.Thread(target=leaves_once_it_is_begun, args=(host, bot.presence))
         ends.start()
 
         done = host.executes()
