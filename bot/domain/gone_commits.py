@@ -106,23 +106,35 @@ def _came_back(reached: Snapshot, until: int, table: TableState) -> str | None:
 
 def _too_long(reached: Snapshot, until: int, table: TableState, jobs: Seen[JobRun] | NotSeen) -> str | None:
     """A sink commits now and then also without files, but for DynamicIcebergSink (facts 1.3). It counts anew from a
-    restore on, of which Flink tells the newest. The newest checkpoint may be on its way."""
+    restore on, of which Flink tells the newest and how many there were. The newest checkpoint may be on its way.
+
+    Where sequence numbers show nothing missing, only a set-back catalog can have lost commits: then the distance
+    speaks only of a run that Flink still tells, as all that explains silence is known from there alone."""
     since = reached.checkpoint_id or CheckpointId(0)
     of_run = [run for run in jobs.values if run.job_id == reached.job_id]
-    restored = sorted(run.restored.checkpoint_id for run in of_run if run.restored)
     allowed = empty_commits_allowed(table.properties)
     sink = Sinks(jobs.values).of_run(reached.job_id, reached.operator_id) if reached.job_id is not None else None
-    uncounted = _uncounted(of_run, sink)
-    bounds = (since, *(each for each in restored if since < each < until), until)
-    silent = [(a, b) for a, b in pairwise(bounds) if b - a - len(uncounted & set(range(a + 1, b))) > allowed + 1]
-    if not silent or sink is Sink.FLINK_DYNAMIC:
+    is_numbered = table.last_sequence_number is not None and reached.sequence_number > 0
+    if sink is Sink.FLINK_DYNAMIC or (is_numbered and not of_run):
         return None
-    after, last = silent[0]
-    return (
-        f"{_listed_up_to(reached)}, and of checkpoints {after + 1} to {last} it would have committed one even without "
-        f"files (`{PROPERTY}`: {allowed}): commits between may have been lost and expired, or gone as the catalog was "
-        "set back."
-    )
+    restored = sorted(run.restored.checkpoint_id for run in of_run if run.restored)
+    uncounted, unlisted = _uncounted(of_run, sink), sum(_failed_unlisted(run) for run in of_run)
+    pieces = max((run.restored_count for run in of_run), default=1)
+    bounds = (since, *(each for each in restored if since < each < until), until)
+    for after, last in pairwise(bounds):
+        starts = max(pieces, 1) if restored and last <= restored[-1] else 1
+        if last - after - len(uncounted & set(range(after + 1, last))) > starts * (allowed + 1) + unlisted:
+            return (
+                f"{_listed_up_to(reached)}, and of checkpoints {after + 1} to {last} it would have committed one even "
+                f"without files (`{PROPERTY}`: {allowed}): commits between may have been lost and expired, or gone as "
+                "the catalog was set back."
+            )
+    return None
+
+
+def _failed_unlisted(run: JobRun) -> int:
+    """Failed checkpoints that Flink counts and lists no more."""
+    return max(run.failed_count - sum(c.status == "FAILED" for c in run.checkpoints), 0)
 
 
 def _uncounted(of_run: Iterable[JobRun], sink: Sink | None) -> set[int]:

@@ -85,6 +85,35 @@ def test_where_no_number_is_missing_the_distance_tells_all_the_same() -> None:
     assert verdict(Tale().flink_runs("a").commits("a", 1, 2, 3), 21) is PairVerdict.UNPAIRABLE
 
 
+def test_what_flink_has_forgotten_is_not_accused_by_the_distance_where_no_number_is_missing() -> None:
+    """A restore, a failed checkpoint or another kind of sink may explain the silence, and nobody tells any more: an
+    application's cluster goes with its job, which has to come back."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).forgets("a")
+
+    assert verdict(tale, 90) is PairVerdict.PAIRED
+    assert verdict(untold(tale), 90) is PairVerdict.UNPAIRABLE
+
+
+@pytest.mark.parametrize(("restores", "found"), [(1, PairVerdict.UNPAIRABLE), (2, PairVerdict.PAIRED)])
+def test_restores_that_flink_counts_and_tells_no_more_explain_silence(restores: int, found: PairVerdict) -> None:
+    """After each the sink counts anew; only the newest is told, here at 19."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).flink_runs("a", restored=19)
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"restored_count": restores})
+
+    assert verdict(tale, 24) is found
+
+
+@pytest.mark.parametrize(("failed", "found"), [(3, PairVerdict.UNPAIRABLE), (12, PairVerdict.PAIRED)])
+def test_failed_checkpoints_that_flink_counts_and_lists_no_more_explain_silence(
+    failed: int, found: PairVerdict
+) -> None:
+    """Its history holds ten."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"failed_count": failed})
+
+    assert verdict(tale, 24) is found
+
+
 @pytest.mark.parametrize(("v1", "found"), [(True, PairVerdict.PAIRED), (False, PairVerdict.UNPAIRABLE)])
 def test_savepoints_between_are_none_to_a_v1_sink(v1: bool, found: PairVerdict) -> None:
     """It is not notified of them, so that they are not counted; IcebergSink commits each by itself."""
