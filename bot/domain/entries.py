@@ -132,6 +132,8 @@ class EvidenceEnded(Record):
 class Diagnosed(Record):
     kind: Literal["diagnosed"] = "diagnosed"
     diagnosis: Diagnosis
+    sees_job_run: bool = Field(default=False, exclude_if=lambda told: not told)
+    """Whether Flink showed a run of the table's job that was not at its end; False also where nobody noted it."""
 
 
 class StepDone(Record):

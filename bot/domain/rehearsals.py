@@ -72,7 +72,8 @@ def done_of(view: ProposalView) -> dict[int, dict[str, str]]:
 def standing_job(incident: Incident) -> StandingJob | None:
     """The job that a rehearsal has stopped and nothing of the incident has started since; None: none, or the incident
     has ended. Once the repair is published or given up, it stands still where Flink showed no run of it then, until a
-    proposal names one that is alive, or a diagnosis calls table and job healthy: then people have started it."""
+    proposal names one that is alive, or a diagnosis has seen one: then people have started it. What is wrong with the
+    table has no part in that: a repair of its rows leaves the fault in main's history."""
     rehearsals = {view.proposal.id: view for view, _ in begun(incident)} if incident.is_open else {}
     stands: StandingJob | None = None
     for entry in incident.entries:
@@ -93,6 +94,12 @@ def standing_job(incident: Incident) -> StandingJob | None:
     return stands
 
 
+def is_left_down(incident: Incident) -> bool:
+    """Whether its job stands still for a repair that is published or given up."""
+    stands = standing_job(incident)
+    return stands is not None and stands.settled is not None
+
+
 def _after(stands: StandingJob, by: Proposal, effect: Effect, at: datetime) -> StandingJob | None:
     """What is left of it once this effect of proposal `by` was done."""
     if isinstance(effect, StartJob | StartFromStop):
@@ -107,4 +114,6 @@ def _after(stands: StandingJob, by: Proposal, effect: Effect, at: datetime) -> S
 def _is_started_by_hand(job: str, body: Body) -> bool:
     if isinstance(body, ProposalMade):
         return any(isinstance(each, RunIsCurrent) and each.job == job for each in body.proposal.requirements)
-    return isinstance(body, Diagnosed) and any(mode.code == HEALTHY for mode, _ in body.diagnosis.matches)
+    if not isinstance(body, Diagnosed):
+        return False
+    return body.sees_job_run or any(mode.code == HEALTHY for mode, _ in body.diagnosis.matches)

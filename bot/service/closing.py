@@ -93,7 +93,7 @@ def _refuse_standing_job(now: Incident) -> None:
             f"“{stands.rehearsal.proposal.title}” has stopped it, and Waterline would remind of it no more.",
             f"Its repair is {stands.settled}, and the job was not started with that.",
             "Collect evidence again and diagnose: it says from where the job is restored. Where somebody has started "
-            f"it, a diagnosis that is healthy says so, too; else begin the reason with “{_ANYWAY}”.",
+            f"it, a diagnosis that sees the job run says so, too; else begin the reason with “{_ANYWAY}”.",
         )
     raise Refused(
         f"{stands.job} stands still for “{stands.rehearsal.proposal.title}” since "

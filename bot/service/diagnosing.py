@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from bot.diagnosis._case import living
 from bot.diagnosis._examine import diagnose
 from bot.diagnosis._scan import ModeModule
 from bot.domain.diagnosis import Case, Diagnosis
@@ -13,6 +14,7 @@ from bot.domain.evidence import Evidence, Observation
 from bot.domain.ids import EvidenceId, IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.rehearsals import is_left_down
 from bot.domain.setup import TableSetup
 from bot.domain.table import Window
 from bot.service.incident_store import IncidentStore
@@ -76,24 +78,25 @@ class Diagnostician:
         each task once, and it is diagnosed anew: that takes as long as these take. What gave no answer is asked again
         only by a person, or once the table has changed: until then the diagnosis says why.
 
-        Journalled, unless the last diagnosis said the very same: two clicks make one entry.
+        Journalled, unless the last diagnosis said the very same: two clicks make one entry. One that is the first to
+        see a job run that was left down is an entry all the same.
         """
         self._look(incident_id)
-        diagnosis, read = self._now(incident_id)
+        told, read = self._now(incident_id)
         tried = self._failed(incident_id)
-        while asked := [task for task in diagnosis.asks if task not in tried]:
+        while asked := [task for task in told.diagnosis.asks if task not in tried]:
             tried.update(asked)
             if not self._may_collect(incident_id):
                 break
             for task in asked:
                 self._try(incident_id, task)
-            diagnosis, read = self._now(incident_id)
+            told, read = self._now(incident_id)
         for _ in range(_LOOKS_AGAIN):
-            if self._is_written(incident_id, diagnosis, read):
-                return diagnosis
-            diagnosis, read = self._now(incident_id)
-        self._is_written(incident_id, diagnosis, None)
-        return diagnosis
+            if self._is_written(incident_id, told, read):
+                return told.diagnosis
+            told, read = self._now(incident_id)
+        self._is_written(incident_id, told, None)
+        return told.diagnosis
 
     def _failed(self, incident_id: IncidentId) -> set[str]:
         """Evidence that a mode may want once more, whose newest run gave no answer: what was found before still counts,
@@ -106,23 +109,25 @@ class Diagnostician:
         """What modes ask for beside all that is collected anyway."""
         return frozenset(task for module in self._modes.values() for task in module.mode.asks_for)
 
-    def _is_written(self, incident_id: IncidentId, diagnosis: Diagnosis, read: Read | None) -> bool:
+    def _is_written(self, incident_id: IncidentId, told: Diagnosed, read: Read | None) -> bool:
         """Not where evidence came since, which the diagnosis would seem to explain (`read` None: whatever came)."""
         is_old = False
 
         def decide(now: Incident) -> list[Body]:
             nonlocal is_old
             is_old = read is not None and _answered(now) != read
-            return [] if is_old or now.diagnosis == diagnosis else [Diagnosed(diagnosis=diagnosis)]
+            is_known = now.diagnosis == told.diagnosis and not (told.sees_job_run and is_left_down(now))
+            return [] if is_old or is_known else [told]
 
         self._store.write(incident_id, by=WATERLINE, decide=decide)
         return not is_old
 
-    def _now(self, incident_id: IncidentId) -> tuple[Diagnosis, Read]:
+    def _now(self, incident_id: IncidentId) -> tuple[Diagnosed, Read]:
         incident = self._store.get(incident_id)
         observation = self._observer.observe(incident.opened.table, window=incident.window)
         case = self._case(incident, observation, unanswered(incident, self._further))
-        return diagnose(case, self._modes), _answered(incident)
+        told = Diagnosed(diagnosis=diagnose(case, self._modes), sees_job_run=bool(living(case)))
+        return told, _answered(incident)
 
     def _may_collect(self, incident_id: IncidentId) -> bool:
         return self._collect is not None and self._store.get(incident_id).is_open

@@ -41,5 +41,5 @@ def _not_started(standing: StandingJob, settled: Settled, since: str, who: str) 
         f"“{mrkdwn(standing.rehearsal.proposal.title)}” has stopped it; that repair is {settled}, and the job was not "
         "started with it. No new rows come until it is started.\n"
         "Collect evidence again and diagnose: it says from where the job is restored. Where somebody has started it, a "
-        "diagnosis that is healthy ends this question."
+        "diagnosis that sees the job run ends this question."
     )
