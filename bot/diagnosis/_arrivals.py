@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from bot.diagnosis._asked import lacking, too_early_for, unasked
-from bot.diagnosis._case import has_first_position, in_window, listed, longest_silence
+from bot.diagnosis._case import listed, longest_silence
 from bot.diagnosis._checkpoint_silence import checkpoint_silence
 from bot.diagnosis._other_branch import commits_anywhere
+from bot.diagnosis._overdue import completed, overdue_of_run, overdue_of_sink, settled
 from bot.diagnosis._sinks import by_sink, leaves_out_empty_ones, sinks_of
-from bot.domain.checkpoint_pace import completed_at, time_to_commit
+from bot.domain.checkpoint_pace import time_to_commit
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.findings import LeakedManifest, LeakStanding
-from bot.domain.flink import CheckpointKind, JobRun
-from bot.domain.guests import commits_of_job
+from bot.domain.flink import JobRun
 from bot.domain.ids import DRAINED, CheckpointId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
@@ -46,7 +46,7 @@ def _silent(case: Case, run: JobRun, operator: OperatorId | None) -> str | None:
         )
     base = newest.checkpoint_id
     restored = run.restored.checkpoint_id if run.restored is not None else base
-    ahead = max([*_completed(run), restored]) - base
+    ahead = max([*completed(run), restored]) - base
     if ahead > longest_silence(case.observation.table) and not leaves_out_empty_ones(case, run, operator):
         return (
             f"Flink completed {ahead} checkpoints of run {short_job(run.job_id)} since {base}, and none of them was "
@@ -74,7 +74,7 @@ def unaccounted(case: Case, checked: SnapshotId | None) -> CannotTell | None:
     see `may_be_lost_and_expired`.
     Runs that have ended count too: checkpoint ids of two runs may be the same.
     """
-    told = [(run, overdue) for run in case.runs if (overdue := _overdue_of_run(case, run, checked))]
+    told = [(run, overdue) for run in case.runs if (overdue := overdue_of_run(case, run, checked))]
     if not told:
         return None
     run, overdue = max(told, key=lambda each: _show_from(*each))
@@ -99,7 +99,7 @@ def _whose(ids: Sequence[CheckpointId]) -> str:
 
 def _show_from(run: JobRun, overdue: Sequence[CheckpointId]) -> datetime:
     """From when on the files on storage show what became of all of these: of what it was restored from, since then."""
-    done, restored = _completed(run), run.restored.at if run.restored is not None else run.started_at
+    done, restored = completed(run), run.restored.at if run.restored is not None else run.started_at
     return max(done[i] + time_to_commit(run) if i in done else restored for i in overdue)
 
 
@@ -111,7 +111,7 @@ def _waiting(case: Case, run: JobRun) -> str | None:
     waiting = [m for m in pending if m.path in late or (m.is_overdue and _is_there(case, m))]
     if not waiting:
         return None
-    ids, newest = sorted({m.checkpoint_id for m in waiting}), max(_completed(run), default=CheckpointId(0))
+    ids, newest = sorted({m.checkpoint_id for m in waiting}), max(completed(run), default=CheckpointId(0))
     if all(m.checkpoint_id <= newest for m in waiting):
         why = f"although Flink completed their checkpoints {listed(ids)} (F11)"
     else:
@@ -122,11 +122,11 @@ def _waiting(case: Case, run: JobRun) -> str | None:
 def _late(case: Case, run: JobRun, operator: OperatorId, pending: Sequence[LeakedManifest]) -> Sequence[LeakedManifest]:
     """Those that the sink has not committed although there was time since their checkpoint completed, or a later one,
     with which they would have come; and those that it has passed over."""
-    table, due = case.observation.table, _settled(case, run)
-    overdue = _overdue(case, run, table.head, operator)
+    table, due = case.observation.table, settled(case, run)
+    overdue = overdue_of_sink(case, run, table.head, operator)
     mine = by_sink((s for s in table.snapshots if s.job_id == run.job_id), operator)
     reached = max((s.checkpoint_id or 0 for s in mine), default=0)
-    later = max((i for i, at in _completed(run).items() if at <= due), default=0)
+    later = max((i for i, at in completed(run).items() if at <= due), default=0)
     passed = _passed_over(case, mine, [m for m in pending if m.job_id == run.job_id], due)
     return [
         m
@@ -147,94 +147,9 @@ def _passed_over(
     return frozenset(m.path for m in pending if m.checkpoint_id <= committed and _is_there(case, m))
 
 
-def _settled(case: Case, run: JobRun) -> datetime:
-    """What completed up to then has had the time to be committed."""
-    return case.observation.table.read_at - time_to_commit(run)
-
-
 def _is_there(case: Case, leak: LeakedManifest) -> bool:
     """Whether a manifest that evidence found is still on storage, as far as was looked: a commit deletes it."""
     listing = case.observation.flink_manifests
     if isinstance(listing, NotSeen) or listing.unread is not None:
         return True
     return any(m.path == leak.path for m in listing.values)
-
-
-def _overdue_of_run(case: Case, run: JobRun, checked: SnapshotId | None) -> list[CheckpointId]:
-    """Of each sink of the run, and of the job before: one whose commits of this run are gone with every trace is known
-    by earlier ones. Rising."""
-    commits = commits_of_job(case)
-    last = max((place for place, s in enumerate(commits) if s.job_id == run.job_id), default=len(commits))
-    sinks = {*sinks_of(case, run), *(s.operator_id for s in commits[: last + 1])}
-    told = (sinks - {None}) or {None}
-    return sorted({i for operator in told for i in _overdue(case, run, checked, operator)})
-
-
-def _overdue(
-    case: Case, run: JobRun, checked: SnapshotId | None, operator: OperatorId | None
-) -> frozenset[CheckpointId]:
-    """Completed ids above the newest commit with rows up to `checked` that no listed commit of the sink carries, though
-    there was time: those that the run took itself since the window began, and what a living run was restored from.
-    Where main has no commit of any listed run of the job, all that it completed count: what main begins with may be a
-    guest's. So do those below the first with rows that the table begins with: no position shows what lay below all that
-    lives."""
-    table = case.observation.table
-    until = _settled(case, run)
-    on_main = {s.job_id for s in table.of_flink}
-    is_known = any(each.job_id in on_main for each in case.runs)
-    since = _window_began(case, run) if run.is_terminal and is_known else run.started_at
-    mine = by_sink((s for s in table.snapshots if is_known and s.job_id == run.job_id), operator)
-    looked_at = table.place_of(checked)
-    own = max(
-        (s.checkpoint_id or 0 for s in mine if s.adds_rows and table.place_of(s.snapshot_id) <= looked_at), default=0
-    )
-    carried = {s.checkpoint_id for s in mine}
-    first = _below_all(case, run)
-    late = {
-        i for i, at in _completed(run).items() if since < at <= until and (i > own or i < first) and i not in carried
-    }
-    return frozenset(late | _never_made(case, run, checked, operator))
-
-
-def _below_all(case: Case, run: JobRun) -> CheckpointId:
-    """The id of the run's first commit with rows, where the table begins with that, and not with the source's first
-    position; 0: evidence of positions vouches for what lies below."""
-    table = case.observation.table
-    first = next((s for s in table.of_flink if s.adds_rows), None)
-    is_root = first is not None and first.job_id == run.job_id and not table.chain[-1].has_commit_below
-    if first is None or not is_root or case.gaps is None:
-        return CheckpointId(0)
-    return CheckpointId(0) if has_first_position(case) else first.checkpoint_id or CheckpointId(0)
-
-
-def _window_began(case: Case, run: JobRun) -> datetime:
-    """The moment of the commit below it; where there is none, or it is not listed, of its earliest commit. With an
-    empty one of Flink's no table begins: where nothing lies below it, what did may be gone; then as the run began."""
-    below = case.observation.table.by_id.get(case.window.since) if case.window.since is not None else None
-    if below is not None:
-        return below.committed_at
-    first = min(in_window(case), key=lambda s: s.committed_at, default=None)
-    if first is None or (first.job_id is not None and not first.adds_rows and not first.has_commit_below):
-        return run.started_at
-    return first.committed_at
-
-
-def _never_made(case: Case, run: JobRun, checked: SnapshotId | None, operator: OperatorId | None) -> set[CheckpointId]:
-    """What a living run was restored from, where no commit of the sink carries it."""
-    if run.restored is None or run.is_terminal:
-        return set()
-    table, commits = case.observation.table, commits_of_job(case)
-    theirs = by_sink(commits, operator) or commits
-    above = {s.snapshot_id for s in table.chain} - {s.snapshot_id for s in table.ancestors(checked)}
-    base = next((c.checkpoint_id or 0 for c in reversed(theirs) if c.snapshot_id not in above), 0)
-    restored = run.restored.checkpoint_id
-    return {restored} if restored > base and restored not in {c.checkpoint_id for c in theirs} else set()
-
-
-def _completed(run: JobRun) -> dict[CheckpointId, datetime]:
-    """What the run completed itself, with the time."""
-    return {
-        c.checkpoint_id: completed_at(c)
-        for c in run.checkpoints
-        if c.status == "COMPLETED" and c.kind is CheckpointKind.CHECKPOINT
-    }

@@ -3,10 +3,13 @@
 import pytest
 
 from bot.diagnosis import no_snapshot_advanced, recovered_by_itself
+from bot.diagnosis._arrivals import unaccounted
 from bot.domain.diagnosis import CannotTell, Matches
+from tests.cases import job_id
 from tests.diagnosis.little_evidence import case_of, look
 from tests.diagnosis.little_silences import commits_nothing
 from tests.diagnosis.little_world import World
+from tests.found import orphans
 
 
 def erased_below_an_empty_commit(*, reads: int) -> World:
@@ -71,3 +74,66 @@ def test_it_shows_nothing_of_rows_that_main_lost_above_all_that_live() -> None:
 
     assert {2} == world.taken_off()
     assert not isinstance(found, Matches)
+
+
+def idle_then_redeployed(*, goes_on_from: int, reads: int) -> World:
+    """A failover leaves a file, rows come, then hours without any; the next run has read on since."""
+    world = World()
+    world.reads(2)
+    world.fails_over()
+    world.reads(2)
+    for _ in range(6):
+        world.reads(0)
+    commits_nothing(world)
+    world.restarts(world.points[goes_on_from])
+    for _ in range(reads):
+        world.reads(2)
+    return world
+
+
+@pytest.mark.parametrize("partition", [None, "source_partition"])
+@pytest.mark.parametrize(("from_newest", "reads"), [(True, 5), (True, 0), (False, 5)])
+def test_rows_of_the_run_that_went_on_vouch_for_what_it_was_restored_from(
+    partition: str | None, reads: int, *, from_newest: bool
+) -> None:
+    """They lie above what the idle checkpoints could have lost; from below these they would only come again."""
+    world = idle_then_redeployed(goes_on_from=-1 if from_newest else 2, reads=reads)
+    looked = look(world)
+    looked.found["orphans"] = orphans(1)
+    case = case_of(world, looked)
+    contract = case.contract.model_copy(update={"position_partition": partition})
+
+    found = unaccounted(case.model_copy(update={"contract": contract}), case.observation.table.head)
+
+    assert (found is None) is (from_newest and reads > 0)
+
+
+@pytest.mark.parametrize(("partition", "expected"), [(None, type(None)), ("source_partition", CannotTell)])
+def test_of_a_source_in_partitions_several_commits_vouch(partition: str | None, expected: type) -> None:
+    """A partition may be silent over some."""
+    world = idle_then_redeployed(goes_on_from=-1, reads=4)
+    looked = look(world)
+    looked.found["orphans"] = orphans(1)
+    case = case_of(world, looked)
+    contract = case.contract.model_copy(update={"position_partition": partition})
+
+    found = unaccounted(case.model_copy(update={"contract": contract}), case.observation.table.head)
+
+    assert isinstance(found, expected)
+
+
+@pytest.mark.parametrize("path", ["chk-9", f"{job_id('a')}/chk-9", f"{job_id('b')}/chk-9"])
+def test_the_path_of_the_restore_tells_whose_rows_they_vouch_for(path: str) -> None:
+    """Where it names another run, what that one had read tells nothing of this one."""
+    world = idle_then_redeployed(goes_on_from=-1, reads=5)
+    now = world.tale.runs[world.run]
+    assert now.restored is not None
+    restored = now.restored.model_copy(update={"path": f"s3://lake/checkpoints/{path}"})
+    world.tale.runs[world.run] = now.model_copy(update={"restored": restored})
+    looked = look(world)
+    looked.found["orphans"] = orphans(1)
+    case = case_of(world, looked)
+
+    found = unaccounted(case, case.observation.table.head)
+
+    assert (found is None) is (job_id("a") in path)
