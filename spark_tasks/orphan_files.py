@@ -17,7 +17,7 @@ from spark_tasks._spelling import inside_of
 from spark_tasks._standing import patience
 from spark_tasks._storage import files_under
 from spark_tasks._window import no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, could_not
+from spark_tasks._words import MAX_ROWS, at, could_not
 
 TASK = Task(
     name="orphan_files",
@@ -28,7 +28,7 @@ TASK = Task(
     cost="one listing of the table's whole data folder, because storage cannot list by time; manifests of the window, "
     "and where these do not name a file that is old enough, every manifest of main, branches and tags",
     reads="listing",
-    version=3,
+    version=4,
 )
 _SAFE_AGE = timedelta(minutes=10)
 
@@ -74,6 +74,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
                 F.sum(F.when(is_orphan, F.col("length")).otherwise(0)).alias("bytes"),
                 F.count_if(is_orphan & F.col("is_young")).alias("young"),
                 F.count_if(is_orphan & F.col("of_other_attempt")).alias("of_other_attempts"),
+                F.unix_micros(F.max(F.when(is_orphan, F.col("written_at")))).alias("newest_micros"),
             ).first()
             assert total is not None
             oldest = files.where(is_orphan).orderBy("written_at", "path").limit(MAX_ROWS)
@@ -107,6 +108,7 @@ def _told(folder: str, total: Row, sample: Sequence[Row], safe_age: timedelta) -
         young=int(total["young"]),
         of_other_attempts=int(total["of_other_attempts"]),
         paths=tuple(row["path"] for row in sample),
+        newest_at=at(total["newest_micros"]) if total["newest_micros"] is not None else None,
     )
     names = told_apart(finding.paths)
     return Answer(

@@ -1,6 +1,7 @@
 """What evidence would have found, without running it."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from bot.domain.findings import (
@@ -183,7 +184,9 @@ def points(*pairings: Pairing) -> PairingFinding:
     return PairingFinding(pairings=pairings)
 
 
-def orphans(count: int = 0, *, young: int = 0, of_other_attempts: int = 0) -> OrphanFilesFinding:
+def orphans(
+    count: int = 0, *, young: int = 0, of_other_attempts: int = 0, newest_at: datetime | None = None
+) -> OrphanFilesFinding:
     """So many data files that nothing names."""
     return OrphanFilesFinding(
         files_listed=50,
@@ -192,6 +195,7 @@ def orphans(count: int = 0, *, young: int = 0, of_other_attempts: int = 0) -> Or
         young=young,
         of_other_attempts=of_other_attempts,
         paths=(),
+        newest_at=newest_at,
     )
 
 

@@ -7,7 +7,7 @@ from bot.diagnosis._asked import lacking, too_early_for, unasked
 from bot.diagnosis._case import listed, longest_silence
 from bot.diagnosis._checkpoint_silence import checkpoint_silence
 from bot.diagnosis._other_branch import commits_anywhere
-from bot.diagnosis._overdue import completed, overdue_of_run, overdue_of_sink, settled
+from bot.diagnosis._overdue import completed, none_written_before, overdue_of_run, overdue_of_sink, settled
 from bot.diagnosis._sinks import by_sink, leaves_out_empty_ones, sinks_of
 from bot.domain.checkpoint_pace import time_to_commit
 from bot.domain.diagnosis import CannotTell, Case
@@ -70,27 +70,44 @@ def unaccounted(case: Case, checked: SnapshotId | None) -> CannotTell | None:
     Those below a commit with rows up to `checked` are vouched for by the evidence, which would have found their
     positions missing; Flink's empty commits bring no position, and vouch for no checkpoint but their own. A commit
     that was taken away with every trace in the metadata leaves its files behind, so a listing of the files without an
-    orphan shows that there was none, if it was made when there was time to commit them all; of one that was expired
-    see `may_be_lost_and_expired`.
+    orphan shows that there was none, if it was made when there was time to commit them all; so does one whose orphans
+    are all older than what they could hold. Of one that was expired see `may_be_lost_and_expired`.
     Runs that have ended count too: checkpoint ids of two runs may be the same.
     """
     told = [(run, overdue) for run in case.runs if (overdue := overdue_of_run(case, run, checked))]
     if not told:
         return None
     run, overdue = max(told, key=lambda each: _show_from(*each))
-    ids = f"checkpoint{'s' if overdue[1:] else ''} {listed(overdue)} of run {short_job(run.job_id)}"
-    why = f"Flink completed {ids}, and no commit carries {'them' if overdue[1:] else 'it'}"
+    ids = _named(run, overdue)
+    why = _why(run, overdue)
     shown_by = "only the files on storage show whether there were rows"
     if missing := lacking(case, "orphan_files"):
         return CannotTell(missing=(f"{missing[0]}: {why}; {shown_by}",), asks=unasked(case, "orphan_files"))
     if early := too_early_for(case, "orphan_files", _show_from(run, overdue)):
         said = f"orphan_files, once more: it was looked at {early}, before {ids} could have {_whose(overdue)} commit"
         return CannotTell(missing=(f"{said}; none is there, and {shown_by}",), asks=("orphan_files",))
+    if not (open_ones := [each for each in told if _may_be_of(case, each[0], checked)]):
+        return None
+    run, overdue = max(open_ones, key=lambda each: _show_from(*each))
     orphans = case.orphans.orphans if case.orphans else 0
-    if orphans:
-        said = f"whose the {orphans} orphan files are: {why}, and these may be {_whose(overdue)} rows"
-        return CannotTell(missing=(said,))
-    return None
+    said = f"whose the {orphans} orphan files are: {_why(run, overdue)}, and these may be {_whose(overdue)} rows"
+    return CannotTell(missing=(said,))
+
+
+def _may_be_of(case: Case, run: JobRun, checked: SnapshotId | None) -> bool:
+    """Whether an orphan may hold rows of what is overdue of the run: not where all were written before that."""
+    if case.orphans is None or not case.orphans.orphans:
+        return False
+    began, newest = none_written_before(case, run, checked), case.orphans.newest_at
+    return began is None or newest is None or newest >= began
+
+
+def _why(run: JobRun, overdue: Sequence[CheckpointId]) -> str:
+    return f"Flink completed {_named(run, overdue)}, and no commit carries {'them' if overdue[1:] else 'it'}"
+
+
+def _named(run: JobRun, overdue: Sequence[CheckpointId]) -> str:
+    return f"checkpoint{'s' if overdue[1:] else ''} {listed(overdue)} of run {short_job(run.job_id)}"
 
 
 def _whose(ids: Sequence[CheckpointId]) -> str:

@@ -1,25 +1,59 @@
 """Which checkpoints Flink calls completed and no commit carries, though there was time to commit them."""
 
-from datetime import datetime
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
 
 from bot.diagnosis._case import has_first_position, in_window
 from bot.diagnosis._lost_and_expired import SEVERAL
 from bot.diagnosis._sinks import by_sink, sinks_of
-from bot.domain.checkpoint_pace import completed_at, time_to_commit
+from bot.domain.checkpoint_pace import completed_at, limit_of_one, time_to_commit
 from bot.domain.diagnosis import Case
 from bot.domain.flink import CheckpointKind, JobRun, names_run
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import CheckpointId, OperatorId, SnapshotId
+from bot.domain.table import Snapshot
+
+_CLOCKS = timedelta(minutes=5)
+"""How far the clocks of storage, of Flink and of a committer may be apart."""
 
 
 def overdue_of_run(case: Case, run: JobRun, checked: SnapshotId | None) -> list[CheckpointId]:
-    """Of each sink of the run, and of the job before: one whose commits of this run are gone with every trace is known
-    by earlier ones. Rising."""
+    """What is overdue of any sink of the run, rising."""
+    sinks = _sinks_so_far(case, run)
+    return sorted({i for operator in sinks for i in overdue_of_sink(case, run, checked, operator)})
+
+
+def _sinks_so_far(case: Case, run: JobRun) -> tuple[OperatorId | None, ...]:
+    """Each sink of the run, and of the job before: one whose commits of this run are gone with every trace is known by
+    earlier ones."""
     commits = commits_of_job(case)
     last = max((place for place, s in enumerate(commits) if s.job_id == run.job_id), default=len(commits))
     sinks = {*sinks_of(case, run), *(s.operator_id for s in commits[: last + 1])}
-    told = (sinks - {None}) or {None}
-    return sorted({i for operator in told for i in overdue_of_sink(case, run, checked, operator)})
+    return tuple((sinks - {None}) or {None})
+
+
+def none_written_before(case: Case, run: JobRun, checked: SnapshotId | None) -> datetime | None:
+    """The moment before which no file of what is overdue of the run can have been written; None: nothing tells it."""
+    late = {operator: overdue_of_sink(case, run, checked, operator) for operator in _sinks_so_far(case, run)}
+    told = [_after_newest(case, run, checked, operator, ids) for operator, ids in late.items() if ids]
+    moments = [each for each in told if each is not None]
+    return min(moments) if moments and len(moments) == len(told) else None
+
+
+def _after_newest(
+    case: Case, run: JobRun, checked: SnapshotId | None, operator: OperatorId | None, ids: Collection[CheckpointId]
+) -> datetime | None:
+    """The same of one sink: its files of later checkpoints are begun once that of its newest commit with rows was
+    triggered. Where Flink lists that one no longer, the commit's time bounds it, if no restore can have delayed it."""
+    newest = _newest_with_rows(case, _mine(case, run, operator), checked)
+    if newest is None or newest.checkpoint_id is None or min(ids) <= newest.checkpoint_id:
+        return None
+    done = (c for c in run.checkpoints if c.checkpoint_id == newest.checkpoint_id and c.status == "COMPLETED")
+    if (listed := next(done, None)) is not None:
+        return listed.triggered_at - _CLOCKS
+    if run.restored is not None and newest.checkpoint_id <= run.restored.checkpoint_id:
+        return None
+    return newest.committed_at - limit_of_one(run) - time_to_commit(run) - _CLOCKS
 
 
 def overdue_of_sink(
@@ -30,23 +64,37 @@ def overdue_of_sink(
     Where main has no commit of any listed run of the job, all that it completed count: what main begins with may be a
     guest's. So do those below the first with rows that the table begins with: no position shows what lay below all that
     lives. What an ended run has below the rows of one that went on from it counts no more."""
-    table = case.observation.table
     until = settled(case, run)
-    on_main = {s.job_id for s in table.of_flink}
-    is_known = any(each.job_id in on_main for each in case.runs)
-    since = _window_began(case, run) if run.is_terminal and is_known else run.started_at
-    mine = by_sink((s for s in table.snapshots if is_known and s.job_id == run.job_id), operator)
-    looked_at = table.place_of(checked)
-    own = max(
-        (s.checkpoint_id or 0 for s in mine if s.adds_rows and table.place_of(s.snapshot_id) <= looked_at), default=0
-    )
-    own = max(own, _gone_on_from(case, run, checked, operator))
+    since = _window_began(case, run) if run.is_terminal and _is_known(case) else run.started_at
+    mine = _mine(case, run, operator)
+    newest = _newest_with_rows(case, mine, checked)
+    own = max((newest.checkpoint_id or 0) if newest else 0, _gone_on_from(case, run, checked, operator))
     carried = {s.checkpoint_id for s in mine}
     first = _below_all(case, run)
     late = {
         i for i, at in completed(run).items() if since < at <= until and (i > own or i < first) and i not in carried
     }
     return frozenset(late | _never_made(case, run, checked, operator))
+
+
+def _is_known(case: Case) -> bool:
+    """Whether main has a commit of any listed run of the job."""
+    on_main = {s.job_id for s in case.observation.table.of_flink}
+    return any(each.job_id in on_main for each in case.runs)
+
+
+def _mine(case: Case, run: JobRun, operator: OperatorId | None) -> tuple[Snapshot, ...]:
+    """The run's listed commits by the sink; none where the job is not known on main."""
+    listed = case.observation.table.snapshots if _is_known(case) else ()
+    return by_sink((s for s in listed if s.job_id == run.job_id), operator)
+
+
+def _newest_with_rows(case: Case, mine: Sequence[Snapshot], checked: SnapshotId | None) -> Snapshot | None:
+    """Up to `checked`, by the id of the checkpoint."""
+    table = case.observation.table
+    until = table.place_of(checked)
+    told = (s for s in mine if s.adds_rows and table.place_of(s.snapshot_id) <= until)
+    return max(told, key=lambda s: s.checkpoint_id or 0, default=None)
 
 
 def _gone_on_from(case: Case, run: JobRun, checked: SnapshotId | None, operator: OperatorId | None) -> CheckpointId:

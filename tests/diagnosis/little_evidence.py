@@ -64,7 +64,7 @@ def look(world: World, since: SnapshotId | None = None) -> Looked:
         "duplicate_commits": _repeats(world),
         "leaked": _leaked(world),
         "unreadable": unreadable(),
-        "orphans": orphans(world.erased_files),
+        "orphans": orphans(world.erased_files, newest_at=world.erased_at),
         "corrected": _compactions(world),
     }
     finished = frozenset(each for each, at in world.finished.items() if at <= settled)

@@ -16,6 +16,8 @@ from tests.diagnosis.little_truth import Truth
 LISTED = 10
 """So many checkpoints Flink still lists."""
 RUNS = "abcdef0123456789"
+BEFORE_ITS_COMMIT = timedelta(seconds=2)
+"""So long a file was closed by then."""
 
 
 class Point(NamedTuple):
@@ -64,6 +66,8 @@ class World(Truth):
         self.left: list[tuple[int, ...]] = []
         """What each Flink manifest of the tale holds."""
         self.erased_files = 0
+        self.erased_at: datetime | None = None
+        """When the newest of these files was written."""
         self.began_empty = True
         """Whether the run had no state at its start; then what older runs had on the table is none of its own."""
         self.writes_branch = False
@@ -243,6 +247,8 @@ class World(Truth):
         ]
         self.tale.moves = [m for m in self.tale.moves if m.snapshot_id != snapshot]
         self.erased_files += 1
+        written = gone.committed_at - BEFORE_ITS_COMMIT
+        self.erased_at = max(written, self.erased_at or written)
         if self.tale.head == snapshot:
             self.tale.head = gone.parent_id
 

@@ -1,11 +1,13 @@
 """An empty commit of Flink's brings no position by which evidence could miss what is gone below it."""
 
+from datetime import timedelta
+
 import pytest
 
 from bot.diagnosis import no_snapshot_advanced, recovered_by_itself
 from bot.diagnosis._arrivals import unaccounted
 from bot.domain.diagnosis import CannotTell, Matches
-from tests.cases import job_id
+from tests.cases import NOON, job_id
 from tests.diagnosis.little_evidence import case_of, look
 from tests.diagnosis.little_silences import commits_nothing
 from tests.diagnosis.little_world import World
@@ -137,3 +139,68 @@ def test_the_path_of_the_restore_tells_whose_rows_they_vouch_for(path: str) -> N
     found = unaccounted(case, case.observation.table.head)
 
     assert (found is None) is (job_id("a") in path)
+
+
+def idle_at_night(*, then: int = 0) -> World:
+    """A failover leaves a file, rows come for a while, then only checkpoints without any."""
+    world = World()
+    world.reads(2)
+    world.fails_over()
+    world.reads(2)
+    world.tale.now += timedelta(minutes=30)
+    world.reads(2)
+    stays_idle(world)
+    for _ in range(then):
+        stays_idle(world)
+    return world
+
+
+def stays_idle(world: World) -> None:
+    """Checkpoints without rows, up to the commit that the sink makes all the same."""
+    for _ in range(3):
+        world.reads(0)
+    commits_nothing(world)
+
+
+@pytest.mark.parametrize("then", [0, 5], ids=["evening", "night"])
+@pytest.mark.parametrize("dead", [False, True], ids=["alive", "dead"])
+@pytest.mark.parametrize(
+    ("written_at", "expected"),
+    [
+        (timedelta(0), Matches),
+        (timedelta(minutes=28), CannotTell),
+        (timedelta(minutes=31), CannotTell),
+        (None, CannotTell),
+    ],
+    ids=["by the failover", "too close for two clocks", "since the last rows", "not told"],
+)
+def test_a_file_from_before_the_last_rows_holds_none_of_later_checkpoints(
+    written_at: timedelta | None, expected: type, then: int, *, dead: bool
+) -> None:
+    """Each failover leaves one, and nothing is lost with it: its rows have come again."""
+    world = idle_at_night(then=then)
+    if dead:
+        world.tale.becomes(world.run, "FAILED")
+    looked = look(world)
+    failed_at = world.tale.runs["a"].restored
+    assert failed_at is not None
+    at = failed_at.at + written_at if written_at is not None else None
+    looked.found["orphans"] = orphans(1, newest_at=at)
+
+    found = (no_snapshot_advanced if dead else recovered_by_itself).examine(case_of(world, looked))
+
+    assert isinstance(found, expected)
+
+
+def test_a_commit_that_a_restore_may_have_delayed_dates_no_file() -> None:
+    """What Flink completed in the meantime may have been written long before; Flink lists its checkpoint no longer."""
+    world = idle_at_night()
+    world.fails_over()
+    for _ in range(5):
+        stays_idle(world)
+    looked = look(world)
+    looked.found["orphans"] = orphans(1, newest_at=NOON)
+
+    found = recovered_by_itself.examine(case_of(world, looked))
+
+    assert isinstance(found, CannotTell)

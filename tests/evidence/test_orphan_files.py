@@ -69,6 +69,8 @@ def test_files_that_nothing_names_are_counted(orders: OrdersTable, asks: Asks) -
     assert answer.verdict is Verdict.CONFIRMED
     assert (found.files_listed, found.orphans, found.bytes, found.young) == (3, 2, 100, 0)
     assert [Path(path).name for path in found.paths] == ["lost.parquet", "also%3Alost.parquet"]
+    assert found.newest_at is not None
+    assert abs(found.newest_at.timestamp() - later) < 1
     assert answer.headline.startswith("2 data files of 3 data files written in the window's time are named by nothing")
 
 

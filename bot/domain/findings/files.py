@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
-from bot.domain.record import Record
+from bot.domain.record import Record, Utc
 
 COMMITS_TOLD = 500
 """So many commits of unreadable files, and of lost manifest lists, are told at most."""
@@ -121,6 +121,9 @@ class OrphanFilesFinding(Record):
     """Orphans whose subtask has a committed file under another attempt number in the window (F22)."""
     paths: tuple[str, ...]
     """At most 20, oldest first, as they may be put aside; records of older versions have the newest first."""
+    newest_at: Utc | None = Field(default=None, exclude_if=lambda at: at is None)
+    """When the newest orphan was written, by the clock of storage; None: there is none, or an older version did not
+    tell."""
 
 
 class UnreadableFile(Record):
