@@ -10,21 +10,22 @@ from bot.domain.table import Snapshot
 
 def by_start(commits: Sequence[Snapshot], run: JobId) -> tuple[list[Snapshot], list[list[Snapshot]]]:
     """What the newest start of `run` has committed, and what each other start has; all oldest first. Each sink counts
-    its own checkpoints. A commit that only brings an older one's files again (F1) is of no start."""
+    its own checkpoints; one that has committed nothing since another of the run's began is of an earlier start, under
+    another uid. A commit that only brings an older one's files again (F1) is of no start."""
     by_sink: dict[tuple[JobId | None, OperatorId | None], list[Snapshot]] = {}
     for each in commits:
         by_sink.setdefault((each.job_id, each.operator_id), []).append(each)
-    present, others = list[Snapshot](), list[list[Snapshot]]()
+    now, others = list[list[Snapshot]](), list[list[Snapshot]]()
     for (job_id, _), mine in by_sink.items():
         once = [s for at, s in enumerate(mine) if not _is_made_twice(mine, at)]
         life = lives(once)
         *earlier, newest = (list(start) for _, start in groupby(once, key=lambda s: life[s.snapshot_id]))
         others += earlier
-        if job_id == run:
-            present += newest
-        else:
-            others.append(newest)
-    return present, others
+        (now if job_id == run else others).append(newest)
+    place = {s.snapshot_id: at for at, s in enumerate(commits)}
+    began = max((place[start[0].snapshot_id] for start in now), default=0)
+    present = [s for start in now if place[start[-1].snapshot_id] >= began for s in start]
+    return present, others + [start for start in now if place[start[-1].snapshot_id] < began]
 
 
 def _is_made_twice(mine: Sequence[Snapshot], at: int) -> bool:

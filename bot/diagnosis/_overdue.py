@@ -44,7 +44,8 @@ def _after_newest(
     case: Case, run: JobRun, checked: SnapshotId | None, operator: OperatorId | None, ids: Collection[CheckpointId]
 ) -> datetime | None:
     """The same of one sink: its files of later checkpoints are begun once that of its newest commit with rows was
-    triggered. Where Flink lists that one no longer, the commit's time bounds it, if no restore can have delayed it."""
+    triggered. Where Flink lists that one no longer, the commit's time bounds it, if no restore can have delayed it, nor
+    a catalog that held it while checkpoints failed that the job tolerates."""
     newest = _newest_with_rows(case, _mine(case, run, operator), checked)
     if newest is None or newest.checkpoint_id is None or min(ids) <= newest.checkpoint_id:
         return None
@@ -52,6 +53,8 @@ def _after_newest(
     if (listed := next(done, None)) is not None:
         return listed.triggered_at - _CLOCKS
     if run.restored is not None and newest.checkpoint_id <= run.restored.checkpoint_id:
+        return None
+    if run.failed_count and (run.settings is None or run.settings.tolerable_failures != 0):
         return None
     return newest.committed_at - limit_of_one(run) - time_to_commit(run) - _CLOCKS
 

@@ -118,11 +118,12 @@ def _too_long(reached: Snapshot, until: int, table: TableState, jobs: Seen[JobRu
     if sink is Sink.FLINK_DYNAMIC or (is_numbered and not of_run):
         return None
     restored = sorted(run.restored.checkpoint_id for run in of_run if run.restored)
-    uncounted, unlisted = _uncounted(of_run, sink), sum(_failed_unlisted(run) for run in of_run)
+    uncounted = _uncounted(of_run, sink)
     pieces = max((run.restored_count for run in of_run), default=1)
     bounds = (since, *(each for each in restored if since < each < until), until)
     for after, last in pairwise(bounds):
         starts = max(pieces, 1) if restored and last <= restored[-1] else 1
+        unlisted = sum(_failed_unlisted(run, after, last) for run in of_run)
         if last - after - len(uncounted & set(range(after + 1, last))) > starts * (allowed + 1) + unlisted:
             return (
                 f"{_listed_up_to(reached)}, and of checkpoints {after + 1} to {last} it would have committed one even "
@@ -132,9 +133,11 @@ def _too_long(reached: Snapshot, until: int, table: TableState, jobs: Seen[JobRu
     return None
 
 
-def _failed_unlisted(run: JobRun) -> int:
-    """Failed checkpoints that Flink counts and lists no more."""
-    return max(run.failed_count - sum(c.status == "FAILED" for c in run.checkpoints), 0)
+def _failed_unlisted(run: JobRun, after: int, last: int) -> int:
+    """So many between these may have failed that Flink counts and lists no more: older than all that it lists."""
+    hidden = run.failed_count - sum(c.status == "FAILED" for c in run.checkpoints)
+    oldest = min((c.checkpoint_id for c in run.checkpoints), default=last)
+    return max(min(hidden, min(oldest, last) - after - 1), 0)
 
 
 def _uncounted(of_run: Iterable[JobRun], sink: Sink | None) -> set[int]:

@@ -128,6 +128,18 @@ def test_a_start_without_state_whose_ids_only_rise_has_to_pass_it_too(scene: Sce
         must_have_passed(plan.model_copy(update={"case": case}))
 
 
+def test_so_has_a_start_under_another_uid(scene: Scene) -> None:
+    """Run a had committed up to 59, and goes on at nothing with a sink that has another operator id."""
+    scene.flink.checkpoints(A, 3)
+    runs = scene.flink._read()
+    runs[A] |= {"suffix": "-new", "checkpoint": 0}
+    scene.flink._write(runs)
+    scene.flink.checkpoints(A, 2)
+
+    with pytest.raises(Refused, match="it has committed up to 19 "):
+        must_have_passed(planned(scene))
+
+
 def test_it_has_once_it_is_above_that(scene: Scene) -> None:
     """Run a had committed up to 29."""
     scene.flink.stands_at(A, 0)

@@ -7,6 +7,7 @@ import pytest
 from bot.diagnosis import no_snapshot_advanced, recovered_by_itself
 from bot.diagnosis._arrivals import unaccounted
 from bot.domain.diagnosis import CannotTell, Matches
+from bot.domain.flink import CheckpointSettings
 from tests.cases import NOON, job_id
 from tests.diagnosis.little_evidence import case_of, look
 from tests.diagnosis.little_silences import commits_nothing
@@ -204,3 +205,20 @@ def test_a_commit_that_a_restore_may_have_delayed_dates_no_file() -> None:
     found = recovered_by_itself.examine(case_of(world, looked))
 
     assert isinstance(found, CannotTell)
+
+
+@pytest.mark.parametrize(("tolerable", "expected"), [(0, Matches), (3, CannotTell), (None, CannotTell)])
+def test_nor_does_one_that_a_catalog_may_have_held_while_checkpoints_failed(
+    tolerable: int | None, expected: type
+) -> None:
+    """Where the job tolerates none, it would have failed over."""
+    world = idle_at_night()
+    for _ in range(5):
+        stays_idle(world)
+    run = world.tale.runs["a"]
+    settings = CheckpointSettings(timeout_ms=60_000, tolerable_failures=tolerable)
+    world.tale.runs["a"] = run.model_copy(update={"failed_count": 2, "settings": settings})
+    looked = look(world)
+    looked.found["orphans"] = orphans(1, newest_at=NOON)
+
+    assert isinstance(recovered_by_itself.examine(case_of(world, looked)), expected)

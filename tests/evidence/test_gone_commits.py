@@ -114,6 +114,14 @@ def test_failed_checkpoints_that_flink_counts_and_lists_no_more_explain_silence(
     assert verdict(tale, 24) is found
 
 
+def test_failed_checkpoints_from_before_all_that_flink_lists_explain_nothing_there() -> None:
+    """It lists 104 to 123 as completed, without a commit: the thirty that failed lie below."""
+    tale = Tale().flink_runs("a").commits("a", 101, 102, 103).completes("a", *range(101, 124))
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"failed_count": 30})
+
+    assert verdict(tale, 124) is PairVerdict.UNPAIRABLE
+
+
 @pytest.mark.parametrize(("v1", "found"), [(True, PairVerdict.PAIRED), (False, PairVerdict.UNPAIRABLE)])
 def test_savepoints_between_are_none_to_a_v1_sink(v1: bool, found: PairVerdict) -> None:
     """It is not notified of them, so that they are not counted; IcebergSink commits each by itself."""
