@@ -15,8 +15,9 @@ from bot.domain.ids import JobId, short_job
 
 def must_have_passed(plan: Plan) -> tuple[str, ...]:
     """What an approver must know where it cannot be told, or where no run is alive that could pass it, sentences; none
-    where the job has passed what main has. Its newest commit tells where it is: under one job id a start without state
-    leaves ids that only rise, as the sink passes over those that it knows (F4).
+    where the job has passed what main has, or where its newest start is the only one that wrote it: the newest commit
+    of that may bring an older one's files again (F1), and a start without state under one job id whose ids only rise
+    (F4) is not told from it here.
 
     Of a source of several partitions the ledger tells one range over all of them, which proves nothing here, and
     another job's positions may be of another source. A run that has committed nothing is not asked: the job is not
@@ -27,14 +28,14 @@ def must_have_passed(plan: Plan) -> tuple[str, ...]:
     commits = [s for s in commits_that_bind(case) if not guests.has_run(s.job_id)]
     run = live.job_id if live is not None else next((s.job_id for s in reversed(commits)), None)
     present, others = by_start(commits, run) if run is not None else ([], [])
-    if run is None or not present:
+    if run is None or not present or not others:
         return ()
     bound = {s.snapshot_id for start in (present, *others) for s in start} - case.observation.table.taken_out
     rows = [r for r in (case.ledger.rows if case.ledger else ()) if r.snapshot_id in bound and r.added_rows]
     told = {r.snapshot_id: r.position_until for r in rows if r.position_until is not None}
     own = {s.operator_id: told[s.snapshot_id] for s in present if s.snapshot_id in told}
     if (why := _why_untold(case, guests, is_whole=bool(own) and len(told) == len(rows))) is not None:
-        return (_untold(run, why),) if others else ()
+        return (_untold(run, why),)
     reached, highest = max(own.values()), max(told.values())
     if reached < highest:
         if live is None:

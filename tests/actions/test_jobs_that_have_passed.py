@@ -110,25 +110,7 @@ def test_the_first_checkpoint_of_a_start_without_state_is_no_copy_of_the_older_o
         must_have_passed(planned(scene))
 
 
-def test_a_start_without_state_whose_ids_only_rise_has_to_pass_it_too(scene: Scene) -> None:
-    """IcebergSink passed over checkpoints 1 to 3, which main had (F4): its first commits carry 4 and 5."""
-    scene.flink._commit(A, 4, range(10))
-    scene.flink._commit(A, 5, range(10, 20))
-    plan = planned(scene)
-    ledger = plan.case.ledger
-    assert ledger is not None
-    rows = tuple(
-        row.model_copy(update={"position_until": (row.checkpoint_id - 3) * 10 - 1}) if row.checkpoint_id > 3 else row
-        for row in ledger.rows
-        if row.checkpoint_id is not None
-    )
-    case = plan.case.model_copy(update={"ledger": ledger.model_copy(update={"rows": rows})})
-
-    with pytest.raises(Refused, match="it has committed up to 19 "):
-        must_have_passed(plan.model_copy(update={"case": case}))
-
-
-def test_so_has_a_start_under_another_uid(scene: Scene) -> None:
+def test_a_start_under_another_uid_has_to_pass_it_too(scene: Scene) -> None:
     """Run a had committed up to 59, and goes on at nothing with a sink that has another operator id."""
     scene.flink.checkpoints(A, 3)
     runs = scene.flink._read()
