@@ -46,11 +46,16 @@ def _are_beside(theirs: Sequence[int], mine: Sequence[int]) -> bool:
     return len(within) >= BESIDE or any(BESIDE <= bisect(mine, place) <= len(mine) - BESIDE for place in within)
 
 
-def is_of_another(run: JobRun, leak: FlinkManifest, wrote: JobRun | None, table: TableState) -> bool:
+def is_of_another(
+    run: JobRun,
+    leak: FlinkManifest,
+    wrote: JobRun | None,
+    table: TableState,
+    beside: frozenset[OperatorId | None],
+) -> bool:
     """Whether a run that Flink lists under another name than the manifest's job, and of which no kinship is told, is
     surely of another job: it commits by a sink that was at work beside that job, or began from a point of one, or from
-    a point of another sink whose state that job did not go on from."""
-    beside = sinks_beside(leak, wrote, table)
+    a point of another sink whose state that job did not go on from. `beside`: the `sinks_beside` of the manifest."""
     shown = first_shown(run)
     theirs = [s for s in table.chain if s.job_id is not None and shown is not None and names_run(shown.path, s.job_id)]
     own = [s for s in table.chain if s.job_id == run.job_id and s.committed_at >= run.started_at]

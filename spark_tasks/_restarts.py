@@ -53,7 +53,7 @@ def of_untold_start(leak: FlinkManifest, world: Observation) -> JobId | None:
     unseen = (s.job_id for s in may_be_its if s.job_id is not None and s.job_id not in told)
     since = {s.job_id for s in world.table.chain if s.committed_at >= leak.written_at}
     is_there = (run for run in runs_of(world) if not _wrote(run, leak) and _is_there_after(run, leak, since))
-    may_be = (run for run in is_there if run in its_own or not is_of_another(run, leak, wrote, world.table))
+    may_be = (run for run in is_there if run in its_own or not is_of_another(run, leak, wrote, world.table, beside))
     untold = (run.job_id for run in may_be if not _is_behind(run, leak, world))
     return next((job for each in (unseen, untold) for job in each), None)
 

@@ -11,9 +11,8 @@ from bot.domain.ids import SnapshotId, short_job
 
 def goes_on_before(plan: Plan, stood: StoodStill, to: SnapshotId, unproven: str) -> tuple[RestorePoint | None, str]:
     """(the newest durable point, of whatever run, from which the job goes on with main at `to` and that doubles no
-    other table of it, why none is started,
-    empty where one is). `unproven`: what was found of the state that the rehearsal's stop left. People are sent to
-    that by hand only where storage does not show it now."""
+    other table of it, why none is started, empty where one is). `unproven`: what was found of the state that the
+    rehearsal's stop left. People are sent to that by hand only where storage does not show it now."""
     seen = plan.case.observation
     there = seen.table.as_of(to, seen.table.head_moves)
     case = plan.case.model_copy(update={"observation": seen.model_copy(update={"table": there})})

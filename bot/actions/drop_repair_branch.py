@@ -89,7 +89,8 @@ def _removal(done: Rehearsed, table: TableState, at: SnapshotId) -> str:
     if at in table.chain_ids:
         return (
             f"{removed} Main has that commit, although this incident has not published it: somebody set main to it by "
-            "hand. It stays there, unproven; /waterline propose trust_present_state proves it, once the branch is gone."
+            "hand. It stays there, unproven: `/waterline propose trust_present_state` proves it, once the branch is "
+            "gone."
         )
     return f"{removed} Its commits can be expired from then on; no data file of main is among what they added."
 

@@ -4,17 +4,25 @@ A fast-forward: nothing is written, and it is refused unless main is still where
 newest commit below the repair, because it looks for it among the head's ancestors (facts 1.5).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from bot.actions._draft import drafted, job_and_head, readers_of
-from bot.actions._rehearsed import DOUBLES, GoesOn, Rehearsed, goes_on_published, may_yet_be_found, published, rehearsed
+from bot.actions._rehearsed import (
+    DOUBLES,
+    GoesOn,
+    Rehearsed,
+    goes_on_published,
+    may_yet_be_found,
+    published,
+    rehearsed,
+    stays_down,
+)
 from bot.actions._rehearsing import sized
 from bot.actions._restore_points import nearer_unread
 from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, PublishBranch, StartFromStop, StartJob
 from bot.domain.errors import Refused
 from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.own_points import points_told_apart
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Preview, Proposal
 from bot.domain.requirements import (
@@ -37,7 +45,6 @@ ACTION = Action(
     on_request=True,
     moves_waterline="trusted",
 )
-_STAYS_DOWN = "Start no run, and the job stays down: no state of it is proven to pair with main as it is then."
 
 
 def propose(plan: Plan) -> Proposal:
@@ -95,7 +102,7 @@ def propose(plan: Plan) -> Proposal:
         title=f"{ACTION.title} of branch {done.branch}",
         effects=effects,
         requirements=requirements,
-        preview=_preview(plan, done, goes_on, _start(plan, done, goes_on, is_looked_for=is_looked_for), kept, keeps),
+        preview=_preview(plan, done, goes_on, kept, keeps, is_looked_for=is_looked_for),
         undo=_undo(kept, done, keeps, is_started=point is not None or is_looked_for),
     )
     return proposal.model_copy(update={"because": done.because, "code": done.code})
@@ -134,11 +141,14 @@ def _preview(
     plan: Plan,
     done: Rehearsed,
     goes_on: GoesOn,
-    start: Sequence[str],
     kept: str,
     keeps: Mapping[str, SnapshotId],
+    *,
+    is_looked_for: bool,
 ) -> Preview:
     point = goes_on.point
+    is_down = done.stopped is not None and point is None and not is_looked_for
+    why = DOUBLES if goes_on.barred else "no state of it pairs with main"
     said = [f"{sized(files)} {verb}" for files, verb in ((done.add, "more"), (done.remove, "fewer")) if files]
     rows = ((done.written, "more"), (done.rows, "fewer"))
     said += [f"{counted(number, 'row')} {verb}" for number, verb in rows if number]
@@ -153,7 +163,7 @@ def _preview(
             for tag, snapshot in keeps.items()
         ),
     ]
-    sentences += start
+    sentences += _start(plan, done, goes_on, is_down=is_down)
     next_commit = f"the next commit comes after checkpoint {point.checkpoint_id}, on the repair, " if point else ""
     sentences.append(
         f"Verify: {next_commit}no file and no row is there twice, what proved the branch holds of main, and nothing is "
@@ -169,46 +179,28 @@ def _preview(
         if removed or done.rows
         else (),
         readers_known=plan.case.observation.reads.state == "seen",
-        sure=f"Consumers see the repair from then on: {' and '.join(said)}." + _down(goes_on, start),
+        sure=f"Consumers see the repair from then on: {' and '.join(said)}."
+        + (f" The job stays down, as {why}." if is_down else ""),
         sentences=tuple(sentences),
     )
 
 
-def _down(goes_on: GoesOn, start: Sequence[str]) -> str:
-    """For the last question before a yes: a sentence that begins with a blank; empty where a run is started."""
-    if _STAYS_DOWN in start:
-        return " The job stays down, as no state of it pairs with main."
-    return f" The job stays down, as {DOUBLES}." if goes_on.barred and start == goes_on.barred else ""
-
-
-def _start(plan: Plan, done: Rehearsed, goes_on: GoesOn, *, is_looked_for: bool) -> tuple[str, ...]:
+def _start(plan: Plan, done: Rehearsed, goes_on: GoesOn, *, is_down: bool) -> tuple[str, ...]:
     """From where the job goes on, or why it is not started, sentences."""
     point = goes_on.point
     if done.stopped is None:
         return ("Start no run: none was alive when the repair was rehearsed.",)
-    run = short_job(done.stopped)
-    if point is not None:
-        is_of_stop = done.savepoint is not None and may_be_same(point.path, done.savepoint)
-        of = "which the rehearsal's stop took" if is_of_stop else f"which pairs with {short(point.snapshot_id)}"
-        start = f"Start the job from checkpoint {point.checkpoint_id} at {point.path}, {of}."
-        return (start, *nearer_unread(plan.case, point))
-    if is_looked_for:
+    if is_down:
+        return goes_on.barred or stays_down(published(plan, done))
+    if point is None:
         return (
-            f"Look for the newest state that run {run} has left, prove that it pairs with the table, and start the job "
-            "from there; where none does, nothing is started.",
+            f"Look for the newest state that run {short_job(done.stopped)} has left, prove that it pairs with the "
+            "table, and start the job from there; where none does, nothing is started.",
         )
-    if goes_on.barred:
-        return goes_on.barred
-    told = points_told_apart(published(plan, done))
-    found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for _, p in told[:3]) or "none at all"
-    return (
-        _STAYS_DOWN,
-        "Expected a savepoint or retained checkpoint with which the source goes on where main ends, as of run "
-        f"{run}, which the rehearsal stopped; found {found}. From any of these the job would lose or repeat rows.",
-        "What to do next: collect evidence again and diagnose once main is repaired. It says whether table and job are "
-        "rewound to a point that pairs, or the job is restored in another way. Start it by hand only from a state that "
-        "pairs.",
-    )
+    is_of_stop = done.savepoint is not None and may_be_same(point.path, done.savepoint)
+    of = "which the rehearsal's stop took" if is_of_stop else f"which pairs with {short(point.snapshot_id)}"
+    start = f"Start the job from checkpoint {point.checkpoint_id} at {point.path}, {of}."
+    return (start, *nearer_unread(plan.case, point))
 
 
 def _undo(kept: str, done: Rehearsed, keeps: Mapping[str, SnapshotId], *, is_started: bool) -> str:

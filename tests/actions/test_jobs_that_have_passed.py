@@ -122,6 +122,27 @@ def test_a_start_under_another_uid_has_to_pass_it_too(scene: Scene) -> None:
         must_have_passed(planned(scene))
 
 
+def test_its_newest_commit_tells_where_it_is_and_not_its_highest(scene: Scene) -> None:
+    """Run b had passed run a, and began without state under its id: IcebergSink passed over what main had of it (F4),
+    so that its ids go on rising."""
+    takes_over(scene, at=3, restored=scene.flink.savepoint(A))
+    scene.flink.checkpoints(B, 3)
+    scene.flink._commit(B, 7, range(10))
+    scene.flink._commit(B, 8, range(10, 20))
+    plan = planned(scene)
+    ledger = plan.case.ledger
+    assert ledger is not None
+    again = {7: 9, 8: 19}
+    rows = tuple(
+        row.model_copy(update={"position_until": again.get(row.checkpoint_id or 0, row.position_until)})
+        for row in ledger.rows
+    )
+    case = plan.case.model_copy(update={"ledger": ledger.model_copy(update={"rows": rows})})
+
+    with pytest.raises(Refused, match="it has committed up to 19 "):
+        must_have_passed(plan.model_copy(update={"case": case}))
+
+
 def test_it_has_once_it_is_above_that(scene: Scene) -> None:
     """Run a had committed up to 29."""
     scene.flink.stands_at(A, 0)

@@ -88,6 +88,16 @@ def begins_idle(scene: Scene) -> None:
     scene.flink.stands_at(B, 8)
 
 
+def starts_from_a_wrong_savepoint(scene: Scene) -> None:
+    """Main is at 3 when run b is started from 1; it has completed 2 and committed nothing."""
+    scene.flink.stands_at(A, 1)
+    scene.flink.savepoint(A)
+    scene.flink.stands_at(A, 3)
+    scene.flink.stop(JOB, A)
+    scene.flink.submit(B, at_checkpoint=1, restored=savepoint_of(scene, "a", 1))
+    scene.flink.stands_at(B, 2)
+
+
 def without_runs(plan: Plan) -> Plan:
     """The same where Flink has forgotten the runs that have ended."""
     seen = plan.case.observation
@@ -98,12 +108,7 @@ def without_runs(plan: Plan) -> Plan:
 
 def test_over_a_silent_run_from_a_wrong_savepoint_it_starts_from_what_pairs(scene: Scene) -> None:
     """Main was at 3 when run b was started from 1; it has committed nothing yet, and its stop leaves 2."""
-    scene.flink.stands_at(A, 1)
-    scene.flink.savepoint(A)
-    scene.flink.stands_at(A, 3)
-    scene.flink.stop(JOB, A)
-    scene.flink.submit(B, at_checkpoint=1, restored=savepoint_of(scene, "a", 1))
-    scene.flink.stands_at(B, 2)
+    starts_from_a_wrong_savepoint(scene)
 
     rehearsal = rehearsed(scene)
     view = published(scene, proven(scene, rehearsal))

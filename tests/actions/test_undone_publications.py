@@ -8,15 +8,14 @@ from bot.domain.execution import ProposalView
 from tests.actions.scene import ProposalState, Scene
 from tests.actions.test_publications_that_start import (
     A,
-    B,
     begins_idle,
     proven,
     published,
     rehearsed,
     said,
     savepoint_of,
+    starts_from_a_wrong_savepoint,
 )
-from tests.little_flink import JOB
 
 
 def undone(scene: Scene, publication: ProposalView) -> ProposalView:
@@ -44,12 +43,7 @@ def test_nobody_is_sent_to_a_state_that_storage_shows_and_that_does_not_pair(sce
 
 def test_the_job_goes_on_from_another_point_where_the_stopped_run_has_left_none_that_pairs(scene: Scene) -> None:
     """Run b was started from 1 while main was at 3, and has committed nothing."""
-    scene.flink.stands_at(A, 1)
-    scene.flink.savepoint(A)
-    scene.flink.stands_at(A, 3)
-    scene.flink.stop(JOB, A)
-    scene.flink.submit(B, at_checkpoint=1, restored=savepoint_of(scene, "a", 1))
-    scene.flink.stands_at(B, 2)
+    starts_from_a_wrong_savepoint(scene)
     publication = published(scene, proven(scene, rehearsed(scene)))
 
     view = undone(scene, publication)

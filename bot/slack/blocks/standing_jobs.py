@@ -39,7 +39,7 @@ def _not_started(standing: StandingJob, settled: Settled, since: str, who: str) 
     return (
         f":pause_button: {who}: {mrkdwn(standing.job)} stands still since {since}. "
         f"“{mrkdwn(standing.rehearsal.proposal.title)}” has stopped it; that repair is {settled}, and the job was not "
-        "started with it. No new rows come until it is started.\n"
+        "started with it. Unless somebody has started it since, no new rows come.\n"
         "Collect evidence again and diagnose: it says from where the job is restored. Where somebody has started it, a "
         "diagnosis that sees the job run ends this question."
     )
