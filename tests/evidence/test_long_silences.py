@@ -1,4 +1,4 @@
-"""A sink that has been silent for too long may have committed what is listed no more: such a point does not pair, unless
+"""A sink that was silent for too long may have committed what is listed no more: such a point does not pair, unless
 something explains the silence."""
 
 import pytest
