@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Set
 from datetime import timedelta
 
+from bot.domain.checkpoint_pace import completed_at, time_to_commit
 from bot.domain.evidence import Observation
 from bot.domain.flink import CompletedCheckpoint, JobRun
 from bot.domain.ids import DRAINED, CheckpointId, JobId
@@ -99,6 +100,5 @@ def _reason(
 
 
 def _is_fresh(world: Observation, run: JobRun, checkpoint: CompletedCheckpoint) -> bool:
-    """Whether it was triggered so shortly before the table was read that its commit may be under way."""
-    interval = timedelta(milliseconds=run.checkpoint_interval_ms or 0)
-    return checkpoint.triggered_at >= world.table.read_at - max(2 * interval, _JUST_NOW)
+    """Whether it completed so shortly before the table was read that its commit may be under way."""
+    return completed_at(checkpoint) >= world.table.read_at - max(time_to_commit(run), _JUST_NOW)

@@ -29,7 +29,7 @@ def completed_at(checkpoint: CompletedCheckpoint) -> datetime:
 def usual_pause(interval: timedelta, run: JobRun) -> timedelta:
     """The longest time between two completed checkpoints of a run that is well: `SILENT_AFTER` intervals, and what the
     longest of those that Flink lists took."""
-    return SILENT_AFTER * interval + _longest_of(run)
+    return SILENT_AFTER * interval + longest_of(run)
 
 
 def limit_of_one(run: JobRun) -> timedelta:
@@ -42,10 +42,11 @@ def time_to_commit(run: JobRun | None) -> timedelta:
     """How long what a checkpoint has written may wait for its commit: two intervals, and while the run goes on what the
     longest checkpoint took, for the next one may take as long. None: a run that nobody lists."""
     interval = (interval_of(run) if run is not None else None) or timedelta(0)
-    took = _longest_of(run) if run is not None and not run.is_terminal else timedelta(0)
+    took = longest_of(run) if run is not None and not run.is_terminal else timedelta(0)
     return max(2 * interval + took, ON_ITS_WAY)
 
 
-def _longest_of(run: JobRun) -> timedelta:
+def longest_of(run: JobRun) -> timedelta:
+    """What the longest of the completed checkpoints that Flink lists took, end to end."""
     took = max((c.took_ms or 0 for c in run.checkpoints if c.status == "COMPLETED"), default=0)
     return timedelta(milliseconds=took)

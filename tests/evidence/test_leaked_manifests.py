@@ -2,11 +2,14 @@
 
 from datetime import timedelta
 
+import pytest
+
 from bot.domain.evidence import Verdict
 from bot.domain.findings import LeakedManifestsFinding, LeakStanding
-from bot.domain.flink import Vertex
+from bot.domain.flink import CompletedCheckpoint, Vertex
 from bot.domain.ids import DRAINED, OperatorId
 from tests.evidence.conftest import Asks
+from tests.evidence.flink_words import done
 from tests.evidence.leaked_files import ask_about, ended, finding_of, later, only, owing, restored_from, told
 from tests.evidence.test_ledger import run_of
 from tests.tables import OPERATOR, OrdersTable
@@ -58,6 +61,41 @@ def test_a_long_checkpoint_interval_lengthens_the_patience(orders: OrdersTable, 
     slow = run_of("a").model_copy(update={"checkpoint_interval_ms": 600_000})
 
     answer = asks("leaked_manifests", ask_about(orders, before, slow))
+
+    assert answer.verdict is Verdict.RULED_OUT
+
+
+@pytest.mark.parametrize(
+    ("newest", "verdict"),
+    [
+        (done(2, status="IN_PROGRESS", ago_s=900), Verdict.RULED_OUT),
+        (done(2, ago_s=900).model_copy(update={"took_ms": 890_000}), Verdict.RULED_OUT),
+        (done(2, ago_s=900), Verdict.CONFIRMED),
+        (done(2, ago_s=900, status="FAILED"), Verdict.CONFIRMED),
+    ],
+    ids=["in progress", "completed just now", "completed long ago", "failed"],
+)
+def test_nothing_waits_before_its_checkpoint_completes(
+    orders: OrdersTable, asks: Asks, newest: CompletedCheckpoint, verdict: Verdict
+) -> None:
+    """It is written at the barrier; with much state the checkpoint goes on for minutes, and is committed after it."""
+    before = orders.commits("a", 1, range(10))
+    orders.leaves_manifest("a", 2, {"two.parquet": range(10, 30)}, age=timedelta(minutes=14))
+
+    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a", newest)))
+
+    assert answer.verdict is verdict
+
+
+def test_a_manifest_may_wait_while_the_next_checkpoint_takes_as_long_as_the_last(
+    orders: OrdersTable, asks: Asks
+) -> None:
+    """What a savepoint wrote is committed with the next checkpoint."""
+    before = orders.commits("a", 1, range(10))
+    orders.leaves_manifest("a", 2, {"two.parquet": range(10, 30)}, age=timedelta(minutes=14))
+    slow = done(1, ago_s=3600).model_copy(update={"took_ms": 890_000})
+
+    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a", slow)))
 
     assert answer.verdict is Verdict.RULED_OUT
 

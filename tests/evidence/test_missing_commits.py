@@ -145,6 +145,7 @@ def test_nothing_is_told_where_the_beginning_has_expired(orders: OrdersTable) ->
     [
         (lambda: run("a", done(6), done(7)), (), ["6–7 without a manifest"]),
         (lambda: run("a", done(6, ago_s=1)), (), ["6 pending"]),
+        (lambda: run("a", done(6).model_copy(update={"took_ms": 3_599_000})), (), ["6 pending"]),
         (lambda: run("a", done(6)), (manifest("a", 6),), ["6 pending"]),
         (lambda: run("a", done(6), state="CANCELED"), (manifest("a", 6),), ["6 leaked"]),
         (lambda: run("a", done(6, SAVEPOINT), sink=V1), (), ["6 savepoint"]),
@@ -155,7 +156,8 @@ def test_nothing_is_told_where_the_beginning_has_expired(orders: OrdersTable) ->
         (lambda: run("a", done(2, ago_s=-60), done(1, ago_s=-60)), (), ["1–2 skipped"]),
     ],
     ids=[
-        "empty", "just now", "waiting", "run ended", "savepoint", "failed", "many", "unseen", "older", "counter anew",
+        "empty", "just now", "took long", "waiting", "run ended", "savepoint", "failed", "many", "unseen", "older",
+        "counter anew",
     ],
 )  # fmt: skip
 def test_what_flink_completed_beyond_the_last_commit_has_its_reason(
