@@ -18,7 +18,7 @@ from spark_tasks._live import live_since
 from spark_tasks._other_branches import committed_elsewhere
 from spark_tasks._reading import entries
 from spark_tasks._standing import committed_of
-from spark_tasks._storage import MAX_PATHS, load_files, sizes_of
+from spark_tasks._storage import MAX_PATHS, load_files, sizes_of, unescaped
 
 _BOUNDS = "array<struct<key: int, value: binary>>"
 _MANIFEST = (
@@ -103,9 +103,9 @@ def paths_in(
             return {}
         try:
             read = load_files(spark, "avro", _MANIFEST, here).where("status != 2")
-            files = with_bounds(read.select("_path", "data_file.*"), {"position": position})
+            listed = with_bounds(read.select("_path", "data_file.*"), {"position": position})
             told = ("_path", "file_path", "content", "record_count", "position_from", "position_until")
-            rows = files.select(*told).limit(MAX_PATHS + 1).collect()
+            rows = listed.select(*told).limit(MAX_PATHS + 1).collect()
         except AnalysisException as error:
             if error.getCondition() != "PATH_NOT_FOUND" or attempt == _ATTEMPTS - 1:
                 raise
@@ -120,7 +120,7 @@ def paths_in(
             rows_here, deletes = (0, count) if row["content"] else (count, 0)
             file = Named(row["file_path"], rows_here, deletes, (lowest, highest) if is_known else None)
             found.setdefault(row["_path"], []).append(file)
-        by_path = ByPath(found.items())
+        by_path = ByPath((unescaped(path), files) for path, files in found.items())
         return {path: by_path.get(path) or [] for path in here}
     return {}
 

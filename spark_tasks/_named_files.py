@@ -12,9 +12,10 @@ from bot.domain.findings import UnreadableFile
 from bot.domain.ids import SnapshotId
 from bot.domain.paths import ByPath
 from bot.domain.table import Snapshot, TableState
+from spark_tasks._compiled import compiled
 from spark_tasks._manifests import Manifest, listed, manifest_of
 from spark_tasks._reading import entries_of
-from spark_tasks._storage import MAX_PATHS, OnStorage, load_files, sizes_of
+from spark_tasks._storage import MAX_PATHS, OnStorage, load_files, sizes_of, unescaped
 from spark_tasks._window import Reach
 
 MANIFESTS_CHECKED = 100
@@ -145,9 +146,8 @@ def _judged_files(spark: SparkSession, files: Sequence[Row], there: OnStorage) -
     parquet = [f for f in files if f["file_path"] in there.sizes and f["file_path"] not in bad and _is_parquet(f)]
     if not parquet:
         return list(bad.values())
-    read = load_files(spark, "parquet", "_nothing int", [file["file_path"] for file in parquet])
-    counted = read.groupBy("_path").agg(F.count("*").alias("rows")).limit(len(parquet)).collect()
-    footers = ByPath((row["_path"], int(row["rows"])) for row in counted)
+    if (footers := _counted(spark, parquet)) is None:
+        return list(bad.values())
     for file in parquet:
         told, expected = footers.get(file["file_path"]) or 0, file["record_count"]
         if told != expected:
@@ -162,6 +162,18 @@ def _judged_files(spark: SparkSession, files: Sequence[Row], there: OnStorage) -
                 has_its_size=True,
             )  # fmt: skip
     return list(bad.values())
+
+
+def _counted(spark: SparkSession, files: Sequence[Row]) -> ByPath[int] | None:
+    """Rows that each footer counts; None where all together count what the manifests tell: to count by file, Spark
+    goes through every row (950,000 rows: 0.2 s in all, and 0.4 s by file)."""
+    read = load_files(spark, "parquet", "_nothing int", [file["file_path"] for file in files])
+    with compiled(spark):
+        (total,) = read.agg(F.count("*").alias("rows")).limit(1).collect()
+        if total["rows"] == sum(file["record_count"] for file in files):
+            return None
+        by_file = read.groupBy("_path").agg(F.count("*").alias("rows")).limit(len(files)).collect()
+    return ByPath((unescaped(row["_path"]), int(row["rows"])) for row in by_file)
 
 
 def _is_parquet(file: Row) -> bool:

@@ -10,6 +10,7 @@ have Spark do it takes a second stage.
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -97,12 +98,17 @@ def files_under(spark: SparkSession, folder: str) -> DataFrame | None:
 def load_files(spark: SparkSession, form: str, schema: str, paths: Sequence[str]) -> DataFrame:
     """These files, which exist, in a format of Spark's; one that cannot be read, or has gone since, gives no row.
 
-    Adds `_path` (plain): the file of the row.
+    Adds `_path`: the file of the row, escaped as Spark has it, and undone by `unescaped`. To undo it here costs 10 µs
+    a row.
     """
     read = spark.read.format(form).schema(schema)
     read = read.option("ignoreCorruptFiles", "true").option("ignoreMissingFiles", "true")
-    encoded = F.replace(F.col("_metadata.file_path"), F.lit("+"), F.lit("%2B"))
-    return read.load([exact(path) for path in paths]).withColumn("_path", plain_column(F.url_decode(encoded)))
+    return read.load([exact(path) for path in paths]).withColumn("_path", F.col("_metadata.file_path"))
+
+
+def unescaped(path: str) -> str:
+    """A `_path` as tables and people write it, in one of its spellings."""
+    return unquote(path)
 
 
 def is_refused(error: PySparkException) -> bool:

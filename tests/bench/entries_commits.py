@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow.parquet as pq
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
@@ -61,6 +62,14 @@ def empty_table(home: Path) -> Table:
     table = catalog.create_table(ORDERS, schema=rows([]).schema)
     catalog.close()
     return table
+
+
+def write_rows(table: Table, many: int) -> Path:
+    """A Parquet file of so many rows in the table's data folder."""
+    path = Path(table.location().removeprefix("file://")) / "data" / "rows.parquet"
+    path.parent.mkdir(parents=True)
+    pq.write_table(rows(range(many)), path)
+    return path
 
 
 def write_metadata(home: Path, table: Table, commits: Sequence[Told], lists: Mapping[SnapshotId, str]) -> None:

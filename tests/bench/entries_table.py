@@ -1,7 +1,8 @@
-"""Tables of a million file entries without a file: metadata as Flink and merges leave it, built in seconds.
+"""Tables of a million file entries: metadata as Flink and merges leave it, built in seconds.
 
-Manifests, manifest lists and the metadata file are valid and complete; only the data files are missing. One entry
-is encoded by PyIceberg and repeated with other numbers in the same places: encoding each would take minutes.
+Manifests, manifest lists and the metadata file are valid and complete; of the data files only the window's are there,
+all the same. One entry is encoded by PyIceberg and repeated with other numbers in the same places: encoding each would
+take minutes.
 Built once for each size, kept under the user's cache folder.
 """
 
@@ -34,11 +35,22 @@ from pyiceberg.schema import Schema
 from pyiceberg.typedef import Record
 from pyiceberg.types import StructType
 
-from tests.bench.entries_commits import PER_COMMIT, WINDOW, Told, empty_table, told_commits, write_metadata
+from tests.bench.entries_commits import (
+    PER_COMMIT,
+    WINDOW,
+    Told,
+    empty_table,
+    told_commits,
+    write_metadata,
+    write_rows,
+)
 
 PER_MANIFEST = 1_000
 """Entries of a manifest below the window: what merging a hundred Flink commits leaves."""
 ROWS_PER_FILE = 10_000
+_BUILT = "built-with-files"
+_BELOW_BYTES = 12_345_678
+"""Size that entries below the window tell; no such file is there."""
 _WRITER = "23ffc85e-5a5f-4f4c-9b43-6a1f2b0c7d11"
 _MARK, _LOW, _HIGH = b"@" * 12, b"LOWBOUND", b"HIGHBND."
 _SHAPE = manifest_entry_schema_with_data_file(2, data_file_with_partition(StructType(), 2))
@@ -67,7 +79,7 @@ def cache() -> Path:
 def entries_table(size: Size) -> Path:
     """The folder of a catalog (`catalog.db`) with `sales.orders` of that size; built if it is not there."""
     home = cache() / size.name
-    if (home / "built").exists():
+    if (home / _BUILT).exists():
         return home
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
@@ -81,22 +93,30 @@ def entries_table(size: Size) -> Path:
     for first in range(0, base, PER_MANIFEST):
         many = min(PER_MANIFEST, base - first)
         by = old[(first + many) * len(old) // base - 1]
-        manifests.append(_manifest(folder, table.schema(), by, [next(names) for _ in range(many)], by.sequence))
+        files = [next(names) for _ in range(many)]
+        manifests.append(_manifest(folder, table.schema(), by, files, by.sequence, _BELOW_BYTES))
+    a_file = write_rows(table, ROWS_PER_FILE)
     below = _list(folder, old[-1], manifests, "below")
     lists = {commit.snapshot_id: _linked(below, commit) for commit in old}
     written: list[list[int]] = []
     for place, commit in enumerate(new):
         again = written[place - 5][:1] if commit.is_replay else []
-        written.append([next(names) for _ in range(PER_COMMIT - len(again))] + again)
-        manifests.insert(0, _manifest(folder, table.schema(), commit, written[-1], None))
+        fresh = [next(names) for _ in range(PER_COMMIT - len(again))]
+        for number in fresh:
+            os.link(a_file, a_file.with_name(_name(number)))
+        written.append(fresh + again)
+        size_bytes = a_file.stat().st_size
+        manifests.insert(0, _manifest(folder, table.schema(), commit, written[-1], None, size_bytes))
         lists[commit.snapshot_id] = _list(folder, commit, manifests, str(commit.sequence))
     write_metadata(home, table, commits, lists)
-    (home / "built").touch()
+    (home / _BUILT).touch()
     return home
 
 
-def _manifest(folder: str, schema: Schema, by: Told, files: list[int], sequence: int | None) -> ManifestFile:
-    """Entries that `by` added; `sequence` None: inherited, as the newest commit writes it."""
+def _manifest(
+    folder: str, schema: Schema, by: Told, files: list[int], sequence: int | None, size_bytes: int
+) -> ManifestFile:
+    """Entries that `by` added, of files of this size; `sequence` None: inherited, as the newest commit writes it."""
     path = f"{folder}/metadata/{by.snapshot_id}-{files[0]}-m0.avro"
     out = AvroOutputFile[ManifestEntry](
         output_file=PyArrowFileIO().new_output(path),
@@ -112,7 +132,7 @@ def _manifest(folder: str, schema: Schema, by: Told, files: list[int], sequence:
             "avro.codec": "deflate",
         },
     )
-    content, length = DeflateCodec.compress(b"".join(_repeated(_entry(folder, by, sequence), files)))
+    content, length = DeflateCodec.compress(b"".join(_repeated(_entry(folder, by, sequence, size_bytes), files)))
     with out:
         out.encoder.write_int(len(files))
         out.encoder.write_int(length)
@@ -137,7 +157,7 @@ def _manifest(folder: str, schema: Schema, by: Told, files: list[int], sequence:
     )
 
 
-def _entry(folder: str, by: Told, sequence: int | None) -> bytes:
+def _entry(folder: str, by: Told, sequence: int | None, size_bytes: int) -> bytes:
     """One entry with marks where the file's number and its bounds go."""
     fields = range(1, 6)
     counts = dict.fromkeys(fields, ROWS_PER_FILE)
@@ -147,7 +167,7 @@ def _entry(folder: str, by: Told, sequence: int | None) -> bytes:
         file_format=FileFormat.PARQUET,
         partition=Record(),
         record_count=ROWS_PER_FILE,
-        file_size_in_bytes=12_345_678,
+        file_size_in_bytes=size_bytes,
         column_sizes=dict.fromkeys(fields, 2_469_135),
         value_counts=counts,
         null_value_counts=dict.fromkeys(fields, 0),
@@ -169,7 +189,7 @@ def _entry(folder: str, by: Told, sequence: int | None) -> bytes:
     )
     encoded = BytesIO()
     _ENCODE.write(BinaryEncoder(encoded), entry)
-    length = len(f"00000-0-{_WRITER}-{0:08d}.parquet") - len(_MARK)
+    length = len(_name(0)) - len(_MARK)
     return _longer_path(encoded.getvalue(), f"{folder}/data/".encode(), length)
 
 
@@ -188,8 +208,12 @@ def _repeated(entry: bytes, files: Iterable[int]) -> Iterator[bytes]:
     for number in files:
         low = struct.pack("<q", number * ROWS_PER_FILE)
         high = struct.pack("<q", (number + 1) * ROWS_PER_FILE - 1)
-        name = f"{number % 2:05d}-0-{_WRITER}-{number:08d}.parquet".encode()
-        yield before + name + after.replace(_LOW, low).replace(_HIGH, high)
+        yield before + _name(number).encode() + after.replace(_LOW, low).replace(_HIGH, high)
+
+
+def _name(number: int) -> str:
+    """Of the file, as a Flink subtask names it."""
+    return f"{number % 2:05d}-0-{_WRITER}-{number:08d}.parquet"
 
 
 def _linked(below: str, commit: Told) -> str:
