@@ -47,11 +47,11 @@ def of_untold_start(leak: FlinkManifest, world: Observation) -> JobId | None:
         return None
     wrote = next((run for run in runs_of(world) if _wrote(run, leak)), None)
     told = {run.job_id for run in runs_of(world)} | {leak.job_id}
-    told |= {s.job_id for s in world.table.chain if s.job_id is not None and s.committed_at < leak.written_at}
     beside, its_own = sinks_beside(leak, wrote, world.table), of_its_job(leak, world)
-    may_be_its = (s for s in world.table.chain if s.operator_id not in beside)
+    later = [s for s in world.table.chain if s.committed_at >= leak.written_at]
+    may_be_its = (s for s in later if s.operator_id not in beside)
     unseen = (s.job_id for s in may_be_its if s.job_id is not None and s.job_id not in told)
-    since = {s.job_id for s in world.table.chain if s.committed_at >= leak.written_at}
+    since = {s.job_id for s in later}
     is_there = (run for run in runs_of(world) if not _wrote(run, leak) and _is_there_after(run, leak, since))
     may_be = (run for run in is_there if run in its_own or not is_of_another(run, leak, wrote, world.table, beside))
     untold = (run.job_id for run in may_be if not _is_behind(run, leak, world))
