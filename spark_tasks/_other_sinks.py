@@ -6,8 +6,9 @@ That a sink has another operator id does not make it another job's: the remedy o
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Sequence
+from datetime import datetime
 
-from bot.domain.beginnings import began_without_state, first_shown
+from bot.domain.beginnings import FROM_NOTHING, began_without_state, first_shown
 from bot.domain.flink import FlinkManifest, JobRun, names_run
 from bot.domain.guests import BESIDE
 from bot.domain.ids import JobId, OperatorId
@@ -15,11 +16,15 @@ from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot, TableState
 
 
-def sinks_beside(leak: FlinkManifest, wrote: JobRun | None, table: TableState) -> frozenset[OperatorId | None]:
+def sinks_beside(
+    leak: FlinkManifest, wrote: JobRun | None, table: TableState, runs: Sequence[JobRun]
+) -> frozenset[OperatorId | None]:
     """Those that committed before the manifest was written, and while one run by the manifest's sink was at work,
     whether Flink still lists that or not. A start without state may commit nothing itself, so any run's commits tell.
+    None that may share state with the manifest's sink: a fork under a new uid commits beside it, too (F13).
 
-    `wrote`: the submission that wrote the manifest; one before it with the same job id was a run of its own.
+    `wrote`: the submission that wrote the manifest; one before it with the same job id was a run of its own. `runs`:
+    those that Flink lists.
     """
     if leak.written_at is None:
         return frozenset()
@@ -36,7 +41,8 @@ def sinks_beside(leak: FlinkManifest, wrote: JobRun | None, table: TableState) -
             others[commit.operator_id].append(place)
     of_its_runs = {sink for sinks in sinks_of.values() if leak.operator_id in sinks for sink in sinks}
     beside = (sink for sink, theirs in others.items() if any(_are_beside(theirs, each) for each in mine.values()))
-    return frozenset(beside) - of_its_runs
+    apart = (sink for sink in beside if not _may_share_state(sink, leak.operator_id, table, runs))
+    return frozenset(apart) - of_its_runs
 
 
 def _are_beside(theirs: Sequence[int], mine: Sequence[int]) -> bool:
@@ -51,17 +57,21 @@ def is_of_another(
     leak: FlinkManifest,
     wrote: JobRun | None,
     table: TableState,
+    runs: Sequence[JobRun],
     beside: frozenset[OperatorId | None],
 ) -> bool:
     """Whether a run that Flink lists under another name than the manifest's job, and of which no kinship is told, is
     surely of another job: it commits by a sink that was at work beside that job, or began from a point of one, or from
-    a point of another sink whose state that job did not go on from. `beside`: the `sinks_beside` of the manifest."""
+    a point of another sink that did not go on from that job's state, nor the job from its. `runs`: those that Flink
+    lists; `beside`: the `sinks_beside` of the manifest."""
     shown = first_shown(run)
     theirs = [s for s in table.chain if s.job_id is not None and shown is not None and names_run(shown.path, s.job_id)]
     own = [s for s in table.chain if s.job_id == run.job_id and s.committed_at >= run.started_at]
     if any(told and {s.operator_id for s in told} <= beside for told in (theirs, own)):
         return True
     if not theirs or wrote is None or any(s.operator_id in {None, leak.operator_id} for s in theirs):
+        return False
+    if any(_may_go_on_from(leak.operator_id, sink, table, runs) for sink in {s.operator_id for s in theirs}):
         return False
     return not _may_be_its_past(theirs, leak, wrote, table)
 
@@ -77,3 +87,38 @@ def _may_be_its_past(theirs: list[Snapshot], leak: FlinkManifest, wrote: JobRun,
         return True
     first = min((s.committed_at for s in by_its_sink), default=wrote.started_at)
     return first < wrote.started_at and all(s.committed_at < first for s in theirs)
+
+
+def _may_share_state(sink: OperatorId, its: OperatorId, table: TableState, runs: Sequence[JobRun]) -> bool:
+    """Whether one of the two may have gone on from the other: the later one, unless it is told to have begun with
+    nothing. Where commits have expired, the manifest's sink (`its`) may have been there before its first one."""
+    (at, _), (its_at, is_from_nothing) = _began(sink, table, runs), _began(its, table, runs)
+    if at >= its_at:
+        return _may_go_on_from(its, sink, table, runs)
+    return not (is_from_nothing and _is_whole(table))
+
+
+def _may_go_on_from(
+    earlier: OperatorId | None, sink: OperatorId | None, table: TableState, runs: Sequence[JobRun]
+) -> bool:
+    """Whether the sink came after the earlier one, and nothing tells that it began without state."""
+    at, is_from_nothing = _began(sink, table, runs)
+    return at >= _began(earlier, table, runs)[0] and not is_from_nothing
+
+
+def _began(sink: OperatorId | None, table: TableState, runs: Sequence[JobRun]) -> tuple[datetime, bool]:
+    """When the sink began, as far as is seen, and whether with nothing: Flink tells that of its first run, or its first
+    commit is of checkpoint 1. Ids rise from the restored one."""
+    first = next((s for s in flink_commits(table) if s.operator_id == sink and not s.is_repair), None)
+    if first is None:
+        return table.read_at, False
+    is_first_id = _is_whole(table) and first.checkpoint_id == FROM_NOTHING + 1
+    run = next((r for r in runs if r.job_id == first.job_id and r.started_at <= first.committed_at), None)
+    if run is None:
+        return first.committed_at, is_first_id
+    return run.started_at, is_first_id or began_without_state(run, first.committed_at)
+
+
+def _is_whole(table: TableState) -> bool:
+    """Whether no commit of main has expired."""
+    return not table.chain or table.chain[-1].parent_id is None

@@ -43,17 +43,18 @@ def of_untold_start(leak: FlinkManifest, world: Observation) -> JobId | None:
     since, and may have begun before its rows: what is seen of it does not tell, or only that it did if it is the same
     job's (`went_back` tells of those). None where there is none, or the run that wrote the manifest is still at
     work."""
-    if leak.written_at is None or any(_wrote(run, leak) and not run.is_terminal for run in runs_of(world)):
+    table, runs = world.table, runs_of(world)
+    if leak.written_at is None or any(_wrote(run, leak) and not run.is_terminal for run in runs):
         return None
-    wrote = next((run for run in runs_of(world) if _wrote(run, leak)), None)
-    told = {run.job_id for run in runs_of(world)} | {leak.job_id}
-    beside, its_own = sinks_beside(leak, wrote, world.table), of_its_job(leak, world)
-    later = [s for s in world.table.chain if s.committed_at >= leak.written_at]
+    wrote = next((run for run in runs if _wrote(run, leak)), None)
+    told = {run.job_id for run in runs} | {leak.job_id}
+    beside, its_own = sinks_beside(leak, wrote, table, runs), of_its_job(leak, world)
+    later = [s for s in table.chain if s.committed_at >= leak.written_at]
     may_be_its = (s for s in later if s.operator_id not in beside)
     unseen = (s.job_id for s in may_be_its if s.job_id is not None and s.job_id not in told)
     since = {s.job_id for s in later}
-    is_there = (run for run in runs_of(world) if not _wrote(run, leak) and _is_there_after(run, leak, since))
-    may_be = (run for run in is_there if run in its_own or not is_of_another(run, leak, wrote, world.table, beside))
+    is_there = (run for run in runs if not _wrote(run, leak) and _is_there_after(run, leak, since))
+    may_be = (run for run in is_there if run in its_own or not is_of_another(run, leak, wrote, table, runs, beside))
     untold = (run.job_id for run in may_be if not _is_behind(run, leak, world))
     return next((job for each in (unseen, untold) for job in each), None)
 
