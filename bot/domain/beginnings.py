@@ -31,7 +31,7 @@ def began_without_state(run: JobRun, first_commit: datetime | None) -> bool:
     starts anew, so what lies before its start says nothing.
     """
     if run.restored is None:
-        return run.restored_count == 0
+        return run.restored_count == 0 and not _is_known_by_its_end(run)
     if run.restored_count != 1 or run.restored.is_savepoint:
         return False
     return _was_at_work(run, first_commit)
@@ -65,6 +65,12 @@ def is_its_own(point: Restored, run: JobRun) -> bool:
     ids = _whole_history(run)
     is_before_all = ids is not None and all(checkpoint > point.checkpoint_id for checkpoint in ids)
     return names_run(point.path, run.job_id) and not is_before_all
+
+
+def _is_known_by_its_end(run: JobRun) -> bool:
+    """Whether its cluster is gone, and the Flink operator remembers no more than its end: not what it was restored
+    from. Flink itself tells the operators of a run also when that is over."""
+    return run.is_terminal and not run.vertices and not run.completed_count
 
 
 def _was_at_work(run: JobRun, first_commit: datetime | None) -> bool:

@@ -85,6 +85,13 @@ def test_a_next_run_that_flink_forgot_leaves_it_open() -> None:
     assert stand(tale.forgets("b")) == [LeakStanding.UNTOLD] * 4
 
 
+def test_a_next_run_of_which_only_the_end_is_known_leaves_it_open() -> None:
+    """Its cluster is gone, and the operator does not remember what it was restored from."""
+    tale = dropped().flink_runs("b", vertices=False).commits("b", 6, 7).becomes("b", "FINISHED")
+
+    assert stand(tale) == [LeakStanding.UNTOLD] * 4
+
+
 def test_a_next_run_of_another_job_may_have_read_it_again() -> None:
     """The new start may be the other job of a blue/green deployment."""
     tale = dropped().flink_runs("b").came_from("b", 5, chk("a", 5)).commits("b", 6)
