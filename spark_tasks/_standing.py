@@ -40,11 +40,9 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
         return _below(leak, committed, run, owing, world)
     elsewhere = committed_elsewhere(leak, world.table)
     if elsewhere is None and committed is None and run is not None and _is_below_drained(leak, run, world.table):
-        return (
-            LeakStanding.DROPPED,
-            f"Run {short_job(leak.job_id)} goes on from a drained job, whose last commit carries Long.MAX_VALUE: its "
-            f"V1 sink takes checkpoint {leak.checkpoint_id} for committed.",
-        )
+        head = f"Run {short_job(leak.job_id)} goes on from a drained job, whose last commit carries Long.MAX_VALUE"
+        skips = f"{head}: its V1 sink takes checkpoint {leak.checkpoint_id} for committed"
+        return _passed_over(leak, (head, skips), run, owing, world)
     reached = "nothing" if committed is None else f"checkpoint {committed}"
     head = f"Main has {reached} of run {short_job(leak.job_id)}"
     if run is not None and not run.is_terminal:
@@ -147,30 +145,40 @@ def _below(
     world: Observation,
 ) -> Standing:
     head = f"Main has checkpoint {committed} of run {short_job(leak.job_id)}"
-    is_unbroken = run is not None and ran_through(leak, run)
-    if is_unbroken and run is not None and not run.is_terminal and any(V1_COMMITTER in v.name for v in run.vertices):
+    is_v1 = run is not None and any(V1_COMMITTER in vertex.name for vertex in run.vertices)
+    if run is not None and is_v1 and not run.is_terminal and ran_through(leak, run):
         return (
             LeakStanding.PENDING,
             f"{head}; its V1 sink keeps checkpoint {leak.checkpoint_id} in memory until an id above {committed} "
             "completes, and drops it if the job fails over before that.",
         )
+    skips = f"{head}, so the sink takes checkpoint {leak.checkpoint_id} for committed and skips it"
+    return _passed_over(leak, (head, skips), run, owing, world)
+
+
+def _passed_over(
+    leak: FlinkManifest,
+    told: tuple[str, str],
+    run: JobRun | None,
+    owing: Sequence[StoredCheckpoint],
+    world: Observation,
+) -> Standing:
+    """Of a checkpoint that its sink takes for committed: lost where it was completed, and no run that came later has
+    read its rows again, or may have. `told`: by what the sink measures, and that with what it makes of it."""
+    head, skips = told
     if (back := went_back(leak, of_its_job(leak, world), world)) is not None:
         return _read_again(back, leak)
-    if is_unbroken or owing or (run is not None and was_completed(leak, run)):
-        if (later := of_untold_start(leak, world)) is not None:
-            return LeakStanding.UNTOLD, (
-                f"{head}, so the sink takes checkpoint {leak.checkpoint_id} for committed and skips it; what is seen "
-                f"of run {short_job(later)}, which was at work after that, does not tell whether it read the rows too."
-            )
-        return (
-            LeakStanding.DROPPED,
-            f"{head}, so the sink takes checkpoint {leak.checkpoint_id} for committed and skips it.",
+    if not owing and (run is None or not (ran_through(leak, run) or was_completed(leak, run))):
+        return LeakStanding.UNTOLD, (
+            f"{head}. Whether checkpoint {leak.checkpoint_id} was completed, and passed over, or was still in progress "
+            "when the job went down, and was read again, is shown neither by Flink nor by a restore point."
         )
-    return (
-        LeakStanding.UNTOLD,
-        f"{head}. Whether checkpoint {leak.checkpoint_id} was completed, and passed over, or was still in progress "
-        "when the job went down, and was read again, is shown neither by Flink nor by a restore point.",
-    )
+    if (later := of_untold_start(leak, world)) is not None:
+        return LeakStanding.UNTOLD, (
+            f"{skips}; what is seen of run {short_job(later)}, which was at work after that, does not tell whether it "
+            "read the rows too."
+        )
+    return LeakStanding.DROPPED, f"{skips}."
 
 
 def _is_below_drained(leak: FlinkManifest, run: JobRun, table: TableState) -> bool:
