@@ -13,7 +13,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.paths import may_be_same
 from bot.domain.table import TableState
 from spark_tasks._other_branches import committed_elsewhere
-from spark_tasks._restarts import lists, of_its_job, of_untold_start, ran_through, was_completed, went_back
+from spark_tasks._restarts import lists, of_its_job, of_untold_start, ran_through, runs_of, was_completed, went_back
 from spark_tasks._succession import after_its_run
 
 _INTERVALS = 5
@@ -174,9 +174,11 @@ def _passed_over(
             "when the job went down, and was read again, is shown neither by Flink nor by a restore point."
         )
     if (later := of_untold_start(leak, world)) is not None:
+        is_listed = any(other.job_id == later for other in runs_of(world))
+        missing = "what Flink shows of it does not tell." if is_listed else "Flink does not list it."
         return LeakStanding.UNTOLD, (
-            f"{skips}; what is seen of run {short_job(later)}, which was at work after that, does not tell whether it "
-            "read the rows too."
+            f"{skips}; run {short_job(later)} was at work after that, and whether it began before the rows, and read "
+            f"them too, is not known: {missing}"
         )
     return LeakStanding.DROPPED, f"{skips}."
 

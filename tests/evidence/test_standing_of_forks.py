@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from bot.domain.findings import LeakStanding
+from spark_tasks._standing import standing
 from tests.cases import Tale
 from tests.evidence.test_standing_after_new_starts import chk, stand
 from tests.evidence.test_standing_of_two_jobs import NEW, apart
@@ -102,3 +103,17 @@ def test_a_run_that_took_over_the_uid_of_a_fork_leaves_it_open() -> None:
     tale.commits("d", 12).by_sink(NEW).completes("d", 12).came_from("d", 12, chk("d", 12))
 
     assert apart(tale, d="green") == [LeakStanding.UNTOLD]
+
+
+def test_it_is_said_what_is_missing() -> None:
+    """Which run may have read the rows, and whether Flink lists it."""
+    tale = forked(4, since=2).completes("g", 13).came_from("g", 13, chk("g", 13))
+    for is_listed, missing in ((True, "what Flink shows of it does not tell."), (False, "Flink does not list it.")):
+        world = (tale if is_listed else tale.forgets("g")).looked_at().observation
+
+        _, why = standing(tale.manifests[0], world)
+
+        assert why.endswith(
+            "; run gggggg was at work after that, and whether it began before the rows, and read them too, is not "
+            f"known: {missing}"
+        )
