@@ -4,6 +4,8 @@ A run that was restored from too far below still reads rows that main has. Copie
 the last: what the job goes on from repeats the rest.
 """
 
+from collections.abc import Sequence
+
 from bot.actions._draft import live_run
 from bot.actions._starts import by_start
 from bot.domain.action import Plan
@@ -11,13 +13,16 @@ from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
 from bot.domain.guests import Guests, commits_that_bind
 from bot.domain.ids import JobId, short_job
+from bot.domain.table import Snapshot
 
 
 def must_have_passed(plan: Plan) -> tuple[str, ...]:
     """What an approver must know where it cannot be told, or where no run is alive that could pass it, sentences; none
-    where the job has passed what main has, or where its newest start is the only one that wrote it: the newest commit
-    of that may bring an older one's files again (F1), and a start without state under one job id whose ids only rise
-    (F4) is not told from it here.
+    where the job has passed what main has.
+
+    Where one start alone wrote main, it may be two: one without state under one job id passes over the checkpoints that
+    main has, so that its ids only rise (F4), and its positions fall. That counts where copies were found that no commit
+    made twice (F1) accounts for; where nobody looked for copies, it is only told to the approver.
 
     Of a source of several partitions the ledger tells one range over all of them, which proves nothing here, and
     another job's positions may be of another source. A run that has committed nothing is not asked: the job is not
@@ -28,25 +33,46 @@ def must_have_passed(plan: Plan) -> tuple[str, ...]:
     commits = [s for s in commits_that_bind(case) if not guests.has_run(s.job_id)]
     run = live.job_id if live is not None else next((s.job_id for s in reversed(commits)), None)
     present, others = by_start(commits, run) if run is not None else ([], [])
-    if run is None or not present or not others:
+    if not others:
+        present = _made_once(case, present)
+    is_reread = True if others else _has_own_copies(case, present)
+    if run is None or not present or is_reread is False:
         return ()
     bound = {s.snapshot_id for start in (present, *others) for s in start} - case.observation.table.taken_out
     rows = [r for r in (case.ledger.rows if case.ledger else ()) if r.snapshot_id in bound and r.added_rows]
     told = {r.snapshot_id: r.position_until for r in rows if r.position_until is not None}
     own = {s.operator_id: told[s.snapshot_id] for s in present if s.snapshot_id in told}
     if (why := _why_untold(case, guests, is_whole=bool(own) and len(told) == len(rows))) is not None:
-        return (_untold(run, why),)
+        return (_untold(run, why),) if is_reread else ()
     reached, highest = max(own.values()), max(told.values())
     if reached < highest:
+        if is_reread is None:
+            return (_untold(run, "its source positions fall, and whether rows came twice by that was not looked at"),)
         if live is None:
             return (_down(case, run, reached, highest),)
         raise _below(case, run, reached, highest)
-    newest = [next((s for s in reversed(start) if s.adds_rows and s.snapshot_id in bound), None) for start in others]
-    beyond = next((s.job_id for s in newest if s is not None and s.snapshot_id not in told), None)
-    if beyond is None:
+    adding = [[s for s in start if s.adds_rows and s.snapshot_id in bound] for start in (others or [present])]
+    edges = [start[-1] if others else start[0] for start in adding if start]
+    beyond = next((s.job_id for s in edges if s.snapshot_id not in told), None)
+    if beyond is None or is_reread is None:
         return ()
-    whose = f"run {short_job(beyond)}" if beyond != run else "an earlier start of it"
-    return (_untold(run, f"the ledger does not reach the commits of {whose}"),)
+    whose = f"commits of run {short_job(beyond)}" if beyond != run else "commits of an earlier start of it"
+    return (_untold(run, f"the ledger does not reach the {whose if others else 'first commits of it'}"),)
+
+
+def _made_once(case: Case, start: Sequence[Snapshot]) -> list[Snapshot]:
+    """Its commits but for those that only bring a checkpoint, or files, of an older one again, as far as is told."""
+    again = set(case.duplicate_files.again) if case.duplicate_files else set()
+    first = {(s.operator_id, s.checkpoint_id): s for s in reversed(start)}
+    return [s for s in start if s is first[s.operator_id, s.checkpoint_id] and s.snapshot_id not in again]
+
+
+def _has_own_copies(case: Case, commits: Sequence[Snapshot]) -> bool | None:
+    """Whether there are extra copies that no other commit accounts for; None: nobody looked."""
+    if (found := case.extra_copies) is None:
+        return None
+    own = {s.snapshot_id for s in commits}
+    return found.rows > sum(each.rows for each in found.commits if each.snapshot_id not in own)
 
 
 def _why_untold(case: Case, guests: Guests, *, is_whole: bool) -> str | None:
