@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import median
 
-from bot.domain.checkpoint_pace import interval_of, usual_pause
+from bot.domain.checkpoint_pace import completed_at, interval_of, usual_pause
 from bot.domain.findings import RunHealth
 from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun
 from bot.domain.sentences import counted
@@ -57,7 +57,7 @@ def _silence(
     interval = interval_of(run)
     if run.is_terminal or interval is None or in_a_row:
         return ()
-    since = done[-1].triggered_at if done else max(run.started_at, run.restored.at if run.restored else run.started_at)
+    since = completed_at(done[-1]) if done else max(run.started_at, run.restored.at if run.restored else run.started_at)
     silent = now - since
     if silent <= usual_pause(interval, run):
         return ()

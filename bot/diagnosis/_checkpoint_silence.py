@@ -7,7 +7,7 @@ Flink gives a checkpoint up nobody can tell a slow one from one that never comes
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from bot.domain.checkpoint_pace import FLINKS_TIMEOUT, interval_of, limit_of_one, usual_pause
+from bot.domain.checkpoint_pace import FLINKS_TIMEOUT, completed_at, interval_of, limit_of_one, usual_pause
 from bot.domain.diagnosis import Case
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import DRAINED, CheckpointId, short_job
@@ -68,7 +68,7 @@ def checkpoint_silence(case: Case, run: JobRun) -> Silence | None:
     patience = FLINKS_TIMEOUT if interval is None else max(usual_pause(interval, run), _AT_LEAST)
     began = max([run.started_at, *([run.restored.at] if run.restored is not None else [])])
     completed = [
-        _Done(c.triggered_at, c.checkpoint_id)
+        _Done(completed_at(c), c.checkpoint_id)
         for c in run.checkpoints
         if c.status == "COMPLETED" and c.kind is not CheckpointKind.SAVEPOINT
     ]

@@ -5,7 +5,9 @@ from datetime import datetime, timedelta
 
 from bot.diagnosis._case import committer_ids, living, longest_silence, time_in
 from bot.diagnosis._may_commit_on import may_commit_on
+from bot.diagnosis._sinks import leaves_out_empty_ones, sinks_of
 from bot.diagnosis._standstill import standstill
+from bot.domain.checkpoint_pace import completed_at, interval_of, longest_of
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case, Remedy
 from bot.domain.flink import Failure, JobRun
@@ -106,16 +108,17 @@ def silent_for(case: Case) -> str | None:
 
 
 def _allowed_silence(case: Case, run: JobRun) -> timedelta | None:
-    """Three times the promised cadence, and no less than what a sink without rows may take; None: nobody knows."""
-    every = case.contract.checkpoint_every or (
-        timedelta(milliseconds=run.checkpoint_interval_ms) if run.checkpoint_interval_ms else None
-    )
-    promised = case.contract.commit_every
-    spans = [
-        *([3 * promised] if promised else []),
-        *([(longest_silence(case.observation.table) + 1) * every] if every else []),
-    ]
+    """Three times the promised cadence, and no less than what a sink without rows may take; None: nobody knows, or
+    nothing was promised of a sink that leaves out what is empty."""
+    promised, took = case.contract.commit_every, longest_of(run)
+    spans = [3 * promised + took] if promised else []
+    if not _leaves_out_empty_ones(case, run) and (every := case.contract.checkpoint_every or interval_of(run)):
+        spans.append((longest_silence(case.observation.table) + 1) * (every + took))
     return max(spans, default=None)
+
+
+def _leaves_out_empty_ones(case: Case, run: JobRun) -> bool:
+    return all(leaves_out_empty_ones(case, run, sink) for sink in sinks_of(case, run))
 
 
 def _no_commit(case: Case) -> Sign | None:
@@ -123,11 +126,11 @@ def _no_commit(case: Case) -> Sign | None:
     if silent is None:
         return None
     run = living(case)[0]
-    completed = [c for c in run.checkpoints if c.status == "COMPLETED"]
+    newest = next((c for c in run.checkpoints if c.status == "COMPLETED"), None)
+    due = "" if _leaves_out_empty_ones(case, run) else "; even without rows a commit would have come by now"
     said = (
-        f"Flink completed checkpoint {completed[0].checkpoint_id} at {time_in(case, completed[0].triggered_at)}; even "
-        "without rows a commit would have come by now."
-        if completed
+        f"Flink completed checkpoint {newest.checkpoint_id} at {time_in(case, completed_at(newest))}{due}."
+        if newest is not None
         else "Flink lists no completed checkpoint of it."
     )
     advice = "look at its checkpoints and at the Flink manifests that wait"

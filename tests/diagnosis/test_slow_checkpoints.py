@@ -4,11 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from bot.diagnosis import no_snapshot_advanced, recovered_by_itself
+from bot.diagnosis import checkpoints_failed, no_snapshot_advanced, recovered_by_itself
 from bot.diagnosis._asked import answers
-from bot.domain.diagnosis import HEALTHY, CannotTell, Matches
+from bot.domain.diagnosis import HEALTHY, CannotTell, Excluded, Matches
 from bot.domain.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint
 from bot.domain.ids import CheckpointId
+from bot.service.watch_unnamed import unnamed_signs
 from tests.cases import Tale
 from tests.diagnosis.little_evidence import Looked, case_of, look
 from tests.diagnosis.little_world import World
@@ -130,3 +131,65 @@ def test_one_diagnosis_looks_at_them_and_is_done() -> None:
 
     assert ["leaked_manifests"] == world.asked
     assert HEALTHY in diagnosis.codes
+
+
+def busy(pace: timedelta, checkpoints: int = 6) -> World:
+    """Each checkpoint brings rows, takes so long from its trigger, and is committed."""
+    world = World()
+    for _ in range(checkpoints):
+        world.tale.now += pace
+        world.reads(5)
+        takes(world.tale, pace)
+    return world
+
+
+def told_of(world: World) -> list[str]:
+    """What the watch would tell that no failure mode names."""
+    return [sign.code for sign in unnamed_signs(case_of(world, look(world)), MINUTE)]
+
+
+@pytest.mark.parametrize(
+    ("pace", "interval", "since"),
+    [(90, 5, 70), (420, 60, 300)],
+    ids=["90 s, one each 5 s", "7 min, one each minute"],
+)
+def test_a_job_whose_checkpoints_take_long_is_well_until_the_next_is_due(pace: int, interval: int, since: int) -> None:
+    """Silence was counted from the trigger, and held against the time between two that complete."""
+    world = busy(timedelta(seconds=pace))
+    world.tale._change("a", checkpoint_interval_ms=1000 * interval)
+    world.tale.now += timedelta(seconds=since)
+    case = case_of(world, look(world))
+
+    assert isinstance(recovered_by_itself.examine(case), Matches)
+    assert isinstance(checkpoints_failed.examine(case), Excluded)
+    assert told_of(world) == []
+
+
+def test_the_watch_knows_the_least_pause_between_two() -> None:
+    """A commit each five minutes, though the interval is ten seconds."""
+    world = busy(timedelta(seconds=3))
+    world.tale._change("a", checkpoint_interval_ms=10_000)
+    world.tale.now += timedelta(seconds=200)
+    assert told_of(world) == ["no-commit"]
+
+    world.tale._change("a", settings=CheckpointSettings(min_pause_ms=300_000))
+    assert told_of(world) == []
+
+
+def test_the_watch_expects_nothing_of_a_dynamic_sink_without_rows() -> None:
+    """It leaves out what is empty; a promise of commits holds for it, too."""
+    world = busy(timedelta(seconds=3))
+    vertices = tuple(
+        v.model_copy(update={"name": "DynamicIcebergSink pre commit topology"}) for v in world.tale.runs["a"].vertices
+    )
+    world.tale._change("a", vertices=vertices)
+    for _ in range(25):
+        world.reads(0)
+    case = case_of(world, look(world))
+    promised = case.contract.model_copy(update={"commit_every": timedelta(seconds=20)})
+
+    (sign,) = unnamed_signs(case.model_copy(update={"contract": promised}), MINUTE)
+
+    assert told_of(world) == []
+    assert sign.code == "no-commit"
+    assert "a commit would have come" not in str(sign.reasons)

@@ -98,7 +98,7 @@ def test_checkpoints_that_complete_in_time_on_object_storage_are_no_trouble() ->
         (run_with(failed(1, 4)), "Checkpoint 1 failed and none has completed since."),
         (run_with(taken(13, 1), failed(12, 3), taken(11, 5), failed_count=1, completed_count=2),
          "1 of 3 checkpoints failed, though the newest completed."),
-        (run_with(taken(12, 60)),
+        (run_with(taken(12, 60.12)),
          "No checkpoint completed for 1 min, since checkpoint 12; it is set to take one every 3 s."),
         (run_with(), "No checkpoint completed for 1 h, since the start of the run; it is set to take one every 3 s."),
         (run_with(taken(3, 1), taken(2, 9), taken(1, 17)),
@@ -187,6 +187,13 @@ def test_a_run_that_ended_is_not_silent() -> None:
     verdict, found = health(run_with(taken(12, 900), taken(11, 903), state="CANCELED", ended_at=NOON))
 
     assert (verdict, found.runs[0].problems) == (Verdict.RULED_OUT, ())
+
+
+def test_silence_begins_when_a_checkpoint_completes() -> None:
+    """It was triggered three minutes ago, and completed a minute and a half ago."""
+    _, found = health(run_with(taken(12, 180, took_ms=90_000), taken(11, 280, took_ms=90_000)))
+
+    assert not [problem for problem in found.runs[0].problems if "No checkpoint completed" in problem]
 
 
 def test_runs_of_interest_are_the_newest_the_living_and_the_windows() -> None:
