@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from bot.actions._points_shown_now import LOOK_AGAIN, found_since, is_alive
 from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.findings import Pairing, PairVerdict
@@ -52,7 +53,8 @@ def newest_pair(case: Case, last_good: SnapshotId) -> RestorePoint:
         "No rewind is possible.",
         f"Expected a savepoint or retained checkpoint that pairs with snapshot {short(last_good)} or one before it; "
         f"found {looked_at(case)}.",
-        "Look for older savepoints on backup storage, or repair the rows by hand; do not restore an unpaired one.",
+        found_since(case, {s.snapshot_id for s in case.observation.table.ancestors(last_good)})
+        or "Look for older savepoints on backup storage, or repair the rows by hand; do not restore an unpaired one.",
     )
 
 
@@ -73,27 +75,46 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
     kept = live is not None and live.settings is not None and live.settings.survives_cancel is True
     if durable:
         return durable[0]
-    if found and kept:
-        return found[0][1].model_copy(update={"goes_with_savepoint": True})
-    if found:
+    going = [(each, point) for each, point in found if is_alive(case, each)]
+    if going and kept:
+        return going[0][1].model_copy(update={"goes_with_savepoint": True})
+    if newest is not None and (since := found_since(case, {newest})) is not None:
+        raise _unpaired(case, newest, since)
+    if going:
         raise Refused(
             "The job cannot be restarted on the table as it is.",
-            f"{found[0][0].path} pairs with the head, but its run {short_job(found[0][0].job_id)} is alive, and Flink "
+            f"{going[0][0].path} pairs with the head, but its run {short_job(going[0][0].job_id)} is alive, and Flink "
             "is not known to keep the checkpoints of a cancelled run.",
             "Set execution.checkpointing.externalized-checkpoint-retention to RETAIN_ON_CANCELLATION, or copy that "
             "folder away, stop the run by hand and start it from the copy.",
         )
+    if found:
+        raise _not_there(found[0][0])
     if commits and Guests(case).has_run(commits[-1].job_id):
         raise _ends_with_a_guest(case, commits)
     if paired:
         raise _under_a_repair(case, paired[0][1])
-    raise Refused(
+    look = "Look for further restore points on backup storage; do not start it from one that does not pair."
+    raise _unpaired(case, newest, look)
+
+
+def _unpaired(case: Case, newest: SnapshotId | None, remedy: str) -> Refused:
+    return Refused(
         "The job cannot be restarted on the table as it is.",
         f"Expected a savepoint or retained checkpoint that pairs with {short(newest)}, the newest commit by Flink; "
         f"found {looked_at(case)}."
         if newest is not None
         else f"Main lists no commit by Flink with which a restore point could pair; found {looked_at(case)}.",
-        "Look for further restore points on backup storage; do not start it from one that does not pair.",
+        remedy,
+    )
+
+
+def _not_there(each: Pairing) -> Refused:
+    return Refused(
+        "The job cannot be restarted on the table as it is.",
+        f"{each.path} pairs with the head, but run {short_job(each.job_id)} has ended since the evidence looked, and "
+        "storage does not show it as it was: Flink may have deleted it.",
+        f"Look whether it is there; {LOOK_AGAIN}.",
     )
 
 

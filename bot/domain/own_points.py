@@ -14,7 +14,7 @@ from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.guests import Guests, case_of, commits_that_bind
 from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
-from bot.domain.pairing import judged
+from bot.domain.pairing import judged, stays
 from bot.domain.paths import ByPath
 from bot.domain.run_commits import CommitsByRun
 from bot.domain.table import Snapshot
@@ -37,14 +37,14 @@ def pairings_of(case: Case) -> tuple[Pairing, ...]:
 
 def told_apart(pairings: Iterable[Pairing], case: Case) -> tuple[Pairing, ...]:
     """The same in their order, those of guests with the verdict that they are foreign. They pair with nothing. Nor does
-    any with what a repair has put back above commits of another run: it belongs to the commit that was lost. What
-    Flink may drop as its run, one of another declared job, may be alive, does not stay. Of which a repair has brought
+    any with what a repair has put back above commits of another run: it belongs to the commit that was lost. Whether
+    one stays is told by the runs as they are now, those of other declared jobs too. Of which a repair has brought
     rows that they do not hold, they say so; one that is newer than the table is behind then. One that is newer, and
     does not go on where main ends, says what stands against it."""
     guests = Guests(case)
     own = (_foreign(each) if guests.has_run(each.job_id) else _of_the_lost(each, case) for each in pairings)
-    stay = (each.model_copy(update={"is_durable": False}) if _may_go(each, case) else each for each in own)
     stored = ByPath((each.path, each) for each in case.observation.checkpoints.values)
+    stay = (_as_it_stays(each, stored.get(each.path), case) for each in own)
     commits = CommitsByRun(case.observation.table, case.observation.jobs.values)
     end = EndOfMain(case)
     return tuple(end.beside(beside_repairs(each, stored.get(each.path), commits)) for each in stay)
@@ -80,6 +80,17 @@ def _not_ahead(repair: Snapshot) -> dict[str, object]:
 def called(repair: Snapshot) -> str:
     """`repair …421007`, `cherry-pick …421007`."""
     return f"{'repair' if repair.is_repair else 'cherry-pick'} {short(repair.snapshot_id)}"
+
+
+def _as_it_stays(each: Pairing, shown: StoredCheckpoint | None, case: Case) -> Pairing:
+    """The same, durable or not by the runs that Flink shows now, whatever it showed when evidence looked. One whose run
+    has ended since stays only where storage still shows it (`shown`): Flink may have deleted it at that end."""
+    jobs, is_durable = case.observation.jobs, each.is_durable
+    if not isinstance(jobs, NotSeen) and each.verdict is not PairVerdict.FOREIGN:
+        is_there = shown is not None and shown.digest == each.digest
+        is_durable = (is_durable or is_there) and stays(each.checkpoint_kind, each.job_id, jobs)
+    is_durable = is_durable and not _may_go(each, case)
+    return each if is_durable == each.is_durable else each.model_copy(update={"is_durable": is_durable})
 
 
 def _may_go(each: Pairing, case: Case) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
 from bot.domain.gone_commits import gone_between
-from bot.domain.ids import CheckpointId, short, short_job
+from bot.domain.ids import CheckpointId, JobId, short, short_job
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.owed import owed_to
 from bot.domain.run_commits import CommitsByRun, RunCommits
@@ -55,7 +55,7 @@ def _told(stored: StoredCheckpoint, table: TableState, by_run: CommitsByRun, job
         snapshot_id=snapshot.snapshot_id if snapshot else None,
         reason=reason,
         digest=stored.digest,
-        is_durable=_is_durable(stored, jobs),
+        is_durable=stays(stored.kind, stored.job_id, jobs),
     )
 
 
@@ -179,11 +179,11 @@ def _listed(checkpoints: Sequence[int]) -> str:
     return f"checkpoint {first}" if first == last else f"checkpoints {first} to {last}"
 
 
-def _is_durable(stored: StoredCheckpoint, jobs: Seen[JobRun] | NotSeen) -> bool:
+def stays(kind: CheckpointKind, job_id: JobId | None, jobs: Seen[JobRun] | NotSeen) -> bool:
     """Savepoints stay until a person deletes them; retained checkpoints stay once their run has ended."""
-    if stored.kind in {CheckpointKind.SAVEPOINT, CheckpointKind.STOP_SAVEPOINT}:
+    if kind in {CheckpointKind.SAVEPOINT, CheckpointKind.STOP_SAVEPOINT}:
         return True
-    if isinstance(jobs, NotSeen) or stored.job_id is None:
+    if isinstance(jobs, NotSeen) or job_id is None:
         return False
-    run = next((run for run in jobs.values if run.job_id == stored.job_id), None)
+    run = next((run for run in jobs.values if run.job_id == job_id), None)
     return run is None or run.is_terminal
