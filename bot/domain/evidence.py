@@ -9,7 +9,7 @@ from bot.domain.contract import TableContract
 from bot.domain.copies import CopyRule
 from bot.domain.findings import Finding
 from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint
-from bot.domain.ids import EvidenceId, SnapshotId
+from bot.domain.ids import EvidenceId, JobId, SnapshotId
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import ReadRun
 from bot.domain.record import Record, Utc
@@ -63,6 +63,14 @@ class Observation(Record):
     """Of the newest restore point, else of what the job wrote last; at most one. Empty: no job has written anything."""
     others: Seen[JobRun] | NotSeen | None = Field(default=None, exclude_if=lambda told: told is None)
     """Runs of the table's `other_jobs`, each under its own name; None: none are declared."""
+
+
+def runs_in(seen: Observation) -> tuple[tuple[JobId, str], ...] | None:
+    """Each run, of other declared jobs too, and its state; None where Flink was not seen."""
+    if seen.jobs.state == "not-seen":
+        return None
+    others = seen.others.values if seen.others is not None else ()
+    return tuple(sorted((run.job_id, run.state) for run in (*seen.jobs.values, *others)))
 
 
 def begun_on_main(window: Window, info: ValidationInfo) -> Window:
@@ -130,6 +138,9 @@ class Evidence(Answer):
     """As Spark's stages reported; 0 when only metadata that is already in hand was used."""
     branch: str | None = None
     """The branch that was looked at; None: main. `head` is its head then."""
+    runs: tuple[tuple[JobId, str], ...] | None = Field(default=None, exclude_if=lambda told: told is None)
+    """Of a task that reads nothing: each run and its state, as Flink told them; None where Flink was not seen, and of
+    other tasks."""
 
 
 class Progress(Record):

@@ -3,8 +3,8 @@
 from datetime import datetime, timedelta
 
 from bot.domain.checkpoint_pace import time_to_commit
-from bot.domain.evidence import Evidence, Observation
-from bot.domain.findings import LeakedManifestsFinding
+from bot.domain.evidence import Evidence, Observation, runs_in
+from bot.domain.findings import LeakedManifestsFinding, PairingFinding
 from bot.domain.flink import FlinkManifest
 
 JUST_NOW = timedelta(seconds=30)
@@ -15,6 +15,23 @@ be old as soon as it is there."""
 def is_just_given(evidence: Evidence, at: datetime) -> bool:
     """Whether the task has ended no longer than a moment before."""
     return at - evidence.at <= timedelta(milliseconds=evidence.took_ms) + JUST_NOW
+
+
+def is_of(known: Evidence, world: Observation, rests_on_runs: bool) -> bool:
+    """Whether it is of the table as it is, and knows the Flink manifests that lie there now without a commit, and the
+    restore points; one that `rests_on_runs`, the runs as Flink shows them too. What cannot be seen now is not held
+    against it."""
+    if known.metadata_location != world.table.metadata_location:
+        return False
+    if rests_on_runs and (runs := runs_in(world)) is not None and runs != known.runs:
+        return False
+    match known.finding:
+        case LeakedManifestsFinding() as found:
+            return not manifests_since(found, world)
+        case PairingFinding() as found:
+            shown = world.checkpoints
+            return shown.state == "not-seen" or {p.path for p in found.pairings} == {s.path for s in shown.values}
+    return True
 
 
 def manifests_since(found: LeakedManifestsFinding, seen: Observation) -> tuple[FlinkManifest, ...]:

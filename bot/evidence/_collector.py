@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from bot.domain.contract import TableContract
 from bot.domain.errors import EvidenceFailed, Refused, WaterlineError
-from bot.domain.evidence import Answer, Ask, Evidence, Progress, Task, Verdict
+from bot.domain.evidence import Answer, Ask, Evidence, Progress, Task, Verdict, runs_in
 from bot.domain.hidden_values import kept
 from bot.domain.ids import EvidenceId
 from bot.domain.looked import NotSeen
@@ -67,6 +67,7 @@ class Collector:
             took_ms=round((self._clock.now() - began).total_seconds() * 1000),
             bytes_read=bytes_read,
             branch=ask.branch,
+            runs=runs_in(ask.observation) if task.reads == "nothing" else None,
         )
 
     def cancel(self, run: EvidenceId) -> bool:

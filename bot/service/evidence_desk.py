@@ -13,11 +13,10 @@ from ulid import ULID
 from bot.domain.entries import Body, EvidenceEnded, EvidenceRecorded, EvidenceRequested, StepDone
 from bot.domain.errors import EngineEnded, EvidenceCancelled, Refused, WaterlineError
 from bot.domain.evidence import Ask, Evidence, Observation, Progress
-from bot.domain.findings import LeakedManifestsFinding
 from bot.domain.ids import EvidenceId, IncidentId, StepId
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.since_the_look import JUST_NOW, manifests_since
+from bot.domain.since_the_look import JUST_NOW, is_of
 from bot.domain.staleness import Fresh, known_runs_of, staleness
 from bot.evidence import Collector
 from bot.service.asking import ask_of
@@ -143,7 +142,8 @@ class EvidenceDesk:
         known = latest.evidence if latest is not None else None
         if not incident.is_open or any(each.is_running for each in of_task):
             return []
-        if known is not None and (_is_of(known, world) or self._is_fresh(known, incident, world)):
+        rests_on_runs = self._collector.task(task).reads == "nothing"
+        if known is not None and (is_of(known, world, rests_on_runs) or self._is_fresh(known, incident, world)):
             return []
         return [EvidenceRequested(run=run, task=task, step=None, first_look=True)]
 
@@ -231,13 +231,6 @@ class EvidenceDesk:
         if run in self._mine:
             self._mine[run] = progress
             self._on_progress(incident_id)
-
-
-def _is_of(known: Evidence, world: Observation) -> bool:
-    """Whether it is of the table as it is, and knows the Flink manifests that lie there now without a commit."""
-    is_of_table = known.metadata_location == world.table.metadata_location
-    found = known.finding
-    return is_of_table and not (isinstance(found, LeakedManifestsFinding) and manifests_since(found, world))
 
 
 def _end_of_step(step: StepId | None, body: EvidenceRecorded | EvidenceEnded) -> list[Body]:
