@@ -34,6 +34,7 @@ from bot.service.choosing import (
 )
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore
+from bot.service.looking_before import to_look_at
 from bot.service.observing import Observer
 from bot.service.proposal_rules import (
     actions_behind,
@@ -194,10 +195,8 @@ class Proposals:
 
     def _looked(self, incident: Incident, module: ActionModule) -> Incident:
         """The incident with the evidence that the action collects by itself. Raises Refused where it gave no answer."""
-        known = incident.latest
-        for task in module.action.looks:
-            if task not in known or known[task].evidence is None:
-                self._look(incident.id, task)
+        for task in to_look_at(incident, module.action.looks, self._observer, self._diagnostician):
+            self._look(incident.id, task)
         return self._store.get(incident.id)
 
     def rules_now(self, view: ProposalView, said: Said) -> Rules | None:
