@@ -44,15 +44,12 @@ class Rehearsed(Record):
 
 
 def rehearsed(plan: Plan, action: Action) -> Rehearsed:
-    """The incident's rehearsal whose branch is still there. Raises Refused where there is none."""
-    past = plan.rehearsed
-    table = plan.case.observation.table
-    found = _told(past) if past is not None else None
-    if found is None or table.ref(found.branch) is None:
+    """The incident's open rehearsal, whose branch somebody may have removed. Raises Refused where there is none."""
+    found = _told(plan.rehearsed) if plan.rehearsed is not None else None
+    if found is None:
         raise Refused(
             f"“{action.title}” needs a rehearsal, and there is none.",
-            "Expected a repair of this incident that was made on a branch; "
-            + (f"branch {found.branch} is gone." if found is not None else "found no such branch."),
+            "Expected a repair of this incident that was made on a branch; found no such branch.",
             "Propose the repair that the diagnosis asks for first.",
         )
     return found

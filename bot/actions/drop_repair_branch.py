@@ -35,17 +35,16 @@ ACTION = Action(
 
 def propose(plan: Plan) -> Proposal:
     """The branch's removal, and a start of the stopped run's job if nobody has started it and a state of it pairs with
-    main and doubles no other table of it. Raises Refused; CouldNotLook where a start is due and Flink or the restore
-    points were not seen."""
+    main and doubles no other table of it. A branch that somebody has removed is no obstacle: the job may wait for it
+    all the same. Raises Refused; CouldNotLook where a start is due and Flink or the restore points were not seen."""
     done = rehearsed(plan, ACTION)
     table = plan.case.observation.table
     at = table.ref(done.branch)
-    assert at is not None
     job, head = job_and_head(plan, ACTION)
     effects: list[Effect] = []
     requirements: list[Requirement] = [TableIs(uuid=table.uuid), RefIs(ref=done.branch, snapshot_id=at)]
     sentences = [f"Main of {table.name} stays at {short(head)}."]
-    sure = f"Branch {done.branch} is removed"
+    sure = f"Branch {done.branch} is {'removed' if at is not None else 'gone already'}"
     point = None
     if done.stopped is not None and live_run(plan) is None:
         case = knowing(plan.case, done.stopped)
@@ -63,7 +62,7 @@ def propose(plan: Plan) -> Proposal:
         else:
             sentences += barred or stays_down(case)
             sure += f"; the job stays down, as {DOUBLES if barred else 'no state of it pairs with main'}"
-    effects.append(DropBranch(table=table.name, branch=done.branch, head=at))
+    effects.append(DropBranch(table=table.name, branch=done.branch, head=at if at is not None else done.head))
     sentences.append(_removal(done, table, at))
     if point is not None:
         sentences.append(
@@ -82,7 +81,9 @@ def propose(plan: Plan) -> Proposal:
     return proposal.model_copy(update={"because": done.because, "code": done.code})
 
 
-def _removal(done: Rehearsed, table: TableState, at: SnapshotId) -> str:
+def _removal(done: Rehearsed, table: TableState, at: SnapshotId | None) -> str:
+    if at is None:
+        return f"Branch {done.branch} is gone already: somebody has removed it."
     removed = f"Remove branch {done.branch}, which is at {short(at)}."
     if at == done.base:
         return f"{removed} It has no commit of its own: the repair was not made."

@@ -52,8 +52,15 @@ def propose(plan: Plan) -> Proposal:
     the rehearsal's stop. None is started where storage shows no such state, or only one that would double another table
     of the job. Raises Refused."""
     done = rehearsed(plan, ACTION)
-    _must_be_proven(plan, done)
     table = plan.case.observation.table
+    if table.ref(done.branch) is None:
+        raise Refused(
+            f"The repair on branch {done.branch} cannot be published: somebody has removed the branch.",
+            f"Expected it at {short(done.head)}; there is no branch {done.branch}.",
+            "Give the repair up (/waterline propose drop_repair_branch): that starts the job again if it stands still "
+            "and a state of it pairs with main. Then propose the repair anew.",
+        )
+    _must_be_proven(plan, done)
     job, head = job_and_head(plan, ACTION)
     if head != done.base:
         raise Refused(

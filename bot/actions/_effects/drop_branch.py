@@ -19,6 +19,8 @@ class DroppingBranch(Kind[DropBranch]):
     def perform(self, effect: DropBranch, intent: EffectStarted, hands: Hands) -> Did:  # noqa: ARG002 - nothing is fixed
         """One commit that does not care where main is."""
         table = hands.catalog.load(effect.table)
+        if table.ref(effect.branch) is None:
+            return Did(sentence=f"There is no branch {effect.branch} any more: somebody has removed it.")
         hands.catalog.commit(
             effect.table,
             TableChange(
