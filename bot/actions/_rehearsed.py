@@ -7,7 +7,7 @@ from bot.actions._binding import knowing
 from bot.actions._idle import idle_left, idle_point, lists_none_of
 from bot.actions._restore_points import RestorePoint, ends_main, goes_on_from
 from bot.actions._siblings import Doubled, doubled_by
-from bot.domain.action import Action, Past, Plan
+from bot.domain.action import Action, Past, Plan, StoodStill
 from bot.domain.diagnosis import Case
 from bot.domain.effects import ChangeFiles, DeleteRows, MakeBranch, ReplayRows, StopJob
 from bot.domain.errors import Refused
@@ -38,6 +38,9 @@ class Rehearsed(Record):
     written: int
     """Rows that were made once more from the source."""
     stopped: JobId | None
+    """The run whose stop left the job standing still for it; None: no run was alive, and none had been stopped."""
+    is_of_earlier: bool
+    """Whether an earlier proposal of the incident had stopped it."""
     savepoint: str | None
     stands_on: SnapshotId | None = None
     """Of a stopped run that had committed nothing: the commit with which its beginning pairs, where that was proven."""
@@ -53,6 +56,11 @@ def rehearsed(plan: Plan, action: Action) -> Rehearsed:
             "Propose the repair that the diagnosis asks for first.",
         )
     return found
+
+
+def whose_stop(done: Rehearsed) -> str:
+    """`the rehearsal's stop`, where a point comes from it."""
+    return "an earlier stop of this incident" if done.is_of_earlier else "the rehearsal's stop"
 
 
 class GoesOn(NamedTuple):
@@ -160,7 +168,11 @@ def _told(past: Past) -> Rehearsed | None:
     if made is None:
         return None
     branch, change = past.proposal.effects[made], past.proposal.effects[changed] if changed is not None else None
-    stopped = past.proposal.effects[stop] if stop is not None else None
+    own = past.proposal.effects[stop] if stop is not None else None
+    stood = past.stood_still
+    if isinstance(own, StopJob) and stop is not None:
+        savepoint = past.results[stop].get("savepoint")
+        stood = StoodStill(run=own.job_id, savepoint=savepoint, stands_on=own.stands_on)
     assert isinstance(branch, MakeBranch)
     base = SnapshotId(int(past.results[made]["base"]))
     return Rehearsed(
@@ -173,7 +185,8 @@ def _told(past: Past) -> Rehearsed | None:
         remove=change.remove if isinstance(change, ChangeFiles) else None,
         rows=sum(each.rows for each in change.rows) if isinstance(change, DeleteRows) else 0,
         written=change.replay.rows if isinstance(change, ReplayRows) else 0,
-        stopped=stopped.job_id if isinstance(stopped, StopJob) else None,
-        savepoint=past.results[stop].get("savepoint") if stop is not None else None,
-        stands_on=stopped.stands_on if isinstance(stopped, StopJob) else None,
+        stopped=stood.run if stood is not None else None,
+        is_of_earlier=own is None,
+        savepoint=stood.savepoint if stood is not None else None,
+        stands_on=stood.stands_on if stood is not None else None,
     )

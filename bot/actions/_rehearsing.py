@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from bot.actions._draft import NOTHING_STOPPED, alone, drafted, job_and_head, live_run, stop_sentences, untouched
 from bot.actions._idle import stands_on
-from bot.domain.action import Action, Plan
+from bot.domain.action import Action, Plan, StoodStill
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.effects import ChangeFiles, Effect, GoneOn, MakeBranch, StopJob
@@ -84,10 +84,12 @@ def rehearsal_of(
         HeadDescends(head=head, job_id=live.job_id if live else None),
         RefIs(ref=branch, snapshot_id=None),
     ]
-    stands = _STANDS if live else "No run is alive."
+    stood = plan.stood_still if live is None else None
+    stands = _STANDS if live or stood else "No run is alive."
     told = (
         *unproven,
         *(stop_sentences(live, needs_state=True) if live else [NOTHING_STOPPED]),
+        *((_taken_over(stood),) if stood else ()),
         f"Begin branch {branch} at the head that is there then; main of {table.name} is not touched.",
         *sentences,
         f"Prove it on the branch: {proof}.",
@@ -106,7 +108,7 @@ def rehearsal_of(
         ),
         undo=(
             f"Main is as it was. Propose drop_repair_branch to remove branch {branch}"
-            + (" and to start the job again from a state that pairs with main then." if live else ".")
+            + (" and to start the job again from a state that pairs with main then." if live or stood else ".")
         ),
     )
 
@@ -123,6 +125,13 @@ def _left_by_stop(case: Case, live: JobRun) -> tuple[SnapshotId | None, tuple[st
             "unless that is proven by then: another point that pairs with main is taken, or the job stays down. Where "
             "the whole restart was wrong, rewind table and job instead.",
         )
+
+
+def _taken_over(stood: StoodStill) -> str:
+    return (
+        f"An earlier proposal of this incident has stopped run {short_job(stood.run)}, and the job stands still since: "
+        "from then on it waits for this repair."
+    )
 
 
 def must_be_writable(table: TableState) -> None:

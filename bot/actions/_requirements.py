@@ -53,8 +53,7 @@ def _consequence(requirement: Requirement, table: TableState) -> tuple[str, str]
     if isinstance(requirement, RestorePointIntact):
         return (
             f"The restore point of {requirement.job} is not there any more as it was approved.",
-            "Where a run was stopped for this, `/waterline undo` starts the job again from what the stop has left. For "
-            "another way back, collect evidence again and propose anew.",
+            "Collect evidence again and propose anew: there may be another way back.",
         )
     return (
         f"Table {table.name} or its job has moved since this was proposed.",

@@ -28,7 +28,7 @@ def goes_on_before(plan: Plan, stood: StoodStill, to: SnapshotId, unproven: str)
 def _by_hand(case: Case, stood: StoodStill, unproven: str) -> str:
     """What a run left that had committed nothing was proven to pair before its stop: no evidence tells that."""
     run = short_job(stood.run)
-    first = f"{stood.savepoint}, which the rehearsal's stop of run {run} took" if stood.savepoint else None
+    first = f"{stood.savepoint}, which the stop of run {run} took" if stood.savepoint else None
     pairs = "" if lists_none_of(stood.run, case.observation.table) else " and it pairs"
     return (
         f"Start no run. {unproven} Start the job by hand once main is back: from "

@@ -6,7 +6,7 @@ from what pairs with main as it is now, which need not be the savepoint that the
 
 from bot.actions._binding import knowing
 from bot.actions._draft import drafted, job_and_head, live_run, untouched
-from bot.actions._rehearsed import DOUBLES, Rehearsed, goes_on, rehearsed, stays_down
+from bot.actions._rehearsed import DOUBLES, Rehearsed, goes_on, rehearsed, stays_down, whose_stop
 from bot.actions._restarting import kept_for_start
 from bot.actions._restore_points import RestorePoint, nearer_unread
 from bot.domain.action import Action, Plan
@@ -98,7 +98,7 @@ def _removal(done: Rehearsed, table: TableState, at: SnapshotId | None) -> str:
 
 def _start(point: RestorePoint, done: Rehearsed) -> str:
     is_of_stop = done.savepoint is not None and may_be_same(point.path, done.savepoint)
-    taken = ", which the rehearsal's stop took" if is_of_stop else ""
+    taken = f", which {whose_stop(done)} took" if is_of_stop else ""
     return (
         f"Start the job from checkpoint {point.checkpoint_id} at {point.path}{taken}. It pairs with "
         f"{short(point.snapshot_id)}: the source goes on where main ends."

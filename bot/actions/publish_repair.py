@@ -16,6 +16,7 @@ from bot.actions._rehearsed import (
     published,
     rehearsed,
     stays_down,
+    whose_stop,
 )
 from bot.actions._rehearsing import sized
 from bot.actions._restore_points import nearer_unread
@@ -205,7 +206,7 @@ def _start(plan: Plan, done: Rehearsed, goes_on: GoesOn, *, is_down: bool) -> tu
             "table, and start the job from there; where none does, nothing is started.",
         )
     is_of_stop = done.savepoint is not None and may_be_same(point.path, done.savepoint)
-    of = "which the rehearsal's stop took" if is_of_stop else f"which pairs with {short(point.snapshot_id)}"
+    of = f"which {whose_stop(done)} took" if is_of_stop else f"which pairs with {short(point.snapshot_id)}"
     start = f"Start the job from checkpoint {point.checkpoint_id} at {point.path}, {of}."
     return (start, *nearer_unread(plan.case, point))
 

@@ -59,7 +59,7 @@ class Action(Record):
 
 
 class StoodStill(Record):
-    """The run that an earlier rehearsal had stopped, so that its repair could be published or given up."""
+    """The run that an earlier proposal had stopped, where nothing of the incident has started the job since."""
 
     run: JobId
     savepoint: str | None
@@ -79,7 +79,8 @@ class Past(Record):
     verified: Verified | None = None
     """The newest verification of a rehearsal; None while there is none."""
     stood_still: StoodStill | None = None
-    """Set where it published or gave up the branch of a rehearsal that had stopped the job."""
+    """The run whose stop left the job standing still for it; where it published or gave up the branch of a rehearsal,
+    for that rehearsal."""
 
 
 def _none_told(_table: TableState) -> Sequence[Snapshot]:
@@ -125,6 +126,8 @@ class Plan(Record):
     """Set only for an undo."""
     rehearsed: Past | None = None
     """Set only where a rehearsal was proven, or failed, and its branch is still there."""
+    stood_still: StoodStill | None = None
+    """Set while the job stands still since an earlier proposal of the incident stopped it."""
     branches: frozenset[str] = frozenset()
     """Names of the branches that earlier rehearsals of the incident have begun, whatever became of them."""
     survey: Callable[[FileSources | None, FileSources | None], FileSurvey] = _nobody_looks

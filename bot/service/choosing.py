@@ -7,12 +7,13 @@ from bot.actions._scan import ActionModule
 from bot.domain.action import Past, StoodStill
 from bot.domain.deeds import ASKED, deeds_of, has_changed
 from bot.domain.diagnosis import Matches, Mode, Remedy
-from bot.domain.effects import DropBranch, Effect, PublishBranch, StartFromStop, StartJob, StopJob
+from bot.domain.effects import DropBranch, Effect, PublishBranch, StartFromStop, StartJob
 from bot.domain.entries import EffectStarted
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import JobId, ProposalId
 from bot.domain.incident import Incident
+from bot.domain.rehearsals import stood_still
 from bot.domain.runbook import ASKED_FOR
 from bot.ports import JobPorts
 from bot.service.proposal_rules import match_for
@@ -71,6 +72,13 @@ def may_drop(module: ActionModule, drops_others: bool) -> None:
             "Expected no `drop_others=`; found drop_others=yes.",
             "Leave it out, or propose rewind_table_and_job.",
         )
+
+
+def may_say(module: ActionModule, *, keeps: str, bounds: Mapping[str, str], drops_others: bool) -> None:
+    """Raises Refused where something is said to an action that asks for nothing of the kind."""
+    may_keep(module, keeps)
+    may_bound(module, bounds)
+    may_drop(module, drops_others)
 
 
 def action_of(remedy: Remedy) -> str:
@@ -144,16 +152,10 @@ def uid_suffixes(incidents: Iterable[Incident]) -> dict[JobId, str]:
 
 
 def _stood_still(incident: Incident, later: ProposalView) -> StoodStill | None:
-    """The run that was stopped when the branch was begun which `later` publishes or gives up."""
+    """The run that had been stopped when the branch was begun which `later` publishes or gives up."""
     branches = {effect.branch for effect in later.proposal.effects if isinstance(effect, PublishBranch | DropBranch)}
-    for view in reversed(incident.proposals.values()):
-        if view.proposal.rehearses_on in branches:
-            for index, effect in enumerate(view.proposal.effects):
-                ended = view.done.get(index)
-                if isinstance(effect, StopJob) and ended is not None and ended.how == "done":
-                    savepoint = ended.result.get("savepoint")
-                    return StoodStill(run=effect.job_id, savepoint=savepoint, stands_on=effect.stands_on)
-    return None
+    views = (v for v in reversed(incident.proposals.values()) if v.proposal.rehearses_on in branches)
+    return next((stood for view in views if (stood := stood_still(incident, view)) is not None), None)
 
 
 def _as_it_goes(

@@ -87,20 +87,28 @@ def _refuse_standing_job(now: Incident) -> None:
     stands = standing_job(now)
     if stands is None:
         return
-    if stands.settled is not None:
+    since, rehearsal = clock_time(stands.since, now.opened_at), stands.waits_for
+    if stands.settled is None and rehearsal is not None:
         raise Refused(
-            f"{stands.job} stands still since {clock_time(stands.since, now.opened_at)}: "
-            f"“{stands.rehearsal.proposal.title}” has stopped it, and Waterline would remind of it no more.",
-            f"Its repair is {stands.settled}, and the job was not started with that.",
-            "Collect evidence again and diagnose: it says from where the job is restored. Where somebody has started "
-            f"it, a diagnosis that sees the job run says so, too; else begin the reason with “{_ANYWAY}”.",
+            f"{stands.job} stands still for “{rehearsal.proposal.title}” since {since}, and Waterline would "
+            "start it no more.",
+            f"Its repair on branch {rehearsal.proposal.rehearses_on} is neither published nor given up.",
+            "Publish it (/waterline propose publish_repair) or give it up (/waterline propose drop_repair_branch). To "
+            f"close all the same, start the job by hand and begin the reason with “{_ANYWAY}”.",
         )
+    undo = (
+        "Click “Propose to undo it” on its message: that starts the job from what the stop has left, where that pairs. "
+        if rehearsal is None
+        else ""
+    )
     raise Refused(
-        f"{stands.job} stands still for “{stands.rehearsal.proposal.title}” since "
-        f"{clock_time(stands.since, now.opened_at)}, and Waterline would start it no more.",
-        f"Its repair on branch {stands.rehearsal.proposal.rehearses_on} is neither published nor given up.",
-        "Publish it (/waterline propose publish_repair) or give it up (/waterline propose drop_repair_branch). To "
-        f"close all the same, start the job by hand and begin the reason with “{_ANYWAY}”.",
+        f"{stands.job} stands still since {since}: “{stands.stopped_by.proposal.title}” has stopped it, and Waterline "
+        "would remind of it no more.",
+        "It was refused after the stop, and nothing has started the job since."
+        if rehearsal is None
+        else f"Its repair is {stands.settled}, and the job was not started with that.",
+        f"{undo}Collect evidence again and diagnose: it says from where the job is restored. Where somebody has "
+        f"started it, a diagnosis that sees the job run says so, too; else begin the reason with “{_ANYWAY}”.",
     )
 
 

@@ -20,13 +20,12 @@ from bot.domain.ids import IncidentId, ProposalId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.proposal import Proposal
+from bot.domain.rehearsals import left_by_stop
 from bot.domain.savepoint_told import plan_with_told
 from bot.ports import Clock
 from bot.service.choosing import (
     action_meant,
-    may_bound,
-    may_drop,
-    may_keep,
+    may_say,
     newest_that_did_anything,
     past_of,
     uid_suffixes,
@@ -128,9 +127,7 @@ class Proposals:
         must_be_free(incident)
         try:
             module = action_meant(incident, next_action(incident, action, self._actions), self._actions)
-            may_keep(module, keeps)
-            may_bound(module, bounds)
-            may_drop(module, drops_others)
+            may_say(module, keeps=keeps, bounds=bounds, drops_others=drops_others)
             incident = self._looked(incident, module)
         except Refused as error:
             not_possible(self._store, incident_id, step, error)
@@ -158,6 +155,7 @@ class Proposals:
             consumers=tuple(consumer.name for consumer in setup.consumers),
             undoes=past,
             rehearsed=rehearsed,
+            stood_still=left_by_stop(incident, setup.job),
             branches=branches_begun(incident),
             survey=partial(survey_of_files, self._observer, setup),
             written_at=partial(self._observer.files.written_at, setup.name),

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from bot.domain.action import Past
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.incident import Incident
-from bot.domain.rehearsals import begun, done_of, is_proven, rehearsal_of
+from bot.domain.rehearsals import begun, done_of, is_proven, rehearsal_of, stood_still
 from bot.domain.runbook import ASKED_FOR
 from bot.domain.table import TableState
 
@@ -60,4 +60,5 @@ def past_of_rehearsal(incident: Incident, table: TableState) -> Past | None:
         started={index: view.started[index] for index in done},
         results=done,
         verified=view.verified,
+        stood_still=stood_still(incident, view),
     )

@@ -63,7 +63,7 @@ def test_what_storage_does_not_show_now_is_named_with_what_it_has_to_pair_with(s
     view = undone(scene, publication)
 
     assert scene.alive == []
-    assert "savepoint-aaaaaa-000000000003, which the rehearsal's stop of run aaaaaa took" in said(view.proposal)
+    assert "savepoint-aaaaaa-000000000003, which the stop of run aaaaaa took" in said(view.proposal)
     assert "if storage gives it again and it pairs" in said(view.proposal)
     assert "(checkpoint 3), main's newest commit by Flink" in said(view.proposal)
 
@@ -91,7 +91,7 @@ def test_what_an_idle_run_left_and_storage_does_not_show_now_is_named(scene: Sce
     view = undone(scene, publication)
 
     assert scene.alive == []
-    assert "savepoint-bbbbbb-000000000008, which the rehearsal's stop of run bbbbbb took" in said(view.proposal)
+    assert "savepoint-bbbbbb-000000000008, which the stop of run bbbbbb took" in said(view.proposal)
     assert "if storage gives it again; else" in said(view.proposal)
 
 
