@@ -46,7 +46,7 @@ class Executions:
     def begin(self, incident_id: IncidentId, proposal_id: ProposalId, *, by: UserId) -> None:
         """Journal the start, after checking every requirement against the world.
 
-        Raises Refused (not approved, begun already, not yours, its job worked on for another table), Superseded (and
+        Raises Refused (not approved, begun already, not yours, its job another incident's for now), Superseded (and
         then the proposal is), CouldNotLook.
         """
         view = self._store.get(incident_id).proposals.get(proposal_id)

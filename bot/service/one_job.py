@@ -1,20 +1,21 @@
 """A job that writes several tables may be in several incidents: only one of them works on it at a time."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from bot.domain.effects import KeepSavepoint, StartFromStop, StartJob, StopFork, StopJob
-from bot.domain.errors import Refused
+from bot.domain.errors import NotYet, Refused
 from bot.domain.execution import AT_WORK
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.proposal import Proposal
+from bot.domain.rehearsals import standing_job
 
 _ON_A_JOB = (StopJob, StopFork, StartJob, StartFromStop, KeepSavepoint)
 
 
-def must_have_the_job_alone(proposal: Proposal, incident: IncidentId, incidents: Iterable[Incident]) -> None:
+def must_have_the_job_alone(proposal: Proposal, incident: IncidentId, incidents: Collection[Incident]) -> None:
     """Raises Refused while a proposal of another incident works on the same job: one would move its table below the run
-    that the other has just started.
+    that the other has just started; and as `must_end_no_repair`.
 
     Asked before a beginning is written and again before its first effect: of two that begin at the same moment, by two
     replicas, each is on record by then, so that at least one sees the other and ends with nothing done.
@@ -30,6 +31,30 @@ def must_have_the_job_alone(proposal: Proposal, incident: IncidentId, incidents:
             f"Job {job} is being worked on for another table.",
             f"Expected nothing else to be carried out on it; found {what}.",
             "Wait for its end. Then collect evidence again: the job is another run by then.",
+        )
+    must_end_no_repair(proposal, incident, incidents)
+
+
+def must_end_no_repair(proposal: Proposal, incident: IncidentId, incidents: Collection[Incident]) -> None:
+    """Raises NotYet where it would start a job that stands still for a repair of another incident: with the first
+    commit of the run that repair could not be published any more. Where each has stopped the job for a repair, whoever
+    did so last goes first."""
+    starts = {effect.job for effect in proposal.effects if isinstance(effect, StartJob | StartFromStop)}
+    own = next((standing_job(each) for each in incidents if each.id == incident), None)
+    for other in incidents:
+        waits = standing_job(other) if other.id != incident and starts else None
+        if waits is None or waits.waits_for is None or waits.settled is not None or waits.job not in starts:
+            continue
+        if own is not None and own.job == waits.job and own.since > waits.since:
+            continue
+        title = waits.waits_for.proposal.title
+        repair = "a repair of a private incident" if other.is_private else f"“{title}” of {other.id}"
+        where = "that incident" if other.is_private else other.id
+        raise NotYet(
+            f"Job {waits.job} stands still for {repair}, of another table that it writes.",
+            "Expected no repair to wait for it; a run that commits there ends that repair.",
+            f"Publish it or give it up in {where} first (/waterline propose publish_repair or drop_repair_branch), "
+            "which starts the job. Then collect evidence again: the job is another run by then.",
         )
 
 

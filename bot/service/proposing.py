@@ -35,6 +35,7 @@ from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore
 from bot.service.looking_before import to_look_at
 from bot.service.observing import Observer
+from bot.service.one_job import must_end_no_repair
 from bot.service.proposal_rules import (
     actions_behind,
     evidence_is_fresh,
@@ -179,6 +180,7 @@ class Proposals:
             proposal = completed(module.propose(plan), plan)
             proposal = proposal.model_copy(update={"follows": follows, "rules_of": rules.instead})
             must_be_destructive(proposal, module.action)
+            must_end_no_repair(proposal, incident_id, self._store.every())
         except Refused as error:
             not_possible(self._store, incident_id, step, error)
             raise
