@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from bot.diagnosis._asked import lacking, too_early_for, unasked
-from bot.diagnosis._case import listed, longest_silence
+from bot.diagnosis._case import listed
 from bot.diagnosis._checkpoint_silence import checkpoint_silence
 from bot.diagnosis._other_branch import commits_anywhere
 from bot.diagnosis._overdue import completed, none_written_before, overdue_of_run, overdue_of_sink, settled
 from bot.diagnosis._sinks import by_sink, leaves_out_empty_ones, sinks_of
+from bot.diagnosis._stretches import Stretch, stretches_since
 from bot.domain.checkpoint_pace import time_to_commit
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.findings import LeakedManifest, LeakStanding
@@ -44,15 +45,33 @@ def _silent(case: Case, run: JobRun, operator: OperatorId | None) -> str | None:
             f"Run {short_job(run.job_id)} started without state after checkpoint {newest.checkpoint_id} was "
             "committed (F4, F15)."
         )
-    base = newest.checkpoint_id
-    restored = run.restored.checkpoint_id if run.restored is not None else base
-    ahead = max([*completed(run), restored]) - base
-    if ahead > longest_silence(case.observation.table) and not leaves_out_empty_ones(case, run, operator):
+    long = next((each for each in _stretches(case, run, operator) if each.is_too_long), None)
+    if long is not None:
         return (
-            f"Flink completed {ahead} checkpoints of run {short_job(run.job_id)} since {base}, and none of them was "
-            "committed: even without rows one would have been."
+            f"Flink completed {long.surely} checkpoints of run {short_job(run.job_id)} since {long.since}, and none of "
+            "them was committed: even without rows one would have been."
         )
     return None
+
+
+def untold_silence(case: Case, run: JobRun) -> str | None:
+    """What is missing to know whether a sink of the living run should have committed by now; None: nothing is."""
+    stretches = (each for operator in sinks_of(case, run) for each in _stretches(case, run, operator))
+    long = next((each for each in stretches if each.may_be_too_long), None)
+    if long is None:
+        return None
+    return (
+        f"whether run {short_job(run.job_id)} should have committed by now, even without rows: {long.at_most} "
+        f"checkpoints may have passed from {long.since} to {long.until}, and Flink does not tell all restores, failed "
+        "checkpoints and savepoints among them, for which a sink is silent for longer; its next commit settles it"
+    )
+
+
+def _stretches(case: Case, run: JobRun, operator: OperatorId | None) -> tuple[Stretch, ...]:
+    newest = _newest(case, run, operator)
+    if newest is None or newest.checkpoint_id in (None, DRAINED) or leaves_out_empty_ones(case, run, operator):
+        return ()
+    return stretches_since(newest, case, run, operator)
 
 
 def _newest(case: Case, run: JobRun, operator: OperatorId | None) -> Snapshot | None:

@@ -9,7 +9,7 @@ beside it, or checkpoints that failed and were followed by one that completed, c
 main alone, so it cannot tell of a job that writes another branch.
 """
 
-from bot.diagnosis._arrivals import silence
+from bot.diagnosis._arrivals import silence, untold_silence
 from bot.diagnosis._asked import answers, checked_until, reaches_head, rows_were_read_again
 from bot.diagnosis._case import at_position, in_window, living, time_in, unseen
 from bot.diagnosis._checkpoint_silence import checkpoint_silence
@@ -68,6 +68,8 @@ def examine(case: Case) -> Examined:
         missing = (*missing, unseen(case.observation.jobs))
     elif (quiet := checkpoint_silence(case, living(case)[-1])) is not None:
         missing = (*missing, quiet.in_words)
+    elif (untold := untold_silence(case, living(case)[-1])) is not None:
+        missing = (*missing, untold)
     if missing:
         return CannotTell(missing=missing, asks=looks_again(case, missing))
     until = checked_until(case, *MODE.needs)

@@ -1,12 +1,11 @@
 """Commits that a run may have made between its newest listed one and a later checkpoint, and that are listed no more:
 main was rolled back, and what it lost has expired, or the catalog was set back to an older metadata file. Pure."""
 
-from collections.abc import Iterable
 from itertools import dropwhile, pairwise
 
 from bot.domain.clock_time import clock_time
-from bot.domain.empty_commits import PROPERTY, empty_commits_allowed
-from bot.domain.flink import CheckpointKind, JobRun
+from bot.domain.empty_commits import PROPERTY, empty_commits_allowed, uncounted
+from bot.domain.flink import JobRun
 from bot.domain.head_moves import HeadMove
 from bot.domain.ids import CheckpointId, short, short_job
 from bot.domain.ledger import Sink
@@ -118,13 +117,13 @@ def _too_long(reached: Snapshot, until: int, table: TableState, jobs: Seen[JobRu
     if sink is Sink.FLINK_DYNAMIC or (is_numbered and not of_run):
         return None
     restored = sorted(run.restored.checkpoint_id for run in of_run if run.restored)
-    uncounted = _uncounted(of_run, sink)
+    passed_by = uncounted(of_run, sink)
     pieces = max((run.restored_count for run in of_run), default=1)
     bounds = (since, *(each for each in restored if since < each < until), until)
     for after, last in pairwise(bounds):
         starts = max(pieces, 1) if restored and last <= restored[-1] else 1
         unlisted = sum(_failed_unlisted(run, after, last) for run in of_run)
-        if last - after - len(uncounted & set(range(after + 1, last))) > starts * (allowed + 1) + unlisted:
+        if last - after - len(passed_by & set(range(after + 1, last))) > starts * (allowed + 1) + unlisted:
             return (
                 f"{_listed_up_to(reached)}, and of checkpoints {after + 1} to {last} it would have committed one even "
                 f"without files (`{PROPERTY}`: {allowed}): commits between may have been lost and expired, or gone as "
@@ -138,14 +137,6 @@ def _failed_unlisted(run: JobRun, after: int, last: int) -> int:
     hidden = run.failed_count - sum(c.status == "FAILED" for c in run.checkpoints)
     oldest = min((c.checkpoint_id for c in run.checkpoints), default=last)
     return max(min(hidden, min(oldest, last) - after - 1), 0)
-
-
-def _uncounted(of_run: Iterable[JobRun], sink: Sink | None) -> set[int]:
-    """Checkpoints that are none to the sink, as far as Flink still lists them: those that failed, and to V1 also
-    intermediate savepoints, of which it is not notified (facts 0.5)."""
-    told = [each for run in of_run for each in run.checkpoints]
-    passed_by = {c.checkpoint_id for c in told if sink is Sink.FLINK_V1 and c.kind is CheckpointKind.SAVEPOINT}
-    return passed_by | {c.checkpoint_id for c in told if c.status == "FAILED"}
 
 
 def _listed_up_to(reached: Snapshot) -> str:
