@@ -7,13 +7,14 @@ lost: the next notification or a restart commits everything that waits, so nothi
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bot.diagnosis._case import listed, living, longest_silence, rewinds_in, time_in, unseen
+from bot.diagnosis._case import listed, living, rewinds_in, time_in, unseen
 from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._leaks import leaks_of
 from bot.diagnosis._other_branch import commits_anywhere, commits_on_branches
 from bot.diagnosis._restoring import restore_in_words
 from bot.diagnosis._sinks import by_sink, sinks_of
+from bot.diagnosis._stretches import stretches
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
@@ -166,7 +167,8 @@ def _matches(case: Case, run: JobRun, newest: CheckpointId, stuck: list[_Sink]) 
     """`stuck`: the sinks of the run whose manifests wait."""
     head, base = case.observation.table.head, min(sink.base for sink in stuck)
     waiting = sorted({checkpoint for sink in stuck for checkpoint in sink.waiting})
-    overdue = newest - base > longest_silence(case.observation.table)
+    passed = (each for sink in stuck for each in stretches(case, run, sink.operator, sink.base, [run]))
+    overdue = next((each for each in passed if each.is_too_long), None)
     whose = _named(stuck, _sinks(case, run))
     reasons = [
         f"Flink completed checkpoint {newest} of run {short_job(run.job_id)}; the table has {base}{whose}.",
@@ -178,9 +180,9 @@ def _matches(case: Case, run: JobRun, newest: CheckpointId, stuck: list[_Sink]) 
         for f in run.failures[:1]
     ]
     reasons.append(
-        f"{newest - base} checkpoints passed without a commit, so waiting no longer helps: a restart from its newest "
+        f"{overdue.surely} checkpoints passed without a commit, so waiting no longer helps: a restart from its newest "
         "checkpoint commits what waits."
-        if overdue
+        if overdue is not None
         else "The next completed checkpoint may commit all of it; look again then."
     )
     return Matches(
@@ -190,6 +192,6 @@ def _matches(case: Case, run: JobRun, newest: CheckpointId, stuck: list[_Sink]) 
         rows=(head,) if head is not None else (),
         last_good=head,
         wrong_run=None,
-        remedy=Remedy.RESTORE_JOB_ONLY if overdue else Remedy.WAIT,
-        how=restore_in_words(case, is_owed=True) if overdue else None,
+        remedy=Remedy.RESTORE_JOB_ONLY if overdue is not None else Remedy.WAIT,
+        how=restore_in_words(case, is_owed=True) if overdue is not None else None,
     )

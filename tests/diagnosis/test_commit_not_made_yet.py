@@ -4,6 +4,7 @@ import pytest
 
 from bot.diagnosis import commit_not_made_yet as mode
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
+from bot.domain.flink import CheckpointKind
 from bot.domain.ids import DRAINED
 from tests.cases import Tale
 from tests.found import leaks, points
@@ -113,3 +114,36 @@ def test_nothing_is_waited_for_where_no_run_is_alive() -> None:
     """And nothing is said where Flink cannot be asked."""
     assert isinstance(mode.examine(waiting(6).becomes("a", "FAILED").looked_at()), Excluded)
     assert isinstance(mode.examine(waiting(6).flink_is_down().looked_at()), CannotTell)
+
+
+def told_as(tale: Tale, **change: object) -> Tale:
+    """Four of the checkpoints in between are told otherwise."""
+    listed = tale.runs["a"].checkpoints
+    some = tuple(c.model_copy(update=change) if c.checkpoint_id in (4, 6, 8, 10) else c for c in listed)
+    tale._change("a", checkpoints=some)
+    return tale
+
+
+def v1() -> Tale:
+    """Of `waiting`, with the V1 sink."""
+    tale = waiting(16)
+    tale._change("a", vertices=Tale().flink_runs("a", v1=True).runs["a"].vertices)
+    return tale
+
+
+@pytest.mark.parametrize(
+    ("tale", "remedy"),
+    [
+        (told_as(waiting(16), status="FAILED"), Remedy.WAIT),
+        (told_as(v1(), kind=CheckpointKind.SAVEPOINT), Remedy.WAIT),
+        (told_as(waiting(16), kind=CheckpointKind.SAVEPOINT), Remedy.RESTORE_JOB_ONLY),
+        (v1(), Remedy.RESTORE_JOB_ONLY),
+    ],
+    ids=["failed", "savepoints under V1", "savepoints under V2", "V1"],
+)
+def test_commits_are_waited_for_as_long_as_the_sink_counts(tale: Tale, remedy: Remedy) -> None:
+    """F11 was said to be past waiting by the distance of ids alone."""
+    found = mode.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert remedy is found.remedy
