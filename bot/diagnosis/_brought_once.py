@@ -34,7 +34,7 @@ def _rolled_back(case: Case) -> Excluded | CannotTell | None:
     """Whether a rollback took the rows off main, which is F6's fault. Only Flink knows of a run that went on whether it
     was restored in between, and read them again."""
     table, jobs = case.observation.table, case.observation.jobs
-    seen = (lost for lost in rollbacks(table, jobs.values) if lost.is_within(case.window, table))
+    seen = (lost for lost in rollbacks(table, case.runs) if lost.is_within(case.window, table))
     explained = {Sequel.REDONE, Sequel.OTHER_RUN}
     still = [lost for lost in seen if lost.sequel not in explained and not is_filled(case, lost)]
     if not still:

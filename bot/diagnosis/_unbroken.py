@@ -35,7 +35,7 @@ def break_in_chain(case: Case) -> str | None:
             f"Run {short_job(found.run)} was restored from below checkpoint {found.reached}, which was on the table "
             "already."
         )
-    for lost in rollbacks(case.observation.table, case.observation.jobs.values):
+    for lost in rollbacks(case.observation.table, case.runs):
         if lost.is_within(case.window, case.observation.table) and _is_hole(case, lost):
             return f"Main was rolled back to {short(lost.target)} and lost {counted(len(lost.left), 'commit')}."
     for start in empty_starts(case):

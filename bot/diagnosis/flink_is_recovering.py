@@ -73,7 +73,7 @@ def _is_catching_up(case: Case, run: JobRun) -> bool:
     table = case.observation.table
     if case.gaps is None or not case.gaps.to_come or case.gaps.missing or run.restored is None:
         return False
-    taken = [r for r in rollbacks(table, case.observation.jobs.values) if r.is_within(case.window, table)]
+    taken = [r for r in rollbacks(table, case.runs) if r.is_within(case.window, table)]
     return bool(taken) and not any(is_unexplained(r, case.observation.jobs) for r in taken)
 
 

@@ -45,7 +45,7 @@ def examine(case: Case) -> Examined:
     if case.ledger is None:
         return CannotTell(missing=(not_asked(case, "ledger"),))
     table, jobs = case.observation.table, case.observation.jobs
-    inside = [r for r in rollbacks(table, jobs.values) if r.is_within(case.window, table)]
+    inside = [r for r in rollbacks(table, case.runs) if r.is_within(case.window, table)]
     holes = [r for r in inside if r.sequel in {Sequel.WENT_ON, Sequel.UNTOLD}]
     open_ends = [r for r in inside if r.sequel is Sequel.NOTHING_YET and r.runs]
     open_still = [r for r in holes if not is_filled(case, r)]
@@ -111,10 +111,11 @@ def _matches(case: Case, found: Rollback, later: Sequence[Rollback] = ()) -> Mat
             f"{following.checkpoint_id}, and nothing on main carries what lies between.{_restored_at(case, writer)}"
         )
     else:
+        takes_nothing = not is_forward and table.head == found.target
         reasons.append(
             f"Run {short_job(writer)} still runs and has committed nothing since: its next commit leaves the hole."
             + _restored_at(case, writer)
-            + ("" if is_forward else f" Until then, setting main back to {undone} would undo the rollback.")
+            + (f" Until then, setting main back to {undone} would undo the rollback." if takes_nothing else "")
         )
     reasons += [
         f"Main was rolled back once more, to {short(each.target)}, and lost {counted(len(each.left), 'commit')} there "

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from bot.domain.beginnings import FROM_NOTHING, began_from
 from bot.domain.flink import JobRun
-from bot.domain.ids import CheckpointId, JobId, SnapshotId
+from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.record import Record
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot, TableState, Window
@@ -21,12 +21,13 @@ class Sequel(StrEnum):
     REDONE = "redone"
     """The same job id commits the rolled-back checkpoint ids again: it was restored to the target."""
     OTHER_RUN = "other-run"
-    """A run that had nothing rolled back goes on from the target, as far as Flink and the checkpoint ids tell."""
+    """A run of the job that had nothing rolled back goes on from the target, as far as Flink and the checkpoint ids
+    tell."""
     UNTOLD = "untold"
     """Nothing tells where the run that goes on from the target began, and it has passed ids of what main lost: the rows
     of these were read again under later ids, or are lost."""
     NOTHING_YET = "nothing-yet"
-    """Flink has committed nothing since."""
+    """The job has committed nothing since; another Flink job may have."""
 
 
 class Rollback(Record):
@@ -42,7 +43,7 @@ class Rollback(Record):
     runs: tuple[JobId, ...]
     """The Flink runs that wrote them."""
     next_commit: SnapshotId | None
-    """The first Flink commit on main after the target."""
+    """The first Flink commit on main after the target that may be the job's: not another job's beside it."""
     sequel: Sequel
     goes_on: JobId | None = None
     """Of NOTHING_YET: the living run whose next commit leaves a hole, because its state holds what main lost."""
@@ -65,9 +66,9 @@ class Rollback(Record):
 
 def rollbacks(table: TableState, runs: Iterable[JobRun] = ()) -> tuple[Rollback, ...]:
     """Every rollback that metadata still shows, one a target and fork, by rising target. Staged commits never were head
-    of main and do not count. `runs`: those that Flink lists; where a run was restored tells its sequel better than the
-    checkpoint ids do."""
-    listed = tuple(runs)
+    of main and do not count. `runs`: those that Flink lists as the job's; where a run was restored tells its sequel
+    better than the checkpoint ids do."""
+    listed = tuple(sorted(runs, key=lambda run: run.started_at, reverse=True))
     by_id = {run.job_id: run for run in listed}
     by_ends: dict[tuple[SnapshotId | None, SnapshotId | None], list[Snapshot]] = {}
     for lost in sorted(table.rolled_back, key=lambda s: table.place_of(s.snapshot_id)):
@@ -96,7 +97,7 @@ def _rollback(
     target, fork = ends
     kept = {s.snapshot_id for s in table.ancestors(target)}
     commits = flink_commits(table)
-    first = next((s for s in commits if s.snapshot_id not in kept), None)
+    first = _first_of_job((s for s in commits if s.snapshot_id not in kept), left, _sinks(left, commits, runs), runs)
     reached = next((s.checkpoint_id or 0 for s in reversed(commits) if s.snapshot_id in kept), 0)
     return Rollback(
         fork=fork,
@@ -106,6 +107,37 @@ def _rollback(
         next_commit=first.snapshot_id if first else None,
         sequel=_sequel(left, first, reached, runs),
     )
+
+
+def _sinks(
+    left: Iterable[Snapshot], commits: Iterable[Snapshot], runs: Mapping[JobId, JobRun]
+) -> frozenset[OperatorId | None]:
+    """The operators by which Flink had committed what was lost, or by which a run that it lists as the job's has."""
+    of_lost = {s.operator_id for s in left if s.job_id is not None}
+    return frozenset(of_lost | {s.operator_id for s in commits if s.job_id in runs})
+
+
+def _first_of_job(
+    above: Iterable[Snapshot],
+    left: Iterable[Snapshot],
+    sinks: frozenset[OperatorId | None],
+    runs: Mapping[JobId, JobRun],
+) -> Snapshot | None:
+    """The first of the commits above the target by a run that lost commits or that Flink lists as the job's, or by one
+    of these sinks; a commit that names no sink may be any's. Another job's says nothing of what was lost. While a run
+    that lost commits lives on, a run that Flink does not list is another job's also under the same sink id: that
+    follows from the uid alone."""
+    wrote = {s.job_id for s in left if s.job_id is not None}
+    alive_since = [runs[each].started_at for each in wrote if each in runs and not runs[each].is_terminal]
+
+    def may_be_of_job(commit: Snapshot) -> bool:
+        if commit.job_id in wrote or commit.job_id in runs:
+            return True
+        if any(began <= commit.committed_at for began in alive_since):
+            return False
+        return None in (commit.operator_id, *sinks) or commit.operator_id in sinks
+
+    return next((s for s in above if may_be_of_job(s)), None)
 
 
 def _with_living(table: TableState, found: Rollback, runs: tuple[JobRun, ...]) -> Rollback:

@@ -80,7 +80,7 @@ def suspicion(case: Case) -> str:
     )
     columns = tuple(column.field_id for column in case.observation.table.columns)
     seen = case.observation
-    gone_back = tuple((r.target, r.sequel.value) for r in rollbacks(seen.table, seen.jobs.values))
+    gone_back = tuple((r.target, r.sequel.value) for r in rollbacks(seen.table, case.runs))
     told = (break_in_chain(case), gone_back, *alive, len(writing(case)) > 1, columns, silent_for(case))
     return repr(told)
 

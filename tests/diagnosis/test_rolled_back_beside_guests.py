@@ -1,0 +1,132 @@
+"""Main was rolled back, and another Flink job commits first above the target: that explains nothing."""
+
+from collections.abc import Callable
+
+import pytest
+
+from bot.diagnosis import recovered_by_itself, rolled_back_while_running, source_positions_skipped
+from bot.domain.diagnosis import Excluded, Matches
+from bot.domain.ids import OperatorId
+from bot.domain.rollbacks import Sequel, rollbacks
+from bot.domain.suspicion import propose_window
+from tests.cases import Tale, job_id
+from tests.diagnosis.little_evidence import case_of, look
+from tests.diagnosis.little_world import World
+
+GUEST, NEW_UID = OperatorId("ee" * 16), OperatorId("dd" * 16)
+
+
+def rolled_back() -> Tale:
+    """Somebody sets main from 7 back to 3."""
+    return Tale().flink_runs("a").commits("a", *range(1, 8)).rolls_back_to("a", 3)
+
+
+def guest(tale: Tale) -> Tale:
+    """Through its own sink."""
+    return tale.commits("z", 2).by_sink(GUEST)
+
+
+def guest_under_the_same_uid(tale: Tale) -> Tale:
+    """As where both jobs leave the sink its default uid."""
+    return tale.commits("z", 2)
+
+
+def named_guest(tale: Tale) -> Tale:
+    """Flink lists it under another name."""
+    tale.flink_runs("z")
+    tale.runs["z"] = tale.runs["z"].model_copy(update={"name": "backfill"})
+    return guest(tale)
+
+
+GUESTS = [guest, guest_under_the_same_uid, named_guest]
+
+
+@pytest.mark.parametrize("after", [(), (8,), (8, 9)], ids=["before the job commits", "it has committed", "twice"])
+@pytest.mark.parametrize("comes", GUESTS)
+def test_a_guest_does_not_explain_a_rollback(comes: Callable[[Tale], Tale], after: tuple[int, ...]) -> None:
+    """The job goes on above the hole, or is about to."""
+    tale = comes(rolled_back()).commits("a", *after) if after else comes(rolled_back())
+    case = tale.looked_at(missing=40 if after else 0).model_copy(update={"job_name": "orders"})
+
+    found, healthy = rolled_back_while_running.examine(case), recovered_by_itself.examine(case)
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 3), job_id("a")) == (found.last_good, found.wrong_run)
+    assert isinstance(healthy, Excluded)
+
+
+@pytest.mark.parametrize("is_down", [False, True], ids=["Flink is seen", "Flink is down"])
+@pytest.mark.parametrize("after", [(), (8,)], ids=["before the job commits", "it has committed"])
+def test_trust_stays_below_what_was_lost(after: tuple[int, ...], is_down: bool) -> None:
+    """Not at the head that a guest has made."""
+    tale = guest(rolled_back())
+    tale = tale.commits("a", *after) if after else tale
+    tale = tale.flink_is_down() if is_down else tale
+
+    proposed = propose_window(tale.table, tale.jobs)
+
+    assert (tale.at("a", 3), tale.at("a", 3)) == (proposed.window.since, proposed.trusted)
+    assert "lost 4 commits" in proposed.because
+
+
+def test_what_the_source_skipped_is_another_question() -> None:
+    """The lost commits had brought the missing rows."""
+    world = World()
+    for _ in range(7):
+        world.reads(1)
+    world.rolls_back_to(world.chain()[2].snapshot_id)
+    world.guest_commits("append", 2, takes=(), by_own_sink=True)
+    for _ in range(3):
+        world.reads(1)
+
+    found = source_positions_skipped.examine(case_of(world, look(world)))
+
+    assert isinstance(found, Excluded)
+    assert "(F6)" in found.reason
+
+
+def test_setting_main_back_would_take_the_guests_rows() -> None:
+    """It is said only where nothing stands above the target."""
+    alone, beside = rolled_back(), guest(rolled_back())
+
+    told = [rolled_back_while_running.examine(tale.looked_at()) for tale in (alone, beside)]
+
+    said = [any("would undo" in r for r in each.reasons) for each in told if isinstance(each, Matches)]
+    assert [True, False] == said
+
+
+def rewound_together(sink: OperatorId | None, *, forgets: str = "") -> Tale:
+    """Main went back to 3 while the job was down; run b began there, and c from its 6."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 8)).becomes("a", "CANCELED")
+    tale.rolls_back_to("a", 3).flink_runs("b", restored=3)
+    for run, checkpoint in (("b", 4), ("b", 5), ("b", 6), ("c", 7), ("c", 8)):
+        if (run, checkpoint) == ("c", 7):
+            tale.becomes("b", "CANCELED").flink_runs("c", restored=6)
+        tale.commits(run, checkpoint)
+        if sink is not None:
+            tale.by_sink(sink)
+    for run in forgets:
+        tale.forgets(run)
+    return tale
+
+
+@pytest.mark.parametrize("sink", [None, NEW_UID], ids=["its sink", "another uid"])
+@pytest.mark.parametrize("forgets", ["", "a", "ab"], ids=["all are listed", "the first is not", "the newest alone is"])
+def test_the_jobs_own_next_run_explains_it(sink: OperatorId | None, forgets: str) -> None:
+    """Under a new job id, and under another uid; a run that Flink has forgotten by the sink of one that it lists."""
+    tale = rewound_together(sink, forgets=forgets)
+
+    (found,) = rollbacks(tale.table, tale.jobs.values)
+
+    assert (tale.at("b", 4), Sequel.OTHER_RUN) == (found.next_commit, found.sequel)
+    assert isinstance(rolled_back_while_running.examine(tale.looked_at()), Excluded)
+
+
+def test_a_guest_between_does_not_hide_the_jobs_next_run() -> None:
+    """Table and job were rewound together, and the guest came first."""
+    tale = rolled_back().becomes("a", "CANCELED")
+    guest(tale).flink_runs("b", restored=3).commits("b", 4, 5).by_sink(NEW_UID)
+
+    (found,) = rollbacks(tale.table, tale.jobs.values)
+
+    assert (tale.at("b", 4), Sequel.OTHER_RUN) == (found.next_commit, found.sequel)
