@@ -39,7 +39,8 @@ def propose_window(table: TableState, jobs: Seen[JobRun] | NotSeen) -> Suspicion
     if table.head is None:
         return Suspicion(window=EMPTY, trusted=None, because=f"Nothing was ever committed to main.{unasked}")
     floor = _floor(table)
-    gone_back = _by_rewind(table, floor, table.head, jobs.values) or _by_rollback(table, floor, table.head, jobs)
+    rewound = _by_rewind(table, floor, table.head, jobs.values)
+    gone_back = _of_both(table, rewound, _by_rollback(table, floor, table.head, jobs))
     told = (
         _of_both(table, gone_back, _by_empty_start(table, floor, table.head, jobs.values))
         or _by_failover(table, floor, table.head, jobs.values)

@@ -66,6 +66,30 @@ def test_a_rollback_under_a_running_job_begins_at_its_target() -> None:
     assert "lost 4 commits" in found.because
 
 
+@pytest.mark.parametrize("restored", [14, 11, 8], ids=["above the hole", "at its edge", "from within what was lost"])
+@pytest.mark.parametrize("commits", [True, False], ids=["it has committed", "it is silent"])
+def test_a_later_rewind_does_not_hide_an_older_rollback(restored: int, commits: bool) -> None:
+    """Main lost 6 to 10 under the running job; the rows above the hole were never proven."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 11)).rolls_back_to("a", 5).commits("a", *range(11, 17))
+    tale.becomes("a", "FINISHED").flink_runs("b", restored=restored)
+    tale = tale.commits("b", restored + 1, restored + 2) if commits else tale
+
+    found = proposed(tale)
+
+    assert (tale.at("a", 5), tale.at("a", 5), tale.head) == (found.window.since, found.trusted, found.window.until)
+    assert "rolled back" in found.because
+
+
+def test_a_rollback_above_a_rewind_leaves_the_window_below_that() -> None:
+    """Both faults lie in it, and consumers are pinned below the lower one."""
+    tale = rewound().commits("b", *range(7, 15)).rolls_back_to("b", 9).commits("b", 15)
+
+    found = proposed(tale)
+
+    assert (tale.at("a", 6), tale.at("a", 10)) == (found.window.since, found.trusted)
+    assert "Run bbbbbb was restored from checkpoint 6" in found.because
+
+
 def test_a_rewind_together_is_not_suspected_again() -> None:
     """A restored run on top of the target explains the rollback."""
     tale = rewound().commits("b", 7, 8, 9).becomes("b", "CANCELED").rolls_back_to("a", 6)
