@@ -5,7 +5,7 @@ from bot.diagnosis._case import living, time_in
 from bot.diagnosis._sinks import by_sink
 from bot.domain.diagnosis import Case
 from bot.domain.gone_commits import gone_since, way_back_since
-from bot.domain.guests import commits_of_job
+from bot.domain.guests import Guests, commits_of_job
 from bot.domain.ids import SnapshotId, short
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
@@ -47,12 +47,21 @@ def _settled(case: Case, checked: SnapshotId | None) -> Snapshot | None:
     on main; None: main has no commit. Compactions, guests' commits and Flink's empty ones bring no later position."""
     table = case.observation.table
     until = table.place_of(checked)
-    mine = [s for s in commits_of_job(case) if s.adds_rows and table.place_of(s.snapshot_id) <= until]
+    mine = [s for s in _surely_of_job(case) if s.adds_rows and table.place_of(s.snapshot_id) <= until]
     many = 1 if case.contract.position_partition is None else SEVERAL
     theirs = [by_sink(mine, sink)[-many:] for sink in {s.operator_id for s in mine if s.job_id == mine[-1].job_id}]
     if not theirs or any(len(each) < many for each in theirs):
         return table.chain[-1] if table.chain else None
     return min((each[0] for each in theirs), key=lambda s: table.place_of(s.snapshot_id))
+
+
+def _surely_of_job(case: Case) -> tuple[Snapshot, ...]:
+    """The job's commits without those of runs that Flink does not list although it lists one that had begun by then:
+    it forgets the oldest first, so they may be another job's, also under the same sink id, which follows from the uid.
+    All of them where it lists no run."""
+    guests = Guests(case)
+    listed, began = guests.own | guests.kin, min((run.started_at for run in case.runs), default=None)
+    return tuple(s for s in commits_of_job(case) if began is None or s.job_id in listed or s.committed_at < began)
 
 
 def _what_next(case: Case) -> str:

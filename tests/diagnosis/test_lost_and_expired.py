@@ -9,7 +9,7 @@ from bot.domain.diagnosis import CannotTell, Case, Matches
 from bot.domain.ids import OperatorId
 from bot.domain.table import HeadMove
 from spark_tasks import _tails
-from tests.cases import Tale
+from tests.cases import OPERATOR, Tale
 from tests.diagnosis.test_format_v1 import in_format_v1
 
 GUEST, SECOND = OperatorId("ee" * 16), OperatorId("dd" * 16)
@@ -116,6 +116,45 @@ def test_a_table_that_lost_nothing_stays_healthy_below_it(on_top: Callable[[Tale
 
     assert isinstance(whole, Matches)
     assert isinstance(short, Matches)
+
+
+@pytest.mark.parametrize("rows", [1, 5], ids=["one commit", "several"])
+def test_nor_does_a_guest_under_the_same_uid(rows: int) -> None:
+    """Flink lists the run that wrote the table, and not this one."""
+    tale = set_back(3, 4, 5).commits("z", *range(6, 6 + rows))
+
+    found = recovered_by_itself.examine(tale.looked_at())
+
+    assert isinstance(found, CannotTell)
+    assert any("3 snapshots newer than …002002" in each for each in found.missing)
+    assert isinstance(recovered_by_itself.examine(tale.commits("a", 14).looked_at()), Matches)
+
+
+def redeployed(tale: Tale, restored: int) -> Tale:
+    """Run b goes on where a had stopped, which Flink lists no more, and is quiet."""
+    return tale.becomes("a", "FINISHED").flink_runs("b", restored=restored).forgets("a")
+
+
+@pytest.mark.parametrize("sink", [GUEST, OPERATOR], ids=["by its own sink", "under the same uid"])
+def test_nor_does_a_guest_while_the_listed_run_has_committed_nothing(sink: OperatorId) -> None:
+    """No listed run tells by which sink the job commits."""
+    tale = redeployed(set_back(3, 4, 5), 2).commits("z", 3).by_sink(sink)
+
+    found = recovered_by_itself.examine(tale.looked_at())
+
+    assert isinstance(found, CannotTell)
+    assert any("3 snapshots newer than …002002" in each for each in found.missing)
+
+
+def test_rows_of_a_run_that_flink_has_forgotten_settle_it() -> None:
+    """It committed before the job's first listed run began."""
+    tale = redeployed(set_back(3, 4, 5).commits("a", 6), 6)
+
+    quiet = recovered_by_itself.examine(tale.looked_at())
+    going_on = recovered_by_itself.examine(tale.commits("b", 7).looked_at())
+
+    assert isinstance(quiet, Matches)
+    assert isinstance(going_on, Matches)
 
 
 def test_the_rows_of_one_sink_settle_nothing_of_another() -> None:
