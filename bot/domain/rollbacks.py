@@ -97,7 +97,9 @@ def _rollback(
     target, fork = ends
     kept = {s.snapshot_id for s in table.ancestors(target)}
     commits = flink_commits(table)
-    first = _first_of_job((s for s in commits if s.snapshot_id not in kept), left, _sinks(left, commits, runs), runs)
+    theirs = [s for s in left if s.job_id in runs] or [s for s in left if s.job_id is not None]
+    above = (s for s in commits if s.snapshot_id not in kept)
+    first = _first_of_job(above, theirs, _sinks(theirs, commits, runs), runs)
     reached = next((s.checkpoint_id or 0 for s in reversed(commits) if s.snapshot_id in kept), 0)
     return Rollback(
         fork=fork,
@@ -110,24 +112,24 @@ def _rollback(
 
 
 def _sinks(
-    left: Iterable[Snapshot], commits: Iterable[Snapshot], runs: Mapping[JobId, JobRun]
+    lost: Iterable[Snapshot], commits: Iterable[Snapshot], runs: Mapping[JobId, JobRun]
 ) -> frozenset[OperatorId | None]:
-    """The operators by which Flink had committed what was lost, or by which a run that it lists as the job's has."""
-    of_lost = {s.operator_id for s in left if s.job_id is not None}
-    return frozenset(of_lost | {s.operator_id for s in commits if s.job_id in runs})
+    """The operators by which the job had committed what it lost, or by which a run of it has that Flink lists."""
+    return frozenset({s.operator_id for s in lost} | {s.operator_id for s in commits if s.job_id in runs})
 
 
 def _first_of_job(
     above: Iterable[Snapshot],
-    left: Iterable[Snapshot],
+    lost: Iterable[Snapshot],
     sinks: frozenset[OperatorId | None],
     runs: Mapping[JobId, JobRun],
 ) -> Snapshot | None:
-    """The first of the commits above the target by a run that lost commits or that Flink lists as the job's, or by one
-    of these sinks; a commit that names no sink may be any's. Another job's says nothing of what was lost. While a run
-    that lost commits lives on, a run that Flink does not list is another job's also under the same sink id: that
-    follows from the uid alone."""
-    wrote = {s.job_id for s in left if s.job_id is not None}
+    """The first of the commits above the target by a run that lost some (`lost`: where Flink lists one of these runs,
+    those of listed ones alone) or that Flink lists as the job's, or by one of these sinks; a commit that names no sink
+    may be any's. Another job's says nothing of what the job lost, also where it lost some itself. While a run that
+    lost commits lives on, a run that Flink does not list is another job's also under the same sink id: that follows
+    from the uid alone."""
+    wrote = {s.job_id for s in lost if s.job_id is not None}
     alive_since = [runs[each].started_at for each in wrote if each in runs and not runs[each].is_terminal]
 
     def may_be_of_job(commit: Snapshot) -> bool:

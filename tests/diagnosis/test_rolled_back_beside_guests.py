@@ -69,6 +69,20 @@ def test_trust_stays_below_what_was_lost(after: tuple[int, ...], is_down: bool) 
     assert "lost 4 commits" in proposed.because
 
 
+@pytest.mark.parametrize("after", [(), (8,)], ids=["before the job commits", "it has committed"])
+def test_a_guest_that_repeats_what_it_lost_itself_explains_nothing_of_the_job(after: tuple[int, ...]) -> None:
+    """The guest was rewound with the table, and the job was not."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 8)).commits("z", 5).by_sink(GUEST).rolls_back_to("a", 3)
+    tale.commits("z", 5).by_sink(GUEST)
+    tale = tale.commits("a", *after) if after else tale
+
+    found = rolled_back_while_running.examine(tale.looked_at(missing=40 if after else 0))
+    proposed = propose_window(tale.table, tale.jobs)
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 3), tale.at("a", 3)) == (found.last_good, proposed.trusted)
+
+
 def test_what_the_source_skipped_is_another_question() -> None:
     """The lost commits had brought the missing rows."""
     world = World()
