@@ -6,6 +6,7 @@ import spark_tasks
 from bot.domain.action import Action
 from bot.domain.doubt import OF_ROWS
 from bot.domain.errors import BadConfiguration
+from bot.domain.no_more_found import COMPARED
 from bot.domain.remedy import Remedy
 
 TASKS = tuple(sorted(each.name for each in pkgutil.iter_modules(spark_tasks.__path__) if each.name[0] != "_"))
@@ -46,11 +47,24 @@ def _must_name_tasks(action: Action) -> None:
                 f"Expected evidence tasks in its {where}; found {', '.join(unknown)}.",
                 f"Name those that there are: {', '.join(TASKS)}.",
             )
+    _must_compare_proofs(action)
     if missing := sorted({*action.looks} - {*action.needs}):
         raise BadConfiguration(
             f"The action {action.name} collects evidence that it does not need.",
             f"Expected all of its looks among its needs; found {', '.join(missing)} in looks alone.",
             "Name it in needs, too, or in neither.",
+        )
+
+
+def _must_compare_proofs(action: Action) -> None:
+    """That what it leaves as it was is among its proofs, and can be held against main."""
+    comparable = {task for task, _ in action.proofs} & COMPARED
+    if others := sorted({*action.no_more_than_before} - comparable):
+        raise BadConfiguration(
+            f"The action {action.name} allows faults beside it that nobody can compare.",
+            f"Expected in its no_more_than_before some of its proofs, of {', '.join(sorted(COMPARED))}; found "
+            f"{', '.join(others)}.",
+            "Name there only such tasks, and in proofs, too.",
         )
 
 

@@ -29,6 +29,7 @@ ACTION = Action(
         ("duplicate_rows", "No row is there twice"),
         ("missing_positions", "No row is missing"),
     ),
+    no_more_than_before=("missing_positions",),
     on_request=True,
     moves_waterline="trusted",
 )

@@ -31,6 +31,7 @@ ACTION = Action(
         ("duplicate_rows", "No row is there twice"),
         ("missing_positions", "No row is missing"),
     ),
+    no_more_than_before=("missing_positions",),
     moves_waterline="trusted",
 )
 

@@ -145,6 +145,12 @@ def _must_be_proven(plan: Plan, done: Rehearsed) -> None:
     )
 
 
+def _left(plan: Plan) -> tuple[str, ...]:
+    """What the proof has found on the branch that main had before, sentences."""
+    proof = plan.rehearsed.verified if plan.rehearsed is not None else None
+    return tuple(check.sentence for check in proof.checks if check.was_before) if proof is not None else ()
+
+
 def _preview(
     plan: Plan,
     done: Rehearsed,
@@ -177,6 +183,8 @@ def _preview(
         f"Verify: {next_commit}no file and no row is there twice, what proved the branch holds of main, and nothing is "
         "left of what accused the table."
     )
+    left = _left(plan)
+    sentences += [f"That will not hold of what was so before the repair. {said}" for said in left]
     removed = done.remove
     return Preview(
         commits=0,
@@ -188,7 +196,8 @@ def _preview(
         else (),
         readers_known=plan.case.observation.reads.state == "seen",
         sure=f"Consumers see the repair from then on: {' and '.join(said)}."
-        + (f" The job stays down, as {why}." if is_down else ""),
+        + (f" The job stays down, as {why}." if is_down else "")
+        + (" The table stays under review for another fault." if left else ""),
         sentences=tuple(sentences),
     )
 

@@ -24,6 +24,7 @@ ACTION = Action(
         ("missing_files", "No file that the table names is missing"),
         ("duplicate_rows", "No row is there twice"),
     ),
+    no_more_than_before=("duplicate_rows",),
     moves_waterline="trusted",
 )
 _PROOF = "every file is there, those of older commits too; no row is there twice"

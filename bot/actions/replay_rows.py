@@ -20,6 +20,7 @@ ACTION = Action(
     promise="What the source has within the bounds is in the table, each key once; every other row stays as it is.",
     needs=(),
     proofs=(("duplicate_rows", "No row is there twice"),),
+    no_more_than_before=("duplicate_rows",),
     on_request=True,
     takes_bounds=True,
     moves_waterline="no",

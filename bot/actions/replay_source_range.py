@@ -23,6 +23,7 @@ ACTION = Action(
         ("replayable_rows", "The source has no row that the table lacks"),
         ("duplicate_rows", "No row is there twice"),
     ),
+    no_more_than_before=("duplicate_rows",),
     on_request=True,
     moves_waterline="trusted",
 )

@@ -94,6 +94,8 @@ def _action(action: Action) -> Iterator[str]:
     yield f"- Evidence that must be there: {_names(action.needs) or 'none'}."
     proofs = "; ".join(f"{what} (`{task}`)" for task, what in action.proofs)
     yield f"- Proven by: {proofs or 'table and job themselves'}."
+    if action.no_more_than_before:
+        yield f"- On its branch no more than main had is enough of: {_names(action.no_more_than_before)}."
     if action.proofs_of_start:
         more = "; ".join(f"{what} (`{task}`)" for task, what in action.proofs_of_start)
         yield f"- Where it starts the job, also by: {more}, both against what was counted before."

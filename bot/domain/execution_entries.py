@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from bot.domain.ids import CheckpointId, EvidenceId, JobId, ProposalId, SnapshotId
 from bot.domain.record import Record
 
@@ -67,6 +69,9 @@ class Check(Record):
     passed: bool | None
     """None: could not look."""
     sentence: str
+    was_before: bool = Field(default=False, exclude_if=lambda told: not told)
+    """Whether it is passed though something was found, because main has that where the branch began, too: it stays to
+    be mended."""
 
 
 class Verified(Record):

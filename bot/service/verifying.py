@@ -1,7 +1,7 @@
 """Proves the table after an execution: the same evidence again, on the new head."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 from bot.actions._effects import Awaited, awaited, checks
@@ -14,15 +14,16 @@ from bot.domain.entries import Body, Check, ExecutionEnded, NoteAdded, Verificat
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.evidence import Evidence
 from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.ids import IncidentId, ProposalId, SnapshotId, UserId, short
+from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.table import TableState
 from bot.ports import Clock
+from bot.service.branch_proofs import base_of, no_more_than_main
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.main_proofs import checked, left_open, may_stay_open, nothing_left, proofs_on_main, with_way_out
 from bot.service.observing import Observer
+from bot.service.proven_head import moved_away, proven_head
 from bot.service.start_proofs import counted_before, no_more_than_before, proofs_of_start
 
 _LOOKS = 60
@@ -89,15 +90,23 @@ class Verifier:
         own = dict(action.proofs)  # these come first, and under their own names
         made, repair = _published_by(view, incident), self._repair(incident, view)
         published = made.proposal if made is not None else None
+        beside = repair.no_more_than_before if repair is not None else ()
         declared = {**own, **(dict(repair.proofs) if repair is not None else {})}
         open_beside: list[Check] = []
+        held_against: list[Evidence] = []  # of main: what is proven is the branch
         for task, name in (own | self._proofs_on_main(incident, view, moves) | own).items():
             check, evidence = self._proof(incident_id, task, name, branch)
             proofs += [evidence] if evidence else []
+            if branch is not None and task in action.no_more_than_before and check.passed is False and evidence:
+                _, main = self._proof(incident_id, task, name, None)
+                check = no_more_than_main(check, evidence, main, base_of(view))
+                held_against += [main] if main else []
             if check.passed is None and may_stay_open(incident, task, declared, published):
                 open_beside.append(left_open(check))
             else:
-                found.append(with_way_out(check, task, is_own=task in own) if moves == "trusted" else check)
+                is_own = task in own and task not in beside
+                says_way = moves == "trusted" or task in beside
+                found.append(with_way_out(check, task, is_own=is_own) if says_way else check)
         for task, name in proofs_of_start(action, view):
             check, evidence = self._proof(incident_id, task, name, branch)
             found.append(no_more_than_before(check, evidence, counted_before(incident, view, task)))
@@ -112,12 +121,12 @@ class Verifier:
             )
         head = proven_head(seen, proofs)
         if head is None:
-            found.append(_moved_away(seen, proofs))
+            found.append(moved_away(seen, proofs))
         verified = Verified(
             proposal=proposal_id,
             passed=all(check.passed for check in found),
             checks=(*found, *open_beside),
-            evidence=tuple(proof.id for proof in proofs),
+            evidence=tuple(proof.id for proof in (*proofs, *held_against)),
             head=seen.head if head is None else head,
             moves_waterline=moves,
             branch=branch,
@@ -211,33 +220,10 @@ def _published_by(view: ProposalView, incident: Incident) -> ProposalView | None
     return made[-1] if made else None
 
 
-def proven_head(table: TableState, proofs: Sequence[Evidence]) -> SnapshotId | None:
-    """The newest snapshot that every proof has read: each pinned the head of its own moment, and others went on
-    committing. The head where there are no proofs; None where one of them read what is no ancestor of the head."""
-    missing = {proof.head for proof in proofs}
-    if not missing:
-        return table.head
-    for snapshot in table.chain:
-        missing.discard(snapshot.snapshot_id)
-        if not missing:
-            return snapshot.snapshot_id
-    return None
-
-
 def _ended_at(incident: Incident, view: ProposalView) -> datetime:
     """When it was carried out to its end."""
     return next(
         entry.at
         for entry in reversed(incident.entries)
         if isinstance(entry.body, ExecutionEnded) and entry.body.proposal == view.proposal.id
-    )
-
-
-def _moved_away(table: TableState, proofs: Sequence[Evidence]) -> Check:
-    gone = next(proof for proof in proofs if proof.head not in table.chain_ids)
-    return Check(
-        name="What was proven is part of the table",
-        passed=False,
-        sentence=f"{gone.question} was asked of {short(gone.head)}, which is no ancestor of {short(table.head)}: "
-        "somebody has moved the table meanwhile.",
     )

@@ -1,4 +1,5 @@
-"""A table that two faults have damaged is trusted when both are mended, and not when one of them is."""
+"""A table that two faults have damaged is trusted when both are mended, and not when one of them is; neither repair
+waits for the other."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -7,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.domain.entries import Verified, WaterlineMoved
+from bot.domain.entries import Check, Verified, WaterlineMoved
+from bot.domain.errors import Refused
 from bot.domain.lowering import owed_mark
+from bot.service.telling_rules import refuse_false_comfort
 from tests.repairs.compacting import added_by
 from tests.repairs.conftest import Positions
 from tests.repairs.recipes import declared
@@ -16,6 +19,8 @@ from tests.repairs.scene import RUN, RepairScene
 
 pytestmark = pytest.mark.slow
 GAP = "No row is missing"
+LOOKS = ("ledger", "missing_positions", "duplicate_rows", "duplicate_commits", "duplicate_files", "leaked_manifests")
+TWICE = "No row is there twice"
 
 
 @pytest.fixture
@@ -74,3 +79,61 @@ def test_a_gap_that_another_fault_has_left_keeps_a_repaired_table_under_review(
     assert GAP in {check.name for check in replayed.checks}
     assert positions(scene, "main") == list(range(len(positions(scene, "main"))))
     assert owed(scene) == WaterlineMoved(snapshot=replayed.head, status="trusted")
+
+
+def repeats_and_skips(scene: RepairScene) -> None:
+    """Checkpoint 3 is committed twice, in other files, and the job has skipped 30 to 39."""
+    scene.flink.checkpoints(RUN, 3)
+    scene.commits_again(3)
+    scene.orders.commits("a", 5, range(40, 50))
+    scene.flink.stands_at(RUN, 5)
+
+
+def left_by(rehearsal: Verified) -> Check:
+    """The one check that is passed because main was so before."""
+    assert rehearsal.passed, rehearsal.checks
+    [check] = (check for check in rehearsal.checks if check.was_before)
+    return check
+
+
+def must_be_under_review(scene: RepairScene) -> None:
+    """The table is neither trusted nor told to be."""
+    mark, incident = owed(scene), scene.store.get(scene.incident)
+    assert mark is not None
+    assert mark.status == "under-review"
+    for kind in ("recovered", "no_action_needed"):
+        with pytest.raises(Refused, match="Consumers cannot be told"):
+            refuse_false_comfort(incident, kind)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "left", "found", "asks"),
+    [
+        ("deduplicate_rows", "replay_source_range", GAP, "10 rows are missing, as before this repair", "F18"),
+        ("replay_source_range", "deduplicate_rows", TWICE, "10 rows are there too often, as before this repair", "F1"),
+    ],
+)
+def test_of_two_faults_either_is_mended_first(
+    scene: RepairScene, positions: Positions, first: str, then: str, left: str, found: str, asks: str
+) -> None:
+    """The branch is proven beside the other fault, main is not; the diagnosis asks for what is left, and with both
+    mended the table is trusted."""
+    repeats_and_skips(scene)
+    scene.opens(*LOOKS)
+
+    check = left_by(scene.proves(scene.carries_out(scene.proposes(first))))
+    publication = scene.proposes("publish_repair")
+    mended = scene.proves(scene.carries_out(publication))
+
+    assert found in check.sentence
+    assert check.sentence in " ".join(publication.proposal.preview.sentences)
+    assert list(failed(mended)) == [left]
+    assert "the table stays under review" in failed(mended)[left].lower()
+    must_be_under_review(scene)
+    assert asks in scene.diagnosed_anew(*LOOKS)
+
+    last = published(scene, then)
+
+    assert last.passed, last.checks
+    assert positions(scene, "main") == list(range(len(positions(scene, "main"))))
+    assert owed(scene) == WaterlineMoved(snapshot=last.head, status="trusted")

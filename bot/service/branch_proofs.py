@@ -1,0 +1,71 @@
+"""What a repair's branch shows that main shows, too, where the branch began: another fault, which it does not mend.
+
+Two faults of one table are mended one after the other. The first repair is proven beside the second fault where it adds
+nothing to it. Main is asked without that allowance once the repair is published, and stays under review.
+"""
+
+from bot.domain.effects import MakeBranch
+from bot.domain.entries import Check
+from bot.domain.evidence import Evidence, Verdict
+from bot.domain.execution import ProposalView
+from bot.domain.findings import DuplicateFilesFinding, DuplicatesFinding, GapsFinding
+from bot.domain.ids import SnapshotId, short
+from bot.domain.no_more_found import no_more_found
+from bot.domain.rehearsals import done_of
+from bot.domain.sentences import counted
+
+_NAMES = {
+    "duplicate_rows": "No row more is there twice",
+    "missing_positions": "No row more is missing",
+    "duplicate_files": "No file more is live twice",
+}
+_LEFT = "This repair does not mend it: the table stays under review until that is mended, too, and proven."
+
+
+def base_of(rehearsal: ProposalView) -> SnapshotId | None:
+    """Where its branch began on main; None where it has made none."""
+    effects, done = rehearsal.proposal.effects, done_of(rehearsal)
+    bases = (told["base"] for index, told in done.items() if isinstance(effects[index], MakeBranch))
+    return next((SnapshotId(int(base)) for base in bases), None)
+
+
+def no_more_than_main(check: Check, found: Evidence, main: Evidence | None, base: SnapshotId | None) -> Check:
+    """`check` of what was found on the branch, passed where main has it all at the branch's base; not known where main
+    did not tell, or is not there any more."""
+    if main is None or main.verdict is Verdict.INCONCLUSIVE or main.head != base:
+        said = f"{check.sentence} Whether that was so before this repair is not known: {_why_not_known(main, base)}."
+        return check.model_copy(update={"passed": None, "sentence": said})
+    began = f"main at {short(base)}, where its branch began"
+    if main.verdict is Verdict.CONFIRMED and no_more_found(found, main):
+        was = "as before this repair" if _number(found) == _number(main) else f"{_number(main):,} before this repair"
+        said = f"{_counted(found)}, {was}; {began}, has the same: {main.headline} {_LEFT}"
+        return Check(name=_NAMES[found.task], passed=True, sentence=said, was_before=True)
+    said = f"{check.sentence} It was not so before this repair: of {began}, the answer is: {main.headline}"
+    return check.model_copy(update={"passed": False, "sentence": said})
+
+
+def _why_not_known(main: Evidence | None, base: SnapshotId | None) -> str:
+    if main is None:
+        return "main could not be asked"
+    if main.head != base:
+        expected = f"main at {short(base)}, where its branch began" if base is not None else "a branch that began on it"
+        return f"expected {expected}, and main is at {short(main.head)}"
+    return f"of main the answer is: {main.headline.rstrip('.')}"
+
+
+def _number(evidence: Evidence) -> int:
+    match evidence.finding:
+        case GapsFinding(missing=number) | DuplicatesFinding(extra_rows=number) | DuplicateFilesFinding(count=number):
+            return number
+    return 0
+
+
+def _counted(evidence: Evidence) -> str:
+    number = _number(evidence)
+    is_or_are = "is" if number == 1 else "are"
+    match evidence.finding:
+        case GapsFinding():
+            return f"{counted(number, 'row')} {is_or_are} missing"
+        case DuplicateFilesFinding():
+            return f"{counted(number, 'file')} {is_or_are} live twice"
+    return f"{counted(number, 'row')} {is_or_are} there too often"
