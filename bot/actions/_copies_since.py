@@ -1,6 +1,7 @@
 """Whether the job may have brought further copies since evidence counted them: that of a run which re-reads what main
 has lists only those that had come."""
 
+from bot.actions._passed import has_own_copies, made_once
 from bot.actions._starts import by_start
 from bot.domain.diagnosis import Case
 from bot.domain.guests import Guests, commits_that_bind
@@ -11,9 +12,9 @@ from bot.domain.table import Snapshot
 def may_have_come_since(case: Case, head: SnapshotId | None) -> bool:
     """Whether rows that the job has added above `head`, which evidence looked at, may repeat some that main had.
 
-    Not while one start alone has written the table, nor where the ledger tells that the start which wrote all of them
-    had passed by then what main had. Where nothing tells, they may. What others committed makes evidence stale anyway,
-    and so does a `head` that is not on main.
+    Not where the ledger tells that the start which wrote all of them had passed by then what main had, nor while one
+    start alone has written the table and copies are none but of commits that were made twice (F1). Where nothing tells,
+    they may. What others committed makes evidence stale anyway, and so does a `head` that is not on main.
     """
     table, guests = case.observation.table, Guests(case)
     if head not in table.chain_ids:
@@ -25,7 +26,9 @@ def may_have_come_since(case: Case, head: SnapshotId | None) -> bool:
         return False
     present, others = by_start(commits, since[-1].job_id)
     if not others:
-        return False
+        once = made_once(case, present)
+        had = [s for s in once if s.snapshot_id in below]
+        return has_own_copies(case, once) is True and not _had_passed(case, had[-1:], [had])
     is_of_several = not {s.snapshot_id for s in since} <= {s.snapshot_id for s in present}
     is_untold = guests.is_untold or case.contract.position_partition is not None
     earlier = [[s for s in start if s.snapshot_id in below] for start in others]

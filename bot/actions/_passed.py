@@ -34,8 +34,8 @@ def must_have_passed(plan: Plan) -> tuple[str, ...]:
     run = live.job_id if live is not None else next((s.job_id for s in reversed(commits)), None)
     present, others = by_start(commits, run) if run is not None else ([], [])
     if not others:
-        present = _made_once(case, present)
-    is_reread = True if others else _has_own_copies(case, present)
+        present = made_once(case, present)
+    is_reread = True if others else has_own_copies(case, present)
     if run is None or not present or is_reread is False:
         return ()
     bound = {s.snapshot_id for start in (present, *others) for s in start} - case.observation.table.taken_out
@@ -60,14 +60,14 @@ def must_have_passed(plan: Plan) -> tuple[str, ...]:
     return (_untold(run, f"the ledger does not reach the {whose if others else 'first commits of it'}"),)
 
 
-def _made_once(case: Case, start: Sequence[Snapshot]) -> list[Snapshot]:
+def made_once(case: Case, start: Sequence[Snapshot]) -> list[Snapshot]:
     """Its commits but for those that only bring a checkpoint, or files, of an older one again, as far as is told."""
     again = set(case.duplicate_files.again) if case.duplicate_files else set()
     first = {(s.operator_id, s.checkpoint_id): s for s in reversed(start)}
     return [s for s in start if s is first[s.operator_id, s.checkpoint_id] and s.snapshot_id not in again]
 
 
-def _has_own_copies(case: Case, commits: Sequence[Snapshot]) -> bool | None:
+def has_own_copies(case: Case, commits: Sequence[Snapshot]) -> bool | None:
     """Whether there are extra copies that no other commit accounts for; None: nobody looked."""
     if (found := case.extra_copies) is None:
         return None

@@ -5,13 +5,12 @@ from typing import NamedTuple
 
 from bot.actions._binding import knowing
 from bot.actions._idle import idle_left, idle_point, lists_none_of
-from bot.actions._restore_points import RestorePoint, ends_main, goes_on_from
+from bot.actions._restore_points import RestorePoint, ends_main, goes_on_from, only_copies_follow
 from bot.actions._siblings import Doubled, doubled_by
 from bot.domain.action import Action, Past, Plan, StoodStill
 from bot.domain.diagnosis import Case
 from bot.domain.effects import ChangeFiles, DeleteRows, MakeBranch, ReplayRows, StopJob
 from bot.domain.errors import Refused
-from bot.domain.evidence import Observation
 from bot.domain.file_changes import FileList
 from bot.domain.guests import commits_that_bind
 from bot.domain.ids import JobId, SnapshotId, short
@@ -122,11 +121,14 @@ def published(plan: Plan, done: Rehearsed) -> Case:
     return knowing(case, done.stopped) if done.stopped is not None else case
 
 
-def may_yet_be_found(seen: Observation, run: JobId, savepoint: str | None, stands_on: SnapshotId | None) -> bool:
+def may_yet_be_found(case: Case, run: JobId, savepoint: str | None, stands_on: SnapshotId | None) -> bool:
     """Whether a state of the run that a rehearsal stopped may pair that storage does not show now, readable: the
     savepoint of its stop, or where none is known any of it. Not of a run that had committed nothing and was not proven
-    to fit."""
+    to fit, nor where another has committed above what it was proven to fit."""
+    seen = case.observation
     if stands_on is None and lists_none_of(run, seen.table):
+        return False
+    if stands_on is not None and not only_copies_follow(stands_on, commits_that_bind(case)):
         return False
     there = [s for s in seen.checkpoints.values if s.checkpoint_id is not None and s.digest is not None]
     if savepoint is not None:

@@ -196,9 +196,12 @@ def _speaks_for_its_run(case: Case, snapshot: Snapshot) -> bool:
 def ends_main(point: RestorePoint, commits: Sequence[Snapshot]) -> bool:
     """Whether only copies of the commit with which `point` pairs follow it, and no repair whose rows it would bring
     again. `commits`: those that bind, in order."""
-    if point.brings_again is not None:
-        return False
-    place = next((n for n, s in enumerate(commits) if s.snapshot_id == point.snapshot_id), None)
+    return point.brings_again is None and only_copies_follow(point.snapshot_id, commits)
+
+
+def only_copies_follow(snapshot: SnapshotId, commits: Sequence[Snapshot]) -> bool:
+    """Whether this is one of `commits`, those that bind in order, and none but copies of it (F1) come after it."""
+    place = next((n for n, s in enumerate(commits) if s.snapshot_id == snapshot), None)
     return place is not None and len({(s.job_id, s.checkpoint_id) for s in commits[place:]}) == 1
 
 

@@ -20,7 +20,7 @@ def goes_on_before(plan: Plan, stood: StoodStill, to: SnapshotId, unproven: str)
     point, barred = spared(plan, (goes_on_from(case),))
     if point is not None:
         return point.model_copy(update={"is_right": False}), ""
-    if may_yet_be_found(seen, stood.run, stood.savepoint, stood.stands_on):
+    if may_yet_be_found(case, stood.run, stood.savepoint, stood.stands_on):
         return None, _by_hand(case, stood, unproven)
     return None, " ".join(barred or stays_down(case))
 

@@ -73,11 +73,10 @@ def propose(plan: Plan) -> Proposal:
     keeps = _condemning(plan, done)
     goes_on = goes_on_published(plan, done)
     point = goes_on.point
-    seen = plan.case.observation
     is_looked_for = (
         point is None
         and done.stopped is not None
-        and may_yet_be_found(seen, done.stopped, done.savepoint, done.stands_on)
+        and may_yet_be_found(plan.case, done.stopped, done.savepoint, done.stands_on)
     )
     effects: list[Effect] = [
         PublishBranch(

@@ -38,8 +38,9 @@ def must_have_the_job_alone(proposal: Proposal, incident: IncidentId, incidents:
 def must_end_no_repair(proposal: Proposal, incident: IncidentId, incidents: Collection[Incident]) -> None:
     """Raises NotYet where it would start a job that stands still for a repair of another incident: with the first
     commit of the run that repair could not be published any more. Where each has stopped the job for a repair, whoever
-    did so last goes first."""
-    starts = {effect.job for effect in proposal.effects if isinstance(effect, StartJob | StartFromStop)}
+    did so last goes first. One that stops the job itself has seen it run: somebody has started it by hand."""
+    runs = {effect.job for effect in proposal.effects if isinstance(effect, StopJob)}
+    starts = {effect.job for effect in proposal.effects if isinstance(effect, StartJob | StartFromStop)} - runs
     own = next((standing_job(each) for each in incidents if each.id == incident), None)
     for other in incidents:
         waits = standing_job(other) if other.id != incident and starts else None

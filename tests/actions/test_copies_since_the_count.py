@@ -74,12 +74,24 @@ def test_a_run_that_was_started_since_may_repeat_more(replaying: Scene) -> None:
     assert may_have_come_since(case(replaying), counted)
 
 
-def test_one_start_alone_repeats_nothing(scene: Scene) -> None:
-    """No ledger is needed for it."""
+@pytest.mark.parametrize("told", [True, False])
+def test_one_start_alone_repeats_nothing_where_its_positions_rise(scene: Scene, told: bool) -> None:
+    """Copies that no commit accounts for may be of a start that ids do not tell (F4)."""
     counted = head(scene)
     scene.flink.checkpoints(A, 2)
 
-    assert not may_have_come_since(case(scene, told=False), counted)
+    assert told is not may_have_come_since(case(scene, told=told), counted)
+
+
+def test_where_nobody_found_copies_it_repeats_none(scene: Scene) -> None:
+    """No ledger is needed for it."""
+    counted = head(scene)
+    scene.flink.checkpoints(A, 2)
+    looked = case(scene, told=False)
+    assert looked.extra_copies is not None
+    none = looked.extra_copies.model_copy(update={"keys": 0, "rows": 0, "hidden": 0})
+
+    assert not may_have_come_since(looked.model_copy(update={"extra_copies": none}), counted)
 
 
 def test_what_others_add_is_not_asked_here(replaying: Scene) -> None:

@@ -10,6 +10,7 @@ from bot.actions._scan import ActionModule
 from bot.adapters.clock import SystemClock
 from bot.domain.approval import Approval
 from bot.domain.diagnosis import Case
+from bot.domain.effects import StopJob
 from bot.domain.entries import ExecutionStarted, ProposalApproved, ProposalMade
 from bot.domain.errors import NotYet, Refused
 from bot.domain.execution import ProposalState
@@ -19,8 +20,9 @@ from bot.service.one_job import must_end_no_repair, must_have_the_job_alone
 from bot.service.proposing import Proposals
 from tests.actions.scene import Scene
 from tests.actions.test_given_up import given_up, rehearsed
+from tests.actions.test_publications_that_start import savepoint_of
 from tests.rewound import ANA, BEN
-from tests.tables import ORDERS
+from tests.tables import ORDERS, job
 
 OTHER = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PNEW")
 
@@ -124,3 +126,16 @@ def test_what_starts_nothing_is_not_held_up(scene: Scene) -> None:
     nothing = start.model_copy(update={"effects": ()})
 
     must_end_no_repair(nothing, elsewhere(scene), scene.store.every())
+
+
+def test_a_job_that_somebody_has_started_does_not_wait(scene: Scene) -> None:
+    """Nothing is left to be protected: it runs."""
+    rehearsed(scene)
+    other = elsewhere(scene)
+    scene.flink.submit(job("b"), at_checkpoint=3, restored=savepoint_of(scene, "a", 3))
+    scene.flink.checkpoints(job("b"), 2)
+    start = restore_job_only.propose(scene.plan(number=5))
+
+    must_end_no_repair(start, other, scene.store.every())
+
+    assert {type(effect) for effect in start.effects} >= {StopJob}

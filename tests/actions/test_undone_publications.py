@@ -2,9 +2,10 @@
 
 import shutil
 
-from bot.actions import undo_proposal
+from bot.actions import publish_repair, undo_proposal
 from bot.domain.effects import StartJob
 from bot.domain.execution import ProposalView
+from bot.domain.ids import ProposalId
 from tests.actions.scene import ProposalState, Scene
 from tests.actions.test_publications_that_start import (
     A,
@@ -12,10 +13,13 @@ from tests.actions.test_publications_that_start import (
     proven,
     published,
     rehearsed,
+    repeats_a_row,
     said,
     savepoint_of,
     starts_from_a_wrong_savepoint,
 )
+from tests.actions.test_stopped_and_refused import refused, rehearses
+from tests.tables import job
 
 
 def undone(scene: Scene, publication: ProposalView) -> ProposalView:
@@ -105,3 +109,26 @@ def test_the_undo_of_a_rehearsal_has_an_idle_run_go_on_from_its_stop(scene: Scen
     [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartJob)]
     assert start.checkpoint_id == 8
     assert len(scene.alive) == 1
+
+
+def test_nobody_is_sent_to_a_stop_above_which_another_run_has_committed(scene: Scene) -> None:
+    """Run b had committed nothing when a rehearsal stopped it, and was refused; run c was started by hand from what the
+    stop left, committed twice and failed. Its rows would come again."""
+    begins_idle(scene)
+    path = repeats_a_row(scene)
+    refused(scene, path)
+    left = savepoint_of(scene, "b", 8)
+    scene.flink.submit(job("c"), at_checkpoint=8, restored=left)
+    scene.flink.checkpoints(job("c"), 2)
+    scene.flink.ends(job("c"), "FAILED")
+    plan = proven(scene, rehearses(scene, path, 2)).model_copy(
+        update={"proposal": ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P003")}
+    )
+    publication = scene.carries_out(publish_repair.propose(plan), plan)
+    shutil.rmtree(left)
+
+    plan = scene.plan(number=4, undoes=publication.proposal.id)
+    told = said(undo_proposal.propose(plan))
+
+    assert "and the job stays down" in told
+    assert "if storage gives it again" not in told

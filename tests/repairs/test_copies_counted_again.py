@@ -52,3 +52,20 @@ def test_what_comes_once_the_run_has_passed_costs_no_count(replaying: RepairScen
 
     assert "Deduplicate rows: 30 rows" == view.proposal.title
     assert 1 == counted(replaying)
+
+
+def test_so_is_what_one_start_without_state_brings_under_the_same_id(scene: RepairScene) -> None:
+    """Its checkpoint ids only rise (F4); copies were counted after its first commit."""
+    scene.flink.checkpoints(RUN, 3)
+    scene.flink._commit(RUN, 4, range(10))
+    scene.opens("ledger", "duplicate_rows", "missing_positions")
+    with pytest.raises(Refused, match="still reads rows that main has"):
+        scene.proposes("deduplicate_rows")
+    for place in range(1, 4):
+        scene.flink._commit(RUN, 4 + place, range(10 * place, 10 * place + 10))
+    scene.diagnosed_anew("ledger")
+
+    view = scene.proposes("deduplicate_rows")
+
+    assert "Deduplicate rows: 30 rows" == view.proposal.title
+    assert 2 == counted(scene)
