@@ -48,6 +48,9 @@ MODE = Mode(
 _NOTHING = CheckpointId(0)
 _ENOUGH = 2
 """So many completed checkpoints below the newest one still wait: that is no commit on its way."""
+_SURELY_STUCK = 9
+"""So many, of the ten or so that Flink lists, completed above the first that waits: a sink with files commits at each,
+whatever failed long ago."""
 
 
 def examine(case: Case) -> Examined:
@@ -168,7 +171,9 @@ def _matches(case: Case, run: JobRun, newest: CheckpointId, stuck: list[_Sink]) 
     head, base = case.observation.table.head, min(sink.base for sink in stuck)
     waiting = sorted({checkpoint for sink in stuck for checkpoint in sink.waiting})
     passed = (each for sink in stuck for each in stretches(case, run, sink.operator, sink.base, [run]))
-    overdue = next((each for each in passed if each.is_too_long), None)
+    since = sum(1 for each in _completed(run) if each > min(waiting, default=newest))
+    is_stuck = since >= _SURELY_STUCK
+    overdue = next((each for each in passed if each.is_too_long or (is_stuck and each.may_be_too_long)), None)
     whose = _named(stuck, _sinks(case, run))
     reasons = [
         f"Flink completed checkpoint {newest} of run {short_job(run.job_id)}; the table has {base}{whose}.",
@@ -180,8 +185,8 @@ def _matches(case: Case, run: JobRun, newest: CheckpointId, stuck: list[_Sink]) 
         for f in run.failures[:1]
     ]
     reasons.append(
-        f"{overdue.surely} checkpoints passed without a commit, so waiting no longer helps: a restart from its newest "
-        "checkpoint commits what waits."
+        f"{max(overdue.surely, since)} checkpoints passed without a commit, so waiting no longer helps: a restart from "
+        "its newest checkpoint commits what waits."
         if overdue is not None
         else "The next completed checkpoint may commit all of it; look again then."
     )

@@ -2,6 +2,7 @@
 so far."""
 
 from datetime import datetime, timedelta
+from statistics import median
 
 from bot.domain.flink import CompletedCheckpoint, JobRun
 
@@ -50,3 +51,9 @@ def longest_of(run: JobRun) -> timedelta:
     """What the longest of the completed checkpoints that Flink lists took, end to end."""
     took = max((c.took_ms or 0 for c in run.checkpoints if c.status == "COMPLETED"), default=0)
     return timedelta(milliseconds=took)
+
+
+def usual_of(run: JobRun) -> timedelta:
+    """What half of them took at most."""
+    took = [c.took_ms or 0 for c in run.checkpoints if c.status == "COMPLETED"]
+    return timedelta(milliseconds=median(took) if took else 0)

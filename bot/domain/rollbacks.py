@@ -1,8 +1,9 @@
 """Rollbacks of main, told by the snapshot log, and what the writer did on top of them."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from itertools import takewhile
 
 from bot.domain.beginnings import FROM_NOTHING, began_from
 from bot.domain.flink import JobRun
@@ -24,8 +25,8 @@ class Sequel(StrEnum):
     """A run of the job that had nothing rolled back goes on from the target, as far as Flink and the checkpoint ids
     tell."""
     UNTOLD = "untold"
-    """Nothing tells where the run that goes on from the target began, and it has passed ids of what main lost: the rows
-    of these were read again under later ids, or are lost."""
+    """Nothing tells where the run that goes on from the target began, and it has passed ids of what main lost, or is
+    not surely the job's: the rows of these were read again under later ids, or are lost."""
     NOTHING_YET = "nothing-yet"
     """The job has committed nothing since; another Flink job may have."""
 
@@ -98,8 +99,8 @@ def _rollback(
     kept = {s.snapshot_id for s in table.ancestors(target)}
     commits = flink_commits(table)
     theirs = [s for s in left if s.job_id in runs] or [s for s in left if s.job_id is not None]
-    above = (s for s in commits if s.snapshot_id not in kept)
-    first = _first_of_job(above, theirs, _sinks(theirs, commits, runs), runs)
+    above = [s for s in commits if s.snapshot_id not in kept]
+    first, is_sure = _first_of_job(above, theirs, _sinks(theirs, commits, runs), runs)
     reached = next((s.checkpoint_id or 0 for s in reversed(commits) if s.snapshot_id in kept), 0)
     return Rollback(
         fork=fork,
@@ -107,7 +108,7 @@ def _rollback(
         left=tuple(s.snapshot_id for s in left),
         runs=tuple(dict.fromkeys(s.job_id for s in left if s.job_id)),
         next_commit=first.snapshot_id if first else None,
-        sequel=_sequel(left, first, reached, runs),
+        sequel=_sequel(left, first, reached, runs) if is_sure else Sequel.UNTOLD,
     )
 
 
@@ -119,27 +120,36 @@ def _sinks(
 
 
 def _first_of_job(
-    above: Iterable[Snapshot],
-    lost: Iterable[Snapshot],
+    above: Sequence[Snapshot],
+    lost: Sequence[Snapshot],
     sinks: frozenset[OperatorId | None],
     runs: Mapping[JobId, JobRun],
-) -> Snapshot | None:
-    """The first of the commits above the target by a run that lost some (`lost`: where Flink lists one of these runs,
-    those of listed ones alone) or that Flink lists as the job's, or by one of these sinks; a commit that names no sink
-    may be any's. Another job's says nothing of what the job lost, also where it lost some itself. While a run that
-    lost commits lives on, a run that Flink does not list is another job's also under the same sink id: that follows
-    from the uid alone."""
+) -> tuple[Snapshot | None, bool]:
+    """(The first of the commits above the target that is the job's, whether that is sure.) It is by a run that lost
+    some (`lost`: where Flink lists one of these runs, those of listed ones alone) or that Flink lists as the job's, or
+    by one of these sinks; a commit that names no sink may be any's. Another job's says nothing of what the job lost,
+    also where it lost some itself. While a run of the job lives on, a run that Flink does not list is another job's
+    also under the same sink id: that follows from the uid alone. Unsure is one from before all that Flink lists, by a
+    sink that nothing else tells: it forgets the oldest, and a job may get another uid."""
     wrote = {s.job_id for s in lost if s.job_id is not None}
-    alive_since = [runs[each].started_at for each in wrote if each in runs and not runs[each].is_terminal]
+    alive_since = [run.started_at for run in runs.values() if not run.is_terminal]
+    listed_since = min((run.started_at for run in runs.values()), default=None)
 
-    def may_be_of_job(commit: Snapshot) -> bool:
+    def is_of_job(commit: Snapshot) -> bool:
         if commit.job_id in wrote or commit.job_id in runs:
             return True
         if any(began <= commit.committed_at for began in alive_since):
             return False
         return None in (commit.operator_id, *sinks) or commit.operator_id in sinks
 
-    return next((s for s in above if may_be_of_job(s)), None)
+    def may_be(commit: Snapshot) -> bool:
+        return bool(wrote) and (listed_since is None or commit.committed_at < listed_since)
+
+    sure = next((s for s in above if is_of_job(s)), None)
+    unsure = next((s for s in takewhile(lambda s: s is not sure, above) if may_be(s)), None)
+    if unsure is None or (sure is not None and sure.job_id in wrote):
+        return sure, True
+    return unsure, False
 
 
 def _with_living(table: TableState, found: Rollback, runs: tuple[JobRun, ...]) -> Rollback:

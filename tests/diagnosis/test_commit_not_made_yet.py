@@ -28,6 +28,20 @@ def test_what_waits_is_committed_by_the_next_checkpoint_or_by_a_restart(upto: in
     assert any("Do not remove orphan files" in reason for reason in found.reasons)
 
 
+@pytest.mark.parametrize("failed", [0, 5, 60, 300])
+@pytest.mark.parametrize("is_v1", [False, True])
+def test_failures_of_long_ago_do_not_keep_people_waiting(failed: int, is_v1: bool) -> None:
+    """Flink counts them for the run's whole life, and lists the newest ten."""
+    tale = Tale().flink_runs("a", v1=is_v1).commits("a", 1, 2).completes("a", *range(3, 31))
+    tale.leaves_manifest("a", *range(3, 31))
+    tale._change("a", checkpoints=tale.runs["a"].checkpoints[:10], failed_count=failed)
+
+    found = mode.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert found.remedy is Remedy.RESTORE_JOB_ONLY
+
+
 def test_a_restart_needs_no_restore_point_that_nobody_has_seen() -> None:
     """A run with all its operators running takes a savepoint as it stops; else a point must be found, and what waits is
     never given up by a start without state."""

@@ -144,3 +144,38 @@ def test_a_guest_between_does_not_hide_the_jobs_next_run() -> None:
     (found,) = rollbacks(tale.table, tale.jobs.values)
 
     assert (tale.at("b", 4), Sequel.OTHER_RUN) == (found.next_commit, found.sequel)
+
+
+def redeployed_under_new_uids(*, idle: bool) -> Tale:
+    """Run b went on from the rewind under a new uid, and c from its 9; Flink has forgotten a and b."""
+    tale = rolled_back().becomes("a", "FINISHED").flink_runs("b", restored=3)
+    for checkpoint in range(4, 10):
+        tale.commits("b", checkpoint).by_sink(NEW_UID)
+    tale.becomes("b", "FINISHED").flink_runs("c", restored=9).forgets("a").forgets("b")
+    if not idle:
+        for checkpoint in (10, 11):
+            tale.commits("c", checkpoint).by_sink(OperatorId("cc" * 16))
+    return tale
+
+
+@pytest.mark.parametrize("idle", [True, False])
+def test_forgotten_runs_under_new_uids_make_no_hole_of_a_right_rollback(idle: bool) -> None:
+    """No position is missing. Were one, nothing would tell whether run b was the job's."""
+    tale = redeployed_under_new_uids(idle=idle)
+
+    assert isinstance(rolled_back_while_running.examine(tale.looked_at()), Excluded)
+    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
+    [found] = rollbacks(tale.table, tale.looked_at().runs)
+    assert found.sequel is Sequel.UNTOLD
+
+
+@pytest.mark.parametrize("checkpoint", [2, 4, 13])
+def test_a_guest_under_the_same_uid_explains_nothing_once_the_job_was_redeployed(checkpoint: int) -> None:
+    """Main was rolled back to 3, and run c was restored from the savepoint 16, which holds what main lost."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, *range(13, 17)).rolls_back_to("a", 3)
+    tale.becomes("a", "FINISHED").flink_runs("c", restored=16).commits("z", checkpoint)
+
+    found = rolled_back_while_running.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert tale.at("a", 3) == found.last_good

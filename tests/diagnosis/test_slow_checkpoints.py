@@ -193,3 +193,17 @@ def test_the_watch_expects_nothing_of_a_dynamic_sink_without_rows() -> None:
     assert told_of(world) == []
     assert sign.code == "no-commit"
     assert "a commit would have come" not in str(sign.reasons)
+
+
+def test_one_slow_checkpoint_puts_the_watch_off_by_its_length_only() -> None:
+    """Ten minutes, and not ten times as long."""
+    world = busy(timedelta(seconds=1), 9)
+    slowest, *others = world.tale.runs["a"].checkpoints
+    told = slowest.model_copy(update={"took_ms": 600_000})
+    world.tale._change("a", checkpoints=(told, *others), checkpoint_interval_ms=60_000)
+
+    world.tale.now += timedelta(minutes=15)
+    assert told_of(world) == []
+
+    world.tale.now += timedelta(minutes=15)
+    assert told_of(world) == ["no-commit"]
