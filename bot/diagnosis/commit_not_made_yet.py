@@ -185,8 +185,8 @@ def _matches(case: Case, run: JobRun, newest: CheckpointId, stuck: list[_Sink]) 
         for f in run.failures[:1]
     ]
     reasons.append(
-        f"{max(overdue.surely, since)} checkpoints passed without a commit, so waiting no longer helps: a restart from "
-        "its newest checkpoint commits what waits."
+        f"At least {max(overdue.surely, since)} checkpoints passed without a commit, so waiting no longer helps: a "
+        "restart from its newest checkpoint commits what waits."
         if overdue is not None
         else "The next completed checkpoint may commit all of it; look again then."
     )
