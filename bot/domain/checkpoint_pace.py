@@ -2,7 +2,7 @@
 so far."""
 
 from datetime import datetime, timedelta
-from statistics import median
+from statistics import fmean
 
 from bot.domain.flink import CompletedCheckpoint, JobRun
 
@@ -53,7 +53,8 @@ def longest_of(run: JobRun) -> timedelta:
     return timedelta(milliseconds=took)
 
 
-def usual_of(run: JobRun) -> timedelta:
-    """What half of them took at most."""
+def usual_spacing(interval: timedelta, run: JobRun) -> timedelta:
+    """From one to the next in the mean: Flink's least pause begins when one has completed."""
     took = [c.took_ms or 0 for c in run.checkpoints if c.status == "COMPLETED"]
-    return timedelta(milliseconds=median(took) if took else 0)
+    pause = (run.settings.min_pause_ms if run.settings is not None else None) or 0
+    return max(interval, timedelta(milliseconds=pause + (fmean(took) if took else 0)))

@@ -66,8 +66,8 @@ class Observation(Record):
 
 
 def runs_in(seen: Observation) -> tuple[tuple[JobId, str], ...] | None:
-    """Each run, of other declared jobs too, and its state; None where one of their Flinks was not seen."""
-    if seen.jobs.state == "not-seen" or (seen.others is not None and seen.others.state == "not-seen"):
+    """Each run, of other declared jobs too where these were seen, and its state; None where Flink was not seen."""
+    if seen.jobs.state == "not-seen":
         return None
     others = seen.others.values if seen.others is not None else ()
     return tuple(sorted((run.job_id, run.state) for run in (*seen.jobs.values, *others)))

@@ -6,6 +6,7 @@ from enum import StrEnum
 from itertools import takewhile
 
 from bot.domain.beginnings import FROM_NOTHING, began_from
+from bot.domain.empty_commits import empty_commits_allowed
 from bot.domain.flink import JobRun
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.record import Record
@@ -100,15 +101,16 @@ def _rollback(
     commits = flink_commits(table)
     theirs = [s for s in left if s.job_id in runs] or [s for s in left if s.job_id is not None]
     above = [s for s in commits if s.snapshot_id not in kept]
-    first, is_sure = _first_of_job(above, theirs, _sinks(theirs, commits, runs), runs)
     reached = next((s.checkpoint_id or 0 for s in reversed(commits) if s.snapshot_id in kept), 0)
+    first = _first_of_job(above, theirs, _sinks(theirs, commits, runs), runs)
+    doubtful = _doubtful(above, theirs, first, reached, runs, empty_commits_allowed(table.properties) + 1)
     return Rollback(
         fork=fork,
         target=target,
         left=tuple(s.snapshot_id for s in left),
         runs=tuple(dict.fromkeys(s.job_id for s in left if s.job_id)),
-        next_commit=first.snapshot_id if first else None,
-        sequel=_sequel(left, first, reached, runs) if is_sure else Sequel.UNTOLD,
+        next_commit=next((s.snapshot_id for s in (doubtful, first) if s is not None), None),
+        sequel=_sequel(left, first, reached, runs) if doubtful is None else Sequel.UNTOLD,
     )
 
 
@@ -120,20 +122,18 @@ def _sinks(
 
 
 def _first_of_job(
-    above: Sequence[Snapshot],
-    lost: Sequence[Snapshot],
+    above: Iterable[Snapshot],
+    lost: Iterable[Snapshot],
     sinks: frozenset[OperatorId | None],
     runs: Mapping[JobId, JobRun],
-) -> tuple[Snapshot | None, bool]:
-    """(The first of the commits above the target that is the job's, whether that is sure.) It is by a run that lost
-    some (`lost`: where Flink lists one of these runs, those of listed ones alone) or that Flink lists as the job's, or
-    by one of these sinks; a commit that names no sink may be any's. Another job's says nothing of what the job lost,
-    also where it lost some itself. While a run of the job lives on, a run that Flink does not list is another job's
-    also under the same sink id: that follows from the uid alone. Unsure is one from before all that Flink lists, by a
-    sink that nothing else tells: it forgets the oldest, and a job may get another uid."""
+) -> Snapshot | None:
+    """The first of the commits above the target by a run that lost some (`lost`: where Flink lists one of these runs,
+    those of listed ones alone) or that Flink lists as the job's, or by one of these sinks; a commit that names no sink
+    may be any's. Another job's says nothing of what the job lost, also where it lost some itself. While a run of the
+    job lives on, a run that Flink does not list is another job's also under the same sink id: that follows from the
+    uid alone."""
     wrote = {s.job_id for s in lost if s.job_id is not None}
     alive_since = [run.started_at for run in runs.values() if not run.is_terminal]
-    listed_since = min((run.started_at for run in runs.values()), default=None)
 
     def is_of_job(commit: Snapshot) -> bool:
         if commit.job_id in wrote or commit.job_id in runs:
@@ -142,14 +142,33 @@ def _first_of_job(
             return False
         return None in (commit.operator_id, *sinks) or commit.operator_id in sinks
 
-    def may_be(commit: Snapshot) -> bool:
-        return bool(wrote) and (listed_since is None or commit.committed_at < listed_since)
+    return next((s for s in above if is_of_job(s)), None)
 
-    sure = next((s for s in above if is_of_job(s)), None)
-    unsure = next((s for s in takewhile(lambda s: s is not sure, above) if may_be(s)), None)
-    if unsure is None or (sure is not None and sure.job_id in wrote):
-        return sure, True
-    return unsure, False
+
+def _doubtful(
+    above: Sequence[Snapshot],
+    lost: Sequence[Snapshot],
+    first: Snapshot | None,
+    reached: int,
+    runs: Mapping[JobId, JobRun],
+    allowed: int,
+) -> Snapshot | None:
+    """The first commit before `first`, the job's, by a run that may be the job's under another uid: from before all
+    that Flink lists, for it forgets the oldest, and with ids that lead from the target to those of `first`, or to where
+    a living run began, so many (`allowed`) at most left out. None where `first` is by a run that lost some: it knows
+    where that stood."""
+    wrote = {s.job_id for s in lost if s.job_id is not None}
+    if not wrote or not runs or (first is not None and first.job_id in wrote):
+        return None
+    listed_since = min(run.started_at for run in runs.values())
+    began = (run.restored.checkpoint_id for run in runs.values() if run.restored is not None and not run.is_terminal)
+    until = (first.checkpoint_id or 0) - 1 if first is not None else max(began, default=0)
+    before = [s for s in takewhile(lambda s: s is not first, above) if s.committed_at < listed_since]
+    for commit in before:
+        ids = [s.checkpoint_id or 0 for s in before if s.job_id == commit.job_id]
+        if reached < min(ids) and max(ids) <= until <= max(ids) + allowed:
+            return commit
+    return None
 
 
 def _with_living(table: TableState, found: Rollback, runs: tuple[JobRun, ...]) -> Rollback:

@@ -7,7 +7,7 @@ from bot.diagnosis._case import committer_ids, living, longest_silence, time_in
 from bot.diagnosis._may_commit_on import may_commit_on
 from bot.diagnosis._sinks import leaves_out_empty_ones, sinks_of
 from bot.diagnosis._standstill import standstill
-from bot.domain.checkpoint_pace import completed_at, interval_of, longest_of, usual_of
+from bot.domain.checkpoint_pace import completed_at, interval_of, longest_of, usual_spacing
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case, Remedy
 from bot.domain.flink import Failure, JobRun
@@ -113,7 +113,7 @@ def _allowed_silence(case: Case, run: JobRun) -> timedelta | None:
     promised, took = case.contract.commit_every, longest_of(run)
     spans = [3 * promised + took] if promised else []
     if not _leaves_out_empty_ones(case, run) and (every := case.contract.checkpoint_every or interval_of(run)):
-        spans.append((longest_silence(case.observation.table) + 1) * max(every, usual_of(run)) + took)
+        spans.append((longest_silence(case.observation.table) + 1) * usual_spacing(every, run) + took)
     return max(spans, default=None)
 
 

@@ -179,3 +179,19 @@ def test_a_guest_under_the_same_uid_explains_nothing_once_the_job_was_redeployed
 
     assert isinstance(found, Matches)
     assert tale.at("a", 3) == found.last_good
+
+
+@pytest.mark.parametrize("is_down", [False, True], ids=["Flink is seen", "Flink is down"])
+@pytest.mark.parametrize("many", [1, 30])
+def test_a_guest_from_before_all_that_flink_lists_hides_no_hole(many: int, is_down: bool) -> None:
+    """Main was set back while the job was stopped, and run b was restored from the savepoint 7; its cluster is a new
+    one, which never knew run a. The guest's ids lead nowhere near 7."""
+    tale = guest(rolled_back().becomes("a", "FINISHED")).flink_runs("b", restored=7)
+    tale.commits("b", *range(8, 8 + many)).forgets("a")
+    table, runs = tale.table, tale.looked_at().runs
+    proposed = propose_window(table, tale.flink_is_down().jobs if is_down else tale.jobs)
+
+    [found] = rollbacks(table, runs)
+
+    assert found.sequel is Sequel.WENT_ON
+    assert tale.at("a", 3) == proposed.trusted

@@ -207,3 +207,15 @@ def test_one_slow_checkpoint_puts_the_watch_off_by_its_length_only() -> None:
 
     world.tale.now += timedelta(minutes=15)
     assert told_of(world) == ["no-commit"]
+
+
+def test_the_least_pause_begins_when_a_checkpoint_has_completed() -> None:
+    """Of a minute each: a quiet sink commits the tenth, after twenty minutes."""
+    world = busy(timedelta(seconds=60), 9)
+    world.tale._change("a", checkpoint_interval_ms=60_000, settings=CheckpointSettings(min_pause_ms=60_000))
+
+    world.tale.now += timedelta(minutes=21)
+    assert told_of(world) == []
+
+    world.tale.now += timedelta(minutes=6)
+    assert told_of(world) == ["no-commit"]
