@@ -54,7 +54,9 @@ def longest_of(run: JobRun) -> timedelta:
 
 
 def usual_spacing(interval: timedelta, run: JobRun) -> timedelta:
-    """From one to the next in the mean: Flink's least pause begins when one has completed."""
-    took = [c.took_ms or 0 for c in run.checkpoints if c.status == "COMPLETED"]
+    """From one to the next in the mean, but for the longest of those that Flink lists: one after a restart may take
+    many times as long. Flink's least pause begins when one has completed."""
+    took = sorted(c.took_ms or 0 for c in run.checkpoints if c.status == "COMPLETED")
+    took = took[:-1] if len(took) > 2 else took
     pause = (run.settings.min_pause_ms if run.settings is not None else None) or 0
     return max(interval, timedelta(milliseconds=pause + (fmean(took) if took else 0)))

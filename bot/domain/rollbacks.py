@@ -1,14 +1,14 @@
 """Rollbacks of main, told by the snapshot log, and what the writer did on top of them."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from itertools import takewhile
 
 from bot.domain.beginnings import FROM_NOTHING, began_from
+from bot.domain.beside_a_rollback import doubtful_before, first_of_job, reached_by, sinks_of
 from bot.domain.empty_commits import empty_commits_allowed
 from bot.domain.flink import JobRun
-from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.ids import CheckpointId, JobId, SnapshotId
 from bot.domain.record import Record
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot, TableState, Window
@@ -101,9 +101,9 @@ def _rollback(
     commits = flink_commits(table)
     theirs = [s for s in left if s.job_id in runs] or [s for s in left if s.job_id is not None]
     above = [s for s in commits if s.snapshot_id not in kept]
-    reached = next((s.checkpoint_id or 0 for s in reversed(commits) if s.snapshot_id in kept), 0)
-    first = _first_of_job(above, theirs, _sinks(theirs, commits, runs), runs)
-    doubtful = _doubtful(above, theirs, first, reached, runs, empty_commits_allowed(table.properties) + 1)
+    reached = reached_by((s for s in reversed(commits) if s.snapshot_id in kept), theirs)
+    first = first_of_job(above, theirs, sinks_of(theirs, commits, runs), runs)
+    doubtful = doubtful_before(above, theirs, first, reached, runs, empty_commits_allowed(table.properties) + 1)
     return Rollback(
         fork=fork,
         target=target,
@@ -114,68 +114,13 @@ def _rollback(
     )
 
 
-def _sinks(
-    lost: Iterable[Snapshot], commits: Iterable[Snapshot], runs: Mapping[JobId, JobRun]
-) -> frozenset[OperatorId | None]:
-    """The operators by which the job had committed what it lost, or by which a run of it has that Flink lists."""
-    return frozenset({s.operator_id for s in lost} | {s.operator_id for s in commits if s.job_id in runs})
-
-
-def _first_of_job(
-    above: Iterable[Snapshot],
-    lost: Iterable[Snapshot],
-    sinks: frozenset[OperatorId | None],
-    runs: Mapping[JobId, JobRun],
-) -> Snapshot | None:
-    """The first of the commits above the target by a run that lost some (`lost`: where Flink lists one of these runs,
-    those of listed ones alone) or that Flink lists as the job's, or by one of these sinks; a commit that names no sink
-    may be any's. Another job's says nothing of what the job lost, also where it lost some itself. While a run of the
-    job lives on, a run that Flink does not list is another job's also under the same sink id: that follows from the
-    uid alone."""
-    wrote = {s.job_id for s in lost if s.job_id is not None}
-    alive_since = [run.started_at for run in runs.values() if not run.is_terminal]
-
-    def is_of_job(commit: Snapshot) -> bool:
-        if commit.job_id in wrote or commit.job_id in runs:
-            return True
-        if any(began <= commit.committed_at for began in alive_since):
-            return False
-        return None in (commit.operator_id, *sinks) or commit.operator_id in sinks
-
-    return next((s for s in above if is_of_job(s)), None)
-
-
-def _doubtful(
-    above: Sequence[Snapshot],
-    lost: Sequence[Snapshot],
-    first: Snapshot | None,
-    reached: int,
-    runs: Mapping[JobId, JobRun],
-    allowed: int,
-) -> Snapshot | None:
-    """The first commit before `first`, the job's, by a run that may be the job's under another uid: from before all
-    that Flink lists, for it forgets the oldest, and with ids that lead from the target to those of `first`, or to where
-    a living run began, so many (`allowed`) at most left out. None where `first` is by a run that lost some: it knows
-    where that stood."""
-    wrote = {s.job_id for s in lost if s.job_id is not None}
-    if not wrote or not runs or (first is not None and first.job_id in wrote):
-        return None
-    listed_since = min(run.started_at for run in runs.values())
-    began = (run.restored.checkpoint_id for run in runs.values() if run.restored is not None and not run.is_terminal)
-    until = (first.checkpoint_id or 0) - 1 if first is not None else max(began, default=0)
-    before = [s for s in takewhile(lambda s: s is not first, above) if s.committed_at < listed_since]
-    for commit in before:
-        ids = [s.checkpoint_id or 0 for s in before if s.job_id == commit.job_id]
-        if reached < min(ids) and max(ids) <= until <= max(ids) + allowed:
-            return commit
-    return None
-
-
 def _with_living(table: TableState, found: Rollback, runs: tuple[JobRun, ...]) -> Rollback:
     """With what the living runs will do that have committed nothing since, told by where Flink restored them."""
     lost = [table.by_id[each] for each in found.left]
     kept = table.by_id.get(found.target) if found.target is not None else None
-    reached = kept.checkpoint_id or 0 if kept is not None else 0
+    below, listed = {s.snapshot_id for s in table.ancestors(found.target)}, {run.job_id for run in runs}
+    theirs = [s for s in lost if s.job_id in listed] or lost
+    reached = reached_by((s for s in reversed(flink_commits(table)) if s.snapshot_id in below), theirs)
     again = _counted_again(lost, kept)
     goes_on: JobId | None = None
     may_go_on: JobId | None = None

@@ -6,7 +6,7 @@ import pytest
 
 from bot.diagnosis import recovered_by_itself, rolled_back_while_running, source_positions_skipped
 from bot.domain.diagnosis import Excluded, Matches
-from bot.domain.ids import OperatorId
+from bot.domain.ids import DRAINED, OperatorId
 from bot.domain.rollbacks import Sequel, rollbacks
 from bot.domain.suspicion import propose_window
 from tests.cases import Tale, job_id
@@ -195,3 +195,44 @@ def test_a_guest_from_before_all_that_flink_lists_hides_no_hole(many: int, is_do
 
     assert found.sequel is Sequel.WENT_ON
     assert tale.at("a", 3) == proposed.trusted
+
+
+@pytest.mark.parametrize("checkpoint", [2, 102])
+@pytest.mark.parametrize("many", [0, 1, 25])
+def test_a_guest_counts_by_itself_where_main_was_set_back_to_its_commit(checkpoint: int, many: int) -> None:
+    """Run c goes on from the savepoint 7, which holds what main lost, and fails over once. Where the guest's id was the
+    higher one, all that was lost lay below it, and table and job were said to be rewound together."""
+    world = World()
+    for _ in range(3):
+        world.reads(1)
+    world.guest_commits("append", checkpoint, takes=(), by_own_sink=True)
+    target = world.chain()[-1].snapshot_id
+    for _ in range(4):
+        world.reads(1)
+    world.tale.becomes("a", "FINISHED")
+    world.rolls_back_to(target)
+    world.restarts(world.points[-1])
+    for _ in range(many):
+        world.reads(1)
+    if many > 1:
+        world.fails_over()
+        world.reads(1)
+
+    proposed, case = propose_window(world.tale.table, world.tale.jobs), case_of(world, look(world))
+
+    assert isinstance(rolled_back_while_running.examine(case), Matches)
+    assert world.tale.table.place_of(proposed.trusted) <= world.tale.table.place_of(target)
+
+
+def test_a_drained_commit_is_no_count() -> None:
+    """Main was set back to it, and run c goes on from beyond what main lost."""
+    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, DRAINED).becomes("a", "FINISHED")
+    tale.flink_runs("b", restored=3)
+    for checkpoint in (5, 6, 7):
+        tale.commits("b", checkpoint).by_sink(NEW_UID)
+    tale.becomes("b", "FINISHED").rolls_back_to("a", DRAINED).flink_runs("c", restored=7)
+    tale.commits("c", 8).by_sink(NEW_UID)
+
+    [found] = rollbacks(tale.table, tale.looked_at().runs)
+
+    assert found.sequel is Sequel.WENT_ON
