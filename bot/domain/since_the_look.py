@@ -20,7 +20,7 @@ def is_just_given(evidence: Evidence, at: datetime) -> bool:
 def is_of(known: Evidence, world: Observation, rests_on_runs: bool) -> bool:
     """Whether it is of the table as it is, and knows the Flink manifests that lie there now without a commit, and the
     restore points; one that `rests_on_runs`, the runs as Flink shows them too. What cannot be seen now is not held
-    against it."""
+    against it, but for the runs of another declared job: while these are unseen, it is asked without them."""
     if known.metadata_location != world.table.metadata_location:
         return False
     if rests_on_runs and (runs := runs_in(world)) is not None and runs != known.runs:

@@ -8,7 +8,7 @@ from bot.actions._copies_since import may_have_come_since
 from bot.domain.diagnosis import Case
 from bot.domain.ids import SnapshotId
 from tests.actions.scene import Scene
-from tests.actions.test_copies_still_to_come import planned
+from tests.actions.test_copies_still_to_come import planned, restored_below
 from tests.little_flink import JOB
 from tests.tables import job
 
@@ -17,12 +17,8 @@ A, B, C = job("a"), job("b"), job("c")
 
 @pytest.fixture
 def replaying(scene: Scene) -> Scene:
-    """Run a had committed positions up to 59; run b was restored from its savepoint 3, and has repeated 30 to 39."""
-    older = scene.flink.savepoint(A)
-    scene.flink.checkpoints(A, 3)
-    scene.flink.stop(JOB, A)
-    scene.flink.submit(B, at_checkpoint=3, restored=older)
-    scene.flink.checkpoints(B, 1)
+    """Run a had committed positions up to 59; run b has repeated 30 to 39."""
+    restored_below(scene).flink.checkpoints(B, 1)
     return scene
 
 

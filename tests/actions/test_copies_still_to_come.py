@@ -21,6 +21,11 @@ A, B = job("a"), job("b")
 
 @pytest.fixture
 def replaying(scene: Scene) -> Scene:
+    """Run b has committed nothing yet."""
+    return restored_below(scene)
+
+
+def restored_below(scene: Scene) -> Scene:
     """Run a had committed positions up to 59; run b was restored from its savepoint 3, below 30."""
     older = scene.flink.savepoint(A)
     scene.flink.checkpoints(A, 3)

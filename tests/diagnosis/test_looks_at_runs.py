@@ -2,38 +2,36 @@
 where no commit has come."""
 
 from contextlib import nullcontext
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 import spark_tasks
 from bot.adapters.clock import SystemClock
-from bot.domain.entries import EvidenceRecorded, EvidenceRequested
 from bot.domain.evidence import Answer, Ask, Observation, Task
 from bot.domain.findings import PairingFinding
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
-from bot.domain.ids import CheckpointId, EvidenceId
+from bot.domain.ids import CheckpointId
 from bot.domain.looked import NotSeen, Seen
 from bot.evidence import Collector, find_tasks
 from bot.service.evidence_desk import EvidenceDesk
 from tests.cases import Tale, job_id
-from tests.diagnosis.test_asked_for import WL_1, run_of
+from tests.diagnosis.one_incident import OneIncident
+from tests.diagnosis.test_asked_for import WL_1
 
 FOUND = find_tasks(spark_tasks)
 SILENT = NotSeen(source="Flink", reason="Connection refused.", remedy="Wait.")
 
 
-class Incident:
+class Incident(OneIncident):
     """Whose first tasks are asked of a world that changes without a commit; what reads nothing answers in earnest."""
 
     def __init__(self, *first: str) -> None:
-        self.tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+        super().__init__(Tale().flink_runs("a").commits("a", 1, 2, 3))
         world = self.tale.case().observation
         self.world: Observation = world.model_copy(
             update={"checkpoints": Seen[StoredCheckpoint](source="s3://lake/chk", values=(self.retained(3),))}
         )
-        self.runs: dict[EvidenceId, Any] = {}
         collector = Collector(FOUND, cast(Any, self), SystemClock())
         me = cast(Any, self)
         self.desk = EvidenceDesk(me, me, collector, lambda _work: nullcontext(True), first)
@@ -70,26 +68,6 @@ class Incident:
 
     def observe(self, *_: object, **__: object) -> Observation:
         return self.world
-
-    def setup(self, _table: object) -> SimpleNamespace:
-        return SimpleNamespace(contract=self.tale.case().contract, replay=None, copies={})
-
-    # ------------------------------------------------------------------ as the store
-
-    def get(self, _incident: object) -> SimpleNamespace:
-        latest = {each.task: each for each in self.runs.values() if each.evidence is not None}
-        opened = SimpleNamespace(table="sales.orders", job=None)
-        told = {"window": self.tale.case().window, "trusted": None, "opened": opened}
-        return SimpleNamespace(is_open=True, runs=dict(self.runs), latest=latest, **told)
-
-    def write(self, incident: object, *, decide: Any, **_: object) -> SimpleNamespace:
-        for body in decide(self.get(incident)):
-            match body:
-                case EvidenceRequested():
-                    self.runs[body.run] = run_of(body.task, body.run)
-                case EvidenceRecorded():
-                    self.runs[body.run] = run_of(body.evidence.task, body.run, evidence=body.evidence)
-        return self.get(incident)
 
 
 def lasting(incident: Incident) -> list[bool]:

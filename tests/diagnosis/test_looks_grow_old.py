@@ -3,21 +3,20 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import timedelta
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from bot.diagnosis import no_snapshot_advanced, recovered_by_itself
 from bot.domain.diagnosis import HEALTHY, CannotTell, Case, Matches
-from bot.domain.entries import EvidenceRecorded, EvidenceRequested
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.ids import EvidenceId
 from bot.service.evidence_desk import EvidenceDesk
 from tests.cases import Tale
 from tests.diagnosis.little_evidence import Looked, case_of, look
 from tests.diagnosis.little_world import World
-from tests.diagnosis.test_asked_for import TASKS, WL_1, diagnosed, run_of
+from tests.diagnosis.one_incident import OneIncident
+from tests.diagnosis.test_asked_for import TASKS, WL_1, diagnosed
 from tests.diagnosis.test_asked_for import World as Asked
 from tests.found import leaks
 
@@ -171,12 +170,11 @@ def test_an_idle_table_is_listed_once_a_diagnosis() -> None:
     assert HEALTHY in diagnosis.codes
 
 
-class Desk:
+class Desk(OneIncident):
     """An incident whose only first task is `leaked_manifests`, and the world that it looks at."""
 
     def __init__(self, tale: Tale) -> None:
-        self.tale = tale
-        self.runs: dict[EvidenceId, Any] = {}
+        super().__init__(tale)
         self.desk = EvidenceDesk(
             cast(Any, self), cast(Any, self), cast(Any, self), lambda _work: nullcontext(True), ("leaked_manifests",)
         )
@@ -185,26 +183,6 @@ class Desk:
 
     def observe(self, *_: object, **__: object) -> object:
         return self.tale.case().observation
-
-    def setup(self, _table: object) -> SimpleNamespace:
-        return SimpleNamespace(contract=self.tale.case().contract, replay=None, copies={})
-
-    # ------------------------------------------------------------------ as the store
-
-    def get(self, _incident: object) -> SimpleNamespace:
-        latest = {each.task: each for each in self.runs.values() if each.evidence is not None}
-        opened = SimpleNamespace(table="sales.orders", job=None)
-        told = {"window": self.tale.case().window, "trusted": None, "opened": opened}
-        return SimpleNamespace(is_open=True, runs=dict(self.runs), latest=latest, **told)
-
-    def write(self, incident: object, *, decide: Any, **_: object) -> SimpleNamespace:
-        for body in decide(self.get(incident)):
-            match body:
-                case EvidenceRequested():
-                    self.runs[body.run] = run_of(body.task, body.run)
-                case EvidenceRecorded():
-                    self.runs[body.run] = run_of(body.evidence.task, body.run, evidence=body.evidence)
-        return self.get(incident)
 
     # ------------------------------------------------------------------ as the collector
 
