@@ -6,7 +6,7 @@ import pytest
 
 from bot.diagnosis import recovered_by_itself, rolled_back_while_running, source_positions_skipped
 from bot.domain.diagnosis import Excluded, Matches
-from bot.domain.ids import DRAINED, OperatorId
+from bot.domain.ids import OperatorId
 from bot.domain.rollbacks import Sequel, rollbacks
 from bot.domain.suspicion import propose_window
 from tests.cases import Tale, job_id
@@ -222,17 +222,3 @@ def test_a_guest_counts_by_itself_where_main_was_set_back_to_its_commit(checkpoi
 
     assert isinstance(rolled_back_while_running.examine(case), Matches)
     assert world.tale.table.place_of(proposed.trusted) <= world.tale.table.place_of(target)
-
-
-def test_a_drained_commit_is_no_count() -> None:
-    """Main was set back to it, and run c goes on from beyond what main lost."""
-    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, DRAINED).becomes("a", "FINISHED")
-    tale.flink_runs("b", restored=3)
-    for checkpoint in (5, 6, 7):
-        tale.commits("b", checkpoint).by_sink(NEW_UID)
-    tale.becomes("b", "FINISHED").rolls_back_to("a", DRAINED).flink_runs("c", restored=7)
-    tale.commits("c", 8).by_sink(NEW_UID)
-
-    [found] = rollbacks(tale.table, tale.looked_at().runs)
-
-    assert found.sequel is Sequel.WENT_ON
