@@ -1,6 +1,7 @@
 """Two hundred clicks in one instant: how long each waits for its acknowledgement, on the wire."""
 
 import asyncio
+import math
 import statistics
 from dataclasses import dataclass
 
@@ -23,13 +24,13 @@ class Waits:
 
     @property
     def p50(self) -> float:
-        """Half of the clicks were acknowledged within so many milliseconds."""
-        return statistics.median(self.took_ms)
+        """Half of those that were acknowledged were within so many milliseconds; infinite where fewer than two were."""
+        return statistics.median(self.took_ms) if len(self.took_ms) > 1 else math.inf
 
     @property
     def p99(self) -> float:
         """All but one in a hundred were."""
-        return statistics.quantiles(self.took_ms, n=100)[98]
+        return statistics.quantiles(self.took_ms, n=100)[98] if len(self.took_ms) > 1 else math.inf
 
 
 def together(parts: list[Waits]) -> Waits:

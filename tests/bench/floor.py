@@ -21,6 +21,10 @@ from websockets.sync.client import connect
 from bot.workspace import Workspace
 from tests.bench.waiting import eventually
 
+_RECEIVE_BYTES = 64 * 1024
+"""As Waterline's own: with slack_sdk's 1024 bytes a read (3.47), a burst can end in a RecursionError, and no click is
+acknowledged any more."""
+
 
 @contextmanager
 def floor_app(kind: str, workspace: Workspace) -> Iterator[None]:
@@ -43,7 +47,12 @@ def _bolt(api_url: str) -> None:
     )
     app.action({"type": "block_actions", "action_id": re.compile(".*")})(lambda ack: ack())
     app_token = os.environ["SLACK_APP_TOKEN"]
-    handler = SocketModeHandler(app, app_token, web_client=WebClient(token=app_token, base_url=api_url))
+    handler = SocketModeHandler(
+        app,
+        app_token,
+        web_client=WebClient(token=app_token, base_url=api_url),
+        receive_buffer_size=_RECEIVE_BYTES,
+    )
     handler.connect()  # type: ignore[no-untyped-call]
     threading.Event().wait()
 
