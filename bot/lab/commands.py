@@ -12,6 +12,7 @@ from rich.table import Table as Grid
 from bot.lab import jars as pinned
 from bot.lab.consumers import QUERIES, Readers
 from bot.lab.errors import LabError
+from bot.lab.flink_cluster import Backend
 from bot.lab.home import Home
 from bot.lab.jars import Flink
 from bot.lab.kind import Format, Sink
@@ -48,6 +49,7 @@ def up(
     format_version: Annotated[int, typer.Option("--format", min=2, max=3, help="The table's format.")] = 2,
     upsert: Annotated[bool, typer.Option(help="Let a row replace the one with its key.")] = False,
     taskmanagers: Annotated[int, typer.Option(min=1, max=2, help="How many TaskManagers.")] = 1,
+    backend: Annotated[Backend, typer.Option(help="Where the job keeps its state.")] = "hashmap",
     wire: Annotated[bool, typer.Option("--wire", help="Let a story lose messages to the TaskManagers.")] = False,
 ) -> None:
     """Starts Flink, Spark, the table and the job; runs until Ctrl-C, then everything is gone."""
@@ -55,7 +57,7 @@ def up(
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: asked_to_end.set())
     try:
-        with Lab(home, sink, _say, flink=flink, taskmanagers=taskmanagers, wired=wire) as lab:
+        with Lab(home, sink, _say, flink=flink, taskmanagers=taskmanagers, wired=wire, backend=backend) as lab:
             state = lab.start(format_version=cast("Format", format_version), upsert=upsert)
             _say(f"Flink {state.flink_url}  Spark {state.spark_remote}  state {lab.home.state_file}")
             _say("Ctrl-C ends everything. In another terminal: waterline lab break NAME")

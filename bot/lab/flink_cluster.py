@@ -8,12 +8,16 @@ import sys
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Literal
 
 from bot.lab.home import Home, free_ports
-from bot.lab.jars import Flink, flink_jars, pyspark_jars
+from bot.lab.jars import Flink, flink_jars, pyspark_jars, rocksdb_jars
 from bot.lab.java import LEAN, OPENS, java, log4j
 from bot.lab.process import Kept
 from bot.lab.wire import LOSE_FILE, PROGRAM
+
+Backend = Literal["hashmap", "rocksdb"]
+"""Where state lives: on the heap, or in RocksDB, which checkpoints what changed since the last one (incremental)."""
 
 _JOBMANAGER = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
 _TASKMANAGER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
@@ -45,6 +49,7 @@ class FlinkCluster:
         version: Flink,
         taskmanagers: int = 1,
         wired: bool = False,
+        backend: Backend = "hashmap",
         more_jars: Sequence[Path] = (),
     ) -> None:
         rest, rpc, blob, gateway, behind = free_ports(5)
@@ -53,11 +58,13 @@ class FlinkCluster:
         conf = home / "conf"
         settings = _settings(home, checkpoint_every, rest, rpc, blob, gateway)
         settings["taskmanager.numberOfTaskSlots"] = 4 if taskmanagers == 1 else 1
+        settings["state.backend.type"] = backend
         lines = [f"{key}: {value}" for key, value in settings.items()]
         (conf / "config.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
         (conf / "log4j.properties").write_text(log4j("INFO"), encoding="utf-8")
         hadoop = sorted(pyspark_jars().glob("hadoop-client-*.jar"))
-        class_path = ":".join(str(jar) for jar in [*flink_jars(version), *hadoop, *more_jars])
+        kept_by = rocksdb_jars(version) if backend == "rocksdb" else []
+        class_path = ":".join(str(jar) for jar in [*flink_jars(version), *kept_by, *hadoop, *more_jars])
         shared = [*LEAN, *OPENS, f"-Dlog4j.configurationFile={conf / 'log4j.properties'}", "-cp", class_path]
         given = ["--configDir", str(conf)]
         sizes = [part for key, value in _TASKMANAGER_SIZES.items() for part in ("-D", f"{key}={value}")]
@@ -105,7 +112,7 @@ def _settings(
         "sql-gateway.endpoint.rest.port": gateway,
         "io.tmp.dirs": str(home / "scratch"),
         "parallelism.default": 1,
-        "state.backend.type": "hashmap",
+        "execution.checkpointing.incremental": "true",
         "execution.checkpointing.interval": f"{interval_ms} ms",
         "execution.checkpointing.mode": "EXACTLY_ONCE",
         "execution.checkpointing.dir": (home / "checkpoints").as_uri(),

@@ -22,7 +22,7 @@ from bot.lab.errors import LabError, last_lines
 from bot.lab.java import java
 
 Flink = Literal["2.1", "1.20"]
-Needed = Literal["flink", "flink-2.1", "flink-1.20", "spark", "both", "consumers"]
+Needed = Literal["flink", "flink-2.1", "flink-1.20", "spark", "both", "consumers", "rocksdb-2.1", "rocksdb-1.20"]
 PINS = Path(__file__).with_name("jars.txt")
 
 
@@ -76,6 +76,11 @@ def ivy_home() -> Path:
 def flink_jars(version: Flink) -> list[Path]:
     """This Flink, its SQL gateway, Iceberg's Flink runtime and the SQLite driver; fetched when missing."""
     return _present("flink", "flink-2.1" if version == "2.1" else "flink-1.20", "both")
+
+
+def rocksdb_jars(version: Flink) -> list[Path]:
+    """The state backend of this Flink that keeps its state on disk; fetched when missing (about 50 MB)."""
+    return _present("rocksdb-2.1" if version == "2.1" else "rocksdb-1.20")
 
 
 def spark_jars() -> list[Path]:

@@ -53,6 +53,7 @@ class Kind:
         spark_remote: str,
         last_position: int,
         pids: dict[str, int],
+        each_once: bool,
     ) -> LabState:
         """What `lab.json` says of it, from now on."""
         now = datetime.now(UTC)
@@ -76,7 +77,7 @@ class Kind:
             job_name=orders.JOB_NAME,
             code_version=orders.CODE_VERSION,
             start_statements=orders.start_statements(
-                jdbc_uri, warehouse, orders.first_event_now(now), last_position, generator
+                jdbc_uri, warehouse, orders.first_event_now(now), last_position, generator, each_once=each_once
             ),
             session_properties=orders.session_properties(self.sink, orders.CODE_VERSION),
             recovery_property=orders.RECOVERY_PROPERTY,

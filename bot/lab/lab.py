@@ -11,7 +11,7 @@ from typing import Self
 from bot.lab import orders
 from bot.lab.consumers import QUERIES, Read, Readers
 from bot.lab.dynamic_sink import generator_jar
-from bot.lab.flink_cluster import FlinkCluster
+from bot.lab.flink_cluster import Backend, FlinkCluster
 from bot.lab.flink_rest import FlinkRest
 from bot.lab.home import Home, LabState
 from bot.lab.jars import Flink
@@ -46,9 +46,11 @@ class Lab:
         last_position: int = orders.LAST_POSITION,
         taskmanagers: int = 1,
         wired: bool = False,
+        backend: Backend = "hashmap",
         consumers: Sequence[str] = tuple(QUERIES),
     ) -> None:
-        """`taskmanagers` (1 or 2) and `wired`: what some stories need; see `bot.lab.flink_cluster`. `consumers`: who
+        """`taskmanagers` (1 or 2) and `wired`: what some stories need; see `bot.lab.flink_cluster`. `backend`: with
+        RocksDB the job remembers each position in keyed state, so that there is something to keep. `consumers`: who
         reads the table once at its beginning, and in stories; each read is a Spark of its own and takes seconds."""
         self.home = Home(home)
         self._kind = Kind(sink=sink, consumers=tuple(consumers))
@@ -56,6 +58,7 @@ class Lab:
         self._last_position = last_position
         self._taskmanagers = taskmanagers
         self._wired = wired
+        self._backend: Backend = backend
         self._checkpoint_every = checkpoint_every
         self._speak = say
         self._began = time.monotonic()
@@ -93,7 +96,7 @@ class Lab:
         self._say(f"Starting Flink {self._flink} (JobManager, TaskManager, SQL gateway) and Spark")
         more = [generator_jar(self.home / "conf", self._flink, orders.TABLE)] if self._kind.sink == "dynamic" else []
         self._cluster = FlinkCluster(
-            self.home, self._checkpoint_every, self._flink, self._taskmanagers, self._wired, more
+            self.home, self._checkpoint_every, self._flink, self._taskmanagers, self._wired, self._backend, more
         )
         self._processes += self._cluster.processes
         self._spark = SparkServer(self.home, orders.CATALOG, self.home.jdbc_uri, self.home.warehouse)
@@ -186,7 +189,8 @@ class Lab:
             raise RuntimeError("start() comes first")
         pids = {process.name: process.pid or 0 for process in self._processes}
         spark = self._require_spark().remote
-        state = self._kind.state(self.home, self._flink, self._cluster, spark, self._last_position, pids)
+        once = self._backend == "rocksdb"
+        state = self._kind.state(self.home, self._flink, self._cluster, spark, self._last_position, pids, once)
         self.home.write_state(state)
         self._make_table(state)
         self._readers = Readers(self.home, self._kind.consumers) if self._kind.consumers else None

@@ -31,6 +31,12 @@ RECOVERY_PROPERTY = "execution.state-recovery.path"
 IGNORE_UNCLAIMED_PROPERTY = "execution.state-recovery.ignore-unclaimed-state"
 JOB_ID_PROPERTY = "$internal.pipeline.job-id"
 
+_READ_AT = ", read_at AS PROCTIME()"
+_ONCE = """CREATE TEMPORARY VIEW orders_once AS
+SELECT source_position FROM (
+  SELECT source_position, ROW_NUMBER() OVER (PARTITION BY source_position ORDER BY read_at) AS copy FROM order_events
+) WHERE copy = 1"""
+
 _SCHEMA = Schema(
     NestedField(1, "order_id", StringType(), required=True),
     NestedField(2, "event_time", TimestamptzType(), required=True),
@@ -68,10 +74,13 @@ def start_statements(
     first_event: datetime,
     last_position: int = LAST_POSITION,
     generator: str | None = None,
+    *,
+    each_once: bool = False,
 ) -> tuple[str, ...]:
     """The SQL that starts the job; equal statements give equal rows and equal operator ids.
 
-    `generator`: the class that tells each row's table, for the dynamic sink.
+    `generator`: the class that tells each row's table, for the dynamic sink. `each_once`: the job remembers each
+    position in keyed state, and passes it on once.
     """
     catalog = f"""'catalog-impl' = 'org.apache.iceberg.jdbc.JdbcCatalog',
   'uri' = '{catalog_jdbc_uri}',
@@ -94,18 +103,24 @@ def start_statements(
     return (
         f"CREATE CATALOG {CATALOG} WITH (\n  'type' = 'iceberg',\n  {catalog}\n)",
         *(() if generator is None else (anywhere,)),
-        f"""CREATE TEMPORARY TABLE order_events (source_position BIGINT) WITH (
+        f"""CREATE TEMPORARY TABLE order_events (source_position BIGINT{_READ_AT if each_once else ""}) WITH (
   'connector' = 'datagen',
   'rows-per-second' = '{ROWS_PER_SECOND}',
   'fields.source_position.kind' = 'sequence',
   'fields.source_position.start' = '1',
   'fields.source_position.end' = '{last_position}'
 )""",
-        _insert(target, first_ms=int(first_event.timestamp() * 1000), step_ms=1000 // ROWS_PER_SECOND),
+        *((_ONCE,) if each_once else ()),
+        _insert(
+            target,
+            "orders_once" if each_once else "order_events",
+            first_ms=int(first_event.timestamp() * 1000),
+            step_ms=1000 // ROWS_PER_SECOND,
+        ),
     )
 
 
-def _insert(target: str, first_ms: int, step_ms: int) -> str:
+def _insert(target: str, source: str, first_ms: int, step_ms: int) -> str:
     event_ms = f"{first_ms} + source_position * {step_ms}"
     columns = (
         "CONCAT('o-', LPAD(CAST(source_position AS STRING), 8, '0')) AS order_id",
@@ -114,7 +129,7 @@ def _insert(target: str, first_ms: int, step_ms: int) -> str:
         "CAST(CAST(MOD(source_position * 373, 20000) AS DECIMAL(10, 2)) / 100 AS DECIMAL(10, 2)) AS amount",
         "source_position",
     )
-    return "\n".join((f"INSERT INTO {target}", "SELECT", "  " + ",\n  ".join(columns), "FROM order_events"))
+    return "\n".join((f"INSERT INTO {target}", "SELECT", "  " + ",\n  ".join(columns), f"FROM {source}"))
 
 
 def with_sink_options(insert: str, options: Mapping[str, str]) -> str:
@@ -155,7 +170,7 @@ def again_in_spark(insert: str, last_position: int = LAST_POSITION) -> str:
     select = insert[insert.index("SELECT") :]
     event_time = re.compile(r"CAST\(TO_TIMESTAMP_LTZ\((.+), 3\) AS TIMESTAMP_LTZ\(6\)\)")
     positions = f"(SELECT id AS source_position FROM range(1, {last_position + 1}))"  # noqa: S608  # a number of the lab's own
-    return event_time.sub(r"TIMESTAMP_MILLIS(\1)", select).replace("FROM order_events", f"FROM {positions}")
+    return re.sub(r"FROM \w+$", f"FROM {positions}", event_time.sub(r"TIMESTAMP_MILLIS(\1)", select))
 
 
 def session_properties(sink: str, code_version: str) -> dict[str, str]:

@@ -39,8 +39,8 @@ def main(names: list[str]) -> int:
         return 0
     wanted = [run for run in RUNS if not names or run.name in names or run.story in names]
     disagreeing = []
-    for (version, taskmanagers, wired, _), runs in groupby(
-        wanted, key=lambda run: (run.flink, run.taskmanagers, run.wired, run.sink == "dynamic")
+    for (version, taskmanagers, wired, backend, _), runs in groupby(
+        wanted, key=lambda run: (run.flink, run.taskmanagers, run.wired, run.backend, run.sink == "dynamic")
     ):
         with Lab(
             HOME / "lab",
@@ -49,6 +49,7 @@ def main(names: list[str]) -> int:
             last_position=LAST_POSITION,
             taskmanagers=taskmanagers,
             wired=wired,
+            backend=backend,
         ) as lab:
             is_up = False
             for run in runs:

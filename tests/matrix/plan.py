@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from bot.lab.flink_cluster import Backend
 from bot.lab.jars import Flink
 from bot.lab.kind import Format, Sink
 
@@ -24,6 +25,7 @@ class Run(BaseModel):
     format_version: Format = 2
     upsert: bool = False
     taskmanagers: int = 1
+    backend: Backend = "hashmap"
     wired: bool = False
     """With a wire between JobManager and TaskManagers, which the story cuts."""
     made: Literal["real", "constructed"] = "real"
@@ -36,6 +38,7 @@ class Run(BaseModel):
             f"flink{self.flink}" if self.flink != "2.1" else "",
             f"format{self.format_version}" if self.format_version != 2 else "",
             "upsert" if self.upsert else "",
+            self.backend if self.backend != "hashmap" else "",
         )
         return "-".join(part for part in (self.story, self.sink, *others) if part)
 
@@ -140,6 +143,28 @@ RUNS: tuple[Run, ...] = (
     _one("metadata-file-removed", "v1", "F10", besides=("no-advance",)),
     _one("rolled-back-while-running", "v1", "F6").model_copy(update={"flink": "1.20"}),
     _one("planned-restart", "v2", "healthy").model_copy(update={"flink": "1.20", "upsert": True}),
+    *_both("restarted-from-last-checkpoint", v1=("healthy",), v2=("healthy",)),
+    *_both("restored-from-older-checkpoint", v1=("F3",), v2=("F2",), besides=("F2",)),
+    *(
+        run.model_copy(update={"backend": "rocksdb"})
+        for run in (
+            *_both("restarted-from-last-checkpoint", v1=("healthy",), v2=("healthy",)),
+            _one("restored-from-older-checkpoint", "v2", "F2"),
+            _one("planned-restart-native", "v2", "healthy"),
+            _one("planned-restart", "v2", "healthy"),
+            _one("task-manager-killed", "v2", "healthy"),
+            _one("rolled-back-then-failed-over", "v2", "F7", besides=("F6", "no-advance", "wait")),
+            _one("restarted-empty-same-job-id", "v2", "F4", besides=("F14", "F15")),
+        )
+    ),
+    *(
+        run.model_copy(update={"backend": "rocksdb", "flink": "1.20"})
+        for run in (
+            _one("restarted-from-last-checkpoint", "v2", "healthy"),
+            _one("restored-from-older-checkpoint", "v2", "F2"),
+            _one("planned-restart-native", "v1", "healthy"),
+        )
+    ),
 )
 """In the order in which they are told in `docs/matrix.md`."""
 
@@ -149,9 +174,9 @@ NOT_PRODUCED: tuple[tuple[str, str], ...] = (
         "with several tables in one job, and with Flink 1.20: the lab's record generator sends every row to one table.",
     ),
     (
-        "Incremental RocksDB savepoints",
-        "and checkpoints: the lab's Flink keeps its state on the heap, and its jars have no RocksDB. Their `_metadata` "
-        "is read in tests from constructed files, also with shared state.",
+        "A changelog of state",
+        "(`state.backend.changelog`), and ForSt of Flink 2: no run of the lab keeps its state so. Their `_metadata` is "
+        "read in tests from files that Flink's own serializers wrote.",
     ),
     ("F1", "by a lost answer: no catalog of this lab loses one, so the second commit is made by hand (constructed)."),
     ("F5", "with the V2 sink: its last commit carries the next ordinary id, so a drained job can be restored."),

@@ -117,6 +117,8 @@ def _line(run: Run, told: Told) -> str:
         with_.append(f"format {run.format_version}")
     if run.upsert:
         with_.append("upsert")
+    if run.backend == "rocksdb":
+        with_.append("RocksDB")
     cells = (
         run.story,
         ", ".join(with_),
