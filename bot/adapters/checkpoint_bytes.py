@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Callable
+from typing import NamedTuple
 
 _MOST_PARTS = 10_000_000
 """No list in a `_metadata` is longer; a count above it means that the place is not what it was taken for."""
@@ -9,6 +10,17 @@ _MOST_PARTS = 10_000_000
 
 class NotUnderstood(Exception):
     """The bytes do not follow the layout; only within the reading of one file."""
+
+
+class StateFile(NamedTuple):
+    """A file that holds a piece of state."""
+
+    path: str
+    """As Flink writes it."""
+    is_relative: bool
+    """To the folder of `_metadata`."""
+    end: int
+    """So many bytes of it are needed."""
 
 
 class JavaBytes:
@@ -19,6 +31,8 @@ class JavaBytes:
         self.at = at
         self.blocks: list[tuple[int, int]] = []
         """Where each block that was passed lies, and its length: content of a state, not its frame."""
+        self.files: list[StateFile] = []
+        """Each file that was named, in that order; one may come more than once."""
 
     @property
     def left(self) -> int:

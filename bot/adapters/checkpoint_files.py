@@ -8,6 +8,7 @@ from datetime import datetime
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
 from bot.adapters.checkpoint_point import JOB_FOLDER, METADATA, TROUBLE, first_line, point_in, unopened, written_at
+from bot.adapters.checkpoint_state_files import StateFiles
 from bot.adapters.opening import address, opened
 from bot.adapters.polling import polled
 from bot.domain.errors import CouldNotLook, NotThere
@@ -33,7 +34,8 @@ class CheckpointFiles:
     """Reads one job's two folders, each an absolute path or a URI (`file:`, `s3:`, `gs:`, …).
 
     A look costs one listing a folder and one read of each `_metadata`, and of the committer's and the sources' state
-    where it lies in a file beside it (some 3 KB a pending checkpoint, 50 bytes a partition). No other state is read.
+    where it lies in a file beside it (some 3 KB a pending checkpoint, 50 bytes a partition). No other state is read;
+    that its files are there is looked up in a listing of each folder that holds some.
     """
 
     def __init__(
@@ -50,12 +52,14 @@ class CheckpointFiles:
         Of copies, each was written when the oldest was. Raises CouldNotLook, also for a folder that is missing, and
         where not one of the points can be opened."""
         found, unread = list[StoredCheckpoint](), list[_Unread]()
+        state = self._state_files()
         if self._checkpoint_dir is not None:
-            _collect(self._retained(self._checkpoint_dir, runs, job), found, unread)
+            _collect(self._retained(self._checkpoint_dir, runs, job, state), found, unread)
         if self._savepoint_dir is not None:
-            _collect(self._savepoints(self._savepoint_dir, job), found, unread)
+            _collect(self._savepoints(self._savepoint_dir, job, state), found, unread)
         if unread and not any(each.digest is not None for each in found):
             raise unread[0].could_not_look
+        found = [state.judged(each) for each in found]
         found = [*_as_first_written(found), *(each.stored for each in unread)]
         return tuple(sorted(found, key=lambda each: (each.written_at, each.checkpoint_id or 0), reverse=True))
 
@@ -64,7 +68,8 @@ class CheckpointFiles:
         folder = path.removesuffix(f"/{METADATA}").rstrip("/")
         try:
             files, bare = opened(folder)
-            stored = point_in(files, bare)
+            state = self._state_files()
+            stored = point_in(files, bare, state)
         except TROUBLE as error:
             raise _could_not_look(f"Restore point {path}", error) from error
         if stored is None:
@@ -73,7 +78,7 @@ class CheckpointFiles:
                 f"Expected a file {METADATA} in it; there is none.",
                 "Check the path; Flink deletes checkpoints that newer ones replace.",
             )
-        return stored
+        return state.judged(stored)
 
     def may_hold(self, path: str) -> bool:
         """See the port. A query in a path could have other addresses spoken to, so none is taken."""
@@ -94,13 +99,18 @@ class CheckpointFiles:
 
         return polled(gone, self._deleted_within_s, _EVERY_S) is None
 
-    def _retained(self, root: str, runs: Sequence[JobId], job: str) -> Iterator[StoredCheckpoint | _Unread]:
+    def _state_files(self) -> StateFiles:
+        return StateFiles((self._checkpoint_dir, self._savepoint_dir))
+
+    def _retained(
+        self, root: str, runs: Sequence[JobId], job: str, state: StateFiles
+    ) -> Iterator[StoredCheckpoint | _Unread]:
         """In a folder for each run, or without one (`create-subdir: false`): then the file alone may tell the run."""
         what = f"The checkpoint folder of {job}, {root},"
         try:
             files, bare = opened(root)
             inside = _folders(files, bare)
-            for each in _checkpoints(files, inside, what):
+            for each in _checkpoints(files, inside, what, state):
                 if JOB_FOLDER.fullmatch(bare.rstrip("/").rpartition("/")[2]):
                     raise _too_deep(what)
                 stored = each.stored if isinstance(each, _Unread) else each
@@ -108,17 +118,17 @@ class CheckpointFiles:
                     yield each
             for folder in inside:
                 if JOB_FOLDER.fullmatch(folder.base_name) and (not runs or folder.base_name in runs):
-                    yield from _checkpoints(files, _folders(files, folder.path, may_be_gone=True), what)
+                    yield from _checkpoints(files, _folders(files, folder.path, may_be_gone=True), what, state)
         except TROUBLE as error:
             raise _could_not_look(what, error) from error
 
-    def _savepoints(self, root: str, job: str) -> Iterator[StoredCheckpoint | _Unread]:
+    def _savepoints(self, root: str, job: str, state: StateFiles) -> Iterator[StoredCheckpoint | _Unread]:
         what = f"The savepoint folder of {job}, {root},"
         try:
             files, bare = opened(root)
             for each in _folders(files, bare):
                 if each.base_name.startswith("savepoint-"):
-                    yield _told(files, each, what) or _incomplete(files, each)
+                    yield _told(files, each, what, state) or _incomplete(files, each)
         except TROUBLE as error:
             raise _could_not_look(what, error) from error
 
@@ -132,18 +142,20 @@ def _as_first_written(found: Sequence[StoredCheckpoint]) -> Iterator[StoredCheck
         yield each if each.digest is None else each.model_copy(update={"written_at": first[each.digest]})
 
 
-def _checkpoints(files: FileSystem, folders: Iterable[FileInfo], what: str) -> Iterator[StoredCheckpoint | _Unread]:
+def _checkpoints(
+    files: FileSystem, folders: Iterable[FileInfo], what: str, state: StateFiles
+) -> Iterator[StoredCheckpoint | _Unread]:
     """The complete ones of these folders."""
     for each in folders:
-        told = _told(files, each, what) if _CHECKPOINT_FOLDER.fullmatch(each.base_name) else None
+        told = _told(files, each, what, state) if _CHECKPOINT_FOLDER.fullmatch(each.base_name) else None
         if told is not None:
             yield told
 
 
-def _told(files: FileSystem, folder: FileInfo, what: str) -> StoredCheckpoint | _Unread | None:
+def _told(files: FileSystem, folder: FileInfo, what: str, state: StateFiles) -> StoredCheckpoint | _Unread | None:
     """One point; None where there is no `_metadata`. Raises what is TROUBLE where storage answers nothing."""
     try:
-        return point_in(files, folder.path)
+        return point_in(files, folder.path, state)
     except TROUBLE as error:
         stored = unopened(files, folder.path, error)
         return _Unread(stored, _could_not_look(what, error)) if stored is not None else None

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bot.adapters.checkpoint_bytes import JavaBytes, NotUnderstood
+from bot.adapters.checkpoint_bytes import JavaBytes, NotUnderstood, StateFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +41,28 @@ def stream(data: JavaBytes) -> Handle:
             content = data.block()
             return Handle(size=len(content), inline=content)
         case 2:
-            return Handle(size=data.size(), file=data.text())
+            return _in_file(data, Handle(size=data.size(), file=data.text()))
         case 3:
             data.int32()
             data.skip_longs(data.int32())
             return stream(data)
         case 6:
             file = data.text()
-            return Handle(size=data.size(), file=file, is_relative=True)
+            return _in_file(data, Handle(size=data.size(), file=file, is_relative=True))
         case 15:
             start, size = data.size(), data.size()
             data.int32()  # shared or exclusive
             file = data.text()
             data.text()  # the logical file's id
-            return Handle(size=size, file=file, start=start)
+            return _in_file(data, Handle(size=size, file=file, start=start))
         case _:
             raise NotUnderstood(f"a state handle before byte {data.at} is of the unknown kind {kind}")
+
+
+def _in_file(data: JavaBytes, handle: Handle) -> Handle:
+    if handle.file is not None:
+        data.files.append(StateFile(handle.file, handle.is_relative, handle.start + handle.size))
+    return handle
 
 
 def coordinator(data: JavaBytes) -> int:

@@ -4,7 +4,7 @@ Follows the order in which Flink's serializers write (`MetadataV3Serializer` to 
 their state handles up to Flink 2.1). Nothing of a state's own content is read here.
 """
 
-from bot.adapters.checkpoint_bytes import JavaBytes, NotUnderstood
+from bot.adapters.checkpoint_bytes import JavaBytes, NotUnderstood, StateFile
 from bot.adapters.checkpoint_handles import OperatorList, channels, coordinator, keyed, operator_lists
 from bot.domain.ids import OperatorId
 from bot.domain.record import Record
@@ -41,6 +41,13 @@ def blocks_in(content: bytes, version: int) -> tuple[tuple[int, int], ...]:
     data = JavaBytes(content, _AFTER_CHECKPOINT_ID)
     _read(data, version)
     return tuple(data.blocks)
+
+
+def files_in(content: bytes, version: int) -> tuple[StateFile, ...]:
+    """The files that hold what the file itself does not. Raises NotUnderstood."""
+    data = JavaBytes(content, _AFTER_CHECKPOINT_ID)
+    _read(data, version)
+    return tuple(data.files)
 
 
 def _read(data: JavaBytes, version: int) -> tuple[OperatorPart, ...]:

@@ -151,8 +151,10 @@ def _committer_state(
 
 
 def _committers_handles(operators: tuple[OperatorPart, ...]) -> list[Handle]:
-    """Where the state of each subtask of an Iceberg committer lies."""
-    return [each.handle for part in operators for each in part.lists if _COMMITTERS_STATE & each.offsets.keys()]
+    """Where the state of each subtask of an Iceberg committer lies. A restored V2 writer keeps an empty list under the
+    committer's name, for what an older Flink kept there (seen on 2.1.1): that holds nothing."""
+    lists = (each for part in operators for each in part.lists)
+    return [each.handle for each in lists if any(each.offsets.get(name) for name in _COMMITTERS_STATE)]
 
 
 def _is_legible(piece: bytes | None) -> bool:

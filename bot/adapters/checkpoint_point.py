@@ -10,6 +10,7 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
 from bot.adapters.checkpoint_handles import Handle
 from bot.adapters.checkpoint_parsing import told_by
+from bot.adapters.checkpoint_state_files import StateFiles
 from bot.adapters.opening import address, opened
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import JobId, OperatorId
@@ -25,8 +26,9 @@ TROUBLE = (OSError, ArrowException, ValueError)
 """What pyarrow raises."""
 
 
-def point_in(files: FileSystem, folder: str) -> StoredCheckpoint | None:
-    """None where there is no `_metadata`, also when Flink deleted it while we looked. Raises what is TROUBLE."""
+def point_in(files: FileSystem, folder: str, state: StateFiles) -> StoredCheckpoint | None:
+    """None where there is no `_metadata`, also when Flink deleted it while we looked. The files that it names are noted
+    in `state`. Raises what is TROUBLE."""
     info = files.get_file_info(f"{folder}/{METADATA}")
     if info.type is not FileType.File:
         return None
@@ -39,6 +41,7 @@ def point_in(files: FileSystem, folder: str) -> StoredCheckpoint | None:
         return None
     if len(content) > MAX_METADATA_BYTES:  # it has grown since
         return _too_large(files, folder, info)
+    state.note(files, folder, content)
     return stored_as(
         content, address(files, folder), written_at(info), lambda handle: _state_beside(files, folder, handle)
     )

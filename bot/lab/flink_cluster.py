@@ -17,7 +17,8 @@ from bot.lab.process import Kept
 from bot.lab.wire import LOSE_FILE, PROGRAM
 
 Backend = Literal["hashmap", "rocksdb"]
-"""Where state lives: on the heap, or in RocksDB, which checkpoints what changed since the last one (incremental)."""
+"""Where state lives: on the heap, or in RocksDB, which checkpoints what changed since the last one (incremental). Of it
+each piece is a file of its own, as in a job with much state, and none is in `_metadata`."""
 
 _JOBMANAGER = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
 _TASKMANAGER = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
@@ -59,6 +60,8 @@ class FlinkCluster:
         settings = _settings(home, checkpoint_every, rest, rpc, blob, gateway)
         settings["taskmanager.numberOfTaskSlots"] = 4 if taskmanagers == 1 else 1
         settings["state.backend.type"] = backend
+        if backend == "rocksdb":
+            settings["execution.checkpointing.data-inline-threshold"] = "0 b"
         lines = [f"{key}: {value}" for key, value in settings.items()]
         (conf / "config.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
         (conf / "log4j.properties").write_text(log4j("INFO"), encoding="utf-8")

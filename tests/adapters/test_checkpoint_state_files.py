@@ -1,0 +1,163 @@
+"""Restore points whose state lies in files of its own, as RocksDB's incremental checkpoints leave it."""
+
+import re
+import shutil
+import tarfile
+from pathlib import Path
+from typing import cast
+
+import pytest
+from pyarrow.fs import FileSystem
+
+from bot.adapters import checkpoint_state_files
+from bot.adapters.checkpoint_files import CheckpointFiles
+from bot.adapters.checkpoint_state_files import StateFiles
+from bot.domain.flink import StoredCheckpoint
+from bot.domain.ids import JobId
+from tests.adapters.test_checkpoint_parsing import FOLDER
+
+JOB = "orders-to-iceberg"
+RUNS = {
+    "flink21": JobId("ff1d6d02199c53810c20a479d76dd60a"),
+    "flink120": JobId("f7c1b86ff38440742e968773815d6f87"),
+}
+"""Each was started from the last checkpoint of another and left its 5 and 8, no piece of their state inline."""
+WHERE_FLINK_WROTE = b"file:/tmp/waterline-matrix/lab/checkpoints/"
+_PATH = re.compile(rb"..(" + WHERE_FLINK_WROTE + rb"[\w/.-]+)", re.DOTALL)
+
+
+class Retained:
+    """The folder of checkpoints of one such run, where Flink wrote it or moved."""
+
+    def __init__(self, root: Path, flink: str) -> None:
+        self.root = root
+        self.run = root / RUNS[flink]
+        self.files = CheckpointFiles(str(root), None)
+        with tarfile.open(FOLDER / f"{flink}_rocksdb.tar.xz") as kept:
+            kept.extractall(root, filter="data")
+
+    def as_if_written_here(self) -> None:
+        """What is shared is named by its whole path; Java writes the length before it."""
+        here = f"file:{self.root}/".encode()
+
+        def moved(found: re.Match[bytes]) -> bytes:
+            path = found[1].replace(WHERE_FLINK_WROTE, here)
+            return len(path).to_bytes(2, "big") + path
+
+        for metadata in self.run.glob("chk-*/_metadata"):
+            metadata.write_bytes(_PATH.sub(moved, metadata.read_bytes()))
+
+    def told(self) -> dict[int, StoredCheckpoint]:
+        """Checkpoint id -> what is read of it."""
+        return {each.checkpoint_id or 0: each for each in self.files.stored(JOB, [])}
+
+    def problems(self) -> dict[int, str | None]:
+        """Checkpoint id -> why nothing may be restored from it."""
+        return {each: told.problem for each, told in self.told().items()}
+
+    def only_of_8(self) -> Path:
+        """A shared file that 8 needs and 5 does not."""
+        old, new = ((self.run / f"chk-{each}" / "_metadata").read_bytes() for each in (5, 8))
+        return next(f for f in (self.run / "shared").iterdir() if f.name.encode() in new and f.name.encode() not in old)
+
+
+@pytest.fixture(params=list(RUNS))
+def retained(request: pytest.FixtureRequest, tmp_path: Path) -> Retained:
+    """As Flink left it, all files there."""
+    kept = Retained(tmp_path, str(request.param))
+    kept.as_if_written_here()
+    return kept
+
+
+def test_a_point_whose_files_are_all_there_has_no_problem(retained: Retained) -> None:
+    """Its committer's state is read where it lies, and the restored writer's empty list does not stand against it."""
+    told = retained.told()
+
+    assert {each: (one.problem, one.is_committer_read) for each, one in told.items()} == {
+        5: (None, True),
+        8: (None, True),
+    }
+    assert all(one.pending_manifests and one.job_id == retained.run.name for one in told.values())
+
+
+def test_a_shared_file_that_is_gone_ends_the_checkpoints_that_need_it(retained: Retained) -> None:
+    """Flink 2.1 restarts for ever from such a one (tried on a real cluster)."""
+    gone = retained.only_of_8()
+    gone.unlink()
+
+    problems = retained.problems()
+
+    assert problems[5] is None
+    assert problems[8] is not None
+    assert f"is gone or cut off, the first file:{gone}: Flink cannot start from it." in problems[8]
+    assert retained.files.read(str(retained.run / "chk-8")).problem == problems[8]
+
+
+def test_a_file_that_is_cut_off_is_as_good_as_gone(retained: Retained) -> None:
+    """A copy that broke off, or a disk that was full."""
+    short = retained.only_of_8()
+    short.write_bytes(short.read_bytes()[:-1])
+
+    assert "gone or cut off" in str(retained.problems()[8])
+
+
+def test_all_that_the_run_shares_is_gone(retained: Retained) -> None:
+    """A rule of the storage that deletes by age knows nothing of incremental checkpoints."""
+    shutil.rmtree(retained.run / "shared")
+
+    problems = retained.problems()
+
+    assert all("are gone or cut off" in str(problem) for problem in problems.values())
+
+
+def test_a_file_beside_the_metadata_is_looked_for_too(retained: Retained) -> None:
+    """State of its own lies in the checkpoint's folder."""
+    own = next(file for file in (retained.run / "chk-5").iterdir() if file.name != "_metadata")
+    own.unlink()
+
+    problems = retained.problems()
+
+    assert "1 of the " in str(problems[5])
+    assert problems[8] is None
+
+
+def test_what_flink_names_below_another_folder_is_not_missed(tmp_path: Path) -> None:
+    """The bot may have the storage mounted elsewhere: then a shared file's path is nothing here."""
+    kept = Retained(tmp_path, "flink21")
+    shutil.rmtree(kept.run / "shared")
+
+    assert kept.problems() == {5: None, 8: None}
+
+
+class Unlistable:
+    """A storage that gives what is asked for by name, and lists nothing."""
+
+    type_name = "s3"
+
+    def get_file_info(self, _asked: object) -> None:
+        """Refused."""
+        raise PermissionError("ListObjectsV2: AccessDenied")
+
+
+def test_a_folder_that_cannot_be_listed_tells_nothing(retained: Retained) -> None:
+    """Where the rights are for reading alone, a point is no worse than it was."""
+    folder = f"state/{retained.run.name}/chk-8"
+    point = retained.told()[8].model_copy(update={"path": f"s3://{folder}"})
+    state = StateFiles(())
+
+    state.note(cast("FileSystem", Unlistable()), folder, (retained.run / "chk-8" / "_metadata").read_bytes())
+
+    assert state.judged(point) == point
+
+
+def test_each_folder_is_listed_once_a_look(retained: Retained, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand shared files of twenty checkpoints are not asked for one by one."""
+    listed: list[str] = []
+    real = checkpoint_state_files._listed
+    monkeypatch.setattr(
+        checkpoint_state_files, "_listed", lambda files, folder: listed.append(folder) or real(files, folder)
+    )
+
+    retained.told()
+
+    assert sorted(Path(each).name for each in listed) == ["chk-5", "chk-8", "shared"]
