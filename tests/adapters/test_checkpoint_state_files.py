@@ -14,8 +14,8 @@ from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.checkpoint_state_files import StateFiles
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import JobId
-from tests.adapters.test_checkpoint_parsing import FOLDER
 
+FOLDER = Path(__file__).parent / "fixtures" / "checkpoint_state"
 JOB = "orders-to-iceberg"
 RUNS = {
     "flink21": JobId("ff1d6d02199c53810c20a479d76dd60a"),
