@@ -1,6 +1,7 @@
 """Which sinks of a table are surely another job's than the one that wrote a leaked manifest, and read other sources.
 
-That a sink has another operator id does not make it another job's: the remedy of F4 is a new uid.
+That a sink has another operator id does not make it another job's: the remedy of F4 is a new uid. That a job is another
+does not make its source another: begun with nothing, at the earliest offset or at a time, it reads the same rows too.
 """
 
 from bisect import bisect
@@ -14,17 +15,19 @@ from bot.domain.guests import BESIDE
 from bot.domain.ids import JobId, OperatorId
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot, TableState
+from spark_tasks._source_names import read_apart
 
 
 def sinks_beside(
-    leak: FlinkManifest, wrote: JobRun | None, table: TableState, runs: Sequence[JobRun]
+    leak: FlinkManifest, wrote: JobRun | None, table: TableState, runs: Sequence[JobRun], its: Sequence[JobRun]
 ) -> frozenset[OperatorId | None]:
     """Those that committed before the manifest was written, and while one run by the manifest's sink was at work,
     whether Flink still lists that or not. A start without state may commit nothing itself, so any run's commits tell.
-    None that may share state with the manifest's sink: a fork under a new uid commits beside it, too (F13).
+    None that may share state with the manifest's sink: a fork under a new uid commits beside it, too (F13); and none of
+    which Flink does not show that it reads another source.
 
     `wrote`: the submission that wrote the manifest; one before it with the same job id was a run of its own. `runs`:
-    those that Flink lists.
+    those that Flink lists; `its`: of these, those of the manifest's job.
     """
     if leak.written_at is None:
         return frozenset()
@@ -42,7 +45,7 @@ def sinks_beside(
     of_its_runs = {sink for sinks in sinks_of.values() if leak.operator_id in sinks for sink in sinks}
     beside = (sink for sink, theirs in others.items() if any(_are_beside(theirs, each) for each in mine.values()))
     apart = (sink for sink in beside if not _may_share_state(sink, leak.operator_id, table, runs))
-    return frozenset(apart) - of_its_runs
+    return frozenset(s for s in apart if read_apart([r for r in runs if s in sinks_of[r.job_id]], its)) - of_its_runs
 
 
 def _are_beside(theirs: Sequence[int], mine: Sequence[int]) -> bool:
@@ -61,9 +64,9 @@ def is_of_another(
     beside: frozenset[OperatorId | None],
 ) -> bool:
     """Whether a run that Flink lists under another name than the manifest's job, and of which no kinship is told, is
-    surely of another job: it commits by a sink that was at work beside that job, or began from a point of one, or from
-    a point of another sink that did not go on from that job's state, nor the job from its. `runs`: those that Flink
-    lists; `beside`: the `sinks_beside` of the manifest."""
+    surely of another job, if it reads another source: it commits by a sink that was at work beside that job, or began
+    from a point of one, or from a point of another sink that did not go on from that job's state, nor the job from its.
+    `runs`: those that Flink lists; `beside`: the `sinks_beside` of the manifest."""
     shown = first_shown(run)
     theirs = [s for s in table.chain if s.job_id is not None and shown is not None and names_run(shown.path, s.job_id)]
     own = [s for s in table.chain if s.job_id == run.job_id and s.committed_at >= run.started_at]

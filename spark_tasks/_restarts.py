@@ -18,6 +18,7 @@ from bot.domain.ids import JobId
 from bot.domain.kin import kin, went_on_from
 from bot.domain.paths import may_be_same
 from spark_tasks._other_sinks import is_of_another, sinks_beside
+from spark_tasks._source_names import read_apart
 
 _CLOCKS = timedelta(minutes=5)
 """How far the clocks of storage and of Flink may be apart."""
@@ -38,25 +39,49 @@ def went_back(leak: FlinkManifest, runs: Iterable[JobRun], world: Observation) -
     return None
 
 
-def of_untold_start(leak: FlinkManifest, world: Observation) -> JobId | None:
+def of_untold_start(leak: FlinkManifest, world: Observation, behind: Set[JobId]) -> JobId | None:
     """A run that came after the manifest was written, or was at work beside its run and is still or has committed
-    since, and may have begun before its rows: what is seen of it does not tell, or only that it did if it is the same
-    job's (`went_back` tells of those). None where there is none, or the run that wrote the manifest is still at
-    work."""
+    since, and may have read its rows: it began with nothing, or what is seen of it does not tell from where, or only
+    that it began before them if it is the same job's (`went_back` tells of those). None where there is none. `behind`:
+    the runs whose first rows came from behind those of the manifest."""
+    unseen, seen = _at_work_after(leak, world)
+    untold = (run.job_id for run in seen if run.job_id not in behind and not _is_behind(run, leak, world))
+    return next((job for each in (unseen, untold) for job in each), None)
+
+
+def of_start_without_state(leak: FlinkManifest, world: Observation, behind: Set[JobId]) -> JobId | None:
+    """Such a run of which Flink tells that it began with nothing, or that Flink does not list and whose ids begin at or
+    below the manifest's; None where there is none."""
+    unseen, seen = _at_work_after(leak, world)
+    first = {s.job_id: s.checkpoint_id for s in world.table.chain}
+    low = (job for job in unseen if (first[job] or 0) <= leak.checkpoint_id)
+    empty = (run.job_id for run in seen if began_from(run, _first_commit(run, world)) == FROM_NOTHING)
+    return next((job for each in (low, empty) for job in each if job not in behind), None)
+
+
+def _at_work_after(leak: FlinkManifest, world: Observation) -> tuple[list[JobId], list[JobRun]]:
+    """The runs that were at work after the manifest was written, but for the one that wrote it and those that are
+    surely of another job: those that Flink does not list, and those that it lists. Nobody has gone on from a run that
+    is at work still: beside that, another source is enough."""
     table, runs = world.table, runs_of(world)
-    if leak.written_at is None or any(_wrote(run, leak) and not run.is_terminal for run in runs):
-        return None
+    if leak.written_at is None:
+        return [], []
     wrote = next((run for run in runs if _wrote(run, leak)), None)
     told = {run.job_id for run in runs} | {leak.job_id}
-    beside, its_own = sinks_beside(leak, wrote, table, runs), of_its_job(leak, world)
     later = [s for s in table.chain if s.committed_at >= leak.written_at]
+    since, its_own = {s.job_id for s in later}, of_its_job(leak, world)
+    there = [run for run in runs if not _wrote(run, leak) and _is_there_after(run, leak, since)]
+    if since <= told | {None} and all(run in its_own for run in there):
+        return [], there
+    beside = sinks_beside(leak, wrote, table, runs, its_own)
     may_be_its = (s for s in later if s.operator_id not in beside)
-    unseen = (s.job_id for s in may_be_its if s.job_id is not None and s.job_id not in told)
-    since = {s.job_id for s in later}
-    is_there = (run for run in runs if not _wrote(run, leak) and _is_there_after(run, leak, since))
-    may_be = (run for run in is_there if run in its_own or not is_of_another(run, leak, wrote, table, runs, beside))
-    untold = (run.job_id for run in may_be if not _is_behind(run, leak, world))
-    return next((job for each in (unseen, untold) for job in each), None)
+    unseen = [s.job_id for s in may_be_its if s.job_id is not None and s.job_id not in told]
+    is_at_work = wrote is not None and not wrote.is_terminal
+
+    def is_apart(run: JobRun) -> bool:
+        return read_apart([run], its_own) and (is_at_work or is_of_another(run, leak, wrote, table, runs, beside))
+
+    return unseen, [run for run in there if run in its_own or not is_apart(run)]
 
 
 def runs_of(world: Observation) -> tuple[JobRun, ...]:
@@ -116,17 +141,19 @@ def _came_after(run: JobRun, leak: FlinkManifest) -> bool:
 
 
 def _is_behind(run: JobRun, leak: FlinkManifest, world: Observation) -> bool:
-    """Whether it came later and began with nothing, or began from a point of which it is told that it lies behind the
-    manifest's rows. An id alone does not tell. Of a run that was there before the manifest, only a point of the very
-    run does, as far as clocks differ: what began with nothing beside it may read its rows."""
-    commits = [s.committed_at for s in world.table.chain if s.job_id == run.job_id and s.committed_at >= run.started_at]
-    origin, shown = began_from(run, min(commits, default=None)), first_shown(run)
-    if origin == FROM_NOTHING:
-        return _came_after(run, leak)
+    """Whether the run began from a point of which it is told that it lies behind the manifest's rows. An id alone does
+    not tell; nor does a start with nothing, which reads from where its offsets say: from the earliest all of them. Of a
+    run that was there before the manifest, only a point of the very run does, as far as clocks differ."""
+    origin, shown = began_from(run, _first_commit(run, world)), first_shown(run)
     if shown is None or shown.checkpoint_id != origin:
         return False
     is_told = _came_after(run, leak) or names_run(shown.path, leak.job_id)
     return is_told and _is_before(shown, leak, world) is False
+
+
+def _first_commit(run: JobRun, world: Observation) -> datetime | None:
+    own = (s for s in world.table.chain if s.job_id == run.job_id and s.committed_at >= run.started_at)
+    return min((s.committed_at for s in own), default=None)
 
 
 def _is_before(point: Restored, leak: FlinkManifest, world: Observation) -> bool | None:

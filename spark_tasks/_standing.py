@@ -1,6 +1,6 @@
 """What a Flink manifest that is still on storage means: the rule, from table, runs and restore points (facts 2.3)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from datetime import datetime, timedelta
 
 from bot.domain.beginnings import FROM_NOTHING
@@ -8,13 +8,22 @@ from bot.domain.checkpoint_pace import completed_at, interval_of, longest_of
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import V1_COMMITTER, FlinkManifest, JobRun, StoredCheckpoint
-from bot.domain.ids import DRAINED, CheckpointId, short, short_job
+from bot.domain.ids import DRAINED, CheckpointId, JobId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.paths import may_be_same
 from bot.domain.table import TableState
 from spark_tasks._other_branches import committed_elsewhere
-from spark_tasks._restarts import lists, of_its_job, of_untold_start, ran_through, runs_of, was_completed, went_back
-from spark_tasks._succession import after_its_run
+from spark_tasks._restarts import (
+    lists,
+    of_its_job,
+    of_start_without_state,
+    of_untold_start,
+    ran_through,
+    runs_of,
+    was_completed,
+    went_back,
+)
+from spark_tasks._succession import BEGAN_ANYWHERE, after_its_run, unless_begun_anew
 
 _INTERVALS = 5
 _AT_LEAST = timedelta(minutes=2)
@@ -23,13 +32,15 @@ Standing = tuple[LeakStanding, str]
 """Where it stands, and the sentence that says why."""
 
 
-def standing(leak: FlinkManifest, world: Observation) -> Standing:
+def standing(leak: FlinkManifest, world: Observation, behind: Set[JobId] = frozenset()) -> Standing:
     """Of a manifest whose files are not all in the table.
 
     A run that is over can still be restored from a point that lists the manifest, and then commits it: as long as
     such a point is there, and no run has been started from it in vain, the manifest is pending. Where what was seen
     does not tell whether its rows were read again, it is untold: neither an accusation nor a release. So it is where
     its run commits to another branch (`toBranch`) and not to main: its rows are that branch's.
+
+    `behind`: runs that are told to have begun behind the manifest's rows, by the positions of what they brought first.
     """
     run = next((run for run in world.jobs.values if run.job_id == leak.job_id), None)
     committed = committed_of(leak, world.table)
@@ -37,12 +48,12 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
     if run is not None and (back := went_back(leak, (run,), world)) is not None:
         return _read_again(back, leak)
     if committed is not None and leak.checkpoint_id <= committed:
-        return _below(leak, committed, run, owing, world)
+        return _below(leak, committed, run, owing, world, behind)
     elsewhere = committed_elsewhere(leak, world.table)
     if elsewhere is None and committed is None and run is not None and _is_below_drained(leak, run, world.table):
         head = f"Run {short_job(leak.job_id)} goes on from a drained job, whose last commit carries Long.MAX_VALUE"
         skips = f"{head}: its V1 sink takes checkpoint {leak.checkpoint_id} for committed"
-        return _passed_over(leak, (head, skips), run, owing, world)
+        return _passed_over(leak, (head, skips), run, owing, world, behind)
     reached = "nothing" if committed is None else f"checkpoint {committed}"
     head = f"Main has {reached} of run {short_job(leak.job_id)}"
     if run is not None and not run.is_terminal:
@@ -58,11 +69,9 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
         )
     vain = next((r for r in world.jobs.values if _started_in_vain(r, leak, owing)), None)
     if vain is not None:
-        return (
-            LeakStanding.LOST_STATE,
-            f"{head}; run {short_job(vain.job_id)} was restored from the point that listed this manifest and has not "
-            "committed it: its committer came without state.",
-        )
+        why = "was restored from the point that listed this manifest and has not committed it: its committer came "
+        found, said = unless_begun_anew(leak, world, behind, f"run {short_job(vain.job_id)} {why}without state.")
+        return found, f"{head}; {said}"
     if owing:
         where = owing[0].path.rstrip("/").rsplit("/", 1)[-1]
         return LeakStanding.PENDING, f"{head}, which is over; a restore from {where} would commit it."
@@ -73,7 +82,7 @@ def standing(leak: FlinkManifest, world: Observation) -> Standing:
     ended = f"ended as {run.state}" if run is not None else "is not known to Flink any more"
     is_unread = any(_may_owe(leak, point) for point in world.checkpoints.values)
     memory = "no restore point that could be read lists it" if is_unread else "no restore point lists it"
-    where, why = after_its_run(leak, world)
+    where, why = after_its_run(leak, world, behind)
     return where, f"{head}, which {ended}, and {memory}; {why}"
 
 
@@ -143,6 +152,7 @@ def _below(
     run: JobRun | None,
     owing: Sequence[StoredCheckpoint],
     world: Observation,
+    behind: Set[JobId],
 ) -> Standing:
     head = f"Main has checkpoint {committed} of run {short_job(leak.job_id)}"
     is_v1 = run is not None and any(V1_COMMITTER in vertex.name for vertex in run.vertices)
@@ -153,7 +163,7 @@ def _below(
             "completes, and drops it if the job fails over before that.",
         )
     skips = f"{head}, so the sink takes checkpoint {leak.checkpoint_id} for committed and skips it"
-    return _passed_over(leak, (head, skips), run, owing, world)
+    return _passed_over(leak, (head, skips), run, owing, world, behind)
 
 
 def _passed_over(
@@ -162,6 +172,7 @@ def _passed_over(
     run: JobRun | None,
     owing: Sequence[StoredCheckpoint],
     world: Observation,
+    behind: Set[JobId],
 ) -> Standing:
     """Of a checkpoint that its sink takes for committed: lost where it was completed, and no run that came later has
     read its rows again, or may have. `told`: by what the sink measures, and that with what it makes of it."""
@@ -173,14 +184,26 @@ def _passed_over(
             f"{head}. Whether checkpoint {leak.checkpoint_id} was completed, and passed over, or was still in progress "
             "when the job went down, and was read again, is shown neither by Flink nor by a restore point."
         )
-    if (later := of_untold_start(leak, world)) is not None:
-        is_listed = any(other.job_id == later for other in runs_of(world))
-        missing = "what Flink shows of it does not tell." if is_listed else "Flink does not list it."
-        return LeakStanding.UNTOLD, (
-            f"{skips}; run {short_job(later)} was at work after that, and whether it began before the rows, and read "
-            f"them too, is not known: {missing}"
+    if (later := of_untold_start(leak, world, behind)) is not None:
+        return (
+            LeakStanding.UNTOLD,
+            f"{skips}; run {short_job(later)} was at work after that, and {_untold(later, leak, world, behind)}",
         )
     return LeakStanding.DROPPED, f"{skips}."
+
+
+def _untold(later: JobId, leak: FlinkManifest, world: Observation, behind: Set[JobId]) -> str:
+    """What is not known of a run that was at work after the manifest was written, a clause."""
+    is_listed = any(other.job_id == later for other in runs_of(world))
+    if is_listed and of_start_without_state(leak, world, behind) == later:
+        return f"began with nothing: {BEGAN_ANYWHERE}"
+    missing = "what Flink shows of it does not tell."
+    if not is_listed:
+        missing = (
+            "Flink does not list it. If it is of another job, name that in the table's `other_jobs`: Flink shows then "
+            "whether it reads another source."
+        )
+    return f"whether it began before the rows, and read them too, is not known: {missing}"
 
 
 def _is_below_drained(leak: FlinkManifest, run: JobRun, table: TableState) -> bool:

@@ -1,17 +1,19 @@
 """Has Flink written files for a checkpoint that the table never got?"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 
 from pyspark.sql import SparkSession
 
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
 from bot.domain.flink import FlinkManifest
-from bot.domain.ids import short_job
+from bot.domain.ids import JobId, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.unread_rows import rows_of, rows_told
 from spark_tasks._bounds import range_columns
+from spark_tasks._first_rows import first_positions
 from spark_tasks._leaked_files import Listed, files_listed
 from spark_tasks._other_branches import committed_elsewhere
 from spark_tasks._standing import is_overdue, standing
@@ -23,9 +25,10 @@ TASK = Task(
     question="Has Flink written files for a checkpoint that the table never got?",
     confirmed_means="files of a completed checkpoint are not in the table, and nothing will commit them in time",
     needs=("table", "flink_manifests", "jobs", "checkpoints"),
-    cost="the leaked manifests, the table's manifests since the oldest of them, names of their files",
+    cost="the leaked manifests, the table's manifests since the oldest of them, names of their files; where a run that "
+    "began with nothing may have read their rows, the manifests of its first 20 commits",
     reads="metadata",
-    version=6,
+    version=7,
 )
 MAX_LEAKS = 2_000
 _LOST = {LeakStanding.DROPPED, LeakStanding.LOST_STATE}
@@ -45,7 +48,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     leaks = newest_last[-MAX_LEAKS:]
     _, position = range_columns(world.table, ask.contract)
     listed = files_listed(spark, world.table, leaks, position) if leaks else {}
-    found = tuple(_leak(ask, leak, listed[leak.path]) for leak in leaks if leak.path in listed)
+    first = cache(partial(first_positions, spark, ask))
+    found = tuple(_leak(ask, leak, listed[leak.path], first) for leak in leaks if leak.path in listed)
     lost = {
         file for leak in found if leak.standing in _LOST for file in listed[leak.path] or () if not file.is_in_table
     }
@@ -58,14 +62,22 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     return _told(ask, finding, len(newest_last) - len(leaks))
 
 
-def _leak(ask: Ask, leak: FlinkManifest, files: tuple[Listed, ...] | None) -> LeakedManifest:
+def _leak(
+    ask: Ask, leak: FlinkManifest, files: tuple[Listed, ...] | None, first: Callable[[], Mapping[JobId, int]]
+) -> LeakedManifest:
+    """`first`: gives the `first_positions` of runs that began with nothing, which tell where nothing else does."""
+    ranges = [file.positions for file in files or ()]
+    known = [each for each in ranges if each is not None]
+    low, high = None, None
+    if known and len(known) == len(ranges):
+        low, high = min(low for low, _ in known), max(high for _, high in known)
     if files is not None and all(file.is_in_table for file in files):
         where, reason = LeakStanding.LEFT_OVER, _left_over(leak, ask)
     else:
         where, reason = standing(leak, ask.observation)
-    ranges = [file.positions for file in files or ()]
-    known = [each for each in ranges if each is not None]
-    is_known = bool(known) and len(known) == len(ranges)
+    if where is LeakStanding.UNTOLD and high is not None:
+        behind = frozenset(job for job, position in first().items() if position > high)
+        where, reason = standing(leak, ask.observation, behind)
     return LeakedManifest(
         path=leak.path,
         job_id=leak.job_id,
@@ -77,8 +89,8 @@ def _leak(ask: Ask, leak: FlinkManifest, files: tuple[Listed, ...] | None) -> Le
         rows=None if files is None else sum(file.rows for file in files),
         deletes=sum(file.deletes for file in files or ()),
         missing_files=sum(file.is_missing for file in files or ()),
-        position_from=min(low for low, _ in known) if is_known else None,
-        position_until=max(high for _, high in known) if is_known else None,
+        position_from=low,
+        position_until=high,
         is_overdue=where is LeakStanding.PENDING and is_overdue(leak, ask),
         reason=reason,
     )

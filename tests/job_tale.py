@@ -96,6 +96,12 @@ class JobTale:
             self._change(run, failures=(thrown, *self.runs[run].failures))
         return self
 
+    def reads(self, run: str, source: str) -> Self:
+        """Flink's graph of the run names its source so."""
+        first, *rest = self.runs[run].vertices
+        self._change(run, vertices=(first.model_copy(update={"name": f"Source: {source} -> Map"}), *rest))
+        return self
+
     def starts_again(self, run: str, *, v1: bool = False) -> Self:
         """The run is submitted anew under its job id, without any state."""
         self.forgets(run)

@@ -51,6 +51,14 @@ def later(name: str) -> JobRun:
     return run_of(name).model_copy(update={"started_at": datetime.now(UTC) + timedelta(hours=1)})
 
 
+def behind(name: str, of: str, checkpoint: int) -> JobRun:
+    """A later run that was restored from that checkpoint of another, by a sink that does not know what it owed."""
+    run = later(name)
+    path = f"file:/state/{job(of)}/chk-{checkpoint}"
+    point = Restored(checkpoint_id=CheckpointId(checkpoint), at=run.started_at, is_savepoint=False, path=path)
+    return run.model_copy(update={"restored": point, "restored_count": 1})
+
+
 def restored_from(name: str, path: str) -> JobRun:
     """A settled run that came up from a restore point."""
     restored = Restored(checkpoint_id=CheckpointId(3), at=NOON, is_savepoint=True, path=path)

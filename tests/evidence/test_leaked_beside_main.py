@@ -6,7 +6,7 @@ from bot.domain.evidence import Verdict
 from bot.domain.findings import LeakStanding
 from bot.domain.ids import OperatorId, short
 from tests.evidence.conftest import Asks
-from tests.evidence.leaked_files import ask_about, ended, finding_of, later, only, told
+from tests.evidence.leaked_files import ask_about, behind, ended, finding_of, later, only, told
 from tests.tables import OrdersTable, of_flink, rows
 
 OF_AUDIT = {"flink.operator-id": "0" * 31 + "a"}
@@ -61,7 +61,7 @@ def test_what_is_lost_from_main_is_lost_beside_a_branch_of_another_job(audited: 
     """The branch's job has a sink of its own."""
     audited.leaves_manifest("a", 2, {"two.parquet": range(10, 20)})
 
-    answer = asks("leaked_manifests", ask_about(audited, None, ended("a"), later("b")))
+    answer = asks("leaked_manifests", ask_about(audited, None, ended("a"), behind("b", "a", 2)))
 
     assert answer.verdict is Verdict.CONFIRMED
     assert told(answer) == [(2, LeakStanding.LOST_STATE, 1, 10)]
@@ -79,7 +79,7 @@ def test_a_run_all_of_whose_commits_were_rolled_back_wrote_main(orders: OrdersTa
     orders.rolls_back_to(good)
     orders.leaves_manifest("d", 9, NINE)
 
-    answer = asks("leaked_manifests", ask_about(orders, None, ended("d"), later("b")))
+    answer = asks("leaked_manifests", ask_about(orders, None, ended("d"), behind("b", "d", 9)))
 
     assert answer.verdict is Verdict.CONFIRMED
     assert told(answer) == [(9, LeakStanding.LOST_STATE, 1, 5)]

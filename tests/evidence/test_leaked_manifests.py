@@ -10,7 +10,7 @@ from bot.domain.flink import CompletedCheckpoint, Vertex
 from bot.domain.ids import DRAINED, OperatorId
 from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import done
-from tests.evidence.leaked_files import ask_about, ended, finding_of, later, only, owing, restored_from, told
+from tests.evidence.leaked_files import ask_about, behind, ended, finding_of, only, owing, restored_from, told
 from tests.evidence.test_ledger import run_of
 from tests.tables import OPERATOR, OrdersTable
 from tests.upserts import leaves_deletes
@@ -149,11 +149,11 @@ def test_the_v1_sink_keeps_what_it_skips_in_memory(orders: OrdersTable, asks: As
 
 
 def test_what_nothing_remembers_is_lost_state(orders: OrdersTable, asks: Asks) -> None:
-    """The run is over, the next one began with nothing, and no restore point lists the manifest."""
+    """The run is over, the next one began behind its rows, and no restore point lists the manifest."""
     before = orders.commits("a", 2, range(10))
     orders.leaves_manifest("a", 3, {"three.parquet": range(10, 30)})
 
-    answer = asks("leaked_manifests", ask_about(orders, before, ended("a"), later("b")))
+    answer = asks("leaked_manifests", ask_about(orders, before, ended("a"), behind("b", "a", 3)))
 
     assert answer.verdict is Verdict.CONFIRMED
     assert told(answer) == [(3, LeakStanding.LOST_STATE, 1, 20)]
@@ -165,7 +165,7 @@ def test_deletes_that_nothing_remembers_are_lost_as_rows_are(orders: OrdersTable
     before = orders.commits("a", 2, range(10))
     leaves_deletes(orders, "a", 3, range(4))
 
-    answer = asks("leaked_manifests", ask_about(orders, before, ended("a"), later("b")))
+    answer = asks("leaked_manifests", ask_about(orders, before, ended("a"), behind("b", "a", 3)))
 
     assert told(answer) == [(3, LeakStanding.LOST_STATE, 1, 0)]
     assert (only(answer).deletes, finding_of(answer).lost_deletes) == (4, 4)

@@ -4,14 +4,15 @@ from datetime import timedelta
 
 import pytest
 
+from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun, Restored
 from bot.domain.ids import CheckpointId
 from tests.evidence.conftest import Asks
 from tests.evidence.leaked_files import ask_about, ended, finding_of, later, only, told
-from tests.evidence.test_ledger import completed
-from tests.tables import OrdersTable, job
+from tests.evidence.test_ledger import completed, run_of
+from tests.tables import CONTRACT, OrdersTable, job
 
 
 def answered(orders: OrdersTable, asks: Asks, *successor: JobRun) -> Answer:
@@ -31,19 +32,94 @@ def went_back(path: str) -> JobRun:
     return run.model_copy(update={"restored": point, "restored_count": 1, "completed_count": 20})
 
 
+def begins(orders: OrdersTable, name: str) -> JobRun:
+    """A run that was started without state when the one manifest was written."""
+    (leak,) = orders.flink_manifests()
+    return run_of(name).model_copy(update={"started_at": leak.written_at})
+
+
+def begun_with_nothing(
+    orders: OrdersTable, asks: Asks, *brought: range, contract: TableContract | None = None, **changes: object
+) -> Answer:
+    """Run a leaves 20 to 29 in checkpoint 3; then run b begins with nothing, and brings these positions."""
+    before = orders.commits("a", 2, range(20))
+    orders.leaves_manifest("a", 3, {"three.parquet": range(20, 30)})
+    run = begins(orders, "b").model_copy(update=changes)
+    for checkpoint, positions in enumerate(brought, 1):
+        orders.commits("b", checkpoint, positions)
+    ask = ask_about(orders, before, ended("a"), run)
+    return asks("leaked_manifests", ask if contract is None else ask.model_copy(update={"contract": contract}))
+
+
 @pytest.mark.parametrize(
     "changes", [{}, {"state": "CANCELED", "completed_count": 2}], ids=["running", "over, checkpoints told"]
 )
-def test_what_a_run_without_state_went_past_is_lost(
+def test_what_a_run_without_state_began_behind_is_lost(
     orders: OrdersTable, asks: Asks, changes: dict[str, object]
 ) -> None:
-    """Its ids begin at 1 because it was restored from nothing, not because it read the rows again."""
-    answer = answered(orders, asks, later("b").model_copy(update=changes))
+    """It began at the latest, or where its offsets said: what it brought first lies behind the rows."""
+    answer = begun_with_nothing(orders, asks, range(30, 40), range(40, 50), **changes)
 
     assert answer.verdict is Verdict.CONFIRMED
     assert told(answer) == [(3, LeakStanding.LOST_STATE, 1, 10)]
     assert finding_of(answer).lost_rows == 10
-    assert "restored from nothing" in only(answer).reason
+    assert "restored from nothing, and the first rows that it brought lie behind these" in only(answer).reason
+
+
+@pytest.mark.parametrize(
+    "brought",
+    [(range(30),), (range(10), range(10, 20)), (range(29, 40),), (range(30, 40), range(25, 30)), ()],
+    ids=["again", "before them yet", "one of them", "a second partition", "nothing yet"],
+)
+def test_what_a_run_without_state_may_have_read_again_is_not_called_lost(
+    orders: OrdersTable, asks: Asks, brought: tuple[range, ...]
+) -> None:
+    """It began at the earliest, or at a time: it has brought the rows, or may come to them yet."""
+    answer = begun_with_nothing(orders, asks, *brought)
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert told(answer) == [(3, LeakStanding.UNTOLD, 1, 10)]
+    assert "restored from nothing: where its source began, and whether it has read these rows" in only(answer).reason
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"position": None}, {"position_partition": "source_partition"}, {"redacted": ("source_position",)}],
+    ids=["no position", "several partitions", "hidden"],
+)
+def test_without_positions_that_tell_nobody_knows_where_a_run_without_state_began(
+    orders: OrdersTable, asks: Asks, changes: dict[str, object]
+) -> None:
+    """As where the contract names several source partitions."""
+    answer = begun_with_nothing(orders, asks, range(30, 40), contract=CONTRACT.model_copy(update=changes))
+
+    assert told(answer) == [(3, LeakStanding.UNTOLD, 1, 10)]
+
+
+@pytest.mark.parametrize("before_it", ["rolled back", "never committed", "under its id before", "expired"])
+def test_where_something_may_have_come_before_its_first_commit_nobody_knows_where_it_began(
+    orders: OrdersTable, asks: Asks, before_it: str
+) -> None:
+    """Run b may have read the rows with that."""
+    good = orders.commits("b" if before_it == "under its id before" else "a", 2, range(20))
+    orders.leaves_manifest("a", 3, {"three.parquet": range(20, 30)})
+    run = begins(orders, "b")
+    if before_it == "rolled back":
+        orders.commits("b", 1, range(15, 30))
+        orders.rolls_back_to(good)
+    elif before_it == "never committed":
+        orders.leaves_manifest("b", 1, {"one.parquet": range(15, 30)})
+    first = orders.commits("b", 2, range(30, 40))
+    ask = ask_about(orders, None, ended("a"), run)
+    if before_it == "expired":
+        orders.commits("b", 3, range(40, 50))
+        orders.expires(good, first)
+        ask = ask_about(orders, None, ended("a"), run)
+
+    answer = asks("leaked_manifests", ask)
+
+    of_a = [each.standing for each in finding_of(answer).manifests if each.job_id == job("a")]
+    assert of_a == [LeakStanding.UNTOLD]
 
 
 @pytest.mark.parametrize("successor", [(), (ended("b"),)], ids=["forgotten", "only its end is known"])

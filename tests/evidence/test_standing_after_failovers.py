@@ -112,13 +112,14 @@ def test_a_next_run_that_began_behind_it_without_its_state_lost_it() -> None:
     ("history", "expected"),
     [
         ((3, 4, 5), LeakStanding.GIVEN_UP),
-        ((1, 2, 3), LeakStanding.LOST_STATE),
+        ((1, 2, 3), LeakStanding.UNTOLD),
         ((3, 5), LeakStanding.UNTOLD),
         ((7, 8), LeakStanding.UNTOLD),
     ],
 )
 def test_a_whole_history_tells_where_the_next_run_began(history: tuple[int, ...], expected: LeakStanding) -> None:
-    """Its newest restore is a failover's; ids rise by one from the restored one, or from nothing."""
+    """Its newest restore is a failover's; ids rise by one from the restored one, or from nothing. What began with
+    nothing may have begun at the earliest."""
     tale = ended_with_three().remembers("b", *history).commits("b", *history)
     tale.came_from("b", history[-1], f"file:/state/{job_id('b')}/chk-{history[-1]}")
 
@@ -137,7 +138,22 @@ def test_a_point_of_a_run_that_came_later_releases_nothing() -> None:
     """Run b began with nothing, run c came from b: checkpoint 2 of b is not below checkpoint 3 of a."""
     tale = ended_with_three().remembers("b", 1, 2).commits("b", 1, 2).becomes("b", "FINISHED").flink_runs("c")
 
-    assert stands(tale.came_from("c", 2, f"file:/state/{job_id('b')}/chk-2")) is LeakStanding.LOST_STATE
+    assert stands(tale.came_from("c", 2, f"file:/state/{job_id('b')}/chk-2")) is LeakStanding.UNTOLD
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+@pytest.mark.parametrize(("first", "expected"), [(1, LeakStanding.UNTOLD), (9, LeakStanding.LOST_STATE)])
+def test_what_a_next_run_has_lost_a_later_one_that_began_with_nothing_may_bring(
+    first: int, expected: LeakStanding, *, is_listed: bool
+) -> None:
+    """Run c began at the earliest, or where its offsets say; or it went on from run b."""
+    tale = ended_with_three().came_from("b", 5, f"file:/state/{job_id('a')}/chk-5").commits("b", 6, 7, 8)
+    tale.completes("b", 8).becomes("b", "CANCELED").flink_runs("c")
+    if first > 1:
+        tale.came_from("c", 8, f"file:/state/{job_id('b')}/chk-8")
+    tale.commits("c", first)
+
+    assert stands(tale if is_listed else tale.forgets("c")) is expected
 
 
 def test_before_anybody_goes_on_it_is_open() -> None:

@@ -103,18 +103,44 @@ def test_a_next_run_of_another_job_may_have_read_it_again() -> None:
     assert standing(tale.manifests[0], world)[0] is LeakStanding.GIVEN_UP
 
 
-def test_a_next_run_without_state_reads_nothing_again() -> None:
-    """It has nothing from which to go on."""
+@pytest.mark.parametrize("job", ["orders", "green"])
+@pytest.mark.parametrize("commits", [(), (1,)])
+def test_a_next_run_without_state_may_have_begun_at_the_earliest(commits: tuple[int, ...], job: str) -> None:
+    """Its offsets may be the earliest, the latest, or a time: whether it reads the rows again nobody can tell, nor
+    whether it has come to them yet."""
+    tale = dropped().flink_runs("b")
+    for checkpoint in commits:
+        tale.commits("b", checkpoint)
+
+    assert (stand(tale) if job == "orders" else of_two_jobs(tale, "a")) == [LeakStanding.UNTOLD] * 4
+
+
+def test_it_is_said_that_a_run_began_with_nothing() -> None:
+    """And what is not known of it."""
     tale = dropped().flink_runs("b").commits("b", 1)
+    seen = Seen[StoredCheckpoint](source="file:/state", values=())
+    world = tale.looked_at().observation.model_copy(update={"checkpoints": seen})
 
-    assert stand(tale) == [LeakStanding.DROPPED] * 4
+    assert standing(tale.manifests[0], world)[1].endswith(
+        "run bbbbbb was at work after that, and began with nothing: where its source began, and whether it has read "
+        "these rows, or will, is not known."
+    )
 
 
-def test_a_run_beside_one_that_is_at_work_leaves_nothing_open() -> None:
-    """Nobody went on in the place of run a, which still drops what is at or below 5: run g is a guest."""
-    tale = dropped().becomes("a", "RUNNING").commits("g", 1)
+@pytest.mark.parametrize("first", [1, 7])
+def test_a_run_beside_one_that_is_at_work_may_read_its_rows_too(first: int) -> None:
+    """Run a still drops what is at or below 5. Of run g nothing is known but what it has committed."""
+    tale = dropped().becomes("a", "RUNNING").commits("g", first)
 
-    assert stand(tale) == [LeakStanding.DROPPED] * 4
+    assert stand(tale) == [LeakStanding.UNTOLD] * 4
+
+
+@pytest.mark.parametrize(("source", "expected"), [("orders", LeakStanding.UNTOLD), ("returns", LeakStanding.DROPPED)])
+def test_a_second_job_beside_one_that_is_at_work_is_told_by_its_source(source: str, expected: LeakStanding) -> None:
+    """It began with nothing after the start without state, and may be at the rows by now."""
+    tale = dropped().becomes("a", "RUNNING").reads("a", "orders").flink_runs("b").reads("b", source).commits("b", 1)
+
+    assert of_two_jobs(tale, "a") == [expected] * 4
 
 
 @pytest.mark.parametrize(
@@ -191,6 +217,7 @@ def test_another_jobs_restart_reads_none_of_the_rows_again() -> None:
     tale.commits("a", 11).completes("a", 11).becomes("a", "FAILED")
     tale.flink_runs("d").came_from("d", 3, f"s3://sp/savepoint-{job_id('c')[:6]}-000000000001")
     tale.commits("d", 4).by_sink(other)
+    tale.reads("c", "returns").reads("d", "returns")
     runs = tuple(tale.runs.pop(name).model_copy(update={"name": "returns"}) for name in ("c", "d"))
     world = tale.looked_at().observation.model_copy(
         update={

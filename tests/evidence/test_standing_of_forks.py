@@ -105,15 +105,25 @@ def test_a_run_that_took_over_the_uid_of_a_fork_leaves_it_open() -> None:
     assert apart(tale, d="green") == [LeakStanding.UNTOLD]
 
 
-def test_it_is_said_what_is_missing() -> None:
+@pytest.mark.parametrize(
+    ("is_listed", "missing"),
+    [
+        (True, "what Flink shows of it does not tell."),
+        (
+            False,
+            "Flink does not list it. If it is of another job, name that in the table's `other_jobs`: Flink shows then "
+            "whether it reads another source.",
+        ),
+    ],
+)
+def test_it_is_said_what_is_missing(is_listed: bool, missing: str) -> None:
     """Which run may have read the rows, and whether Flink lists it."""
     tale = forked(4, since=2).completes("g", 13).came_from("g", 13, chk("g", 13))
-    for is_listed, missing in ((True, "what Flink shows of it does not tell."), (False, "Flink does not list it.")):
-        world = (tale if is_listed else tale.forgets("g")).looked_at().observation
+    world = (tale if is_listed else tale.forgets("g")).looked_at().observation
 
-        _, why = standing(tale.manifests[0], world)
+    _, why = standing(tale.manifests[0], world)
 
-        assert why.endswith(
-            "; run gggggg was at work after that, and whether it began before the rows, and read them too, is not "
-            f"known: {missing}"
-        )
+    assert why.endswith(
+        f"; run gggggg was at work after that, and whether it began before the rows, and read them too, is not known: "
+        f"{missing}"
+    )

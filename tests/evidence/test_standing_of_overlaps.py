@@ -85,7 +85,8 @@ def test_storages_clock_may_be_ahead_of_flinks() -> None:
 
 @pytest.mark.parametrize("is_declared", [True, False])
 def test_a_job_that_was_at_work_beside_it_all_along_reads_another_source(is_declared: bool) -> None:
-    """Its run is older than the manifest, commits on by its own sink, and has failed over."""
+    """Its run is older than the manifest, commits on by its own sink, and has failed over. Where Flink shows no
+    graph of it, it may read the same one."""
     tale = Tale().flink_runs("c").flink_runs("a")
     for checkpoint in range(1, 7):
         tale.commits("a", checkpoint).commits("c", checkpoint).by_sink(NEW)
@@ -95,4 +96,4 @@ def test_a_job_that_was_at_work_beside_it_all_along_reads_another_source(is_decl
     if not is_declared:
         tale.forgets("c")
 
-    assert apart(tale, **told) == [LeakStanding.DROPPED]
+    assert apart(tale, **told) == [LeakStanding.DROPPED if is_declared else LeakStanding.UNTOLD]
