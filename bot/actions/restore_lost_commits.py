@@ -38,7 +38,7 @@ ACTION = Action(
         ("duplicate_rows", "No row is there twice"),
         ("missing_positions", "No row is missing"),
     ),
-    no_more_than_before=("duplicate_files", "duplicate_rows"),
+    no_more_than_before=("duplicate_files", "duplicate_rows", "missing_positions"),
     moves_waterline="trusted",
 )
 _FLINK = "flink."

@@ -43,9 +43,9 @@ class Action(Record):
     Of a repair on a branch they are asked of that, and of main once more when it is published. What else accuses main
     is asked too before the table is trusted."""
     no_more_than_before: tuple[str, ...] = ()
-    """Of the tasks in `proofs`, those whose fault it does not mend. On its branch they are passed also where they find
-    no more than main has where the branch began: another fault is mended before or after it. Main must rule them out
-    nevertheless before it is trusted."""
+    """Of the tasks in `proofs`, those whose fault it does not mend, or mends for its own part alone. On its branch they
+    are passed also where they find no more than main has where the branch began: another fault is mended before or
+    after it, or never. Main must rule them out nevertheless before it is trusted."""
     proofs_of_start: tuple[tuple[str, str], ...] = ()
     """Of an action that leaves main as wrong as it is, asked where it starts the job: passed where the task rules out,
     or counts no more than before the execution."""

@@ -29,15 +29,16 @@ def no_more_found(now: Evidence, known: Evidence) -> bool:
 
 
 def _is_known_gap(gap: PositionGap, before: GapsFinding) -> bool:
-    """Whether it lies within one of those that were named, or behind the last of them where not all were named."""
-    if any(_lies_within(gap, each) for each in before.gaps):
-        return True
+    """Whether each of its positions was missing in one of those that were named, or lies behind the last of them where
+    not all were named. Two that touch may be told as one, and one as two."""
     names_all = sum(each.size for each in before.gaps) >= before.missing
-    return not names_all and bool(before.gaps) and _place(gap) > _place(before.gaps[-1])
-
-
-def _lies_within(gap: PositionGap, other: PositionGap) -> bool:
-    return gap.partition == other.partition and other.first <= gap.first and gap.last <= other.last
+    reached = gap.first
+    for each in sorted(before.gaps, key=_place):
+        if each.partition == gap.partition and each.first <= reached:
+            reached = max(reached, each.last + 1)
+    if reached > gap.last:
+        return True
+    return not names_all and bool(before.gaps) and (gap.partition or "", reached) > _place(before.gaps[-1])
 
 
 def _place(gap: PositionGap) -> tuple[str, int]:

@@ -4,6 +4,8 @@ Two faults of one table are mended one after the other. The first repair is prov
 nothing to it. Main is asked without that allowance once the repair is published, and stays under review.
 """
 
+from collections.abc import Sequence
+
 from bot.domain.effects import MakeBranch
 from bot.domain.entries import Check
 from bot.domain.evidence import Evidence, Verdict
@@ -19,6 +21,7 @@ _NAMES = {
     "missing_positions": "No row more is missing",
     "duplicate_files": "No file more is live twice",
 }
+_GAPS = 5
 _LEFT = "This repair does not mend it: the table stays under review until that is mended, too, and proven."
 
 
@@ -37,8 +40,11 @@ def no_more_than_main(check: Check, found: Evidence, main: Evidence | None, base
         return check.model_copy(update={"passed": None, "sentence": said})
     began = f"main at {short(base)}, where its branch began"
     if main.verdict is Verdict.CONFIRMED and no_more_found(found, main):
-        was = "as before this repair" if _number(found) == _number(main) else f"{_number(main):,} before this repair"
-        said = f"{_counted(found)}, {was}; {began}, has the same: {main.headline} {_LEFT}"
+        if _number(found) == _number(main):
+            said = f"{_counted(found)}, as before this repair; {began}, has the same: {main.headline} {_LEFT}"
+        else:
+            was = f"{_number(main):,} before this repair; {began}, has these and more"
+            said = f"{_counted(found)}, {was}. What is left: {found.headline}{_gaps(found)} {_LEFT}"
         return Check(name=_NAMES[found.task], passed=True, sentence=said, was_before=True)
     said = f"{check.sentence} It was not so before this repair: of {began}, the answer is: {main.headline}"
     return check.model_copy(update={"passed": False, "sentence": said})
@@ -69,3 +75,18 @@ def _counted(evidence: Evidence) -> str:
         case DuplicateFilesFinding():
             return f"{counted(number, 'file')} {is_or_are} live twice"
     return f"{counted(number, 'row')} {is_or_are} there too often"
+
+
+def _gaps(evidence: Evidence) -> str:
+    """Where rows stay missing, a sentence; empty where the headline names it all. A row of the answer is a gap, with
+    its first and last position as they may be shown."""
+    found = evidence.finding
+    if not isinstance(found, GapsFinding) or len(evidence.rows) < 2:
+        return ""
+    told = [_gap(row, gap.partition) for row, gap in zip(evidence.rows, found.gaps, strict=True)]
+    is_whole = len(told) <= _GAPS and sum(gap.size for gap in found.gaps) == found.missing
+    return f" The gaps: {', '.join(told[:_GAPS])}{'' if is_whole else ' and further ones'}."
+
+
+def _gap(row: Sequence[str], partition: str | None) -> str:
+    return f"{row[1]} to {row[2]}{f' of partition {partition}' if partition is not None else ''}"

@@ -66,6 +66,13 @@ def files(*paths: str, again: int = 2) -> DuplicateFilesFinding:
         (gaps((0, 1), (90, 91), missing=50), gaps((0, 1), (60, 61), missing=50), True),
         (gaps((0, 1), (50, 51), missing=50), gaps((0, 1), (60, 61), missing=50), False),
         (gaps((0, 1), (60, 61), missing=51), gaps((0, 1), (60, 61), missing=50), False),
+        (gaps((30, 49)), gaps((30, 39), (40, 49)), True),
+        (gaps((30, 34), (35, 49)), gaps((30, 39), (40, 49)), True),
+        (gaps((30, 49)), gaps((30, 39), (41, 50)), False),
+        (gaps((29, 48)), gaps((30, 39), (40, 49)), False),
+        (gaps((30, 49), partition="1"), gaps((30, 49), partition="2"), False),
+        (gaps((0, 1), (60, 65), missing=50), gaps((0, 1), (60, 61), missing=50), True),
+        (gaps((0, 1), (58, 65), missing=50), gaps((0, 1), (60, 61), missing=50), False),
         (twice((1, 2, 10)), twice((1, 2, 10)), True),
         (twice((1, 2, 9)), twice((1, 2, 10), (1, 3, 1)), True),
         (twice((1, 3, 10)), twice((1, 2, 10)), False),
@@ -109,6 +116,32 @@ def test_it_is_passed_and_says_what_is_left() -> None:
     assert (check.passed, check.was_before, check.name) == (True, True, "No row more is missing")
     assert check.sentence.startswith("10 rows are missing, as before this repair; main at …000001, where its branch")
     assert "the table stays under review until that is mended, too" in check.sentence
+
+
+def test_of_what_it_mends_in_part_it_says_what_stays() -> None:
+    """Its own part is back, and older gaps are left: the approver reads which."""
+    left = told(
+        gaps((30, 39), (50, 59)),
+        BRANCH,
+        headline="Left.",
+        rows=(("none", "30", "39", "10"), ("none", "50", "59", "10")),
+    )
+    check = no_more_than_main(CHECK, left, told(gaps((30, 39), (50, 79))), BASE)
+
+    assert (check.passed, check.was_before) == (True, True)
+    assert check.sentence.startswith("20 rows are missing, 40 before this repair; main at …000001, where its branch")
+    assert "has these and more. What is left: Left. The gaps: 30 to 39, 50 to 59. This repair" in check.sentence
+
+
+def test_it_is_said_that_not_all_gaps_are_named() -> None:
+    """An answer names twenty of them, and a sentence five."""
+    rows = tuple(("7", str(10 * n), str(10 * n + 1), "2") for n in range(6))
+    spans = tuple((10 * n, 10 * n + 1) for n in range(6))
+    left = told(gaps(*spans, partition="7"), BRANCH, rows=rows)
+    check = no_more_than_main(CHECK, left, told(gaps(*spans, (80, 81), partition="7")), BASE)
+
+    assert "0 to 1 of partition 7, 10 to 11 of partition 7, " in check.sentence
+    assert "40 to 41 of partition 7 and further ones." in check.sentence
 
 
 def test_what_main_did_not_have_has_failed() -> None:

@@ -106,6 +106,34 @@ def must_be_under_review(scene: RepairScene) -> None:
             refuse_false_comfort(incident, kind)
 
 
+def test_lost_commits_come_back_beside_rows_that_are_missing_for_good(scene: RepairScene, positions: Positions) -> None:
+    """The job has skipped 30 to 39, and the source does not have them any more; then main is rolled back under it. The
+    approver reads what stays missing, and so does whoever reads the proof of main."""
+    scene.flink.checkpoints(RUN, 3)
+    since = scene.orders.head
+    scene.orders.commits("a", 5, range(40, 50))
+    scene.flink.stands_at(RUN, 5)
+    before = scene.orders.head
+    scene.flink.checkpoints(RUN, 1)
+    scene.orders.rolls_back_to(before)
+    scene.flink.checkpoints(RUN, 1)
+    scene.opens("ledger", "checkpoint_pairing", since=since, remedy="restore-lost-commits")
+
+    check = left_by(scene.proves(scene.carries_out(scene.proposes("restore_lost_commits"))))
+    publication = scene.proposes("publish_repair")
+    mended = scene.proves(scene.carries_out(publication))
+
+    assert check.name == "No row more is missing"
+    assert "10 rows are missing, 20 before this repair" in check.sentence
+    assert "What is left: 10 positions are missing: 30 to 39." in check.sentence
+    assert check.sentence in " ".join(publication.proposal.preview.sentences)
+    last = positions(scene, "main")[-1]
+    assert positions(scene, "main") == [*range(30), *range(40, last + 1)]
+    assert list(failed(mended)) == [GAP]
+    assert "If they are lost for good, state that to the consumers" in failed(mended)[GAP]
+    must_be_under_review(scene)
+
+
 @pytest.mark.parametrize(
     ("first", "then", "left", "found", "asks"),
     [
