@@ -113,5 +113,9 @@ def _below(case: Case, run: JobId, reached: int, highest: int) -> Refused:
         f"Expected it to have passed all that main has of the job, up to {up_to}; it has committed up to "
         f"{f'{reached:,}' if shown else 'a lower one'} since it was started last.",
         "Wait until it has passed that, collect the evidence again (`/waterline run ledger`, `/waterline run "
-        "extra_copies`), and propose this again; or rewind table and job (`/waterline propose rewind_table_and_job`).",
+        "extra_copies`), and propose this again; or rewind table and job (`/waterline propose rewind_table_and_job`). "
+        "If its source has several partitions, positions of one say nothing of another, and the job may stay below for "
+        "good: name the column of theirs as `position_partition` in the table's contract, or, where rows carry none, "
+        "take `position` out of it. Collect the evidence again then: the proposal says that this is not known, and its "
+        "approvers decide.",
     )

@@ -128,6 +128,28 @@ def test_where_nothing_tells_the_approver_reads_it(replaying: Scene, known: dict
     assert why in said
 
 
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        (
+            {"partition": "source_partition"},
+            "name the column of theirs as `position_partition` in the table's contract",
+        ),
+        ({"told": False}, "take `position` out of it. Collect the evidence again then"),
+    ],
+    ids=["partition named", "position taken out"],
+)
+def test_a_source_of_several_partitions_has_a_way_out(replaying: Scene, known: dict[str, object], said: str) -> None:
+    """An idle job whose last rows were a slow partition's stays below for good; the refusal says what to set."""
+    replaying.flink.checkpoints(B, 2)
+
+    with pytest.raises(Refused) as refused:
+        must_have_passed(planned(replaying))
+
+    assert said in refused.value.remedy
+    assert len(must_have_passed(planned(replaying, **known))) == 1  # type: ignore[arg-type]
+
+
 def test_positions_that_are_hidden_are_not_shown(replaying: Scene) -> None:
     """By the contract."""
     replaying.flink.checkpoints(B, 2)
