@@ -127,22 +127,6 @@ def test_it_is_said_that_a_run_began_with_nothing() -> None:
     )
 
 
-@pytest.mark.parametrize("first", [1, 7])
-def test_a_run_beside_one_that_is_at_work_may_read_its_rows_too(first: int) -> None:
-    """Run a still drops what is at or below 5. Of run g nothing is known but what it has committed."""
-    tale = dropped().becomes("a", "RUNNING").commits("g", first)
-
-    assert stand(tale) == [LeakStanding.UNTOLD] * 4
-
-
-@pytest.mark.parametrize(("source", "expected"), [("orders", LeakStanding.UNTOLD), ("returns", LeakStanding.DROPPED)])
-def test_a_second_job_beside_one_that_is_at_work_is_told_by_its_source(source: str, expected: LeakStanding) -> None:
-    """It began with nothing after the start without state, and may be at the rows by now."""
-    tale = dropped().becomes("a", "RUNNING").reads("a", "orders").flink_runs("b").reads("b", source).commits("b", 1)
-
-    assert of_two_jobs(tale, "a") == [expected] * 4
-
-
 @pytest.mark.parametrize(
     ("age", "expected"),
     [

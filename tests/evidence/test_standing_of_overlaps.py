@@ -5,7 +5,7 @@ import pytest
 
 from bot.domain.findings import LeakStanding
 from tests.cases import Tale
-from tests.evidence.test_standing_after_new_starts import chk, dropped, stand
+from tests.evidence.test_standing_after_new_starts import chk, dropped, of_two_jobs, stand
 from tests.evidence.test_standing_of_two_jobs import NEW, apart
 
 COMMITS = (10, 11)
@@ -97,3 +97,19 @@ def test_a_job_that_was_at_work_beside_it_all_along_reads_another_source(is_decl
         tale.forgets("c")
 
     assert apart(tale, **told) == [LeakStanding.DROPPED if is_declared else LeakStanding.UNTOLD]
+
+
+@pytest.mark.parametrize("first", [1, 7])
+def test_a_run_beside_one_that_is_at_work_may_read_its_rows_too(first: int) -> None:
+    """Run a still drops what is at or below 5. Of run g nothing is known but what it has committed."""
+    tale = dropped().becomes("a", "RUNNING").commits("g", first)
+
+    assert stand(tale) == [LeakStanding.UNTOLD] * 4
+
+
+@pytest.mark.parametrize(("source", "expected"), [("orders", LeakStanding.UNTOLD), ("returns", LeakStanding.DROPPED)])
+def test_a_second_job_beside_one_that_is_at_work_is_told_by_its_source(source: str, expected: LeakStanding) -> None:
+    """It began with nothing after the start without state, and may be at the rows by now."""
+    tale = dropped().becomes("a", "RUNNING").reads("a", "orders").flink_runs("b").reads("b", source).commits("b", 1)
+
+    assert of_two_jobs(tale, "a") == [expected] * 4
