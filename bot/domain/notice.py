@@ -15,6 +15,9 @@ _HOST = re.compile(r"(https?://)(?:[^/?#\s]*@)?([^/?#\s]*)")
 HOW_TO_CORRECT = "/waterline tell correction WORDS"
 """What a responder types to set right what consumers were told, after the incident's end too."""
 
+NO_ACTION = "no_action_needed"
+"""The notice that ends an incident in which nothing was wrong."""
+
 
 class Address(Record):
     """One way to one audience."""

@@ -15,6 +15,11 @@ NOT_POSSIBLE = "not-possible"
 """Outcome key of an action step: there is no such action, or it refuses to propose anything."""
 
 
+MENDED = "mended"
+"""Outcome key of a decision by the remedy: nothing is asked for, but rows were counted wrong before, and were mended by
+others. Only where consumers would be told by `no_action_needed` else, and the runbook says where to go."""
+
+
 class _Step(Record):
     id: StepId
     title: str
@@ -45,8 +50,8 @@ class Choice(Record):
 
 
 class DecisionStep(_Step):
-    """Branches: `on: diagnosis` by the code of the match to act on first, `on: remedy` by what it asks for, else
-    `no-match`; `on: choice` by a person."""
+    """Branches: `on: diagnosis` by the code of the match to act on first, `on: remedy` by what it asks for (or
+    `mended`), else `no-match`; `on: choice` by a person."""
 
     kind: Literal["decision"] = "decision"
     on: Literal["diagnosis", "remedy", "choice"]

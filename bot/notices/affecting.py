@@ -3,13 +3,12 @@
 from collections.abc import Iterable
 
 from bot.domain.contract import TableContract
-from bot.domain.effects import MoveTable, PublishBranch
-from bot.domain.entries import EffectEnded, EvidenceRecorded
-from bot.domain.evidence import Evidence, Verdict
+from bot.domain.effects import PublishBranch
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.ledger import LedgerRow
 from bot.domain.lowering import lower_of
+from bot.domain.mended import mended_by_others
 from bot.domain.table import Snapshot, TableState, Window
 from bot.notices.as_proven import as_proven
 from bot.notices.condensing import ranges_of
@@ -69,37 +68,16 @@ def _mended_on_top(incident: Incident, table: TableState) -> frozenset[SnapshotI
 
 
 def _mended_by_others(incident: Incident, table: TableState) -> frozenset[SnapshotId]:
-    """What main held while evidence counted wrong rows, until it counted none, though Waterline did not move main
-    meanwhile: people mended it, or the job brought by itself what was missing.
+    """What main held while evidence counted wrong rows, until it counted none.
 
     Between the last look that counted and the first that did not, nobody knows since when it is right: those are
     told, too.
     """
     held: set[SnapshotId] = set()
-    for task in ("duplicate_rows", "missing_positions"):
-        wrong: Evidence | None = None
-        for entry in incident.entries:
-            match entry.body:
-                case EvidenceRecorded(evidence=evidence) if evidence.task == task and _is_of_main(incident, evidence):
-                    if evidence.verdict is Verdict.CONFIRMED:
-                        wrong = evidence
-                    elif evidence.verdict is Verdict.RULED_OUT and wrong is not None:
-                        held |= {s.snapshot_id for s in table.ancestors(wrong.head)}
-                        held |= {s.snapshot_id for s in table.ancestors(evidence.head)} - {evidence.head}
-                        wrong = None
-                case EffectEnded(how="done") as ended if _moves_main(incident, ended):
-                    wrong = None
+    for each in mended_by_others(incident):
+        held |= {s.snapshot_id for s in table.ancestors(each.wrong.head)}
+        held |= {s.snapshot_id for s in table.ancestors(each.right.head)} - {each.right.head}
     return frozenset(held - {s.snapshot_id for s in table.ancestors(incident.believed_good)})
-
-
-def _is_of_main(incident: Incident, evidence: Evidence) -> bool:
-    run = incident.runs.get(evidence.id)
-    return run is None or run.branch is None
-
-
-def _moves_main(incident: Incident, ended: EffectEnded) -> bool:
-    effect = incident.proposals[ended.proposal].proposal.effects[ended.index]
-    return isinstance(effect, MoveTable | PublishBranch)
 
 
 def affected_of(

@@ -6,6 +6,7 @@ from typing import assert_never
 from bot.domain.evidence import Verdict
 from bot.domain.remedy import Remedy
 from bot.domain.runbook import (
+    MENDED,
     NOT_POSSIBLE,
     ActionStep,
     DecisionStep,
@@ -42,7 +43,7 @@ def possible_outcomes(step: Step, codes: Iterable[str]) -> tuple[str, ...]:
         case DecisionStep(on="diagnosis"):
             return (*sorted(codes), NO_MATCH)
         case DecisionStep(on="remedy"):
-            return (*(remedy.value for remedy in Remedy), NO_MATCH)
+            return (*(remedy.value for remedy in Remedy), MENDED, NO_MATCH)
         case DecisionStep():
             return tuple(choice.key for choice in step.choices)
         case ActionStep():
@@ -60,6 +61,8 @@ def _asked_for(outcome: StepOutcome) -> str:
     code = outcome.why.partition(":")[0]
     if outcome.key == Remedy.NOTHING:
         return f"{code} asks for nothing"
+    if outcome.key == MENDED:
+        return f"{code} asks for nothing any more, and rows had been counted wrong before"
     return f"{code} asks to {Remedy(outcome.key).words if outcome.key in set(Remedy) else outcome.key}"
 
 

@@ -11,7 +11,10 @@ from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.runbook import ASKED_FOR, NOT_POSSIBLE, ActionStep, DecisionStep
+from bot.domain.mended import mended_by_others
+from bot.domain.notice import NO_ACTION
+from bot.domain.remedy import Remedy
+from bot.domain.runbook import ASKED_FOR, MENDED, NOT_POSSIBLE, ActionStep, DecisionStep, NoticeStep
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.walking import current_step, walk_of
@@ -88,9 +91,10 @@ class DiagnosisDesk:
     def _decide(self, incident_id: IncidentId, step: DecisionStep, *, again: bool) -> None:
         """Diagnose, and take the step by it; not under a proposal whose execution began meanwhile. `again`: the walk
         has come to the step, so its outcome is said even if it was the same the last time."""
-        key, why = outcome_of(self._diagnostician.diagnose(incident_id), step)
+        diagnosis = self._diagnostician.diagnose(incident_id)
 
         def decide(incident: Incident) -> list[Body]:
+            key, why = outcome_of(diagnosis, step, incident)
             known = incident.outcomes.get(step.id)
             is_known = not again and known is not None and (known.key, known.why) == (key, why)
             return (
@@ -123,15 +127,24 @@ class DiagnosisDesk:
             return self._diagnosing[incident_id]
 
 
-def outcome_of(diagnosis: Diagnosis, step: DecisionStep) -> tuple[str, str]:
-    """(outcome key, why) of a decision: code or remedy of the decisive match, or `no-match`."""
+def outcome_of(diagnosis: Diagnosis, step: DecisionStep, incident: Incident) -> tuple[str, str]:
+    """(outcome key, why) of a decision: code or remedy of the decisive match, `mended`, or `no-match`."""
     if diagnosis.decisive is not None:
         mode, match = diagnosis.decisive
-        return (
-            (mode.code, match.headline) if step.on == "diagnosis" else (match.remedy, f"{mode.code}: {match.headline}")
-        )
+        if step.on == "diagnosis":
+            return mode.code, match.headline
+        is_mended = match.remedy is Remedy.NOTHING and _would_spare(step, incident) and mended_by_others(incident)
+        return MENDED if is_mended else match.remedy, f"{mode.code}: {match.headline}"
     missing = "; ".join(what for _mode, told in diagnosis.undecided for what in told.missing)
     return "no-match", diagnosis.nothing_matches + (f" Still missing: {missing}" if missing else "")
+
+
+def _would_spare(step: DecisionStep, incident: Incident) -> bool:
+    """Whether the step has consumers told that nothing was wrong where nothing is asked for, and leads on without."""
+    target = step.branches.get(Remedy.NOTHING, step.next)
+    leads_on = step.branches.get(MENDED, step.next) is not None
+    notices = {each.id: each.notice for each in incident.opened.runbook.steps if isinstance(each, NoticeStep)}
+    return leads_on and target in notices and notices[target] == NO_ACTION
 
 
 def _owed(incident: Incident) -> DecisionStep | None:

@@ -15,6 +15,7 @@ from bot.domain.execution import AT_WORK, ProposalState
 from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.notice import NO_ACTION
 from bot.domain.waterline import owed_waterline
 from bot.ports import Timers
 from bot.service.approving import Approvals
@@ -43,8 +44,6 @@ from bot.service.telling_rules import (
 from bot.service.verifying import Verifier
 from bot.service.waterline import Waterline
 
-NO_ACTION = "no_action_needed"
-"""The notice that ends an incident in which nothing was wrong."""
 _RECOVERY = "The recovery"
 _TAGS = "Removing the tag of a savepoint whose day has passed"
 _THAW = "Letting the table's maintenance go on"

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from bot.domain.beside import ALL_CLEAR as ALL_CLEAR
+from bot.domain.clock_time import clock_time
 from bot.domain.doubt import accusations, doubted_since
 from bot.domain.effects import MoveTable, PublishBranch
 from bot.domain.entries import NoticeQueued, NoticesHeld, WaterlineMoved
@@ -12,6 +13,7 @@ from bot.domain.errors import Refused
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE, Entry
+from bot.domain.mended import mended_by_others
 from bot.domain.notice import HOW_TO_CORRECT, Notice
 from bot.domain.remedy import Remedy
 from bot.domain.savepoint_told import ENDS, PLANNED_WORK
@@ -151,8 +153,9 @@ def refuse_missing_words(template: NoticeTemplate, words: str) -> None:
 def refuse_false_comfort(incident: Incident, kind: str) -> None:
     """Nothing of planned work once the table was called in question, also when it is proven since. No all-clear while
     what was proven is being changed or was taken back, and `recovered` only after a proof.
-    `no action needed` may not be said while evidence shows damage, after a recovery has moved main, nor of a table in
-    doubt that the newest diagnosis does not call healthy: its mark and its gate would stay under review."""
+    `no action needed` may not be said while evidence shows damage or where rows were mended since, after a recovery has
+    moved main, nor of a table in doubt that the newest diagnosis does not call healthy: its mark and its gate would
+    stay under review."""
     if kind in PLANNED_WORK and doubted_since(incident) is not None:
         raise Refused(
             "This cannot be told as planned work.",
@@ -189,7 +192,25 @@ def refuse_false_comfort(incident: Incident, kind: str) -> None:
             f"The newest evidence says otherwise: {told.headline}",
             "Recover the table first, or run the evidence again if it is out of date.",
         )
+    _refuse_mended_since(incident)
     _refuse_unless_healthy(incident)
+
+
+def _refuse_mended_since(incident: Incident) -> None:
+    """Main is right now, and was not while somebody read it: their results are wrong all the same."""
+    mended = mended_by_others(incident)
+    if not mended:
+        return
+    wrong, right = mended[-1]
+    is_proven = incident.waterline is not None and incident.waterline.status == "trusted"
+    first = "" if is_proven else "First have the table proven: /waterline propose trust_present_state. "
+    raise Refused(
+        "Consumers cannot be told that nothing was wrong.",
+        f"At {clock_time(wrong.at, right.at)} evidence found: {wrong.headline.rstrip('.')}. Only at "
+        f"{clock_time(right.at, incident.entries[-1].at)} it found none any more: who read the table before that may "
+        "have read what was wrong.",
+        f"{first}Each consumer is told whether to run again by /waterline tell recovered. Nothing was sent.",
+    )
 
 
 def _refuse_unless_healthy(incident: Incident) -> None:

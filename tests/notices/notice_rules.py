@@ -11,6 +11,7 @@ from bot.domain.effects import MoveTable, PublishBranch, StartJob, StopJob
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
 from bot.domain.incident import Incident
+from bot.domain.mended import mended_by_others
 from bot.domain.notice import Address, Notice
 from bot.domain.record import Record
 from bot.domain.told import NoticeView
@@ -96,6 +97,8 @@ def assert_agrees_with_the_record(kind: str, text: str, incident: Incident) -> N
         assert "Nothing is changed yet" not in text, (kind, text)
     if carried_out(incident, MoveTable, PublishBranch):
         assert "No row was changed or taken back" not in text, (kind, text)
+    if mended_by_others(incident):
+        assert "right and can stay" not in text, (kind, text)
     if view is not None and view.verified is not None:
         assert "proving" not in text, (kind, text)
         assert "being proven" not in text, (kind, text)

@@ -12,6 +12,7 @@ from bot.domain.entries import IncidentOpened, Verified, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
 from bot.domain.incident import Incident
+from bot.notices.affecting import affected_commits
 from bot.service.telling_rules import refuse_false_comfort
 from tests import orders_table as orders
 from tests.decisions import PROPOSAL
@@ -62,14 +63,54 @@ def test_a_healthy_table_needs_nothing(story: Story) -> None:
     assert not is_refused(story.says(healthy()).incident)
 
 
-@pytest.mark.parametrize("task", ["duplicate_rows", "missing_files", "unreadable_files"])
+@pytest.mark.parametrize("task", ["duplicate_rows", "duplicate_files", "missing_files", "unreadable_files"])
 def test_what_evidence_has_found_since_is_not_nothing(story: Story, task: str) -> None:
     """Of rows or of files; also where a later look gave no answer."""
     story.says(healthy()).answers(task).answers(task, Verdict.INCONCLUSIVE)
 
     with pytest.raises(Refused, match="The newest evidence says otherwise"):
         refuse_false_comfort(story.incident, KIND)
-    assert not is_refused(story.answers(task, Verdict.RULED_OUT).incident)
+
+
+@pytest.mark.parametrize("task", ["missing_files", "unreadable_files"])
+def test_reads_that_failed_have_left_no_wrong_results(story: Story, task: str) -> None:
+    """Once the files are there again, what was read is right."""
+    story.says(healthy()).answers(task).answers(task, Verdict.RULED_OUT)
+
+    assert not is_refused(story.incident)
+
+
+@pytest.mark.parametrize("task", ["duplicate_rows", "missing_positions", "duplicate_files"])
+def test_rows_that_others_mended_were_wrong_all_the_same(story: Story, task: str) -> None:
+    """Somebody mended them, or the job brought them: whoever had read them is told to run again, after a proof."""
+    story.answers(task).answers(task, Verdict.INCONCLUSIVE).answers(task, Verdict.RULED_OUT).says(healthy())
+
+    with pytest.raises(Refused, match=r"220 order ids live more than once.*propose trust_present_state.*recovered"):
+        refuse_false_comfort(story.incident, KIND)
+    story.says(WaterlineMoved(snapshot=orders.HEAD, status="trusted"))
+    with pytest.raises(Refused, match=r"may have read what was wrong.* Each consumer is told .*recovered") as refused:
+        refuse_false_comfort(story.incident, KIND)
+    refuse_false_comfort(story.incident, "recovered")
+
+    assert "trust_present_state" not in refused.value.remedy
+
+
+@pytest.mark.parametrize("found", [Verdict.CONFIRMED, Verdict.RULED_OUT])
+def test_what_is_spared_and_what_is_to_run_again_is_told_from_one_rule(story: Story, found: Verdict) -> None:
+    """Where consumers may not be told that nothing was wrong, `recovered` names the commits that were."""
+    story.answers(verdict=found).answers(verdict=Verdict.RULED_OUT)
+    story.says(healthy(), WaterlineMoved(snapshot=orders.HEAD, status="trusted"))
+
+    told = affected_commits(story.incident, orders.table_state())
+
+    assert is_refused(story.incident) == (told != ()) == (found is Verdict.CONFIRMED)
+
+
+def test_what_was_wrong_on_a_repairs_branch_nobody_has_read(story: Story) -> None:
+    """Counted there, and right on main."""
+    story.answers(branch="repair").answers(verdict=Verdict.RULED_OUT).says(healthy())
+
+    assert not is_refused(story.incident)
 
 
 def test_a_table_that_is_trusted_needs_nothing_whatever_was_diagnosed_before(story: Story) -> None:

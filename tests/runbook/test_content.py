@@ -8,10 +8,12 @@ import bot.actions
 import bot.diagnosis
 from bot.actions._scan import scan as scan_actions
 from bot.diagnosis._scan import scan as scan_modes
+from bot.domain.ids import StepId
 from bot.domain.remedy import Remedy
 from bot.domain.runbook import (
     ASKED_FOR,
     END,
+    MENDED,
     NOT_POSSIBLE,
     ActionStep,
     DecisionStep,
@@ -166,6 +168,16 @@ def test_a_repair_by_hand_is_proven_before_anybody_is_told(path: Path) -> None:
     assert isinstance(proof, ActionStep)
     assert (proof.action, proof.branches["applied"]) == ("trust_present_state", proof.next)
     assert isinstance(book.step(proof.next or END), EvidenceStep)
+
+
+@every_fault
+def test_rows_that_others_mended_are_proven_and_told_as_recovered(path: Path) -> None:
+    """Not as if nothing had been wrong: also where the walk waits for Flink first, and looks again."""
+    book = read(path)
+    first, again = (book.step(StepId(name)) for name in ("name-it", "name-it-again"))
+
+    assert (MENDED, "have-it-proven") in first.branches.items() & again.branches.items()
+    assert "applied" in book.step(StepId("have-it-proven")).branches
 
 
 def test_a_savepoint_that_does_not_pair_is_never_started_from() -> None:

@@ -1,0 +1,94 @@
+"""A diagnosis finds nothing wrong any more, though rows had been counted wrong: the walk does not end in words that are
+refused."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.adapters.journal_sql import open_store
+from bot.domain.errors import Refused
+from bot.domain.evidence import Verdict
+from bot.domain.ids import StepId
+from bot.domain.incident import Incident
+from bot.domain.notice import NO_ACTION
+from bot.domain.remedy import Remedy
+from bot.domain.runbook import MENDED, DecisionStep, NoticeStep, Runbook
+from bot.runbook.outcomes import because
+from bot.service.diagnosis_desk import outcome_of
+from bot.service.telling_rules import refuse_false_comfort
+from tests.incidents import Story, healthy
+from tests.runbook.test_content import FOLDER, every, read
+from tests.runbook.test_walk import ended
+
+BOOK = read(FOLDER / "missing-rows.md")
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    """Positions were missing, and the job has brought them by itself."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        story = Story(store.journal).opens().answers("missing_positions")
+        yield story.answers("missing_positions", Verdict.RULED_OUT).says(healthy())
+
+
+def decided(incident: Incident, step: str, book: Runbook = BOOK) -> tuple[str, str | None]:
+    """(outcome key, the step that follows it)."""
+    asked = book.step(StepId(step))
+    assert isinstance(asked, DecisionStep)
+    assert incident.diagnosis is not None
+    walked = replace(incident, opened=incident.opened.model_copy(update={"runbook": book}))
+    key, _why = outcome_of(incident.diagnosis, asked, walked)
+    return key, asked.branches.get(key, asked.next)
+
+
+@pytest.mark.parametrize("step", ["name-it", "name-it-again"])
+def test_what_others_mended_is_to_be_proven(story: Story, step: str) -> None:
+    """Also after Flink had to settle; nobody is led to a notice that may not be sent."""
+    assert decided(story.incident, step) == (MENDED, "have-it-proven")
+
+
+def test_it_is_said_why(story: Story) -> None:
+    """In the sentence below the step."""
+    said = because(BOOK.step(StepId("name-it")), ended(MENDED, "healthy: The job runs."))
+
+    assert said == "healthy asks for nothing any more, and rows had been counted wrong before"
+
+
+def test_what_is_left_after_a_repair_is_counted_once_more(story: Story) -> None:
+    """There, nothing leads to the all-clear anyway."""
+    assert decided(story.incident, "name-what-is-left") == (Remedy.NOTHING, "count-duplicates-once-more")
+
+
+def test_a_copy_of_an_earlier_version_leads_on_as_well(story: Story) -> None:
+    """An incident that is open keeps its runbook, which knows no such branch: it goes where everything else goes."""
+    steps = [
+        step.model_copy(update={"branches": {key: to for key, to in step.branches.items() if key != MENDED}})
+        for step in BOOK.steps
+    ]
+
+    told = decided(story.incident, "name-it", BOOK.model_copy(update={"steps": tuple(steps)}))
+
+    assert told == (MENDED, "propose-the-remedy")
+
+
+def test_what_was_right_all_along_is_told_so(tmp_path: Path) -> None:
+    """As ever."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'right.db'}")) as store:
+        right = Story(store.journal).opens().answers("missing_positions", Verdict.RULED_OUT).says(healthy())
+
+        assert decided(right.incident, "name-it") == (Remedy.NOTHING, "tell-no-action")
+
+
+@every
+def test_no_decision_leads_to_words_that_are_refused(story: Story, path: Path) -> None:
+    """Whatever the runbook."""
+    book = read(path)
+    asked = [step.id for step in book.steps if isinstance(step, DecisionStep) and step.on != "choice"]
+    spares = {step.id for step in book.steps if isinstance(step, NoticeStep) and step.notice == NO_ACTION}
+
+    with pytest.raises(Refused):
+        refuse_false_comfort(story.incident, NO_ACTION)
+    assert not spares & {decided(story.incident, step, book)[1] for step in asked}
