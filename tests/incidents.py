@@ -92,8 +92,9 @@ class Story:
         columns: Sequence[str] = ("order_id", "copies"),
         rows: Sequence[tuple[str, ...]] = (("4711", "2"), ("4712", "2")),
         branch: str | None = None,
+        head: SnapshotId = orders.HEAD,
     ) -> "Story":
-        """A task is asked for and answers."""
+        """A task is asked for and answers, of the table at this head."""
         self._run += 1
         run = EvidenceId(f"01JBQ5M7Z3T9K4X8V2N6R0PE{self._run:02d}")
         evidence = Evidence(
@@ -110,7 +111,7 @@ class Story:
             task_version=1,
             question="Does any key live more than once?",
             metadata_location=orders.METADATA_LOCATION,
-            head=orders.HEAD,
+            head=head,
             window=Window(since=orders.GOOD, until=orders.HEAD),
             at=self.now,
             took_ms=1840,

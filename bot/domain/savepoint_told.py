@@ -1,9 +1,7 @@
-"""Who was told of planned work, by the deliveries on record, and whether that work is over. Pure."""
+"""Who was told of planned work, by the deliveries on record. Pure."""
 
-from bot.domain.evidence import Verdict
 from bot.domain.incident import Incident
 from bot.domain.savepoint_entries import SavepointPlanned
-from bot.domain.savepoints import kept_in
 
 PLANNED = "planned_work"
 """The notice that announces it."""
@@ -13,7 +11,6 @@ ENDS = frozenset({OVER, CALLED_OFF})
 """The notices that say how it ended."""
 PLANNED_WORK = ENDS | {PLANNED}
 """Kinds that call nothing in question: whoever reads them need not do anything."""
-_COUNTED = ("duplicate_rows", "missing_positions")
 
 
 def plan_with_told(incident: Incident) -> SavepointPlanned | None:
@@ -21,23 +18,6 @@ def plan_with_told(incident: Incident) -> SavepointPlanned | None:
     if incident.plan is None:
         return None
     return incident.plan.model_copy(update={"told": tuple(dict.fromkeys((*incident.plan.told, *_reached(incident))))})
-
-
-def planned_work_is_over(incident: Incident) -> bool:
-    """Whether a savepoint was taken, somebody has committed since, and what was asked of the rows then found nothing
-    wrong."""
-    taken = kept_in(incident)
-    if not taken:
-        return False
-    runs = [incident.latest.get(task) for task in _COUNTED]
-    return all(
-        run is not None
-        and run.evidence is not None
-        and run.requested_at > taken[-1].taken_at
-        and str(run.evidence.head) != taken[-1].snapshot
-        and run.evidence.verdict is Verdict.RULED_OUT
-        for run in runs
-    )
 
 
 def _reached(incident: Incident) -> tuple[str, ...]:

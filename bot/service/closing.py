@@ -9,6 +9,7 @@ from bot.domain.errors import CouldNotLook, Refused, UnknownTable
 from bot.domain.execution import UNFINISHED, ProposalState
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
+from bot.domain.planned_end import stop_for_work
 from bot.domain.promises import announced_since, next_word_due
 from bot.domain.rehearsals import standing_job
 from bot.domain.savepoint_told import CALLED_OFF, OVER
@@ -129,6 +130,8 @@ def _refuse_untold_end(now: Incident) -> None:
     if since is None:
         return
     how = f"/waterline tell {OVER}, or {CALLED_OFF} if it did not take place"
+    if stop_for_work(now) is not None:
+        how = f"/waterline tell {OVER}, once the job writes again and the rows are counted"
     later = "both can still be sent then"
     if doubted_since(now) is not None:  # then neither may be told: they say that nothing is wrong
         how, later = "/waterline tell update, and recovered once it is proven", "a correction can still be sent then"

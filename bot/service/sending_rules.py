@@ -9,7 +9,7 @@ from bot.domain.incident import Incident
 from bot.domain.notice import HOW_TO_CORRECT, Notice
 from bot.domain.waterline import last_taken_back
 from bot.service.outdated import cleared, said_better
-from bot.service.planned_telling import refuse_untimely
+from bot.service.planned_telling import refuse_late_announcement, refuse_untimely
 from bot.service.telling_rules import ALL_CLEAR, refuse_after_close, refuse_false_comfort
 
 
@@ -29,6 +29,7 @@ def refuse_to_send(incident: Incident, name: str, notices: Sequence[Notice]) -> 
         _refuse_other_severity(incident, notice)
         refuse_false_comfort(incident, notice.kind)
         refuse_untimely(incident, notice.kind)
+        refuse_late_announcement(incident, notice.kind, incident.previewed_at.get(name))
         _refuse_old_all_clear(incident, notice.kind, seen)
         _refuse_contradiction(incident, notice, seen)
 

@@ -24,7 +24,7 @@ from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.newer_commits import NewerCommits
 from bot.service.observing import Observer
 from bot.service.other_doubts import OtherDoubts
-from bot.service.planned_telling import refuse_untimely
+from bot.service.planned_telling import refuse_unseen_end, refuse_untimely
 from bot.service.telling_rules import (
     AFTER_CLOSE,
     is_said_already,
@@ -82,6 +82,7 @@ class Telling:
         setup = self._observer.setup(incident.opened.table)
         told = owed_notices.left_to_tell(incident, setup, kind)
         observation = self._observer.observe(incident.opened.table, window=incident.window)
+        refuse_unseen_end(incident, kind, observation)
         far = self._observer.far_reads(observation.table, incident.window)
         newer, around = self._newer.rows(incident, observation, setup.contract), self._others.of(incident)
         notices = tuple(

@@ -31,7 +31,7 @@ _FIELDS = tuple(
     for words, name in (("truncate[3](customer)", "customer_trunc"), ("region", "region"), ("day(event_time)", "day"))
 )
 KEPT = {"savepoint": "s-9", "checkpoint": "9", "snapshot": str(orders.GOOD), "tag": "savepoint-9", "code": "1.4"}
-"""What a stop left behind; somebody has committed since."""
+"""What the stop of run A left behind; run B has committed since."""
 Writes = Callable[[Incident, TableState, str], str]
 """Incident, table and kind -> the text that a consumer is told."""
 

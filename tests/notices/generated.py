@@ -102,7 +102,7 @@ class Course(CourseEntries):
             )
             start = StartJob(job=orders.JOB, path=orders.SAVEPOINT_10, checkpoint_id=CheckpointId(10))
             keep = KeepSavepoint(
-                table=orders.TABLE, job=orders.JOB, job_id=JobId(orders.RUN_B), tagged="20261103", plan=None
+                table=orders.TABLE, job=orders.JOB, job_id=JobId(orders.RUN_A), tagged="20261103", plan=None
             )
             return {
                 "savepoint": (keep,),

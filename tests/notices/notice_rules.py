@@ -14,11 +14,12 @@ from bot.domain.incident import Incident
 from bot.domain.mended import mended_by_others
 from bot.domain.notice import Address, Notice
 from bot.domain.record import Record
+from bot.domain.table import TableState
 from bot.domain.told import NoticeView
 from bot.notices import NoticeFacts
 from bot.notices.lint import MOST_CHARACTERS
 from bot.ports.carriers import Parcel
-from bot.service.planned_telling import refuse_untimely
+from bot.service.planned_telling import refuse_unseen_end, refuse_untimely
 from bot.service.telling_rules import AFTER_CLOSE, refuse_false_comfort
 from bot.slack.blocks.notice import notice_message
 from bot.slack.limits import MESSAGE_BLOCKS, SECTION_TEXT, is_cut
@@ -29,11 +30,13 @@ from tests.notices.generated import Course
 NOW = datetime(2026, 11, 3, 12, tzinfo=UTC)
 
 
-def may_be_sent(incident: Incident, kind: str) -> bool:
-    """Whether the rules of telling allow it now."""
+def may_be_sent(incident: Incident, kind: str, table: TableState) -> bool:
+    """Whether the rules of telling allow it now; run B runs."""
+    seen = orders.observation().model_copy(update={"table": table})
     try:
         refuse_false_comfort(incident, kind)
         refuse_untimely(incident, kind)
+        refuse_unseen_end(incident, kind, seen)
     except Refused:
         return False
     return incident.is_open or kind in AFTER_CLOSE

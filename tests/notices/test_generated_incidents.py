@@ -103,7 +103,7 @@ def test_every_notice_of_every_incident_holds(course: Course, reads: str, throug
     incident, table = course.story.incident, course.table
     consumer = Consumer(name="revenue_daily", channel="C0REVENUE1", kind=audience)
     for kind in TEMPLATES:
-        if not may_be_sent(incident, kind):
+        if not may_be_sent(incident, kind, table):
             continue
         facts = facts_for(
             incident, consumer, table, READS[reads], FAR[through], kind=kind, contract=CONTRACT, now=NOW,
@@ -124,7 +124,7 @@ def test_every_notice_of_every_incident_holds(course: Course, reads: str, throug
 
 def may_say(course: Course) -> set[str]:
     """Which notices of planned work can be told now."""
-    return {kind for kind in PLANNED_WORK if may_be_sent(course.story.incident, kind)}
+    return {kind for kind in PLANNED_WORK if may_be_sent(course.story.incident, kind, course.table)}
 
 
 def test_each_notice_of_planned_work_has_its_time() -> None:

@@ -189,6 +189,14 @@ def test_a_savepoint_that_does_not_pair_is_never_started_from() -> None:
     assert "not-authoritative" == prove.next
 
 
+def test_a_savepoint_of_which_nobody_knows_is_not_said_to_be_off() -> None:
+    """The job may stand still: only what was never begun leads to *Not now*, where its end is told."""
+    stop = read(FOLDER / "planned-savepoint.md").step(StepId("stop-it"))
+
+    assert {"refused": "not-authoritative", "unknown": "not-authoritative"}.items() <= stop.branches.items()
+    assert stop.next == "not-now"
+
+
 @every
 def test_a_runbook_is_short_enough_for_three_in_the_morning(path: Path) -> None:
     """No sentence line longer than 130 characters, no step's prose longer than eight lines (Slack shows it whole)."""

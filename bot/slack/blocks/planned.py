@@ -6,6 +6,7 @@ from bot.domain.clock_time import clock_time
 from bot.domain.doubt import doubted_since
 from bot.domain.entries import PromiseReminded
 from bot.domain.incident import Incident
+from bot.domain.planned_end import stop_for_work
 from bot.domain.promises import announcement
 from bot.domain.savepoint_told import CALLED_OFF, OVER
 from bot.domain.told import NoticeView
@@ -37,15 +38,12 @@ def reminder_of_planned_work(incident: Incident, body: PromiseReminded, who: str
             section(said),
             actions([button("Preview an update…", Click.PREVIEW_NOTICE, incident.id, "update", "", style="primary")]),
         ]
-    return text, [
-        section(f"{said}Is it still to come? Then leave it."),
-        actions(
-            [
-                button("It is over…", Click.PREVIEW_NOTICE, incident.id, OVER, "", style="primary"),
-                button("It is called off…", Click.TELL_IN_WORDS, incident.id, CALLED_OFF, ""),
-            ]
-        ),
-    ]
+    over = button("It is over…", Click.PREVIEW_NOTICE, incident.id, OVER, "", style="primary")
+    if stop_for_work(incident) is not None:
+        said += "It is over when the job writes again and the rows are counted. Is that still to come? Then leave it."
+        return text, [section(said), actions([over])]
+    off = button("It is called off…", Click.TELL_IN_WORDS, incident.id, CALLED_OFF, "")
+    return text, [section(f"{said}Is it still to come? Then leave it."), actions([over, off])]
 
 
 def _expected(told: NoticeView, body: PromiseReminded) -> str:
