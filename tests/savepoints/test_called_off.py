@@ -67,6 +67,13 @@ def test_work_that_has_begun_is_not_called_off_by_being_announced_once_more(plan
     assert not may_tell(planned, OVER)
 
 
+def test_work_that_was_called_off_and_then_begun_is_not_called_off_again(planned: Story) -> None:
+    """It is announced late, while the job stands still."""
+    says(planned, CALLED_OFF)
+
+    assert not may_tell(says(takes_it(planned), PLANNED), CALLED_OFF)
+
+
 def test_work_whose_savepoint_does_not_pair_has_an_end(planned: Story) -> None:
     """The job was started by hand, has committed, and its rows are right."""
     refused(planned)

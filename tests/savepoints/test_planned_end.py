@@ -123,6 +123,19 @@ def test_each_start_under_one_job_id_is_a_run_of_its_own(planned: Story) -> None
 
     assert may_tell(planned, OVER, world(run(orders.RUN_A, started_at=started), above=(later,)))
     assert not may_tell(planned, OVER, world(run(orders.RUN_A), above=(later,)))
+    before = later.model_copy(update={"committed_at": started - timedelta(seconds=1)})
+    assert not may_tell(planned, OVER, world(run(orders.RUN_A, started_at=started), above=(before,)))
+
+
+def test_what_a_repair_puts_back_is_no_commit_of_the_new_run(planned: Story) -> None:
+    """Main had lost it; whoever put it back was not the job."""
+    lost = commit(summary={**commit().summary, "flink.job-id": orders.RUN_C})
+    put_back = lost.model_copy(
+        update={"snapshot_id": SnapshotId(AFTER + 1), "summary": {**lost.summary, REPAIR: "x/1"}}
+    )
+    counts(takes_it(planned), head=SnapshotId(AFTER + 1))
+
+    assert not may_tell(planned, OVER, world(run(orders.RUN_C), above=(lost, put_back)))
 
 
 class Sight:
