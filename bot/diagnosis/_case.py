@@ -10,7 +10,8 @@ from bot.domain.evidence import Verdict
 from bot.domain.flink import V1_COMMITTER, JobRun
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.looked import NotSeen
-from bot.domain.rewinds import Rewind, Switch, rewinds, switches
+from bot.domain.rewinds import Rewind, rewinds
+from bot.domain.switches import Switch, switches
 from bot.domain.table import Snapshot, TableState
 
 LOST_FIRST_RESTORE = "the point from which run {run} was first restored, which Flink no longer lists"
@@ -46,6 +47,15 @@ def in_window(case: Case) -> tuple[Snapshot, ...]:
 
 def rewinds_in(case: Case) -> tuple[Rewind, ...]:
     """The rewinds whose first commit lies in the window, oldest first, and those that are silent so far."""
+    return tuple(r for r in _all_rewinds_in(case) if r.only_if_of_job is None)
+
+
+def untold_rewinds_in(case: Case) -> tuple[Rewind, ...]:
+    """The same of those that depend on whether a run that Flink does not list is the job's."""
+    return tuple(r for r in _all_rewinds_in(case) if r.only_if_of_job is not None)
+
+
+def _all_rewinds_in(case: Case) -> tuple[Rewind, ...]:
     ids = {s.snapshot_id for s in in_window(case)}
     return tuple(r for r in rewinds(case.observation.table, case.runs) if r.first is None or r.first in ids)
 

@@ -17,6 +17,7 @@ from bot.diagnosis._other_branch import writes_a_branch
 from bot.diagnosis._other_writers import unknown_pick
 from bot.diagnosis._replaced_and_expired import may_be_replaced_and_expired
 from bot.diagnosis._unbroken import break_in_chain
+from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
 from bot.diagnosis._upsert import may_be_replaced
 from bot.diagnosis._wrong_rows import repeats_unexplained, wrong_files, wrong_rows
 from bot.diagnosis.schema_changed_under_the_job import writes_unknown
@@ -49,6 +50,7 @@ def not_looked_at(case: Case, *tasks: str) -> tuple[str, ...]:
         unseen(written) if written is not None else None,
         unknown_pick(case),
         untold_order(case),
+        *map(whose_run, open_rewinds(case)),
         writes_a_branch(case),
     )
     return (*lacking(case, *tasks, whole=True), *(what for what in told if what is not None))

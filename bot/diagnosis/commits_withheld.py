@@ -21,6 +21,7 @@ from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._leaks import can_be_appended, in_words, leaks_of, up_to
 from bot.diagnosis._restoring import can_rewind_to
+from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
@@ -102,11 +103,11 @@ def examine(case: Case) -> Examined:
 
 def _doubt(case: Case, passed_over: tuple[LeakedManifest, ...]) -> str | None:
     """What else is missing to know that nothing is withheld; after a drain F5 tells of what was passed over."""
-    newest = flink_commits(case.observation.table)[-1:]
     unsure = tuple(leak for leak in passed_over if came_again(leak, case) is None)
-    if unsure and not any(s.checkpoint_id == DRAINED for s in newest):
+    if unsure and not any(s.checkpoint_id == DRAINED for s in flink_commits(case.observation.table)[-1:]):
         return in_doubt(unsure)
-    if (order := untold_order(case)) is not None:
+    untold = (whose_run(r) for r in open_rewinds(case) if _keeps_maximum(case, r) is not False)
+    if (order := untold_order(case) or next(untold, None)) is not None:
         return order
     doubtful = next((s for s in unlisted_switches(case) if leaves_gap(s)), None)
     return LOST_FIRST_RESTORE.format(run=short_job(doubtful.run)) if doubtful is not None else None
@@ -119,12 +120,12 @@ def _keeps_maximum(case: Case, rewind: Rewind) -> bool | None:
     first = case.observation.table.by_id[rewind.first] if rewind.first else None
     if first is not None and first.checkpoint_id is not None:
         return first.checkpoint_id > rewind.reached
-    return writes_as_v1(run_of(case, rewind.run), _operator(case))
+    return writes_as_v1(run_of(case, rewind.run), _operator(case, rewind))
 
 
-def _operator(case: Case) -> OperatorId | None:
-    commits = flink_commits(case.observation.table)
-    return commits[-1].operator_id if commits else None
+def _operator(case: Case, rewind: Rewind) -> OperatorId | None:
+    commits = reversed(flink_commits(case.observation.table))
+    return next((s.operator_id for s in commits if s.job_id == rewind.earlier), None)
 
 
 def _matches(case: Case, rewind: Rewind) -> Matches:
@@ -225,8 +226,7 @@ def _what_came(case: Case, first: SnapshotId | None, rewind: Rewind) -> str:
 
 def _what_comes(case: Case, rewind: Rewind) -> str:
     """V1 keeps what it skips; V2 takes a checkpoint whose id is committed for done, and lets its files go."""
-    newest = next(reversed(flink_commits(case.observation.table)), None)
-    v1 = writes_as_v1(run_of(case, rewind.run), newest.operator_id if newest else None)
+    v1 = writes_as_v1(run_of(case, rewind.run), _operator(case, rewind))
     waits = (
         f"when the ids pass {rewind.reached}, all of it comes in one commit; if the job fails over before that, the "
         "rows are lost."

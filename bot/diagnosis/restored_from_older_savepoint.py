@@ -15,16 +15,19 @@ from bot.diagnosis._case import (
     run_of,
     unlisted_switches,
     unseen,
+    untold_rewinds_in,
     writes_as_v1,
 )
+from bot.diagnosis._replayed import is_replayed
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._unbroken import every_row_is_there
+from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
 from bot.diagnosis._upsert import why_upsert
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.findings import DuplicatesFinding
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
-from bot.domain.rewinds import Rewind, Switch, flink_commits, switches
+from bot.domain.rewinds import Rewind, flink_commits
+from bot.domain.switches import Switch, switches
 
 MODE = Mode(
     code="F2",
@@ -69,11 +72,17 @@ def examine(case: Case) -> Examined:
     single = next((r for r in found if not r.is_interleaved), None)
     if single is not None:
         return _matches(case, single)
+    untold = open_rewinds(case)
+    shown = next((r for r in untold if r.first is not None and is_replayed(case, r.first, r.earlier)), None)
+    if shown is not None:
+        return _matches(case, shown)
     for switch in unlisted_switches(case):
-        if case.duplicates is not None and _replayed(case, switch, case.duplicates):
+        if is_replayed(case, switch.first, switch.earlier):
             return _late_duplicates(case, switch)
     if isinstance(case.observation.jobs, NotSeen):
         return CannotTell(missing=(unseen(case.observation.jobs),))
+    if untold:
+        return CannotTell(missing=tuple(map(whose_run, untold)))
     if found:
         return Excluded(reason=_interleaved(found[0]))
     doubtful = next((s for s in unlisted_switches(case) if leaves_gap(s)), None)
@@ -81,30 +90,6 @@ def examine(case: Case) -> Examined:
         lost = LOST_FIRST_RESTORE.format(run=short_job(doubtful.run))
         return CannotTell(missing=(lost, not_asked(case, "duplicate_rows")))
     return Excluded(reason=_why_not(case))
-
-
-def _replayed(case: Case, switch: Switch, duplicates: DuplicatesFinding) -> bool:
-    """Whether keys of the earlier run's commits live again in the new run's first commit, as far as is known from the
-    same source positions: else the source gave them twice."""
-    by_id = case.observation.table.by_id
-    return any(
-        pair.second == switch.first
-        and (one := by_id.get(pair.first)) is not None
-        and one.job_id == switch.earlier
-        and not _lie_apart(case, pair.first, pair.second)
-        for pair in duplicates.pairs
-    )
-
-
-def _lie_apart(case: Case, first: SnapshotId, second: SnapshotId) -> bool:
-    """Whether the two commits are known to hold other source positions; bounds of several source partitions together
-    tell nothing."""
-    rows = {row.snapshot_id: row for row in (case.ledger.main if case.ledger else ())}
-    one, other = rows.get(first), rows.get(second)
-    if one is None or other is None or case.contract.position_partition is not None:
-        return False
-    until, begins = one.position_until, other.position_from
-    return until is not None and begins is not None and until < begins
 
 
 def _matches(case: Case, rewind: Rewind) -> Matches:
@@ -153,8 +138,9 @@ def _matches(case: Case, rewind: Rewind) -> Matches:
 
 
 def _silence(case: Case, rewind: Rewind) -> str:
-    head = next(iter(reversed(flink_commits(case.observation.table))), None)
-    v1 = writes_as_v1(run_of(case, rewind.run), head.operator_id if head else None)
+    commits = reversed(flink_commits(case.observation.table))
+    newest = next((s for s in commits if s.job_id == rewind.earlier), None)
+    v1 = writes_as_v1(run_of(case, rewind.run), newest.operator_id if newest else None)
     if v1 is False:
         return "It has committed nothing yet. It is a V2 sink: the repeated rows come with its next checkpoint."
     kind = "It is a V1 sink" if v1 else "If it is a V1 sink"
@@ -228,6 +214,11 @@ def _interleaved(rewind: Rewind) -> str:
 
 
 def _why_not(case: Case) -> str:
+    if (settled := next(iter(untold_rewinds_in(case)), None)) is not None:
+        return (
+            f"Whether run {short_job(settled.only_if_of_job)} is this job's is not known, but no key lives "
+            f"twice: run {short_job(settled.run)} brought nothing again."
+        )
     ids = {s.snapshot_id for s in in_window(case)}
     inside = [s for s in switches(case.observation.table) if s.first in ids]
     if inside and inside[-1].first_checkpoint <= inside[-1].reached:

@@ -8,7 +8,8 @@ from bot.domain.flink import JobRun
 from bot.domain.guests import BESIDE
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.record import Record
-from bot.domain.rewinds import Switch, flink_commits, of_one_sink, switches
+from bot.domain.rewinds import flink_commits, of_one_sink
+from bot.domain.switches import Switch, switches
 from bot.domain.table import Snapshot, TableState
 
 

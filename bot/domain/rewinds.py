@@ -5,13 +5,16 @@ run that wrote M is M itself (facts 0.1).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 
 from bot.domain.beginnings import began_without_state
 from bot.domain.clocks import CLOCKS_DIFFER, came_before
 from bot.domain.flink import JobRun
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.other_writers import brings_nothing
+from bot.domain.predecessors import Predecessors
 from bot.domain.record import Record
+from bot.domain.switches import Switch, switch_to, switches
 from bot.domain.table import Snapshot, TableState
 
 
@@ -32,21 +35,13 @@ class Rewind(Record):
     """The snapshot on main that holds what the restore point held; None when it is no longer listed."""
     is_interleaved: bool
     """Whether the earlier run committed on: then two jobs write the table (F13)."""
+    only_if_of_job: JobId | None = None
+    """It is one only if this run, which Flink does not list, is the job's, or only if it is not; None: it is one."""
 
     @property
     def keeps_job_id(self) -> bool:
         """Whether the restored run goes on under the job id that it had."""
         return self.run == self.earlier
-
-
-class Switch(Record):
-    """The place on main where `run` took over from `earlier`, falling or not."""
-
-    run: JobId
-    earlier: JobId
-    reached: CheckpointId
-    first: SnapshotId
-    first_checkpoint: CheckpointId
 
 
 def flink_commits(table: TableState) -> Sequence[Snapshot]:
@@ -69,45 +64,53 @@ def _latest(newest: Mapping[OperatorId | None, Snapshot]) -> Snapshot | None:
     return max(newest.values(), key=lambda s: s.committed_at, default=None)
 
 
-def switches(table: TableState) -> tuple[Switch, ...]:
-    """Every first commit of a run on main that comes after a commit of another run, oldest first."""
-    commits = flink_commits(table)
-    found: dict[JobId, Switch | None] = {}
-    for index, commit in enumerate(commits):
-        if commit.job_id is None or commit.job_id in found:
-            continue
-        earlier = _newest_of_others(commits[:index], commit)
-        found[commit.job_id] = None if earlier is None else _switch(earlier, commit, commit.job_id)
-    return tuple(switch for switch in found.values() if switch is not None)
-
-
-def _switch(earlier: Snapshot, commit: Snapshot, run: JobId) -> Switch:
-    return Switch(
-        run=run,
-        earlier=JobId(earlier.job_id or ""),
-        reached=CheckpointId(earlier.checkpoint_id or 0),
-        first=commit.snapshot_id,
-        first_checkpoint=CheckpointId(commit.checkpoint_id or 0),
-    )
-
-
 def rewinds(table: TableState, runs: Iterable[JobRun]) -> tuple[Rewind, ...]:
     """Every rewind that main or Flink shows, oldest first, silent ones last. The order of `runs` is no matter.
 
     A run without any restore is none: it started without state (F4, F15). One that goes on after a drained
-    commit is none either (F5).
+    commit is none either (F5). `runs`: those that Flink lists as the job's; a guest's commits do not count for them.
     """
     known = {run.job_id: run for run in runs}
-    found = [_at_switch(table, switch, known.get(switch.run)) for switch in switches(table)]
-    wrote = {commit.job_id for commit in flink_commits(table)}
+    mine = Predecessors(table, known.values())
+    found = [_unlisted(table, switch, mine) for switch in switches(table) if switch.run not in known]
     for run in sorted(known.values(), key=lambda run: (run.started_at, run.job_id)):
-        found.append(_under_one_id(table, run) if run.job_id in wrote else _silent(table, run))
+        if (first := mine.first_of(run)) is not None:
+            found += [_listed(table, run, first, mine), _under_one_id(table, run)]
+        else:
+            found.append(_silent(table, run, mine))
     place = {s.snapshot_id: index for index, s in enumerate(reversed(table.chain))}
     return tuple(sorted((r for r in found if r is not None), key=lambda r: place[r.first] if r.first else len(place)))
 
 
-def _at_switch(table: TableState, switch: Switch, run: JobRun | None) -> Rewind | None:
-    """A new run whose first commit is there: its ids fall, or Flink says that it was restored from below."""
+def _unlisted(table: TableState, switch: Switch, mine: Predecessors) -> Rewind | None:
+    """A new run that Flink does not list."""
+    found = _at_switch(table, switch, None, flink_commits(table))
+    if found is None or mine.may_be_forgotten(table.by_id[switch.first]):
+        return found
+    return found.model_copy(update={"only_if_of_job": switch.run})
+
+
+def _listed(table: TableState, run: JobRun, place: int, mine: Predecessors) -> Rewind | None:
+    """A new run that Flink lists; `place`: of its first commit."""
+    commits = flink_commits(table)
+    told = [(s, switch_to(s, commits[place], run.job_id)) for s in mine.newest(run, place)]
+    return _agreed([(s, _at_switch(table, each, run, filter(mine.may_be_own, commits))) for s, each in told], mine)
+
+
+def _agreed(told: Sequence[tuple[Snapshot, Rewind | None]], mine: Predecessors) -> Rewind | None:
+    """What all of the commits say from which the run may have gone on; where they do not agree, with the unlisted run
+    that it depends on."""
+    found = [rewind for _, rewind in told if rewind is not None]
+    if not found:
+        return None
+    rewind = next((each for each in found if not each.is_interleaved), found[0])
+    unlisted = next((s.job_id for s, _ in told if s.job_id not in mine.own), None)
+    return rewind if len(found) == len(told) else rewind.model_copy(update={"only_if_of_job": unlisted})
+
+
+def _at_switch(table: TableState, switch: Switch, run: JobRun | None, held: Iterable[Snapshot]) -> Rewind | None:
+    """A new run whose first commit is there: its ids fall, or Flink says that it was restored from below. `held`: what
+    may be the job's, oldest first."""
     first = table.by_id[switch.first]
     started_empty = switch.first_checkpoint == 1 or (run is not None and began_without_state(run, first.committed_at))
     listed = run.restored if run and run.restored and run.restored.at <= first.committed_at + CLOCKS_DIFFER else None
@@ -118,7 +121,7 @@ def _at_switch(table: TableState, switch: Switch, run: JobRun | None) -> Rewind 
     commits = flink_commits(table)
     if restored is not None and _brought_nothing_above(table, restored, switch):
         return None
-    mine = [index for index, s in enumerate(commits) if s.job_id == switch.run]
+    own = [index for index, s in enumerate(commits) if s.job_id == switch.run]
     return Rewind(
         run=switch.run,
         earlier=switch.earlier,
@@ -126,8 +129,10 @@ def _at_switch(table: TableState, switch: Switch, run: JobRun | None) -> Rewind 
         reached=switch.reached,
         first=switch.first,
         last_before=SnapshotId(first.parent_id or switch.first),
-        fork=_fork(commits[: mine[0]], switch.earlier, restored, switch.first_checkpoint),
-        is_interleaved=any(s.job_id == switch.earlier for s in commits[mine[0] : mine[-1]]),
+        fork=_fork(
+            takewhile(lambda s: s.job_id != switch.run, held), switch.earlier, restored, switch.first_checkpoint
+        ),
+        is_interleaved=any(s.job_id == switch.earlier for s in commits[own[0] : own[-1]]),
     )
 
 
@@ -139,25 +144,40 @@ def _brought_nothing_above(table: TableState, restored: CheckpointId, switch: Sw
     return len(above) < len(mine) and all(brings_nothing(table, s) for s in above)
 
 
-def _silent(table: TableState, run: JobRun) -> Rewind | None:
+def _silent(table: TableState, run: JobRun, mine: Predecessors) -> Rewind | None:
     """A living run that has committed nothing, and was restored from below what another run had reached."""
     if run.is_terminal or run.restored is None or table.head is None or began_without_state(run, None):
         return None
-    at, restored = run.restored.at + CLOCKS_DIFFER, run.restored.checkpoint_id
-    before = [s for s in flink_commits(table) if s.committed_at <= at]
-    after = [s for s in flink_commits(table) if s.committed_at > at]
-    if not before or before[-1].checkpoint_id in (None, DRAINED) or not _below(restored, before[-1].checkpoint_id):
+    commits, at = flink_commits(table), run.restored.at + CLOCKS_DIFFER
+    until = next((place for place in range(len(commits), 0, -1) if commits[place - 1].committed_at <= at), 0)
+    told = [(s, _above_silent(table, run, s, until, mine)) for s in mine.newest(run, until)]
+    return _agreed(told, mine)
+
+
+def _above_silent(
+    table: TableState,
+    run: JobRun,
+    newest: Snapshot,
+    until: int,
+    mine: Predecessors,
+) -> Rewind | None:
+    """A silent run, held against the job's newest commit before its restore; `until`: so many came before that."""
+    commits = flink_commits(table)
+    restored = run.restored.checkpoint_id if run.restored is not None else None
+    if restored is None or newest.checkpoint_id in (None, DRAINED) or not _below(restored, newest.checkpoint_id):
         return None
-    earlier = JobId(before[-1].job_id or "")
+    earlier = JobId(newest.job_id or "")
     return Rewind(
         run=run.job_id,
         earlier=earlier,
         restored=restored,
-        reached=CheckpointId(before[-1].checkpoint_id or 0),
+        reached=CheckpointId(newest.checkpoint_id or 0),
         first=None,
-        last_before=table.head,
-        fork=_fork(before, earlier, restored, None),
-        is_interleaved=any((s.checkpoint_id or 0) > restored for s in after),
+        last_before=table.head or newest.snapshot_id,
+        fork=_fork(filter(mine.may_be_own, commits[:until]), earlier, restored, None),
+        is_interleaved=any(
+            (s.checkpoint_id or 0) > restored and s.job_id in (earlier, *mine.own) for s in commits[until:]
+        ),
     )
 
 
@@ -197,22 +217,13 @@ def untold_rewind(table: TableState, run: JobRun) -> Snapshot | None:
 
 
 def _fork(
-    before: Sequence[Snapshot], earlier: JobId, restored: CheckpointId | None, first: CheckpointId | None
+    before: Iterable[Snapshot], earlier: JobId, restored: CheckpointId | None, first: CheckpointId | None
 ) -> SnapshotId | None:
     """The newest commit at or below `restored`, or below `first` where the restore point is not known."""
     limit = restored if restored is not None else CheckpointId((first or 1) - 1)
     held = [s for s in before if s.checkpoint_id is not None and s.checkpoint_id <= limit]
     own = [s for s in held if s.job_id == earlier]
     return (own or held)[-1].snapshot_id if held else None
-
-
-def _newest_of_others(before: Sequence[Snapshot], commit: Snapshot) -> Snapshot | None:
-    """The newest commit by another run of the same operator (or where one of the two names none)."""
-    for other in reversed(before):
-        same = None in (other.operator_id, commit.operator_id) or other.operator_id == commit.operator_id
-        if other.job_id != commit.job_id and same:
-            return other
-    return None
 
 
 def _below(restored: CheckpointId | None, reached: CheckpointId | None) -> bool:

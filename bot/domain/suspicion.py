@@ -78,7 +78,16 @@ def _rewind_in_words(found: Rewind) -> str:
     so_far = "has committed nothing since" if found.first is None else f"first committed {short(found.first)}"
     return (
         f"Run {short_job(found.run)} was restored {whence} although {whose} had committed checkpoint "
-        f"{found.reached}, and {so_far}."
+        f"{found.reached}, and {so_far}.{_only_if(found)}"
+    )
+
+
+def _only_if(found: Rewind) -> str:
+    if found.only_if_of_job is None:
+        return ""
+    return (
+        f" Whether it was restored from too far back depends on whether run {short_job(found.only_if_of_job)} is the "
+        "job's, which Flink does not list."
     )
 
 

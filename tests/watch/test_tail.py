@@ -153,3 +153,23 @@ def test_a_living_run_that_wrote_below_is_judged_by_all(over_recorded: OverRecor
 
     assert tail_of(table, jobs) is not None
     assert tail_of(table, Seen(source="Flink", values=(*jobs.values, silent))) is None
+
+
+def test_a_silent_run_is_judged_by_all_where_a_part_does_not_show_what_it_went_on_from(
+    over_recorded: OverRecorded,
+) -> None:
+    """It was restored before the part begins, or the part has no commit by a run of the job: only another job's, whose
+    checkpoint ids say nothing of it."""
+    watched = over_recorded(with_history(HEALTHY, 1_200))
+    table = watched.observer.table(watched.table)
+    jobs = watched.observer.runs(watched.observer.setup(watched.table))
+    ended = [run.model_copy(update={"state": "FINISHED"}) for run in jobs.values]
+    newest = max(s.checkpoint_id or 0 for s in table.of_flink)
+    point = Restored(checkpoint_id=CheckpointId(newest), path=None, at=table.read_at, is_savepoint=True)
+    silent = jobs.values[0].model_copy(update={"job_id": JobId("f" * 32), "state": "RUNNING", "restored": point})
+    long_ago = point.model_copy(update={"at": table.snapshots[0].committed_at})
+    of_old = silent.model_copy(update={"restored": long_ago})
+
+    assert tail_of(table, Seen(source="Flink", values=(silent, *ended))) is not None
+    assert tail_of(table, Seen(source="Flink", values=(of_old, *ended))) is None
+    assert tail_of(table, Seen(source="Flink", values=(silent,))) is None

@@ -1,0 +1,125 @@
+"""Which commits on main a run may have gone on from: those of the job's earlier runs, and not those of a guest, another
+Flink job that writes the table beside it and counts its own checkpoints."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import NamedTuple
+
+from bot.domain.clocks import CLOCKS_DIFFER
+from bot.domain.flink import JobRun
+from bot.domain.ids import JobId, OperatorId
+from bot.domain.kin import went_on_from
+from bot.domain.table import Snapshot, TableState
+
+
+class _Made(NamedTuple):
+    """One commit on main."""
+
+    place: int
+    at: datetime
+    sink: OperatorId | None
+
+
+class Predecessors:
+    """Whose commits count for the runs that Flink lists as the job's; what tells it is read once for all of them."""
+
+    def __init__(self, table: TableState, runs: Iterable[JobRun]) -> None:
+        self._commits = table.of_flink
+        self._runs = tuple(runs)
+
+    def first_of(self, run: JobRun) -> int | None:
+        """The place of its first commit among Flink's on main; None while it is silent."""
+        made = self._made.get(run.job_id)
+        return made[0].place if made else None
+
+    def newest(self, run: JobRun, until: int) -> tuple[Snapshot, ...]:
+        """The job's newest commit among the oldest `until` of Flink's on main; empty: none. More than one where nothing
+        tells whether a run that Flink does not list is the job's: the newest by one that is known to be, then of each
+        that may be, newest first.
+
+        What others committed before a run that is known to be the job's is no matter.
+        """
+        found: dict[JobId, Snapshot] = {}
+        for place, job_id in self._last_places(run, until):
+            commit = self._commits[place]
+            if job_id in self.own:
+                return (commit, *found.values())
+            if self.may_be_own(commit) and not self._is_beside(job_id, run):
+                found[job_id] = commit
+        return self._not_taken_over(run, found)
+
+    def _last_places(self, run: JobRun, until: int) -> list[tuple[int, JobId]]:
+        """Of each other run its newest commit below `until`, newest first."""
+        last = ((bisect_left(made, until, key=lambda each: each.place), job_id) for job_id, made in self._made.items())
+        found = [(self._made[job_id][at - 1].place, job_id) for at, job_id in last if at and job_id != run.job_id]
+        return sorted(found, reverse=True)
+
+    def may_be_own(self, commit: Snapshot) -> bool:
+        """Whether a run of the job may have made it: one that is known to be the job's, or by a sink of the job's. One
+        that names no sink may be any's, and so may each where no sink of the job's is known."""
+        if commit.job_id in self.own or not self._sinks:
+            return True
+        return None in (commit.operator_id, *self._sinks) or commit.operator_id in self._sinks
+
+    @cached_property
+    def own(self) -> frozenset[JobId]:
+        """The runs that are known to be the job's: Flink lists them, or a restore point with which one of these began
+        is theirs by its path."""
+        listed = {run.job_id for run in self._runs}
+        unlisted = self._made.keys() - listed
+        named = {job_id for job_id in unlisted if any(went_on_from(run, job_id) for run in self._runs)}
+        return frozenset(listed | named)
+
+    def may_be_forgotten(self, commit: Snapshot) -> bool:
+        """Whether Flink may have forgotten the run that made it, if it is the job's: the oldest go first, so not when
+        it lists one that had begun before."""
+        return all(run.started_at >= commit.committed_at for run in self._runs)
+
+    def _is_beside(self, job_id: JobId, run: JobRun) -> bool:
+        """Whether it has committed while another run of the job than `run` lived, or between two commits of one: no
+        hand-over looks like that."""
+        made, others = self._made[job_id], [each for each in self._runs if each.job_id not in (job_id, run.job_id)]
+        if any(_was_alive(other, each.at) for other in others for each in made):
+            return True
+        spans = [of_own for own, of_own in self._made.items() if own in self.own and own != run.job_id]
+        return any(span[0].place < each.place < span[-1].place for span in spans for each in made)
+
+    def _not_taken_over(self, run: JobRun, newest: Mapping[JobId, Snapshot]) -> tuple[Snapshot, ...]:
+        """Of these runs, newest first, those from which no other has taken over: by the same sink, after their last
+        commit, and without committing beside `run` itself. An old commit that names no sink may be any's."""
+        lines: list[tuple[set[OperatorId | None], int, Snapshot]] = []
+        for job_id, commit in newest.items():
+            made = self._made[job_id]
+            sinks = {next(iter(self._sinks), None) if each.sink in self._sinks else each.sink for each in made}
+            later = (place for place, line in enumerate(lines) if line[1] > made[-1].place)
+            after = next((place for place in later if lines[place][0] & sinks or sinks == {None}), None)
+            first = -1 if any(_was_alive(run, each.at) for each in made) else made[0].place
+            if after is None:
+                lines.append((sinks, first, commit))
+            else:
+                lines[after] = (lines[after][0] | sinks, first, lines[after][2])
+        return tuple(commit for *_, commit in lines)
+
+    @cached_property
+    def _sinks(self) -> frozenset[OperatorId | None]:
+        """Under which operator ids the job's runs have committed, or would: those of their graphs that are on main."""
+        by_own = {made.sink for job_id in self.own for made in self._made.get(job_id, ())}
+        graphs = {vertex.vertex_id for run in self._runs for vertex in run.vertices}
+        return frozenset(by_own | {made.sink for each in self._made.values() for made in each if made.sink in graphs})
+
+    @cached_property
+    def _made(self) -> Mapping[JobId, Sequence[_Made]]:
+        """Run -> its commits on main, oldest first."""
+        found: dict[JobId, list[_Made]] = {}
+        for place, s in enumerate(self._commits):
+            found.setdefault(JobId(s.job_id or ""), []).append(_Made(place, s.committed_at, s.operator_id))
+        return found
+
+
+def _was_alive(run: JobRun, at: datetime) -> bool:
+    """Whether the run lived then, by whichever clock; not where Flink does not say when it ended."""
+    if run.is_terminal and (run.ended_at is None or run.ended_at - CLOCKS_DIFFER < at):
+        return False
+    return run.started_at + CLOCKS_DIFFER <= at
