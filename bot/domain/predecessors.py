@@ -5,12 +5,14 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, OperatorId
 from bot.domain.kin import went_on_from
+from bot.domain.switches import Switch
 from bot.domain.table import Snapshot, TableState
 
 
@@ -28,32 +30,51 @@ class Predecessors:
     def __init__(self, table: TableState, runs: Iterable[JobRun]) -> None:
         self._commits = table.of_flink
         self._runs = tuple(runs)
+        self._told_beside: dict[tuple[JobId, JobId | None], bool] = {}
 
-    def first_of(self, run: JobRun) -> int | None:
-        """The place of its first commit among Flink's on main; None while it is silent."""
-        made = self._made.get(run.job_id)
+    def first_of(self, job_id: JobId) -> int | None:
+        """The place of the run's first commit among Flink's on main; None while it is silent."""
+        made = self._made.get(job_id)
         return made[0].place if made else None
 
     def newest(self, run: JobRun, until: int) -> tuple[Snapshot, ...]:
-        """The job's newest commit among the oldest `until` of Flink's on main; empty: none. More than one where nothing
-        tells whether a run that Flink does not list is the job's: the newest by one that is known to be, then of each
-        that may be, newest first.
+        """The job's newest commit before `run`, among the oldest `until` of Flink's on main; empty: none. More than one
+        where nothing tells whether a run that Flink does not list is the job's: the newest by one that is known to be,
+        then of each that may be, newest first.
 
         What others committed before a run that is known to be the job's is no matter.
         """
+        return self._newest(run.job_id, self._last_places(run.job_id, until), run)
+
+    def newest_by_sink(self, switch: Switch, first: Snapshot) -> tuple[Snapshot, ...]:
+        """The same before a run that Flink does not list, of those that commit under the operator id of its `first`
+        commit, or where one of the two names none."""
+        until, earlier = self.first_of(switch.run) or 0, self.first_of(switch.earlier) or 0
+        since = 0 if self._is_beside(switch.earlier, switch.run) else earlier
+        return self._newest(switch.run, self._last_places(switch.run, until, since, first), None)
+
+    def _newest(self, job_id: JobId, places: Iterable[tuple[int, JobId]], run: JobRun | None) -> tuple[Snapshot, ...]:
         found: dict[JobId, Snapshot] = {}
-        for place, job_id in self._last_places(run, until):
+        for place, other in places:
             commit = self._commits[place]
-            if job_id in self.own:
+            if other in self.own:
                 return (commit, *found.values())
-            if self.may_be_own(commit) and not self._is_beside(job_id, run):
-                found[job_id] = commit
+            if (run is None or self.may_be_own(commit)) and not self._is_beside(other, job_id):
+                found[other] = commit
         return self._not_taken_over(run, found)
 
-    def _last_places(self, run: JobRun, until: int) -> list[tuple[int, JobId]]:
-        """Of each other run its newest commit below `until`, newest first."""
-        last = ((bisect_left(made, until, key=lambda each: each.place), job_id) for job_id, made in self._made.items())
-        found = [(self._made[job_id][at - 1].place, job_id) for at, job_id in last if at and job_id != run.job_id]
+    def _last_places(
+        self, job_id: JobId, until: int, since: int = 0, first: Snapshot | None = None
+    ) -> list[tuple[int, JobId]]:
+        """Of each other run that has committed from `since` on its newest commit below `until`, newest first; `first`:
+        of those that may be by its sink."""
+        found: list[tuple[int, JobId]] = []
+        for other, made in self._made.items():
+            if other == job_id or made[-1].place < since or made[0].place >= until:
+                continue
+            below = range(bisect_left(made, until, key=lambda each: each.place) - 1, -1, -1)
+            mine = (made[at] for at in below if first is None or _may_be_one(made[at].sink, first.operator_id))
+            found += [(each.place, other) for each in islice(mine, 1)]
         return sorted(found, reverse=True)
 
     def may_be_own(self, commit: Snapshot) -> bool:
@@ -77,16 +98,19 @@ class Predecessors:
         it lists one that had begun before."""
         return all(run.started_at >= commit.committed_at for run in self._runs)
 
-    def _is_beside(self, job_id: JobId, run: JobRun) -> bool:
-        """Whether it has committed while another run of the job than `run` lived, or between two commits of one: no
+    def _is_beside(self, other: JobId, job_id: JobId) -> bool:
+        """Whether it has committed while another run of the job than this one lived, or between two commits of one: no
         hand-over looks like that."""
-        made, others = self._made[job_id], [each for each in self._runs if each.job_id not in (job_id, run.job_id)]
-        if any(_was_alive(other, each.at) for other in others for each in made):
-            return True
-        spans = [of_own for own, of_own in self._made.items() if own in self.own and own != run.job_id]
-        return any(span[0].place < each.place < span[-1].place for span in spans for each in made)
+        key = (other, job_id if job_id in self.own else None)
+        if key not in self._told_beside:
+            made, runs = self._made[other], [run for run in self._runs if run.job_id not in (other, job_id)]
+            spans = [each for own in self.own - {other, job_id} if (each := self._made.get(own))]
+            self._told_beside[key] = any(_was_alive(run, each.at) for run in runs for each in made) or any(
+                span[0].place < each.place < span[-1].place for span in spans for each in made
+            )
+        return self._told_beside[key]
 
-    def _not_taken_over(self, run: JobRun, newest: Mapping[JobId, Snapshot]) -> tuple[Snapshot, ...]:
+    def _not_taken_over(self, run: JobRun | None, newest: Mapping[JobId, Snapshot]) -> tuple[Snapshot, ...]:
         """Of these runs, newest first, those from which no other has taken over: by the same sink, after their last
         commit, and without committing beside `run` itself. An old commit that names no sink may be any's."""
         lines: list[tuple[set[OperatorId | None], int, Snapshot]] = []
@@ -95,7 +119,7 @@ class Predecessors:
             sinks = {next(iter(self._sinks), None) if each.sink in self._sinks else each.sink for each in made}
             later = (place for place, line in enumerate(lines) if line[1] > made[-1].place)
             after = next((place for place in later if lines[place][0] & sinks or sinks == {None}), None)
-            first = -1 if any(_was_alive(run, each.at) for each in made) else made[0].place
+            first = -1 if run is not None and any(_was_alive(run, each.at) for each in made) else made[0].place
             if after is None:
                 lines.append((sinks, first, commit))
             else:
@@ -116,6 +140,10 @@ class Predecessors:
         for place, s in enumerate(self._commits):
             found.setdefault(JobId(s.job_id or ""), []).append(_Made(place, s.committed_at, s.operator_id))
         return found
+
+
+def _may_be_one(sink: OperatorId | None, other: OperatorId | None) -> bool:
+    return None in (sink, other) or sink == other
 
 
 def _was_alive(run: JobRun, at: datetime) -> bool:

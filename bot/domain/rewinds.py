@@ -74,7 +74,7 @@ def rewinds(table: TableState, runs: Iterable[JobRun]) -> tuple[Rewind, ...]:
     mine = Predecessors(table, known.values())
     found = [_unlisted(table, switch, mine) for switch in switches(table) if switch.run not in known]
     for run in sorted(known.values(), key=lambda run: (run.started_at, run.job_id)):
-        if (first := mine.first_of(run)) is not None:
+        if (first := mine.first_of(run.job_id)) is not None:
             found += [_listed(table, run, first, mine), _under_one_id(table, run)]
         else:
             found.append(_silent(table, run, mine))
@@ -84,8 +84,10 @@ def rewinds(table: TableState, runs: Iterable[JobRun]) -> tuple[Rewind, ...]:
 
 def _unlisted(table: TableState, switch: Switch, mine: Predecessors) -> Rewind | None:
     """A new run that Flink does not list."""
-    found = _at_switch(table, switch, None, flink_commits(table))
-    if found is None or mine.may_be_forgotten(table.by_id[switch.first]):
+    commits, first = flink_commits(table), table.by_id[switch.first]
+    told = [(s, switch_to(s, first, switch.run)) for s in mine.newest_by_sink(switch, first)]
+    found = _agreed([(s, _at_switch(table, each, None, commits)) for s, each in told], mine)
+    if found is None or found.only_if_of_job is not None or mine.may_be_forgotten(first):
         return found
     return found.model_copy(update={"only_if_of_job": switch.run})
 

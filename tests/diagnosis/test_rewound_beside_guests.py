@@ -181,6 +181,24 @@ def test_a_guests_lower_commit_is_not_where_the_window_begins() -> None:
     assert tale.at("a", 2) == found.window.since
 
 
+@pytest.mark.parametrize("is_right", [True, False], ids=["a right restore", "a rewind"])
+def test_a_guest_under_the_same_uid_that_took_turns_with_forgotten_runs_is_no_earlier_run(*, is_right: bool) -> None:
+    """Flink lists run c alone; z committed between the commits of run a, so it took over from none."""
+    tale = guest(Tale().flink_runs("a").commits("a", 1, 2, 3), (100,) if is_right else (2,), OPERATOR)
+    guest(tale.commits("a", 4, 5, 6), (101,) if is_right else (4,), OPERATOR).becomes("a", "FINISHED")
+    at = 6 if is_right else 4
+    tale.flink_runs("b", restored=at).commits("b", at + 1, at + 2).becomes("b", "FINISHED")
+    tale.flink_runs("c", restored=at + 2).commits("c", at + 3).forgets("a").forgets("b")
+    copies = twice(20, pairs=[(tale.at("a", checkpoint), tale.at("b", at + 1)) for checkpoint in (5, 6)])
+    window = {"since": tale.at("a", 6)}
+
+    found = restored_from_older_savepoint.examine(tale.case(**window))
+    counted = restored_from_older_savepoint.examine(tale.case(duplicates=twice(0) if is_right else copies, **window))
+
+    assert isinstance(found, CannotTell)
+    assert isinstance(counted, Excluded if is_right else Matches)
+
+
 def every(run: JobRun) -> JobRun:
     """As it is."""
     return run
