@@ -72,10 +72,11 @@ def rewinds(table: TableState, runs: Iterable[JobRun]) -> tuple[Rewind, ...]:
     """
     known = {run.job_id: run for run in runs}
     mine = Predecessors(table, known.values())
-    found = [_unlisted(table, switch, mine) for switch in switches(table) if switch.run not in known]
+    by_run = {switch.run: switch for switch in switches(table)}
+    found = [_unlisted(table, switch, mine) for switch in by_run.values() if switch.run not in known]
     for run in sorted(known.values(), key=lambda run: (run.started_at, run.job_id)):
         if (first := mine.first_of(run.job_id)) is not None:
-            found += [_listed(table, run, first, mine), _under_one_id(table, run)]
+            found += [_listed(table, run, first, by_run.get(run.job_id), mine), _under_one_id(table, run)]
         else:
             found.append(_silent(table, run, mine))
     place = {s.snapshot_id: index for index, s in enumerate(reversed(table.chain))}
@@ -92,11 +93,15 @@ def _unlisted(table: TableState, switch: Switch, mine: Predecessors) -> Rewind |
     return found.model_copy(update={"only_if_of_job": switch.run})
 
 
-def _listed(table: TableState, run: JobRun, place: int, mine: Predecessors) -> Rewind | None:
-    """A new run that Flink lists; `place`: of its first commit."""
+def _listed(table: TableState, run: JobRun, place: int, of_sink: Switch | None, mine: Predecessors) -> Rewind | None:
+    """A new run that Flink lists; `place`: of its first commit. `of_sink`: its switch by its own sink, which counts too
+    where that was from a run of the job: another one, as of a backfill, may have come between by a sink of its own."""
     commits = flink_commits(table)
     told = [(s, switch_to(s, commits[place], run.job_id)) for s in mine.newest(run, place)]
-    return _agreed([(s, _at_switch(table, each, run, filter(mine.may_be_own, commits))) for s, each in told], mine)
+    found = _agreed([(s, _at_switch(table, each, run, filter(mine.may_be_own, commits))) for s, each in told], mine)
+    if found is None and of_sink is not None and of_sink.earlier in mine.own:
+        return _at_switch(table, of_sink, run, filter(mine.may_be_own, commits))
+    return found
 
 
 def _agreed(told: Sequence[tuple[Snapshot, Rewind | None]], mine: Predecessors) -> Rewind | None:

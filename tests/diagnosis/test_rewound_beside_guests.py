@@ -171,6 +171,18 @@ def test_a_new_uid_hides_no_rewind_of_runs_that_flink_lists() -> None:
     assert (tale.at("a", 6), job_id("b")) == (found.last_good, found.wrong_run)
 
 
+def test_a_backfill_of_the_same_job_by_another_sink_hides_no_rewind() -> None:
+    """It is listed as the job's, and committed last with low ids; run b has committed by the sink of run a."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 7)).becomes("a", "FINISHED")
+    tale.flink_runs("f").commits("f", 1).by_sink(NEW_UID).commits("f", 2).by_sink(NEW_UID).becomes("f", "FINISHED")
+    tale.flink_runs("b", restored=4).commits("b", 5, 6)
+
+    found = restored_from_older_savepoint.examine(tale.case())
+
+    assert isinstance(found, Matches)
+    assert job_id("b") == found.wrong_run
+
+
 def test_a_guests_lower_commit_is_not_where_the_window_begins() -> None:
     """The commit of checkpoint 4 or below is looked for among the job's."""
     tale = Tale().flink_runs("a").commits("a", 2, 5, 6).becomes("a", "FINISHED")
