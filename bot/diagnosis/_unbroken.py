@@ -4,7 +4,7 @@ from itertools import takewhile
 
 from bot.diagnosis._asked import answers, checked_until
 from bot.diagnosis._begun_anew import begun_anew
-from bot.diagnosis._case import LOST_FIRST_RESTORE, in_window, rewinds_in
+from bot.diagnosis._case import LOST_FIRST_RESTORE, in_window, rewinds_in, run_of
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._other_writers import changes_by_others
 from bot.domain.diagnosis import Case
@@ -15,6 +15,7 @@ from bot.domain.other_writers import name_of
 from bot.domain.rewinds import flink_commits, of_one_sink
 from bot.domain.rollbacks import Rollback, Sequel, rollbacks
 from bot.domain.sentences import counted
+from bot.domain.sequels import beginning_of
 from bot.domain.suspicion import is_unexplained
 
 
@@ -84,6 +85,12 @@ def untold_beginning(case: Case, lost: Rollback) -> str:
         return (
             f"whether the state of run {short_job(lost.may_go_on)} is that of main or of what main lost, whose "
             f"checkpoints have the same ids ({ids}); its next commit tells"
+        )
+    run = run_of(case, lost.may_go_on)
+    if run is not None and beginning_of(run, case.observation.table) is not None:
+        return (
+            f"whose state run {short_job(run.job_id)} goes on from: the lost commits are by several sinks, and Flink "
+            "lists no run that made them"
         )
     return LOST_FIRST_RESTORE.format(run=short_job(lost.may_go_on or (following.job_id if following else None)))
 

@@ -1,0 +1,203 @@
+"""What became of the rows that a rollback took off main: told by the job's next commits, and by its living runs."""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from bot.domain.beginnings import FROM_NOTHING, began_from, first_shown
+from bot.domain.beside_a_rollback import Scene, Whose, reached_by, writers_of
+from bot.domain.flink import JobRun, names_run
+from bot.domain.ids import CheckpointId, JobId
+from bot.domain.table import Snapshot, TableState
+
+
+class Sequel(StrEnum):
+    """What the first Flink commit on top of a rollback's target says."""
+
+    WENT_ON = "went-on"
+    """A run whose commits were rolled back, or whose state came from beyond the target, committed its next checkpoint:
+    what lay between is lost (facts 0.2)."""
+    REDONE = "redone"
+    """The same job id commits the rolled-back checkpoint ids again: it was restored to the target."""
+    OTHER_RUN = "other-run"
+    """A run of the job that had nothing rolled back goes on from the target, as far as Flink and the checkpoint ids
+    tell."""
+    UNTOLD = "untold"
+    """Nothing tells where the run that goes on from the target began, and it has passed ids of what main lost, or is
+    not surely the job's: the rows of these were read again under later ids, or are lost."""
+    NOTHING_YET = "nothing-yet"
+    """The job has committed nothing since; another Flink job may have."""
+
+
+class Told(NamedTuple):
+    """A sequel, and who tells it."""
+
+    sequel: Sequel
+    commit: Snapshot | None = None
+    goes_on: JobId | None = None
+    may_go_on: JobId | None = None
+    is_rewound: bool = False
+    by_a_loser: bool = False
+    """Whether a run tells it that lost some itself: it knows where it stood."""
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether the rows have come again, or will."""
+        return self.sequel in {Sequel.REDONE, Sequel.OTHER_RUN} or self.is_rewound
+
+    @property
+    def badness(self) -> int:
+        """How much it speaks for a hole."""
+        if self.sequel is Sequel.WENT_ON or self.goes_on is not None:
+            return 4
+        if self.sequel is Sequel.UNTOLD or self.may_go_on is not None:
+            return 3
+        return 2 if not self.is_explained else 1 if self.is_rewound else 0
+
+    def in_doubt(self, commit: Snapshot | None) -> "Told":
+        """The same where nobody knows whether that run goes on from what was lost; `commit` may say otherwise."""
+        if self.sequel is Sequel.NOTHING_YET and commit is None:
+            return Told(Sequel.NOTHING_YET, may_go_on=self.goes_on or self.may_go_on)
+        return Told(Sequel.UNTOLD, commit)
+
+
+def sequel_of(scene: Scene) -> Told:
+    """Where Flink lists none of the runs that lost some, each writer is judged by itself, and the worst counts: a guest
+    that lost a commit and repeats it explains nothing of the job. Where Flink's runs are of the one or the other by
+    their sinks, these alone are the job's. A listed run that is of neither for all that is known goes on from what each
+    lost that has not repeated it, or it is not known."""
+    if listed := [s for s in scene.left if s.job_id in scene.runs]:
+        return _judged(scene, listed, scene.left)
+    groups = writers_of(scene.left)
+    known = (scene.sinks - {None}) | {vertex.vertex_id for run in scene.runs.values() for vertex in run.vertices}
+    own = [s for group in groups if any(each.operator_id in known for each in group) for s in group]
+    told = [_judged(scene, own, lost) for lost in (own, scene.left)] if own else []
+    told = told or [_judged(scene, group, group or scene.left) for group in groups]
+    worst = max(told, key=lambda each: each.badness)
+    if worst.badness == 4 and not worst.by_a_loser and any(each.is_explained and not each.by_a_loser for each in told):
+        return worst.in_doubt(worst.commit)
+    return worst
+
+
+def _judged(scene: Scene, theirs: Sequence[Snapshot], lost: Sequence[Snapshot]) -> Told:
+    """`theirs`: what one writer lost, whose commits and state tell; `lost`: what may have been in that state."""
+    reached = reached_by(scene.below, theirs)
+    sinks = scene.sinks | {s.operator_id for s in theirs}
+    hints: list[tuple[Whose, Snapshot]] = []
+    settled: Told | None = None
+    for commit in scene.firsts:
+        whose = scene.whose(commit, theirs, sinks)
+        if whose is Whose.ITS_OWN:
+            settled = _by_commit(scene, commit, theirs, lost, reached)
+            break
+        if whose is not Whose.ANOTHERS:
+            hints.append((whose, commit))
+    settled = settled or _by_living(scene, lost, reached)
+    told = _with_hints(scene, settled, hints, theirs, lost, reached) if hints else settled
+    if told.by_a_loser:
+        return told
+    leading = scene.leading_on(told.commit, theirs, reached, from_above=told.is_explained)
+    return told if leading is None else told.in_doubt(leading)
+
+
+def _with_hints(
+    scene: Scene,
+    settled: Told,
+    hints: Sequence[tuple[Whose, Snapshot]],
+    theirs: Sequence[Snapshot],
+    lost: Sequence[Snapshot],
+    reached: int,
+) -> Told:
+    """With commits before that are the job's only by their sink: one in line with the ids explains a rollback unless a
+    later run was restored from what was lost itself; one that is not explains none, and lets nobody be sure of a later
+    run's hole but of one that lost some."""
+    first = hints[0][1]
+    by_ids = [_by_commit(scene, commit, theirs, lost, reached) for _, commit in hints]
+    in_line = next((told for told, (whose, _) in zip(by_ids, hints, strict=True) if whose is Whose.IN_LINE), None)
+    if in_line is not None and in_line.is_explained:
+        return Told(Sequel.UNTOLD, first) if _descends(scene, settled, lost) else in_line
+    explained = [each.is_explained for each in by_ids]
+    if all(explained) if settled.is_explained else settled.by_a_loser:
+        return settled
+    is_sure = in_line is by_ids[0] and not any(explained) and not settled.is_explained
+    return by_ids[0] if is_sure else Told(Sequel.UNTOLD, first)
+
+
+def _descends(scene: Scene, told: Told, lost: Sequence[Snapshot]) -> bool:
+    """Whether the run that goes on from what was lost was restored from a checkpoint of a run that lost it, by its
+    path."""
+    name = told.commit.job_id if told.commit is not None else told.goes_on
+    run = scene.runs.get(name) if name is not None and told.badness == 4 else None
+    shown = first_shown(run) if run is not None else None
+    return shown is not None and any(names_run(shown.path, s.job_id) for s in lost if s.job_id is not None)
+
+
+def _by_commit(
+    scene: Scene, first: Snapshot, theirs: Sequence[Snapshot], lost: Sequence[Snapshot], reached: int
+) -> Told:
+    own = [s for s in lost if s.job_id == first.job_id and s.checkpoint_id is not None]
+    others = [s for s in (theirs if own else lost) if s.job_id != first.job_id]
+    ids = _ids(own, 0) + _ids(others, reached)
+    number, again = first.checkpoint_id or 0, Sequel.REDONE if own else Sequel.OTHER_RUN
+    if (point := _restored_to(scene.runs.get(first.job_id or JobId("")), own, first)) is not None:
+        return Told(Sequel.WENT_ON if any(each <= point for each in ids) else again, first, by_a_loser=bool(own))
+    if ids and number > max(_ids(own, 0) or ids):
+        return Told(Sequel.WENT_ON, first, by_a_loser=bool(own))
+    return Told(Sequel.UNTOLD if any(each < number for each in ids) else again, first, by_a_loser=bool(own))
+
+
+def _ids(commits: Iterable[Snapshot], above: int) -> list[CheckpointId]:
+    return [s.checkpoint_id for s in commits if s.checkpoint_id is not None and s.checkpoint_id > above]
+
+
+def _restored_to(run: JobRun | None, own: list[Snapshot], first: Snapshot) -> CheckpointId | None:
+    """The checkpoint from which the run came to its first commit above the target: of one that had commits there
+    before (`own`), its restore between them, else where it began. None where Flink does not show it."""
+    if run is None:
+        return None
+    if not own:
+        return began_from(run, first.committed_at)
+    point, last = run.restored, max(s.committed_at for s in own)
+    return point.checkpoint_id if point is not None and last <= point.at <= first.committed_at else None
+
+
+def _by_living(scene: Scene, lost: Sequence[Snapshot], reached: int) -> Told:
+    """What the living runs will do that have committed nothing since, told by where Flink restored them."""
+    again = counted_again(lost, scene.target)
+    goes_on: JobId | None = None
+    may_go_on: JobId | None = None
+    is_rewound = by_a_loser = False
+    for run in (each for each in scene.runs.values() if not each.is_terminal):
+        if run.restored is not None and any(each <= run.restored.checkpoint_id for each in again):
+            may_go_on = run.job_id
+        own = [s for s in lost if s.job_id == run.job_id]
+        ids = _ids(own, 0) or _ids(lost, reached)
+        was_restored_since = run.restored is not None and all(s.committed_at < run.restored.at for s in own or lost)
+        if run.restored is None or not was_restored_since or not ids:
+            goes_on, by_a_loser = (run.job_id, True) if own else (goes_on, by_a_loser)
+        elif run.restored.checkpoint_id < min(ids):
+            is_rewound = True
+        elif own:
+            goes_on, by_a_loser = run.job_id, True
+        elif (began := beginning_of(run, scene.table)) is None:
+            may_go_on = run.job_id
+        elif began >= min(ids):
+            goes_on, by_a_loser = run.job_id, False
+        else:
+            is_rewound = is_rewound or began > FROM_NOTHING
+    is_rewound = is_rewound and goes_on is None and may_go_on is None
+    return Told(Sequel.NOTHING_YET, goes_on=goes_on, may_go_on=may_go_on, is_rewound=is_rewound, by_a_loser=by_a_loser)
+
+
+def counted_again(lost: Iterable[Snapshot], kept: Snapshot | None) -> frozenset[CheckpointId]:
+    """`kept`: the target. The run counted anew under its job id (F14), or two commits bear one id (F1)."""
+    if kept is None or kept.job_id is None:
+        return frozenset()
+    ids = (s.checkpoint_id for s in lost if s.job_id == kept.job_id and s.checkpoint_id is not None)
+    return frozenset(each for each in ids if each <= (kept.checkpoint_id or 0))
+
+
+def beginning_of(run: JobRun, table: TableState) -> CheckpointId | None:
+    """The checkpoint that the run began from, as Flink and its first commit on main tell; None: nothing tells."""
+    first = next((s.committed_at for s in table.of_flink if s.job_id == run.job_id), None)
+    return began_from(run, first)
