@@ -1,57 +1,92 @@
 """What people do who give the sink another uid themselves: each step, and what is lost with the old sink's state."""
 
+from bot.actions._points_by_hand import (
+    beside_the_last,
+    has_rows_of_guests,
+    point_by_hand,
+    readable,
+    untold_since,
+    why_none,
+)
+from bot.actions._restore_points import RestorePoint, newest_pair
+from bot.domain.action import Plan
 from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
-from bot.domain.findings import PairVerdict
 from bot.domain.flink import JobRun, StoredCheckpoint
-from bot.domain.guests import commits_of_job
-from bot.domain.ids import DRAINED, short_job
+from bot.domain.guests import Guests
+from bot.domain.ids import short, short_job
 from bot.domain.owed import owed_to
-from bot.domain.own_points import pairings_of
 from bot.domain.rewinds import flink_commits
 
 HOW = (
     "in SQL `/*+ OPTIONS('uid-suffix'='NEW') */` behind the table's name in the INSERT (V2 sink; V1 and the dynamic "
     'sink take none there), in code uidPrefix("NEW") (V1, dynamic) or uidSuffix("NEW") (V2)'
 )
+_WITHOUT = "with allowNonRestoredState=true and"
+_SURELY_ITS_OWN = "the newest readable point that is surely the job's own and after which it has committed nothing"
+_TOGETHER = (
+    "Two people do it together: freeze maintenance (`/waterline freeze`), stop the run, change the uid, start it, wait "
+    "for two commits, run missing_positions and duplicate_rows again. Write each step into the thread."
+)
 
 
-def by_hand(case: Case, live: JobRun | None, proof: str, why: str) -> Refused:
-    """`case`: with the restore points as they pair. `proof`, `why`: sentences."""
-    return Refused(
-        f"{proof} {why}",
-        _start(case, live),
-        "Two people do it together: freeze maintenance (`/waterline freeze`), stop the run, change the uid, start it, "
-        "wait for two commits, run missing_positions and duplicate_rows again. Write each step into the thread.",
-    )
-
-
-def _start(case: Case, live: JobRun | None) -> str:
+def by_hand(plan: Plan, case: Case, live: JobRun | None, proof: str, why: str) -> Refused:
+    """`case`: as `remembered` tells it. `proof`, `why`: sentences."""
+    happened = f"{proof} {why}"
     stop = f"Cancel run {short_job(live.job_id)} (no stop-with-savepoint). " if live else ""
-    point = _point(case)
-    if point is None:
-        return f"{stop}Start it from the newest readable point with allowNonRestoredState=true and {_another()}"
-    where = f"from {point.path} (checkpoint {point.checkpoint_id})"
-    return f"{stop}Start it {where} with allowNonRestoredState=true and {_another()}{_lost(case, point)}"
+    if Guests(case).is_untold or not readable(case):
+        start = f"Start it from {_SURELY_ITS_OWN}, {_WITHOUT} {_another()} Waterline cannot tell which that is."
+        return Refused(happened, f"{stop}{start}", _TOGETHER)
+    point = point_by_hand(case)
+    if point is not None:
+        return Refused(happened, f"{stop}{_start(point)}{_lost(case, point)}{untold_since(case, point)}", _TOGETHER)
+    none = f"from none of the points on storage: {why_none(case)}"
+    if (guest := beside_the_last(case)) is not None:
+        run, own = guest
+        asked = (
+            f"Start it {none}, if run {run}, which committed last, went on for this job. Ask who runs it what it "
+            f"reads. If it reads another source: {_start(own)}{_lost(case, own)}"
+        )
+        return Refused(happened, f"{stop}{asked}", _TOGETHER)
+    if (pair := _pair_to_rewind_to(plan)) is not None:
+        return Refused(
+            happened,
+            f"Start it {none}. Rewind table and job to checkpoint {pair.checkpoint_id} instead, with which snapshot "
+            f"{short(pair.snapshot_id)} pairs: the job reads those rows again, and its sink keeps its uid.",
+            "Propose that: `/waterline propose rewind_table_and_job`. Until it is carried out, start nothing by hand.",
+        )
+    return Refused(happened, f"{stop}Start it {none}. {_without_state(case)}", _TOGETHER)
+
+
+def _start(point: StoredCheckpoint) -> str:
+    return f"Start it from {point.path} (checkpoint {point.checkpoint_id}) {_WITHOUT} {_another()}"
 
 
 def _another() -> str:
     return f"another uid for the sink: {HOW}."
 
 
-def _point(case: Case) -> StoredCheckpoint | None:
-    """The one that belongs to the newest commit by Flink, else the newest that can be read; none of a guest's."""
-    stored = {each.path: each for each in case.observation.checkpoints.values}
-    known = [p for p in pairings_of(case) if p.path in stored and p.verdict is not PairVerdict.FOREIGN]
-    commits = commits_of_job(case)
-    newest = commits[-1] if commits else None
-    for each in known:
-        is_end = newest is not None and newest.checkpoint_id == DRAINED and each.job_id == newest.job_id
-        if is_end and stored[each.path].is_drained:
-            return stored[each.path]
-        if newest is not None and each.verdict is PairVerdict.PAIRED and each.snapshot_id == newest.snapshot_id:
-            return stored[each.path]
-    return next((stored[each.path] for each in known if each.verdict is not PairVerdict.UNREADABLE), None)
+def _pair_to_rewind_to(plan: Plan) -> RestorePoint | None:
+    """To which a rewind would go back; None where none can be proposed."""
+    last_good = plan.match.last_good
+    try:
+        return newest_pair(plan.case, last_good) if last_good is not None else None
+    except Refused:
+        return None
+
+
+def _without_state(case: Case) -> str:
+    gaps, contract = case.gaps, case.contract
+    is_told = gaps is not None and gaps.highest is not None and contract.position_partition is None
+    if is_told and not contract.hides(contract.position) and not has_rows_of_guests(case):
+        assert gaps is not None
+        after = f"position {gaps.highest}, the highest on the table"
+    else:
+        after = "the newest position of it that the table has, in each of its partitions"
+    return (
+        f"Start it without any state instead, its source set after {after}, and with {_another()} What else its state "
+        "held, such as open windows, begins empty."
+    )
 
 
 def _lost(case: Case, point: StoredCheckpoint) -> str:

@@ -42,7 +42,7 @@ def propose(plan: Plan) -> Proposal:
     case = remembered(plan)
     why = _impossible(plan)
     if why is not None:
-        raise by_hand(case, live, _proof(plan), why)
+        raise by_hand(plan, case, live, _proof(plan), why)
     point = _committed(plan, case, live)
     head = plan.case.observation.table.head
     assert head is not None
@@ -89,7 +89,7 @@ def _committed(plan: Plan, case: Case, live: JobRun | None) -> RestorePoint:
         return pair_with_head(case, live)
     except Refused as unpaired:
         why = f"That the old state owes nothing is not proven: {unpaired.found}"
-        raise by_hand(case, live, _proof(plan), f"{why} So Waterline does not change the uid.") from unpaired
+        raise by_hand(plan, case, live, _proof(plan), f"{why} So Waterline does not change the uid.") from unpaired
 
 
 def _is_expired(plan: Plan, point: RestorePoint) -> bool:

@@ -1,0 +1,122 @@
+"""Whoever gives the sink another uid by hand is sent to no state above which the job has committed: its source would
+read those rows again, and a sink without state appends them a second time."""
+
+from shutil import rmtree
+
+import pytest
+
+from bot.actions import change_operator_uid, rewind_table_and_job
+from bot.domain.action import Plan
+from bot.domain.errors import Refused
+from bot.domain.execution import ProposalState
+from tests.actions.guests import declared, guest
+from tests.actions.scene import Scene
+from tests.actions.test_guests_above_a_stop import commits
+from tests.actions.test_publications_that_start import savepoint_of, starts_from_a_wrong_savepoint
+from tests.actions.test_uid_after_expiry import expire_all_but_the_head, planned
+from tests.little_flink import JOB
+from tests.tables import job
+
+WITHOUT_STATE = "Start it without any state instead, its source set after position 29, the highest on the table"
+REWIND = "Rewind table and job to checkpoint 3 instead"
+
+
+def refusal(plan: Plan) -> str:
+    """What is said to who wants another uid."""
+    with pytest.raises(Refused) as refused:
+        change_operator_uid.propose(plan)
+    return str(refused.value)
+
+
+def left_at_3(scene: Scene) -> None:
+    """Savepoint 3 is the only restore point left; checkpoints 4 and 5 are committed, and the job is down."""
+    scene.flink.savepoint(job("a"))
+    scene.flink.checkpoints(job("a"), 2)
+    scene.flink.breaks(job("a"))
+    scene.flink.stop(JOB, job("a"))
+
+
+def with_last_good(plan: Plan) -> Plan:
+    """As the diagnosis names it: the head."""
+    match = plan.match.model_copy(update={"last_good": plan.case.observation.table.head})
+    return plan.model_copy(update={"match": match})
+
+
+@pytest.mark.parametrize("is_declared", [True, False], ids=["suffix declared", "no suffix declared"])
+@pytest.mark.parametrize("is_expired", [True, False], ids=["commits expired", "commits listed"])
+def test_no_state_from_before_the_newest_commit_is_named(scene: Scene, is_expired: bool, is_declared: bool) -> None:
+    """Where its snapshot is listed, table and job go back to it together; else the source is set by its position."""
+    left_at_3(scene)
+    if is_expired:
+        scene.backfill_commits()
+        expire_all_but_the_head(scene)
+
+    told = refusal(with_last_good(planned(scene)).model_copy(update={"renames_sink": is_declared}))
+
+    assert "Start it from none of the points on storage: rows after checkpoint 3 would come twice." in told
+    assert "allowNonRestoredState" not in told
+    assert (WITHOUT_STATE in told, REWIND in told) == (is_expired, not is_expired)
+    assert ("/waterline propose rewind_table_and_job" in told) is not is_expired
+
+
+def test_the_rewind_that_is_named_is_possible(scene: Scene) -> None:
+    """Every row is there once after it."""
+    left_at_3(scene)
+    plan = with_last_good(planned(scene))
+    assert REWIND in refusal(plan)
+
+    view = scene.carries_out(rewind_table_and_job.propose(plan), plan)
+    scene.flink.checkpoints(scene.alive[0], 2)
+
+    assert view.state is ProposalState.APPLIED, view.result
+    assert len(scene.positions()) == len(set(scene.positions()))
+
+
+def test_a_rewind_is_not_named_where_the_diagnosis_names_no_last_good_snapshot(scene: Scene) -> None:
+    """It would be refused."""
+    left_at_3(scene)
+
+    told = refusal(planned(scene))
+
+    assert WITHOUT_STATE in told
+    assert "Rewind table" not in told
+
+
+def test_the_state_of_a_silent_run_that_began_below_is_not_named(scene: Scene) -> None:
+    """Main is at 3, run b was started from 1 and has committed nothing: it is where it is by rows that main has."""
+    starts_from_a_wrong_savepoint(scene)
+    scene.flink.savepoint(job("b"))
+    rmtree(savepoint_of(scene, "a", 3))
+
+    told = refusal(planned(scene))
+
+    assert "Start it from none of the points on storage: rows after checkpoint 1 would come twice." in told
+
+
+def test_under_a_run_that_may_have_gone_on_people_ask_first(scene: Scene) -> None:
+    """Another declared job has committed last: what it reads decides whether the job's own point repeats its rows."""
+    scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FAILED")
+    commits(scene, "e", 8, range(900, 903), operator="ee" * 16)
+    guest(scene, 8)
+    declared(scene)
+
+    told = refusal(planned(scene))
+
+    assert "if run eeeeee, which committed last, went on for this job. Ask who runs it what it reads." in told
+    assert "If it reads another source: Start it from" in told
+    assert "(checkpoint 3) with allowNonRestoredState=true" in told
+
+
+def test_where_nothing_tells_what_was_committed_people_look_first(scene: Scene) -> None:
+    """The commits and the metadata files that told of them are gone."""
+    left_at_3(scene)
+    scene.backfill_commits()
+    expire_all_but_the_head(scene)
+    plan = planned(scene).model_copy(update={"expired": lambda _table: ()})
+
+    told = refusal(plan)
+
+    assert "(checkpoint 3) with allowNonRestoredState=true" in told
+    assert "tells what the job has committed since that was written" in told
+    assert "They would come twice." in told
