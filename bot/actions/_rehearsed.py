@@ -108,7 +108,7 @@ def _barred(point: RestorePoint, doubled: Doubled) -> tuple[str, str]:
         f"Start no run, and the job stays down. {point.path} pairs with main, but {doubled.happened} {doubled.found}",
         f"What to do next: tell the owners of {doubled.table}, and open an incident of it. While the job stands still, "
         f"two people {doubled.back}; then collect evidence again and diagnose, which says from where the job is "
-        "restored. Start it by hand only from a state that pairs with each of its tables.",
+        "restored. Start it by hand only from a state that pairs with the head of each of its tables.",
     )
 
 
@@ -152,7 +152,8 @@ def stays_down(case: Case) -> tuple[str, str]:
         "Start no run, and the job stays down. Expected a savepoint or retained checkpoint that pairs with "
         f"{newest_by_flink(case)}; found {found}. From any of these the job would lose or repeat rows.",
         "What to do next: collect evidence again and diagnose. It says whether table and job are rewound to a point "
-        "that pairs, or the job is restored in another way. Start it by hand only from a state that pairs.",
+        "that pairs, or the job is restored in another way. Start it by hand only from a state that pairs with "
+        f"{newest_by_flink(case)}.",
     )
 
 

@@ -92,10 +92,7 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
         raise _not_there(found[0][0])
     if commits and Guests(case).has_run(commits[-1].job_id):
         raise _ends_with_a_guest(case, commits)
-    if paired:
-        raise _under_a_repair(case, paired[0][1])
-    look = "Look for further restore points on backup storage; do not start it from one that does not pair."
-    raise _unpaired(case, newest, look)
+    raise _under_a_repair(case, paired[0][1]) if paired else _unpaired(case, newest, _look_or_rewind(case))
 
 
 def _unpaired(case: Case, newest: SnapshotId | None, remedy: str) -> Refused:
@@ -106,6 +103,18 @@ def _unpaired(case: Case, newest: SnapshotId | None, remedy: str) -> Refused:
         if newest is not None
         else f"Main lists no commit by Flink with which a restore point could pair; found {looked_at(case)}.",
         remedy,
+    )
+
+
+def _look_or_rewind(case: Case) -> str:
+    look = "Look for further restore points on backup storage; do not start it from one that does not pair with that"
+    main = case.observation.table.chain_ids
+    below = next((p for each, p in _paired(case) if each.is_durable and p.snapshot_id in main), None)
+    if below is None:
+        return f"{look}."
+    return (
+        f"{look}: it would repeat or lose rows. Or rewind table and job together to checkpoint {below.checkpoint_id} "
+        "(`/waterline propose rewind_table_and_job`): the job reads what came after it again."
     )
 
 

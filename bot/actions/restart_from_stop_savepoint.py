@@ -27,7 +27,7 @@ def propose(plan: Plan) -> Proposal:
         raise Refused(
             "There is no run that could take a savepoint now.",
             f"Expected one run with every operator running; found {found}.",
-            "Wait until it runs, or restore the job from a point that pairs with the table.",
+            "Wait until it runs, or restore the job from a point that pairs with the head.",
         )
     return started_from_stop(plan, ACTION, live, first=_ready(plan))
 

@@ -23,6 +23,7 @@ ACTION = Action(
     title="Rewind table and job",
     promise="Every source position is in the table exactly once, and the job goes on from there.",
     needs=("ledger", "checkpoint_pairing"),
+    on_request=True,
     drops_others=True,
     proofs=(("duplicate_rows", "No row is there twice"), ("missing_positions", "No row is missing")),
     moves_waterline="trusted",

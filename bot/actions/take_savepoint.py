@@ -38,7 +38,9 @@ def propose(plan: Plan) -> Proposal:
         raise Refused(
             "No savepoint can be taken now.",
             f"Expected one run with every operator running; found {found}.",
-            "Wait until it runs. If it is down already, its newest point that pairs is the authoritative one.",
+            "Wait until it runs. If it is down already, the authoritative one is its newest point that pairs with the "
+            "head (`/waterline run checkpoint_pairing` lists them). One that pairs with an older snapshot repeats "
+            "rows; for that, rewind table and job (`/waterline propose rewind_table_and_job`).",
         )
     if lists_none_of(live.job_id, table):
         raise Refused(

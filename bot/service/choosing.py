@@ -15,6 +15,7 @@ from bot.domain.ids import JobId, ProposalId
 from bot.domain.incident import Incident
 from bot.domain.rehearsals import stood_still
 from bot.domain.runbook import ASKED_FOR
+from bot.domain.table import TableState
 from bot.ports import JobPorts
 from bot.service.proposal_rules import match_for
 
@@ -86,19 +87,24 @@ def action_of(remedy: Remedy) -> str:
     return remedy.value.replace("-", "_")
 
 
-def why_it_is_proposed(incident: Incident, module: ActionModule, reason: str) -> tuple[Mode, Matches]:
-    """The match that asks for it. An action that people may ask for without one is proposed for their reason."""
+def why_it_is_proposed(
+    incident: Incident, module: ActionModule, reason: str, table: TableState
+) -> tuple[Mode, Matches]:
+    """The match that asks for it. An action that people may ask for without one is proposed for their reason, with the
+    oldest last good snapshot on main that a match names, else with what was trusted."""
     if not module.action.on_request:
         return match_for(incident, module.action.name)
-    for mode, match in incident.diagnosis.matches if incident.diagnosis else ():
+    matches = incident.diagnosis.matches if incident.diagnosis else ()
+    for mode, match in matches:
         if action_of(match.remedy) == module.action.name:
             return mode, match
+    good = [match.last_good for _, match in matches if match.last_good in table.chain_ids]
     asked = Mode(code=ASKED, name=ASKED, title="a responder asked for it", needs=(), false_positives=(), neighbours={})
     return asked, Matches(
         headline=reason.strip() or "a responder asked for it; no diagnosis does.",
         reasons=(),
         rows=(),
-        last_good=incident.trusted,
+        last_good=min(good, key=table.place_of, default=incident.trusted),
         wrong_run=None,
         remedy=Remedy.NOTHING,
     )

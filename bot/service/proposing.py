@@ -136,7 +136,7 @@ class Proposals:
         observation = self._observer.observe(incident.opened.table, window=incident.window)
         case = self._diagnostician.case(incident, observation)
         evidence_is_fresh(incident, case, module)
-        mode, match = why_it_is_proposed(incident, module, reason)
+        mode, match = why_it_is_proposed(incident, module, reason, observation.table)
         setup = self._observer.setup(incident.opened.table)
         job = self._observer.jobs.get(setup.job or "")
         past = past_of(incident, undoes, self._observer.jobs) if undoes else None
