@@ -54,6 +54,28 @@ def living_others(plan: Plan) -> tuple[JobRun, ...]:
     return tuple(run for run in others.values if not run.is_terminal)
 
 
+def others_to_pause(plan: Plan, *, until: str) -> tuple[str, ...]:
+    """Of a preview that no commit of theirs may come between: which living runs of the table's other jobs people stop,
+    a sentence; none where no such job is alive. `until`: a clause."""
+    others = plan.case.observation.others
+    if others is None:
+        return ()
+    if others.state == "not-seen":
+        return (
+            f"Whether another job of the table runs is not known ({others.source}: {others.reason.rstrip('.')}). If "
+            f"one does, stop it before you approve, and start it again when {until}: each commit of it on main ends "
+            "this.",
+        )
+    live = [f"run {short_job(run.job_id)} of {run.name}" for run in others.values if not run.is_terminal]
+    if not live:
+        return ()
+    them, theirs = ("it", "it") if len(live) == 1 else ("them", "theirs")
+    return (
+        f"Before you approve, stop {' and '.join(live)}, which may write the table, too. Start {them} again when "
+        f"{until}: each commit of {theirs} on main ends this.",
+    )
+
+
 def live_run(plan: Plan) -> JobRun | None:
     """The one run that is alive; None where none is. Raises Refused where several are, CouldNotLook."""
     live = living(plan)

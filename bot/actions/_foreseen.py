@@ -41,9 +41,9 @@ def _allowed(requirement: HeadDescends) -> str:
 
 
 def _that_matter(others: Sequence[Snapshot], requirement: HeadDescends, world: World) -> Sequence[Snapshot]:
-    """Of `others` those that are no compaction and no guest's. Raises CouldNotLook."""
-    job, run = requirement.starts, requirement.goes_on_from or requirement.job_id
-    changing = [s for s in others if s.job_id is not None or not keeps_its_rows(world.table, s)]
+    """Of `others` those that are no compaction, unless files are named, and no guest's. Raises CouldNotLook."""
+    job, run, is_exact = requirement.starts, requirement.goes_on_from or requirement.job_id, requirement.files_are_named
+    changing = [s for s in others if is_exact or s.job_id is not None or not keeps_its_rows(world.table, s)]
     by_flink = frozenset(s.job_id for s in changing if s.job_id is not None)
     if job is None or run is None or not by_flink:
         return changing

@@ -6,7 +6,16 @@ still meanwhile, because a commit of it on main would make the fast-forward impo
 
 from collections.abc import Callable, Mapping, Sequence
 
-from bot.actions._draft import NOTHING_STOPPED, alone, drafted, job_and_head, live_run, stop_sentences, untouched
+from bot.actions._draft import (
+    NOTHING_STOPPED,
+    alone,
+    drafted,
+    job_and_head,
+    live_run,
+    others_to_pause,
+    stop_sentences,
+    untouched,
+)
 from bot.actions._idle import stands_on
 from bot.domain.action import Action, Plan, StoodStill
 from bot.domain.contract import TableContract
@@ -78,15 +87,17 @@ def rehearsal_of(
     on, unproven = _left_by_stop(plan.case, live) if live else (None, ())
     effects: list[Effect] = [StopJob(job=job, job_id=live.job_id, needs_state=True, stands_on=on)] if live else []
     effects += [MakeBranch(table=table.name, branch=branch), repair_on(branch)]
+    stood = plan.stood_still if live is None else None
+    run, waits = live.job_id if live else None, stood.run if stood else None
     requirements: list[Requirement] = [
         TableIs(uuid=table.uuid),
         alone(job, live),
-        HeadDescends(head=head, job_id=live.job_id if live else None),
+        HeadDescends(head=head, job_id=run, starts=job, goes_on_from=waits, files_are_named=True),
         RefIs(ref=branch, snapshot_id=None),
     ]
-    stood = plan.stood_still if live is None else None
     stands = _STANDS if live or stood else "No run is alive."
     told = (
+        *others_to_pause(plan, until="the repair is published or given up"),
         *unproven,
         *(stop_sentences(live, needs_state=True) if live else [NOTHING_STOPPED]),
         *((_taken_over(stood),) if stood else ()),

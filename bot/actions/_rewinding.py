@@ -8,6 +8,7 @@ from bot.actions._draft import (
     alone,
     drafted,
     job_and_head,
+    others_to_pause,
     readers_of,
     state_at_risk,
     stop_sentences,
@@ -109,6 +110,7 @@ def _preview(
     brought = [s for s in left if s.operation != "replace"]  # a compaction writes again what others brought
     rows = sum(s.counted("added-records") for s in brought)
     sentences = [
+        *others_to_pause(plan, until="main has moved"),
         *(said_of(live, point.path) if point is not None and not keeps else ()),
         *(nearer_unread(plan.case, point) if point is not None else ()),
         *(stop_sentences(live, keeps_checkpoints=keeps) if live else [NOTHING_STOPPED]),

@@ -5,8 +5,10 @@ newest commit below the repair, because it looks for it among the head's ancesto
 """
 
 from collections.abc import Mapping
+from itertools import takewhile
 
-from bot.actions._draft import drafted, job_and_head, readers_of
+from bot.actions._draft import drafted, job_and_head, others_to_pause, readers_of
+from bot.actions._foreseen import committer
 from bot.actions._rehearsed import (
     DOUBLES,
     GoesOn,
@@ -36,6 +38,7 @@ from bot.domain.requirements import (
     TableIs,
 )
 from bot.domain.sentences import counted
+from bot.domain.table import TableState
 
 ACTION = Action(
     name="publish_repair",
@@ -64,11 +67,7 @@ def propose(plan: Plan) -> Proposal:
     _must_be_proven(plan, done)
     job, head = job_and_head(plan, ACTION)
     if head != done.base:
-        raise Refused(
-            f"The repair on branch {done.branch} cannot be published: main has moved on.",
-            f"Expected main at {short(done.base)}, where the branch began; it is at {short(head)}.",
-            "Give the branch up (drop_repair_branch), and propose the repair anew from the present head.",
-        )
+        raise _moved_on(table, done)
     kept = f"{plan.incident}-left-{plan.proposal[-4:].lower()}"
     keeps = _condemning(plan, done)
     goes_on = goes_on_published(plan, done)
@@ -113,6 +112,25 @@ def propose(plan: Plan) -> Proposal:
         undo=_undo(kept, done, keeps, is_started=point is not None or is_looked_for),
     )
     return proposal.model_copy(update={"because": done.because, "code": done.code})
+
+
+def _moved_on(table: TableState, done: Rehearsed) -> Refused:
+    newer = list(takewhile(lambda s: s.snapshot_id != done.base, table.chain))
+    writers = {s.job_id or s.summary.get("spark.app.id") or s.engine: s for s in reversed(newer)}
+    who = " and ".join(committer(s) for s in writers.values())
+    is_above = done.base in table.chain_ids
+    again = (
+        "give the branch up (`/waterline propose drop_repair_branch`), and propose the repair anew from the present "
+    )
+    return Refused(
+        f"The repair on branch {done.branch} cannot be published: main has moved on.",
+        f"Expected main at {short(done.base)}, where the branch began; it is at {short(table.head)}"
+        + (f", committed by {who}." if is_above else ", which does not descend from it."),
+        f"Stop that writer first, or it ends the next one, too; it may go on once the repair is published. Then {again}"
+        "head."
+        if is_above
+        else f"Find out who set main back. Then {again}head.",
+    )
 
 
 def _condemning(plan: Plan, done: Rehearsed) -> dict[str, SnapshotId]:
@@ -167,6 +185,7 @@ def _preview(
     said += [f"{counted(number, 'row')} {verb}" for number, verb in rows if number]
     stays = "The branch stays, by policy." if plan.keeps_branch else "The branch is removed by the same commit."
     sentences = [
+        *others_to_pause(plan, until="main has moved"),
         f"Move main from {short(done.base)} forward to {short(done.head)}, which was proven on branch {done.branch}: "
         f"{' and '.join(said)}. It is refused if anything was committed on main or on the branch since.",
         f"The present head stays readable under the tag {kept}. {stays}",

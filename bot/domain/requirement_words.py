@@ -64,7 +64,8 @@ def requirement_sentence(requirement: Requirement) -> str:  # noqa: C901 - one c
 
 def _head(requirement: HeadDescends) -> str:
     run = f"commits of run {short_job(requirement.job_id)} with rising checkpoints"
-    others = f"compactions and commits of other Flink jobs that wrote beside {requirement.starts}"
+    compactions = "" if requirement.files_are_named else "compactions and "
+    others = f"{compactions}commits of other Flink jobs that wrote beside {requirement.starts}"
     may = [*([run] if requirement.job_id else []), *([others] if requirement.starts else [])]
     if not may:
         return f"The head is exactly {short(requirement.head)}."

@@ -31,6 +31,8 @@ class HeadDescends(Record):
     None: nobody else may commit."""
     goes_on_from: JobId | None = Field(default=None, exclude_if=lambda run: run is None)
     """The run from whose state `starts` is started; None: `job_id`."""
+    files_are_named: bool = Field(default=False, exclude_if=lambda named: not named)
+    """Whether no compaction may follow `head` either: the effect names files of it."""
     by_anybody: bool = Field(default=False, exclude_if=lambda anybody: not anybody)
     """Whether commits of whoever may follow: the effect itself looks for those that bind what it starts from."""
 
