@@ -83,9 +83,19 @@ def live_run(plan: Plan) -> JobRun | None:
         raise Refused(
             "This cannot be proposed while several runs of the job are alive.",
             f"Expected at most one; found {', '.join(short_job(run.job_id) for run in live)}.",
-            "Stop all but the one that should be the table's writer, then collect evidence again.",
+            f"{_end_the_fork(live)} Then collect evidence again, and diagnose.",
         )
     return live[0] if live else None
+
+
+def _end_the_fork(live: tuple[JobRun, ...]) -> str:
+    stop = "stop the other by `/waterline propose resolve_fork keep=RUN`"
+    which = (
+        f"with {' or '.join(short_job(run.job_id) for run in live)} for RUN, whichever is to stay the table's writer"
+    )
+    if len(live) == 2:
+        return f"First {stop}, {which}."
+    return f"First stop all but two by hand, then {stop}, {which}."
 
 
 def alone(job: str, live: JobRun | None) -> Requirement:

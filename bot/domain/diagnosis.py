@@ -199,9 +199,10 @@ class Diagnosis(Record):
 
     @property
     def matches(self) -> tuple[tuple[Mode, Matches], ...]:
-        """The modes that hold, in the order in which to act."""
+        """The modes that hold, in the order in which to act. Of what contains the damage a living fork comes first: no
+        other recovery can be proposed while two runs are alive."""
         found = [(r.mode, r.examined) for r in self.results if isinstance(r.examined, Matches)]
-        return tuple(sorted(found, key=lambda each: each[0].act))
+        return tuple(sorted(found, key=lambda each: (each[0].act, each[1].remedy is not Remedy.RESOLVE_FORK)))
 
     @property
     def to_act_on(self) -> tuple[tuple[Mode, Matches], ...]:
