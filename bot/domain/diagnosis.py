@@ -199,8 +199,7 @@ class Diagnosis(Record):
 
     @property
     def matches(self) -> tuple[tuple[Mode, Matches], ...]:
-        """The modes that hold, in the order in which to act. Of what contains the damage a living fork comes first: no
-        other recovery can be proposed while two runs are alive."""
+        """The modes that hold, in the order in which to act; a living fork first of its kind: it bars the rest."""
         found = [(r.mode, r.examined) for r in self.results if isinstance(r.examined, Matches)]
         return tuple(sorted(found, key=lambda each: (each[0].act, each[1].remedy is not Remedy.RESOLVE_FORK)))
 

@@ -1,18 +1,19 @@
 """Which action is meant, why, and what it would undo: before anything is proposed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from bot.actions._effects._started import own_id
 from bot.actions._scan import ActionModule
 from bot.domain.action import Past, StoodStill
 from bot.domain.deeds import ASKED, deeds_of, has_changed
-from bot.domain.diagnosis import Matches, Mode, Remedy
+from bot.domain.diagnosis import Act, Diagnosis, Matches, Mode, Remedy
 from bot.domain.effects import DropBranch, Effect, PublishBranch, StartFromStop, StartJob
 from bot.domain.entries import EffectStarted
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import JobId, ProposalId
 from bot.domain.incident import Incident
+from bot.domain.proposal import Proposal
 from bot.domain.rehearsals import stood_still
 from bot.domain.runbook import ASKED_FOR
 from bot.domain.table import TableState
@@ -23,18 +24,18 @@ _ENDED = {ProposalState.APPLIED, ProposalState.REFUSED}
 
 
 def action_meant(incident: Incident, name: str, actions: Mapping[str, ActionModule]) -> ActionModule:
-    """The action of this name; of `diagnosis.remedy` the one that the diagnosis asks for. Raises Refused with what
-    there is."""
+    """The action of this name; of `diagnosis.remedy` the one that the diagnosis asks for, see `asked_for`. Raises
+    Refused with what there is."""
     wanted = name
     if name == ASKED_FOR:
-        decisive = incident.diagnosis.decisive if incident.diagnosis else None
-        if decisive is None:
+        match = asked_for(incident.diagnosis, actions) if incident.diagnosis else None
+        if match is None:
             raise Refused(
                 "There is nothing to propose.",
                 "No failure mode matches so far.",
                 "Collect evidence and diagnose again.",
             )
-        wanted = action_of(decisive[1].remedy)
+        wanted = action_of(match.remedy)
     module = actions.get(wanted)
     if module is None:
         raise Refused(
@@ -43,6 +44,34 @@ def action_meant(incident: Incident, name: str, actions: Mapping[str, ActionModu
             "Two people do it by hand, or name one of these.",
         )
     return module
+
+
+def asked_for(diagnosis: Diagnosis, known: Collection[str]) -> Matches | None:
+    """The match whose action a runbook's step proposes: the decisive one. Where people contain the damage by hand, as
+    none of the actions `known` does it, the next one that has an action: its fault is not to wait behind that. The
+    order that is told stays. None where no mode matches."""
+    if diagnosis.decisive is None:
+        return None
+    mode, decisive = diagnosis.decisive
+    if mode.act is not Act.CONTAIN or action_of(decisive.remedy) in known:
+        return decisive
+    return next((match for _, match in diagnosis.to_act_on if action_of(match.remedy) in known), decisive)
+
+
+def told_what_comes_first(proposal: Proposal, incident: Incident, match: Matches, known: Collection[str]) -> Proposal:
+    """The same, made for `match`; what people have to do before it, as it contains the damage and none of the actions
+    `known` does it, stands first in its preview."""
+    if incident.diagnosis is None or incident.diagnosis.decisive is None:
+        return proposal
+    mode, decisive = incident.diagnosis.decisive
+    if mode.act is not Act.CONTAIN or decisive is match or action_of(decisive.remedy) in known:
+        return proposal
+    first = (
+        f"{mode.code} holds as well, and people act on it before this is approved: {decisive.what_to_do}. No commit "
+        "may come between."
+    )
+    preview = proposal.preview.model_copy(update={"sentences": (first, *proposal.preview.sentences)})
+    return proposal.model_copy(update={"preview": preview})
 
 
 def may_keep(module: ActionModule, run: str) -> None:

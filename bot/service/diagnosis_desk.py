@@ -15,6 +15,7 @@ from bot.domain.mended import mended_by_others
 from bot.domain.notice import NO_ACTION
 from bot.domain.remedy import Remedy
 from bot.domain.runbook import ASKED_FOR, MENDED, NOT_POSSIBLE, ActionStep, DecisionStep, NoticeStep
+from bot.service.choosing import action_of, asked_for
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.walking import current_step, walk_of
@@ -109,18 +110,12 @@ class DiagnosisDesk:
     def _pass_over(self, incident: Incident) -> list[Body]:
         """A step that proposes what the diagnosis asks for is done at once where there is no action for it."""
         current = current_step(incident)
-        decisive = incident.diagnosis.decisive if incident.diagnosis else None
-        if (
-            not incident.is_open
-            or not isinstance(current, ActionStep)
-            or current.action != ASKED_FOR
-            or decisive is None
-        ):
+        match = asked_for(incident.diagnosis, self._actions) if incident.diagnosis else None
+        if not incident.is_open or not isinstance(current, ActionStep) or current.action != ASKED_FOR or match is None:
             return []
-        remedy = decisive[1].remedy
-        why = f"Waterline has no button for “{remedy.words}”"
-        known = remedy.value.replace("-", "_") in self._actions
-        return [] if known else [StepDone(step=current.id, key=NOT_POSSIBLE, why=why)]
+        why = f"Waterline has no button for “{match.remedy.words}”"
+        is_known = action_of(match.remedy) in self._actions
+        return [] if is_known else [StepDone(step=current.id, key=NOT_POSSIBLE, why=why)]
 
     def _alone(self, incident_id: IncidentId) -> threading.Lock:
         with self._lock:

@@ -28,6 +28,7 @@ from bot.service.choosing import (
     may_say,
     newest_that_did_anything,
     past_of,
+    told_what_comes_first,
     uid_suffixes,
     why_it_is_proposed,
 )
@@ -177,7 +178,7 @@ class Proposals:
             siblings=partial(siblings_of, self._observer, setup, observation),
         )
         try:
-            proposal = completed(module.propose(plan), plan)
+            proposal = told_what_comes_first(completed(module.propose(plan), plan), incident, match, self._actions)
             proposal = proposal.model_copy(update={"follows": follows, "rules_of": rules.instead})
             must_be_destructive(proposal, module.action)
             must_end_no_repair(proposal, incident_id, self._store.every())

@@ -197,15 +197,3 @@ def test_an_action_can_be_asked_for_by_name_and_an_unknown_one_is_answered(
     assert "rewind_table_and_job" in unknown
     assert "Somebody else must approve it" in known
     assert ana.sees_on_proposal("Rewind table and job")
-
-
-def test_where_there_is_no_button_the_walk_goes_on_to_what_people_do(
-    collected: SeenMessage, ana: Responder, orders: Orders
-) -> None:
-    """Another engine wrote: stopping it is nothing that Waterline can do, and the card says so at once."""
-    orders.spark_appends()
-    ana.clicks("Diagnose again", ana.card)
-
-    card = ana.sees_on_card("Do what the diagnosis asks, by hand")
-
-    assert "Waterline has no button for “stop the other writer, then decide which of its changes stay”" in card.plain
