@@ -9,6 +9,7 @@ from bot.diagnosis._case import living, not_asked, rows_by, run_of, unseen, writ
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._may_commit_on import may_commit_on
 from bot.diagnosis._missing_manifest import missing_manifest
+from bot.diagnosis._read_again_once import not_known_yet, uncounted
 from bot.diagnosis._rightness import ASKS_FOR, doubt
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.empty_starts import EmptyStart
@@ -93,10 +94,10 @@ def _matches(case: Case, start: EmptyStart) -> Matches:
             f"Its first commit {short(start.first)} carries checkpoint {first.checkpoint_id} and "
             f"{first.counted('added-records')} rows."
         )
-    rows_are_right, said = _rows_said(case)
+    rows_are_right, said, asks = _rows_said(case, start)
     reasons.append(said)
     remedy, left = Remedy.REWIND_TABLE_AND_JOB, None
-    if rows_are_right and start.first:
+    if rows_are_right:
         is_down = _is_down(case)
         left = _open_before_a_start(case) if is_down else None
         remedy = Remedy.RESTORE_JOB_ONLY if is_down and left is None else Remedy.TELL_CONSUMERS
@@ -109,7 +110,7 @@ def _matches(case: Case, start: EmptyStart) -> Matches:
         last_good=start.last_before,
         wrong_run=start.run,
         remedy=remedy,
-        asks=left.asks if left is not None else (),
+        asks=left.asks if left is not None else asks,
     )
 
 
@@ -144,22 +145,30 @@ def _must_be_known(left: CannotTell) -> str:
     return f"{known} Ask for {', '.join(left.asks)}." if left.asks else known
 
 
-def _rows_said(case: Case) -> tuple[bool, str]:
-    """(whether rows were counted and are right, the sentence)."""
+def _rows_said(case: Case, start: EmptyStart) -> tuple[bool, str, tuple[str, ...]]:
+    """(whether the rows that it brought were counted and are right, the sentence, what would tell more)."""
     missing = lacking(case, *_ROWS)
     wrong = []
     if case.duplicates is not None and case.duplicates.keys:
         wrong.append(f"{case.duplicates.keys} keys live more than once, so its source began too early")
     if case.gaps is not None and case.gaps.missing:
         wrong.append(f"{case.gaps.missing} source positions are missing, so its source began too late")
+    if case.gaps is not None and case.gaps.to_come:
+        wrong.append(f"{case.gaps.to_come} positions of rolled-back commits are not written again yet")
     if wrong:
         sentence = "; ".join(wrong)
-        return False, f"{sentence[0].upper()}{sentence[1:]}."
+        return False, f"{sentence[0].upper()}{sentence[1:]}.", ()
     if missing:
-        return False, f"Not known yet, for where its source began: {'; '.join(missing)}."
-    return True, (
+        return False, f"Not known yet, for where its source began: {'; '.join(missing)}.", ()
+    if start.first is None:
+        return False, "Where its source began shows once it brings rows.", ()
+    if (left := uncounted(case, start.run, start.first)) is not None:
+        return False, not_known_yet(left), left.asks
+    return (
+        True,
         "Its source began in the right place: no key lives twice and no position is missing. Windows and "
-        "aggregates began at nothing all the same."
+        "aggregates began at nothing all the same.",
+        (),
     )
 
 

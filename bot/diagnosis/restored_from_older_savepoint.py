@@ -4,7 +4,6 @@ The source re-reads what the table holds already. The V2 sink commits it again a
 its checkpoint ids pass the old maximum and then commits everything under one id (facts F2, F3).
 """
 
-from bot.diagnosis._asked import answers, reaches_head
 from bot.diagnosis._case import (
     LOST_FIRST_RESTORE,
     in_window,
@@ -18,11 +17,10 @@ from bot.diagnosis._case import (
     untold_rewinds_in,
     writes_as_v1,
 )
+from bot.diagnosis._read_again_once import came_out_whole, lives_once, not_known_yet, uncounted
 from bot.diagnosis._replayed import is_replayed
 from bot.diagnosis._restoring import can_rewind_to
-from bot.diagnosis._unbroken import every_row_is_there
 from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
-from bot.diagnosis._upsert import why_upsert
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
@@ -34,6 +32,7 @@ MODE = Mode(
     name="restored_from_older_savepoint",
     title="the job was restored from an older savepoint",
     needs=("ledger", "duplicate_rows", "checkpoint_pairing"),
+    asks_for=("replayed_rows",),
     false_positives=(
         "A planned backfill or replay that somebody announced.",
         "An upsert table: the same rows again change nothing.",
@@ -121,9 +120,11 @@ def _matches(case: Case, rewind: Rewind) -> Matches:
         )
     reasons.append(_rows_said(case, rewind))
     remedy = _remedy(case, rewind.last_before)
-    if rewind.first is not None and _lives_once(case):
-        reasons.append(_came_out_whole(case, rewind.first))
-        remedy = Remedy.TELL_CONSUMERS
+    left = None
+    if rewind.first is not None and lives_once(case):
+        left = uncounted(case, rewind.run, rewind.first)
+        reasons.append(came_out_whole(case, rewind.first) if left is None else not_known_yet(left))
+        remedy = Remedy.TELL_CONSUMERS if left is None else remedy
     if remedy is Remedy.DEDUPLICATE_ROWS:
         reasons.append(_NO_POINT)
     return Matches(
@@ -134,6 +135,7 @@ def _matches(case: Case, rewind: Rewind) -> Matches:
         last_good=rewind.last_before,
         wrong_run=rewind.run,
         remedy=remedy,
+        asks=left.asks if left is not None else (),
     )
 
 
@@ -158,29 +160,6 @@ def _rows_said(case: Case, rewind: Rewind) -> str:
     if rewind.first is None:
         return "No key lives twice yet, because the run has committed nothing."
     return "No key lives twice."
-
-
-def _lives_once(case: Case) -> bool:
-    """Whether all was looked at as it is now, and what was read again is not there twice, nor anything missing."""
-    if not reaches_head(case) or not answers(case, "duplicate_rows") or case.duplicates is None or case.duplicates.keys:
-        return False
-    return why_upsert(case) is not None or every_row_is_there(case)
-
-
-def _came_out_whole(case: Case, first: SnapshotId) -> str:
-    """Why nothing is to be taken back, or may be: people look once more before they agree."""
-    table = case.observation.table
-    if any(s.is_repair for s in table.chain if s.committed_at > table.by_id[first].committed_at):
-        return "An approved repair came after it: there is nothing to take back any more."
-    if (upsert := why_upsert(case)) is not None:
-        return (
-            f"{upsert} Rows that came again replaced themselves; until the run has passed where the other stood, "
-            "readers see older values."
-        )
-    return (
-        "So nothing is to be taken back, unless the key is drawn anew at each reading: then look whether a source "
-        "position lives twice."
-    )
 
 
 def _late_duplicates(case: Case, switch: Switch) -> Matches:

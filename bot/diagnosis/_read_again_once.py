@@ -1,0 +1,63 @@
+"""Whether what a run may have read again is in the table once, counted since it brought the first of it."""
+
+from bot.diagnosis._asked import answers, checked_until, lacking, reaches_head
+from bot.diagnosis._unbroken import every_row_is_there
+from bot.diagnosis._upsert import why_upsert
+from bot.diagnosis._wrong_rows import repeats_unexplained
+from bot.domain.diagnosis import CannotTell, Case
+from bot.domain.ids import JobId, SnapshotId, short, short_job
+
+_COUNTS = ("duplicate_rows", "missing_positions", "duplicate_commits")
+"""Evidence that shows copies: by key, by position, and by the bounds of commits where the key is drawn anew."""
+
+
+def lives_once(case: Case) -> bool:
+    """Whether all was looked at as it is now, and what was read again is not there twice, nor anything missing."""
+    if not reaches_head(case) or not answers(case, "duplicate_rows") or case.duplicates is None or case.duplicates.keys:
+        return False
+    return why_upsert(case) is not None or every_row_is_there(case)
+
+
+def uncounted(case: Case, run: JobId, first: SnapshotId) -> CannotTell | None:
+    """What is missing to know that the rows which a run has brought from its commit `first` on were counted and are no
+    copies; None: nothing. A count from before its first rows says nothing of them. What it reads again comes first,
+    but for a source of several partitions, of which one may come late: there the count must be of the head."""
+    table, edge = case.observation.table, case.observation.table.place_of(first)
+    own = (s for s in reversed(table.chain) if s.job_id == run and table.place_of(s.snapshot_id) >= edge)
+    brought = next((s for s in own if s.adds_rows), None)
+    if brought is None:
+        return CannotTell(missing=(f"the first rows of run {short_job(run)}, which has brought none yet",))
+    counts = _COUNTS if why_upsert(case) is None else ("duplicate_rows",)
+    if missing := lacking(case, *counts):
+        return CannotTell(missing=missing, asks=tuple(task for task in counts if lacking(case, task)))
+    until = table.head if case.contract.position_partition is not None else brought.snapshot_id
+    if below := tuple(task for task in counts if not _covers(case, task, until)):
+        return CannotTell(missing=(f"{', '.join(below)}, once more, up to {short(until)}",), asks=below)
+    return repeats_unexplained(case)
+
+
+def not_known_yet(left: CannotTell) -> str:
+    """With what to ask for, where that may settle it."""
+    known = f"Whether it has brought rows again is not known yet: {'; '.join(left.missing)}."
+    return f"{known} Ask for {', '.join(left.asks)}." if left.asks else known
+
+
+def came_out_whole(case: Case, first: SnapshotId) -> str:
+    """Why nothing is to be taken back, or may be: people look once more before they agree."""
+    table = case.observation.table
+    if any(s.is_repair for s in table.chain if s.committed_at > table.by_id[first].committed_at):
+        return "An approved repair came after it: there is nothing to take back any more."
+    if (upsert := why_upsert(case)) is not None:
+        return (
+            f"{upsert} Rows that came again replaced themselves; until the run has passed where the other stood, "
+            "readers see older values."
+        )
+    return (
+        "So nothing is to be taken back, unless the key is drawn anew at each reading: then look whether a source "
+        "position lives twice."
+    )
+
+
+def _covers(case: Case, task: str, until: SnapshotId | None) -> bool:
+    table = case.observation.table
+    return table.place_of(checked_until(case, task)) >= table.place_of(until)
