@@ -1,14 +1,28 @@
 """Whose checkpoint a run was restored from: ids begin anew with some restores, so two runs can have the same one."""
 
+from datetime import timedelta
+
+from bot.diagnosis._case import living
+from bot.domain.beginnings import origin_of
+from bot.domain.checkpoint_pace import interval_of
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun, names_run
-from bot.domain.ids import CheckpointId, JobId, short_job
+from bot.domain.guests import commits_of_job
+from bot.domain.ids import DRAINED, CheckpointId, JobId, short, short_job
+from bot.domain.kin import writer_of
 from bot.domain.rewinds import flink_commits
+from bot.domain.table import Snapshot
+
+_FASTER = 10
+"""So many times as often as now a run may have taken checkpoints, by its settings of then and savepoints beside."""
 
 
 def unknown_origin(case: Case) -> str | None:
-    """What is missing to know that a restore pairs with the table: several runs have completed a checkpoint of that
-    id, and the path does not say that it was the one whose commit main carries. None where there is no such doubt."""
+    """What is missing to know that a restore pairs with the table: the path of the restore leads elsewhere, or several
+    runs have completed a checkpoint of that id, and the path does not say that it was the one whose commit main
+    carries. None where there is no such doubt."""
+    if (other := other_state(case)) is not None:
+        return other
     for run in case.observation.jobs.values:
         if run.restored is None:
             continue
@@ -23,6 +37,53 @@ def unknown_origin(case: Case) -> str | None:
             f"one, main carries that of {short_job(writer)}, and Flink's path of the restore does not name it"
         )
     return None
+
+
+def other_state(case: Case) -> str | None:
+    """What is missing to know that the state of a living run that has committed nothing is main's: Flink restored it
+    from a checkpoint of another run than that of the job's newest commit, and nothing shows that this one had gone on
+    from there. So a start without state looks once the run was taken over. None where there is no such doubt."""
+    commits, wrote = commits_of_job(case), {s.job_id for s in flink_commits(case.observation.table)}
+    newest = commits[-1] if commits else None
+    if newest is None or newest.job_id is None or newest.checkpoint_id in (None, DRAINED):
+        return None
+    for run in living(case):
+        if run.restored is None or run.job_id in wrote:
+            continue
+        if _leads_to(case, run, newest, frozenset()) or _is_beyond(case, run, newest):
+            continue
+        return (
+            f"whose state run {short_job(run.job_id)} has: Flink restored it from {run.restored.path}, which is not of "
+            f"run {short_job(newest.job_id)}, whose checkpoint {newest.checkpoint_id} is the newest on main "
+            f"({short(newest.snapshot_id)}), and nothing shows that it goes on from there; its first rows tell"
+        )
+    return None
+
+
+def _leads_to(case: Case, run: JobRun, newest: Snapshot, passed: frozenset[JobId]) -> bool:
+    """Whether the path of its restore names the run of this commit, or one that is shown to have gone on from there; or
+    no run at all, as where a savepoint was moved. `passed`: runs that such paths have led through."""
+    path = run.restored.path if run.restored is not None else None
+    if path is None:
+        return not passed
+    if writer_of(path) is None or names_run(path, newest.job_id or JobId("")):
+        return True
+    if names_run(path, run.job_id):
+        began = origin_of(run)
+        return began is not None and began >= (newest.checkpoint_id or 0)
+    seen, others = case.observation.jobs.values, case.observation.others
+    listed = (*seen, *(others.values if others is not None else ()))
+    before = next((each for each in listed if names_run(path, each.job_id) and each.job_id not in passed), None)
+    return before is not None and _leads_to(case, before, newest, passed | {run.job_id})
+
+
+def _is_beyond(case: Case, run: JobRun, newest: Snapshot) -> bool:
+    """Whether its restored checkpoint has an id that no run can have reached that began at 1 after this commit."""
+    intervals = [each for listed in case.runs if (each := interval_of(listed))]
+    if run.restored is None or not intervals:
+        return False
+    since = max(run.restored.at - newest.committed_at, timedelta(0))
+    return run.restored.checkpoint_id > _FASTER * (1 + since / min(intervals))
 
 
 def _writer_of(case: Case, checkpoint: CheckpointId, run: JobRun) -> JobId | None:

@@ -9,6 +9,7 @@ from bot.diagnosis._case import living, not_asked, rows_by, run_of, unseen, writ
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._may_commit_on import may_commit_on
 from bot.diagnosis._missing_manifest import missing_manifest
+from bot.diagnosis._origins import other_state
 from bot.diagnosis._read_again_once import not_known_yet, uncounted
 from bot.diagnosis._rightness import ASKS_FOR, doubt
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -64,6 +65,8 @@ def examine(case: Case) -> Examined:
             reason=f"Run {short_job(start.run)} started without state under the job id that it had before, with a V2 "
             f"sink: it commits nothing up to checkpoint {start.reached}, which is F4."
         )
+    if (other := other_state(case)) is not None:
+        return CannotTell(missing=(other,))
     return Excluded(reason=_why_not(case))
 
 

@@ -17,6 +17,7 @@ from bot.diagnosis._case import (
     untold_rewinds_in,
     writes_as_v1,
 )
+from bot.diagnosis._origins import other_state
 from bot.diagnosis._read_again_once import came_out_whole, lives_once, not_known_yet, uncounted
 from bot.diagnosis._replayed import is_replayed
 from bot.diagnosis._restoring import can_rewind_to
@@ -88,6 +89,8 @@ def examine(case: Case) -> Examined:
     if doubtful is not None and case.duplicates is None:
         lost = LOST_FIRST_RESTORE.format(run=short_job(doubtful.run))
         return CannotTell(missing=(lost, not_asked(case, "duplicate_rows")))
+    if (other := other_state(case)) is not None:
+        return CannotTell(missing=(other,))
     return Excluded(reason=_why_not(case))
 
 

@@ -33,24 +33,24 @@ def went_on_from(run: JobRun, job_id: JobId) -> bool:
     return _is_of(began_from(run), job_id)
 
 
+def writer_of(path: str) -> str | None:
+    """The first six digits of the run that wrote this restore point; None where the path does not tell."""
+    found = _WROTE.search(path)
+    digits = (found["checkpoint"] or found["savepoint"])[:6] if found is not None else ""
+    return digits if digits and _is_one_runs(digits) else None
+
+
 def _are_kin(run: JobRun, own: JobRun) -> bool:
     if went_on_from(run, own.job_id) or went_on_from(own, run.job_id):
         return True
     one, other = began_from(run), began_from(own)
     if one is None or other is None:
         return False
-    return may_be_same(one, other) or (_writer(one) is not None and _writer(one) == _writer(other))
+    return may_be_same(one, other) or (writer_of(one) is not None and writer_of(one) == writer_of(other))
 
 
 def _is_of(path: str | None, job_id: JobId) -> bool:
     return _is_one_runs(job_id) and names_run(path, job_id)
-
-
-def _writer(path: str) -> str | None:
-    """The first six digits of the run that wrote this restore point; None where the path does not tell."""
-    found = _WROTE.search(path)
-    digits = (found["checkpoint"] or found["savepoint"])[:6] if found is not None else ""
-    return digits if digits and _is_one_runs(digits) else None
 
 
 def _is_one_runs(digits: str) -> bool:
