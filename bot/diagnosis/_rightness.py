@@ -6,6 +6,7 @@ positions nobody can show that no row is missing, and then neither can tell.
 
 from bot.diagnosis._arrivals import unaccounted
 from bot.diagnosis._asked import lacking, unasked
+from bot.diagnosis._began_over_expired import may_have_begun_below, may_have_begun_empty
 from bot.diagnosis._begun_anew import may_have_begun_anew
 from bot.diagnosis._case import unseen
 from bot.diagnosis._clocks import untold_order
@@ -66,8 +67,9 @@ def looks_again(case: Case, missing: tuple[str, ...]) -> tuple[str, ...]:
 def doubt(case: Case, until: SnapshotId | None) -> CannotTell | None:
     """What all that was looked at leaves open, with the evidence that would settle it; None: nothing. `until`: the
     newest commit that it covers."""
-    found = (repeats_unexplained(case), missing_now(case), unsettled_compactions(case), unaccounted(case, until))
-    open_still = [each for each in found if isinstance(each, CannotTell)]
+    rows = (repeats_unexplained(case), missing_now(case), unsettled_compactions(case), unaccounted(case, until))
+    starts = (may_have_begun_empty(case), may_have_begun_below(case))
+    open_still = [each for each in (*rows, *starts) if isinstance(each, CannotTell)]
     missing = [what for each in open_still for what in each.missing]
     anew = (may_have_begun_anew(case), may_be_replaced_and_expired(case))
     told = (unknown_origin(case), *anew, may_be_lost_and_expired(case, until))

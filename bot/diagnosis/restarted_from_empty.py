@@ -5,6 +5,7 @@ consumer group stood. Windows and aggregates begin at nothing in any case.
 """
 
 from bot.diagnosis._asked import checked_until, lacking, reaches_head
+from bot.diagnosis._began_over_expired import may_have_begun_empty
 from bot.diagnosis._case import living, not_asked, rows_by, run_of, unseen, writes_as_v1
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._may_commit_on import may_commit_on
@@ -67,6 +68,8 @@ def examine(case: Case) -> Examined:
         )
     if (other := other_state(case)) is not None:
         return CannotTell(missing=(other,))
+    if (hidden := may_have_begun_empty(case)) is not None:
+        return hidden
     return Excluded(reason=_why_not(case))
 
 
@@ -183,6 +186,6 @@ def _why_not(case: Case) -> str:
     if run.restored is not None:
         return f"Run {short_job(run.job_id)} was restored from checkpoint {run.restored.checkpoint_id}."
     return (
-        f"Run {short_job(run.job_id)} was never restored, and no commit of the job is older than its start, except "
-        "drained ones."
+        f"Run {short_job(run.job_id)} was never restored, and main lists no commit of the job from before its start, "
+        "except drained ones."
     )

@@ -4,6 +4,7 @@ The source re-reads what the table holds already. The V2 sink commits it again a
 its checkpoint ids pass the old maximum and then commits everything under one id (facts F2, F3).
 """
 
+from bot.diagnosis._began_over_expired import may_have_begun_below
 from bot.diagnosis._case import (
     LOST_FIRST_RESTORE,
     in_window,
@@ -91,7 +92,7 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=(lost, not_asked(case, "duplicate_rows")))
     if (other := other_state(case)) is not None:
         return CannotTell(missing=(other,))
-    return Excluded(reason=_why_not(case))
+    return may_have_begun_below(case) or Excluded(reason=_why_not(case))
 
 
 def _matches(case: Case, rewind: Rewind) -> Matches:
