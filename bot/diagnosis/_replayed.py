@@ -12,17 +12,17 @@ def is_replayed(case: Case, commit: SnapshotId, earlier: JobId) -> bool:
         pair.second == commit
         and (one := by_id.get(pair.first)) is not None
         and one.job_id == earlier
-        and not _lie_apart(case, pair.first, pair.second)
+        and overlap(case, pair.first, pair.second) is not False
         for pair in (case.duplicates.pairs if case.duplicates is not None else ())
     )
 
 
-def _lie_apart(case: Case, first: SnapshotId, second: SnapshotId) -> bool:
-    """Whether the two commits are known to hold other source positions; bounds of several source partitions together
-    tell nothing."""
+def overlap(case: Case, first: SnapshotId, second: SnapshotId) -> bool | None:
+    """Whether the later commit begins below where the earlier one ends in the source; None: bounds of several source
+    partitions together tell nothing, nor do those that are not known."""
     rows = {row.snapshot_id: row for row in (case.ledger.main if case.ledger else ())}
     one, other = rows.get(first), rows.get(second)
     if one is None or other is None or case.contract.position_partition is not None:
-        return False
+        return None
     until, begins = one.position_until, other.position_from
-    return until is not None and begins is not None and until < begins
+    return None if until is None or begins is None else begins <= until

@@ -5,6 +5,7 @@ committer remembers the newest id on the table. A failover before the old maximu
 """
 
 from bot.diagnosis._came_again import came_again, in_doubt
+from bot.diagnosis._came_again_by_itself import came_again_by_itself
 from bot.diagnosis._case import (
     LOST_FIRST_RESTORE,
     leaves_gap,
@@ -18,8 +19,8 @@ from bot.diagnosis._case import (
     writes_as_v1,
 )
 from bot.diagnosis._clocks import untold_order
-from bot.diagnosis._empty_starts import empty_starts
-from bot.diagnosis._leaks import can_be_appended, in_words, leaks_of, up_to
+from bot.diagnosis._leaks import in_words, leaks_of, up_to
+from bot.diagnosis._passed_over import forgotten, passed_over
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -66,6 +67,7 @@ MODE = Mode(
         Remedy.CHANGE_OPERATOR_UID,
         Remedy.RECOVER_LEAKED_MANIFESTS,
         Remedy.REPLAY_SOURCE_RANGE,
+        Remedy.DEDUPLICATE_ROWS,
     ),
 )
 
@@ -83,15 +85,17 @@ def examine(case: Case) -> Examined:
         return _matches(case, held)
     if isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
-    passed_over = _passed_over(case)
-    lost = [leak for leak in passed_over if came_again(leak, case) is False]
+    left = passed_over(case)
+    lost = [leak for leak in left if came_again(leak, case) is False]
     if lost:
-        return _forgotten(case, leaks_of(case, lost[0].job_id, LeakStanding.DROPPED))
+        return forgotten(case, leaks_of(case, lost[0].job_id, LeakStanding.DROPPED))
     unknown = next((r for r, keeps in kept if keeps is None), None)
     if unknown is not None:
         return CannotTell(missing=(f"the operators of run {short_job(unknown.run)} ({jobs.source} lists none)",))
-    if (doubt := _doubt(case, passed_over)) is not None:
+    if (doubt := _doubt(case, left)) is not None:
         return CannotTell(missing=(doubt,))
+    if (again := came_again_by_itself(case)) is not None:
+        return again
     if found:
         return Excluded(reason=_at_once(case, found[0]))
     if every:
@@ -101,9 +105,9 @@ def examine(case: Case) -> Examined:
     return Excluded(reason="No run was restored from below a checkpoint that is committed, so no commit is withheld.")
 
 
-def _doubt(case: Case, passed_over: tuple[LeakedManifest, ...]) -> str | None:
+def _doubt(case: Case, left: tuple[LeakedManifest, ...]) -> str | None:
     """What else is missing to know that nothing is withheld; after a drain F5 tells of what was passed over."""
-    unsure = tuple(leak for leak in passed_over if came_again(leak, case) is None)
+    unsure = tuple(leak for leak in left if came_again(leak, case) is None)
     if unsure and not any(s.checkpoint_id == DRAINED for s in flink_commits(case.observation.table)[-1:]):
         return in_doubt(unsure)
     untold = (whose_run(r) for r in open_rewinds(case) if _keeps_maximum(case, r) is not False)
@@ -166,36 +170,6 @@ def _remedy(rewind: Rewind, *, can_rewind: bool) -> Remedy:
     if can_rewind:
         return Remedy.REWIND_TABLE_AND_JOB
     return Remedy.RESTART_WITH_NEW_JOB_ID if rewind.keeps_job_id else Remedy.CHANGE_OPERATOR_UID
-
-
-def _passed_over(case: Case) -> tuple[LeakedManifest, ...]:
-    """Dropped manifests of runs whose restore Flink no longer lists, but for those without rows and deletes."""
-    empty = {s.run for s in empty_starts(case) if s.keeps_job_id}
-    dropped = case.leaked.of(LeakStanding.DROPPED) if case.leaked is not None else ()
-    return tuple(leak for leak in dropped if leak.job_id not in empty and not leak.is_empty)
-
-
-def _forgotten(case: Case, dropped: tuple[LeakedManifest, ...]) -> Matches:
-    job, first = dropped[0].job_id, dropped[0].checkpoint_id
-    commits = [s for s in flink_commits(case.observation.table) if s.job_id == job]
-    before = [s for s in commits if s.checkpoint_id is not None and s.checkpoint_id < first]
-    last = commits[-1] if commits else None
-    appendable = can_be_appended(dropped)
-    return Matches(
-        headline=f"The sink of run {short_job(job)} passed over {len(dropped)} completed checkpoints for good.",
-        reasons=(
-            in_words(dropped),
-            f"The table has checkpoint {last.checkpoint_id} of that run ({short(last.snapshot_id)}), so the sink takes "
-            "these for committed and will never look at them again."
-            if last is not None
-            else "No commit of that run is on main.",
-            "Where Flink restored the run from is no longer listed; a restore from below what is committed does this.",
-        ),
-        rows=tuple(s.snapshot_id for s in commits if s.checkpoint_id is not None and s.checkpoint_id >= first),
-        last_good=before[-1].snapshot_id if before else None,
-        wrong_run=None,
-        remedy=Remedy.RECOVER_LEAKED_MANIFESTS if appendable else Remedy.REPLAY_SOURCE_RANGE,
-    )
 
 
 def _skipped(run: JobRun, rewind: Rewind) -> list[str]:
