@@ -14,6 +14,7 @@ from bot.diagnosis._origins import other_state
 from bot.diagnosis._read_again_once import not_known_yet, uncounted
 from bot.diagnosis._rightness import ASKS_FOR, doubt
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.doubt import rows_are_right
 from bot.domain.empty_starts import EmptyStart
 from bot.domain.ids import short, short_job
 from bot.domain.kin import kin
@@ -52,9 +53,9 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=(not_asked(case, "ledger"),))
     jobs = case.observation.jobs
     held = [(start, _drops_commits(case, start)) for start in empty_starts(case)]
-    found = next((start for start, drops in held if drops is False), None)
-    if found is not None:
-        return _matches(case, found)
+    found = [_matches(case, start) for start, drops in held if drops is False]
+    if found:
+        return next((each for each in found if not rows_are_right(each)), found[0])
     if isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
     unknown = next((start for start, drops in held if drops is None), None)
@@ -100,10 +101,10 @@ def _matches(case: Case, start: EmptyStart) -> Matches:
             f"Its first commit {short(start.first)} carries checkpoint {first.checkpoint_id} and "
             f"{first.counted('added-records')} rows."
         )
-    rows_are_right, said, asks = _rows_said(case, start)
+    is_right, said, asks = _rows_said(case, start)
     reasons.append(said)
     remedy, left = Remedy.REWIND_TABLE_AND_JOB, None
-    if rows_are_right:
+    if is_right:
         is_down = _is_down(case)
         left = _open_before_a_start(case) if is_down else None
         remedy = Remedy.RESTORE_JOB_ONLY if is_down and left is None else Remedy.TELL_CONSUMERS

@@ -9,7 +9,7 @@ from bot.domain.diagnosis import Case, Examined, Matches, Remedy
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import RepeatedCommit, ReplayedRowsFinding
 from bot.domain.ids import EvidenceId
-from tests.cases import Tale
+from tests.cases import Tale, job_id
 from tests.found import hole, repeats
 
 COUNTS = ("duplicate_rows", "missing_positions", "duplicate_commits")
@@ -134,3 +134,14 @@ def test_where_a_silent_start_began_is_not_said() -> None:
 
     assert isinstance(found, Matches)
     assert not any("right place" in reason for reason in found.reasons)
+
+
+def test_a_second_start_that_is_silent_is_not_told_by_the_rows_of_the_first() -> None:
+    """The first began in the right place; where the second began shows once it brings rows."""
+    tale = started(None).commits("b", 1, 2).becomes("b", "CANCELED").flink_runs("c")
+
+    found = restarted_from_empty.examine(tale.looked_at())
+
+    assert (Remedy.REWIND_TABLE_AND_JOB, ()) == told(found)
+    assert isinstance(found, Matches)
+    assert (tale.at("b", 2), job_id("c")) == (found.last_good, found.wrong_run)
