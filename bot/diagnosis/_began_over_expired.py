@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from bot.diagnosis._case import in_window
 from bot.diagnosis._read_again_once import lives_once, uncounted
+from bot.diagnosis._wrong_rows import wrong_rows
 from bot.domain.beginnings import began_without_state, origin_of
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.flink import CheckpointKind, JobRun, names_run
@@ -66,7 +67,8 @@ def may_have_begun_below(case: Case) -> CannotTell | None:
 def _over_expired(case: Case) -> Iterator[tuple[JobRun, Snapshot | None, Snapshot]]:
     """(run, its first commit where it has one, the oldest snapshot that main lists) of the runs that are alive, or have
     committed in the window, where main lists no commit from before their start that may be of their sink, and what it
-    had before has expired."""
+    had before has expired. Where all that it lists is younger than such a start, this lies below the window, and is
+    heeded only while rows are wrong that it may explain."""
     root = next(reversed(case.observation.table.chain), None)
     if root is None or not root.has_commit_below:
         return
@@ -76,7 +78,7 @@ def _over_expired(case: Case) -> Iterator[tuple[JobRun, Snapshot | None, Snapsho
         first = next((s for s in commits if s.job_id == run.job_id and s.committed_at >= began), None)
         is_meant = first.snapshot_id in inside if first is not None else not run.is_terminal
         before = [s for s in commits if s.committed_at < began and _may_be_one_sink(s, first)]
-        if is_meant and not before and root.committed_at < began:
+        if is_meant and not before and (root.committed_at < began or wrong_rows(case) is not None):
             yield run, first, root
 
 

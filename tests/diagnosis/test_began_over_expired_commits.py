@@ -73,6 +73,15 @@ def test_a_run_that_began_before_all_that_is_listed_is_none() -> None:
     assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
 
 
+@pytest.mark.parametrize(("duplicates", "expected"), [(10, CannotTell), (0, Excluded)])
+def test_a_start_below_all_that_is_listed_may_explain_wrong_rows(duplicates: int, expected: type) -> None:
+    """Only commits of the run without state are left; what it brought twice is still there."""
+    tale = Tale().flink_runs("a").remembers("a", 1, 2).commits("a", 1, 2).becomes("a", "CANCELED")
+    tale.flink_runs("b").completes("b", 1, 2).commits("b", 1, 2).expires("a", 1, 2).expires("b", 1)
+
+    assert isinstance(restarted_from_empty.examine(tale.looked_at(duplicates=duplicates)), expected)
+
+
 def test_a_table_of_which_nothing_has_expired_tells_all() -> None:
     """An earlier run had completed checkpoints, and brought nothing."""
     tale = Tale().flink_runs("a").remembers("a", 1, 2).becomes("a", "CANCELED").flink_runs("b")
