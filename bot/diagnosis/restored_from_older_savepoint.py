@@ -86,13 +86,17 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=tuple(map(whose_run, untold)))
     if found:
         return Excluded(reason=_interleaved(found[0]))
+    return _doubt(case) or may_have_begun_below(case) or Excluded(reason=_why_not(case))
+
+
+def _doubt(case: Case) -> CannotTell | None:
+    """What else may hide a restore from below: a run taken over since, or a state that is not the newest commit's."""
     doubtful = next((s for s in unlisted_switches(case) if leaves_gap(s)), None)
     if doubtful is not None and case.duplicates is None:
         lost = LOST_FIRST_RESTORE.format(run=short_job(doubtful.run))
         return CannotTell(missing=(lost, not_asked(case, "duplicate_rows")))
-    if (other := other_state(case)) is not None:
-        return CannotTell(missing=(other,))
-    return may_have_begun_below(case) or Excluded(reason=_why_not(case))
+    other = other_state(case)
+    return CannotTell(missing=(other,)) if other is not None else None
 
 
 def _matches(case: Case, rewind: Rewind) -> Matches:
