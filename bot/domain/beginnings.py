@@ -15,12 +15,20 @@ FROM_NOTHING = CheckpointId(0)
 def began_from(run: JobRun, first_commit: datetime | None) -> CheckpointId | None:
     """The checkpoint that the run began from, `FROM_NOTHING` without one; None where nothing that is left tells.
 
-    `first_commit`: when its first commit came; None where there is none.
+    `first_commit`: when its first commit came; None where there is none. An earlier start under the same job id made it
+    where it is older than this one: then what Flink shows of this one tells nothing of where that began.
     """
+    if first_commit is not None and first_commit < run.started_at:
+        return None
     if began_without_state(run, first_commit):
         return FROM_NOTHING
-    shown = None if _was_at_work(run, first_commit) else first_shown(run)
+    shown = start_shown(run, first_commit)
     return shown.checkpoint_id if shown is not None else origin_of(run)
+
+
+def start_shown(run: JobRun, first_commit: datetime | None) -> Restored | None:
+    """The restore with which the run came to its first commit, where Flink still shows that one."""
+    return None if _was_at_work(run, first_commit) else first_shown(run)
 
 
 def began_without_state(run: JobRun, first_commit: datetime | None) -> bool:
