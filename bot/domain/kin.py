@@ -33,9 +33,9 @@ def went_on_from(run: JobRun, job_id: JobId) -> bool:
     return _is_of(began_from(run), job_id)
 
 
-def writer_of(path: str) -> str | None:
+def writer_of(path: str | None) -> str | None:
     """The first six digits of the run that wrote this restore point; None where the path does not tell."""
-    found = _WROTE.search(path)
+    found = _WROTE.search(path) if path is not None else None
     digits = (found["checkpoint"] or found["savepoint"])[:6] if found is not None else ""
     return digits if digits and _is_one_runs(digits) else None
 

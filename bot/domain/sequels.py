@@ -1,12 +1,13 @@
 """What became of the rows that a rollback took off main: told by the job's next commits, and by its living runs."""
 
 from collections.abc import Iterable, Sequence
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from typing import NamedTuple
 
 from bot.domain.beginnings import FROM_NOTHING, began_from, first_shown
 from bot.domain.beside_a_rollback import Scene, Whose, reached_by, writers_of
 from bot.domain.flink import JobRun, names_run
+from bot.domain.held_states import first_commit_of, has_passed_over, holds_lost
 from bot.domain.ids import CheckpointId, JobId
 from bot.domain.table import Snapshot, TableState
 
@@ -139,8 +140,14 @@ def _by_commit(
     others = [s for s in (theirs if own else lost) if s.job_id != first.job_id]
     ids = _ids(own, 0) + _ids(others, reached)
     number, again = first.checkpoint_id or 0, Sequel.REDONE if own else Sequel.OTHER_RUN
-    if (point := _restored_to(scene.runs.get(first.job_id or JobId("")), own, first)) is not None:
-        return Told(Sequel.WENT_ON if any(each <= point for each in ids) else again, first, by_a_loser=bool(own))
+    run = scene.runs.get(first.job_id or JobId(""))
+    if run is not None and not own:
+        held = holds_lost(scene, run, first.committed_at, others, reached)
+        if held is not None or began_from(run, first.committed_at) is not None:
+            return Told(Sequel.UNTOLD if held is None else Sequel.WENT_ON if held else again, first)
+    elif run is not None and (point := _restored_between(run, own, first)) is not None:
+        is_beyond = any(each <= point for each in ids) or has_passed_over(scene, run, own)
+        return Told(Sequel.WENT_ON if is_beyond else again, first, by_a_loser=True)
     if ids and number > max(_ids(own, 0) or ids):
         return Told(Sequel.WENT_ON, first, by_a_loser=bool(own))
     return Told(Sequel.UNTOLD if any(each < number for each in ids) else again, first, by_a_loser=bool(own))
@@ -150,13 +157,9 @@ def _ids(commits: Iterable[Snapshot], above: int) -> list[CheckpointId]:
     return [s.checkpoint_id for s in commits if s.checkpoint_id is not None and s.checkpoint_id > above]
 
 
-def _restored_to(run: JobRun | None, own: list[Snapshot], first: Snapshot) -> CheckpointId | None:
-    """The checkpoint from which the run came to its first commit above the target: of one that had commits there
-    before (`own`), its restore between them, else where it began. None where Flink does not show it."""
-    if run is None:
-        return None
-    if not own:
-        return began_from(run, first.committed_at)
+def _restored_between(run: JobRun, own: list[Snapshot], first: Snapshot) -> CheckpointId | None:
+    """The checkpoint from which the run came from its own lost commits to its first commit above the target. None where
+    Flink does not show it."""
     point, last = run.restored, max(s.committed_at for s in own)
     return point.checkpoint_id if point is not None and last <= point.at <= first.committed_at else None
 
@@ -171,22 +174,46 @@ def _by_living(scene: Scene, lost: Sequence[Snapshot], reached: int) -> Told:
         if run.restored is not None and any(each <= run.restored.checkpoint_id for each in again):
             may_go_on = run.job_id
         own = [s for s in lost if s.job_id == run.job_id]
-        ids = _ids(own, 0) or _ids(lost, reached)
-        was_restored_since = run.restored is not None and all(s.committed_at < run.restored.at for s in own or lost)
-        if run.restored is None or not was_restored_since or not ids:
-            goes_on, by_a_loser = (run.job_id, True) if own else (goes_on, by_a_loser)
-        elif run.restored.checkpoint_id < min(ids):
-            is_rewound = True
-        elif own:
-            goes_on, by_a_loser = run.job_id, True
-        elif (began := beginning_of(run, scene.table)) is None:
+        held = _own_is_held(scene, run, own) if own else _is_held(scene, run, lost, reached)
+        if held is _Held.YES:
+            goes_on, by_a_loser = run.job_id, bool(own)
+        elif held is _Held.PERHAPS:
             may_go_on = run.job_id
-        elif began >= min(ids):
-            goes_on, by_a_loser = run.job_id, False
-        else:
-            is_rewound = is_rewound or began > FROM_NOTHING
+        is_rewound = is_rewound or held is _Held.NO
     is_rewound = is_rewound and goes_on is None and may_go_on is None
     return Told(Sequel.NOTHING_YET, goes_on=goes_on, may_go_on=may_go_on, is_rewound=is_rewound, by_a_loser=by_a_loser)
+
+
+class _Held(Enum):
+    """Whether a living run's state holds what main lost."""
+
+    YES = auto()
+    PERHAPS = auto()
+    NO = auto()
+    """It reads it again."""
+    NOT_ITS = auto()
+    """The run has to do with none of it, for all that is known."""
+
+
+def _own_is_held(scene: Scene, run: JobRun, own: Sequence[Snapshot]) -> _Held:
+    """Of a run that lost some itself: not where Flink has restored it since from below."""
+    if run.restored is None or any(s.committed_at >= run.restored.at for s in own):
+        return _Held.YES
+    is_beyond = run.restored.checkpoint_id >= min(_ids(own, 0), default=0)
+    return _Held.YES if is_beyond or has_passed_over(scene, run, own) else _Held.NO
+
+
+def _is_held(scene: Scene, run: JobRun, lost: Sequence[Snapshot], reached: int) -> _Held:
+    """Of a run that lost none: what it began with lies before all that it did, whenever the lost commits came."""
+    of_flink = [s for s in lost if s.checkpoint_id is not None]
+    if run.restored is None or not of_flink:
+        return _Held.NOT_ITS
+    held = holds_lost(scene, run, first_commit_of(scene, run), of_flink, reached)
+    if held is not None:
+        is_since = all(s.committed_at < run.restored.at for s in of_flink)
+        reads_again = is_since and run.restored.checkpoint_id > FROM_NOTHING
+        return _Held.YES if held else _Held.NO if reads_again else _Held.NOT_ITS
+    return _Held.PERHAPS
 
 
 def counted_again(lost: Iterable[Snapshot], kept: Snapshot | None) -> frozenset[CheckpointId]:

@@ -1,0 +1,115 @@
+"""Whether the state of a run holds what main lost: told by which run wrote the point that it began from, as the path of
+that says, and by checkpoint ids where no path does."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import pairwise
+
+from bot.domain.beginnings import FROM_NOTHING, began_from, start_shown
+from bot.domain.beside_a_rollback import Scene
+from bot.domain.clocks import CLOCKS_DIFFER
+from bot.domain.flink import V1_COMMITTER, JobRun
+from bot.domain.ids import DRAINED
+from bot.domain.kin import writer_of
+from bot.domain.table import Snapshot
+
+
+def holds_lost(
+    scene: Scene, run: JobRun, first: datetime | None, lost: Sequence[Snapshot], reached: int
+) -> bool | None:
+    """Whether what the run began with holds rows of these commits; None: nothing tells.
+
+    `first`: when its first commit came; None where there is none. `reached`: the checkpoint that main has below the
+    target.
+    """
+    return _run_holds(scene, run, first, lost, reached, frozenset())
+
+
+def _run_holds(
+    scene: Scene, run: JobRun, first: datetime | None, lost: Sequence[Snapshot], reached: int, seen: frozenset[str]
+) -> bool | None:
+    number = began_from(run, first)
+    if number is None:
+        newest = run.restored.checkpoint_id if run.restored is not None else None
+        return False if newest is not None and not any(each <= newest for _, each in _told(lost)) else None
+    if number == FROM_NOTHING:
+        return False
+    shown = start_shown(run, first)
+    path = shown.path if shown is not None and shown.checkpoint_id == number else None
+    return _state_holds(scene, number, path, lost, reached, seen | {run.job_id[:6]})
+
+
+def _state_holds(
+    scene: Scene, number: int, path: str | None, lost: Sequence[Snapshot], reached: int, seen: frozenset[str]
+) -> bool | None:
+    writer = writer_of(path)
+    if writer is None:
+        return _by_ids(scene, number, lost, reached)
+    mine = [each for commit, each in _told(lost) if commit.job_id and commit.job_id.startswith(writer)]
+    kept = next((s for s in scene.below if s.job_id is not None and s.job_id.startswith(writer)), None)
+    if mine and number >= min(mine):
+        is_counted_again = kept is not None and (kept.checkpoint_id or 0) >= min(mine)
+        return None if is_counted_again else True
+    if kept is not None or any(s.job_id is not None and s.job_id.startswith(writer) for s in scene.above):
+        return False
+    if writer in seen:
+        return None
+    run = next((each for each in scene.runs.values() if each.job_id.startswith(writer)), None)
+    if run is not None:
+        return _run_holds(scene, run, first_commit_of(scene, run), lost, reached, seen)
+    others = [s for s in lost if s.job_id is None or not s.job_id.startswith(writer)]
+    return _by_ids(scene, number, others, reached)
+
+
+def _by_ids(scene: Scene, number: int, lost: Sequence[Snapshot], reached: int) -> bool | None:
+    """Ids rise along what a job reads. A run that began below another counts some of them again, so those that main has
+    reached do not tell."""
+    told = _told(lost)
+    if any(reached < each <= number for _, each in told):
+        return True
+    is_of_job = [s for s, each in told if each <= number and (s.operator_id in scene.sinks or s.job_id in scene.runs)]
+    return None if is_of_job else False
+
+
+def _told(lost: Iterable[Snapshot]) -> list[tuple[Snapshot, int]]:
+    """The commits with the ids of their checkpoints; what a drain leaves came right after the newest of its run."""
+    newest: dict[str | None, int] = {}
+    told = []
+    for commit in lost:
+        if commit.checkpoint_id is not None:
+            ran = newest.get(commit.job_id, 0)
+            each = commit.checkpoint_id if commit.checkpoint_id < DRAINED else ran + 1
+            newest[commit.job_id] = max(ran, each)
+            told.append((commit, each))
+    return told
+
+
+def has_passed_over(scene: Scene, run: JobRun, own: Sequence[Snapshot]) -> bool:
+    """Whether the run, restored below its own commits (`own`), had completed checkpoints before main lost these: the
+    sink took them for committed, and brings their rows no more (F3). The V1 sink keeps them until its ids have passed
+    what it found on main."""
+    at = lost_at(scene)
+    if run.restored is None or at is None or any(V1_COMMITTER in vertex.name for vertex in run.vertices):
+        return False
+    last = max((s.checkpoint_id or 0 for s in own), default=0)
+    return any(
+        c.status == "COMPLETED"
+        and run.restored.at <= c.triggered_at < at - CLOCKS_DIFFER
+        and run.restored.checkpoint_id < c.checkpoint_id <= last
+        for c in run.checkpoints
+    )
+
+
+def lost_at(scene: Scene) -> datetime | None:
+    """When main went back from the lost commits, by its log; None where that does not tell."""
+    left = {s.snapshot_id for s in scene.left}
+    at = None
+    for before, move in pairwise(scene.table.head_moves):
+        if before.snapshot_id in left and move.snapshot_id not in left:
+            at = move.at
+    return at
+
+
+def first_commit_of(scene: Scene, run: JobRun) -> datetime | None:
+    """When the run's first commit on main came; None: there is none."""
+    return next((s.committed_at for s in scene.table.of_flink if s.job_id == run.job_id), None)
