@@ -12,6 +12,7 @@ from typing import NamedTuple
 from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.flink import JobRun
 from bot.domain.ids import DRAINED, JobId, OperatorId
+from bot.domain.kin import writer_of
 from bot.domain.table import Snapshot, TableState
 
 
@@ -19,7 +20,7 @@ class Whose(StrEnum):
     """What tells that a commit above a rollback's target is the job's."""
 
     ITS_OWN = "its own"
-    """Its run lost some, or Flink lists it as the job's."""
+    """Its run lost some, or Flink lists it as the job's, or one of the job's that was restored from its state."""
     IN_LINE = "in line"
     """A run that Flink does not list made it by the job's sink, while no other of the job's was alive, and its ids rise
     above those that it found."""
@@ -82,6 +83,8 @@ class Scene:
             passed_all = min(since, default=0) > max(before, default=0)
             is_in_line = len(wrote) == 1 or (not self._is_beside(commit.job_id, wrote) and self._rises(commit))
             return Whose.ITS_OWN if passed_all or is_in_line else Whose.DOUBTFUL
+        if commit.job_id is not None and commit.job_id[:6] in self._restored_from:
+            return Whose.ITS_OWN
         if commit.operator_id not in sinks and None not in (commit.operator_id, *sinks):
             return Whose.ANOTHERS
         if self.is_lived_through(commit) or self._is_beside(commit.job_id, wrote):
@@ -123,6 +126,12 @@ class Scene:
             if is_near and not self._is_beside(run, wrote):
                 return commits[0]
         return None
+
+    @property
+    def _restored_from(self) -> Set[str | None]:
+        """The first digits of the runs from whose points listed ones were restored: the commit that such a run owed is
+        made by the next one, under its id (facts 1.1)."""
+        return {writer_of(run.restored.path) for run in self._listed if run.restored is not None}
 
     @property
     def _listed(self) -> Iterable[JobRun]:

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from bot.diagnosis import rolled_back_while_running
-from bot.domain.diagnosis import Excluded
+from bot.domain.diagnosis import Excluded, Matches
 from bot.domain.suspicion import propose_window
 from tests.cases import Tale, job_id
 from tests.found import hole
@@ -32,3 +32,26 @@ def test_a_takeover_accuses_no_right_rewind(committed: tuple[int, ...], after: i
         tale.remembers("b", *range(last + 1, last + 1 + after)).commits("b", *range(last + 1, last + 1 + after))
 
     assert is_right(tale)
+
+
+@pytest.mark.parametrize("after", [(), (3, 4)], ids=["only that", "it has committed"])
+def test_a_commit_under_the_id_of_the_run_that_the_restore_names_is_the_jobs(after: tuple[int, ...]) -> None:
+    """Run b read 2 again and was upgraded before its commit, which run c makes; its cluster lists run c alone."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED").rolls_back_to("a", 1)
+    tale.flink_runs("b", restored=1).completes("b", 2).flink_runs("c").forgets("a").forgets("b")
+    tale.came_from("c", 2, f"s3://state/{job_id('b')}/chk-2").commits("b", 2)
+    tale = tale.commits("c", *after) if after else tale
+
+    assert is_right(tale)
+
+
+@pytest.mark.parametrize("after", [(), (5,)], ids=["only that", "it has committed"])
+def test_such_a_commit_tells_of_a_hole_too(after: tuple[int, ...]) -> None:
+    """Run b had gone on from 3, which main lost under it; run c makes its 4 up for it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "FINISHED").flink_runs("b", restored=3)
+    tale.rolls_back_to("a", 2).completes("b", 4).flink_runs("c").forgets("a").forgets("b")
+    tale.came_from("c", 4, f"s3://state/{job_id('b')}/chk-4").commits("b", 4)
+    tale = tale.commits("c", *after) if after else tale
+
+    assert isinstance(rolled_back_while_running.examine(tale.looked_at(missing=10)), Matches)
+    assert tale.at("a", 2) == propose_window(tale.table, tale.jobs).trusted
