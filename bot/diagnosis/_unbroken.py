@@ -87,10 +87,10 @@ def untold_beginning(case: Case, lost: Rollback) -> str:
             f"checkpoints have the same ids ({ids}); its next commit tells"
         )
     run = run_of(case, lost.may_go_on)
-    if run is not None and beginning_of(run, case.observation.table) is not None:
+    if run is not None and (began := beginning_of(run, case.observation.table)) is not None:
         return (
-            f"whose state run {short_job(run.job_id)} goes on from: the lost commits are by several sinks, and Flink "
-            "lists no run that made them"
+            f"whose state run {short_job(run.job_id)} goes on from: it was restored from checkpoint {began}, and the "
+            "ids do not tell whether that holds rows which main lost and does not have again; its next commits tell"
         )
     return LOST_FIRST_RESTORE.format(run=short_job(lost.may_go_on or (following.job_id if following else None)))
 

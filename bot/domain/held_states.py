@@ -45,12 +45,9 @@ def _state_holds(
     writer = writer_of(path)
     if writer is None:
         return _by_ids(scene, number, lost, reached)
-    mine = [each for commit, each in _told(lost) if commit.job_id and commit.job_id.startswith(writer)]
-    kept = next((s for s in scene.below if s.job_id is not None and s.job_id.startswith(writer)), None)
-    if mine and number >= min(mine):
-        is_counted_again = kept is not None and (kept.checkpoint_id or 0) >= min(mine)
-        return None if is_counted_again else True
-    if kept is not None or any(s.job_id is not None and s.job_id.startswith(writer) for s in scene.above):
+    if (held := held_of_writer(scene, number, writer, lost)) is not False:
+        return held
+    if any(s.job_id is not None and s.job_id.startswith(writer) for each in (scene.below, scene.above) for s in each):
         return False
     if writer in seen:
         return None
@@ -59,6 +56,16 @@ def _state_holds(
         return _run_holds(scene, run, first_commit_of(scene, run), lost, reached, seen)
     others = [s for s in lost if s.job_id is None or not s.job_id.startswith(writer)]
     return _by_ids(scene, number, others, reached)
+
+
+def held_of_writer(scene: Scene, number: int, writer: str, lost: Sequence[Snapshot]) -> bool | None:
+    """Whether checkpoint `number` of the run whose id begins with `writer` holds one of its own lost commits; None: it
+    has counted these ids twice."""
+    mine = [each for commit, each in _told(lost) if commit.job_id and commit.job_id.startswith(writer)]
+    if not mine or number < min(mine):
+        return False
+    kept = next((s for s in scene.below if s.job_id is not None and s.job_id.startswith(writer)), None)
+    return None if kept is not None and (kept.checkpoint_id or 0) >= min(mine) else True
 
 
 def _by_ids(scene: Scene, number: int, lost: Sequence[Snapshot], reached: int) -> bool | None:

@@ -9,6 +9,7 @@ from bot.domain.beside_a_rollback import Scene, Whose, reached_by, writers_of
 from bot.domain.flink import JobRun, names_run
 from bot.domain.held_states import first_commit_of, has_passed_over, holds_lost
 from bot.domain.ids import CheckpointId, JobId
+from bot.domain.later_starts import start_from_what_was_lost
 from bot.domain.table import Snapshot, TableState
 
 
@@ -66,7 +67,19 @@ def sequel_of(scene: Scene) -> Told:
     """Where Flink lists none of the runs that lost some, each writer is judged by itself, and the worst counts: a guest
     that lost a commit and repeats it explains nothing of the job. Where Flink's runs are of the one or the other by
     their sinks, these alone are the job's. A listed run that is of neither for all that is known goes on from what each
-    lost that has not repeated it, or it is not known."""
+    lost that has not repeated it, or it is not known. What explains a rollback does so only until the job is started
+    from the state of what was lost."""
+    told = _of_writers(scene)
+    later = start_from_what_was_lost(scene, told.commit) if told.is_explained and told.commit is not None else None
+    if later is None:
+        return told
+    if later.commit is not None:
+        return Told(Sequel.WENT_ON if later.is_beyond else Sequel.UNTOLD, later.commit)
+    goes_on, may_go_on = (later.run, None) if later.is_beyond else (None, later.run)
+    return Told(Sequel.NOTHING_YET, goes_on=goes_on, may_go_on=may_go_on)
+
+
+def _of_writers(scene: Scene) -> Told:
     if listed := [s for s in scene.left if s.job_id in scene.runs]:
         return _judged(scene, listed, scene.left)
     groups = writers_of(scene.left)
