@@ -50,7 +50,7 @@ def examine(case: Case) -> Examined:
     open_ends = [r for r in inside if r.sequel is Sequel.NOTHING_YET and r.runs]
     open_still = [r for r in holes if not is_filled(case, r)]
     standing = [r for r in open_still if r.sequel is Sequel.WENT_ON or is_found_missing(case, r)]
-    standing += [r for r in open_ends if _living_writer(case, r) is not None]
+    standing += [r for r in open_ends if _writer(case, r) is not None]
     if standing:
         return _matches(case, standing[0], standing[1:])
     untold = [*open_still, *(r for r in open_ends if r.may_go_on is not None)]
@@ -73,10 +73,11 @@ def examine(case: Case) -> Examined:
     return Excluded(reason=_why_not(case, inside))
 
 
-def _living_writer(case: Case, found: Rollback) -> JobId | None:
-    """The run of the job whose next commit leaves the hole: it wrote what main lost, or was restored from beyond the
-    target; one that was restored from the target since reads it again."""
-    return next((run.job_id for run in living(case) if run.job_id == found.goes_on), None)
+def _writer(case: Case, found: Rollback) -> JobId | None:
+    """The run of the job whose next commit leaves the hole, or that of a restart from its newest checkpoint: it wrote
+    what main lost, or was restored from beyond the target; one that was restored from the target since reads it
+    again."""
+    return next((run.job_id for run in living(case) if run.job_id == found.goes_on), found.ended_on)
 
 
 def _matches(case: Case, found: Rollback, later: Sequence[Rollback] = ()) -> Matches:
@@ -85,7 +86,7 @@ def _matches(case: Case, found: Rollback, later: Sequence[Rollback] = ()) -> Mat
     lost = [table.by_id[s] for s in found.left]
     ids = [s.checkpoint_id for s in lost if s.checkpoint_id is not None]
     following = table.by_id[found.next_commit] if found.next_commit else None
-    writer = following.job_id if following else _living_writer(case, found)
+    writer = following.job_id if following else _writer(case, found)
     target = table.by_id[found.target] if found.target else None
     undone = short(found.left[-1])
     held = f" (checkpoint {target.checkpoint_id})" if target and target.checkpoint_id is not None else ""
@@ -113,7 +114,7 @@ def _matches(case: Case, found: Rollback, later: Sequence[Rollback] = ()) -> Mat
     else:
         takes_nothing = not is_forward and table.head == found.target
         reasons.append(
-            f"Run {short_job(writer)} still runs and has committed nothing since: its next commit leaves the hole."
+            f"Run {short_job(writer)} {_what_leaves_the_hole(case, found)}."
             + _restored_at(case, writer)
             + (f" Until then, setting main back to {undone} would undo the rollback." if takes_nothing else "")
         )
@@ -144,6 +145,12 @@ def _matches(case: Case, found: Rollback, later: Sequence[Rollback] = ()) -> Mat
         else None,
         remedy=Remedy.REWIND_TABLE_AND_JOB,
     )
+
+
+def _what_leaves_the_hole(case: Case, found: Rollback) -> str:
+    if (ended := run_of(case, found.ended_on)) is None:
+        return "still runs and has committed nothing since: its next commit leaves the hole"
+    return f"is {ended.state} by now, and had committed nothing since: a restart from its newest state leaves the hole"
 
 
 def _restored_at(case: Case, writer: JobId | None) -> str:

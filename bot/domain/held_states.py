@@ -107,6 +107,19 @@ def has_passed_over(scene: Scene, run: JobRun, own: Sequence[Snapshot]) -> bool:
     )
 
 
+def ended_since(scene: Scene) -> JobRun | None:
+    """The job's newest run, where none is alive, and main was rolled back under it: what is restored from its newest
+    checkpoint goes on from there. One that was stopped first is as a rewind asks for: so is, for all that clocks tell,
+    one that was stopped at about that time, but not one that failed then."""
+    last = max(scene.runs.values(), key=lambda run: run.started_at, default=None)
+    if last is None or last.ended_at is None or any(not run.is_terminal for run in scene.runs.values()):
+        return None
+    at = lost_at(scene)
+    is_failure = last.state == "FAILED"
+    until = last.ended_at + CLOCKS_DIFFER if is_failure else last.ended_at - CLOCKS_DIFFER
+    return last if at is not None and last.started_at <= at < until else None
+
+
 def lost_at(scene: Scene) -> datetime | None:
     """When main went back from the lost commits, by its log; None where that does not tell."""
     left = {s.snapshot_id for s in scene.left}

@@ -35,6 +35,9 @@ class Rollback(Record):
     """Of NOTHING_YET: the living run whose next commit leaves a hole, because its state holds what main lost."""
     may_go_on: JobId | None = None
     """Of NOTHING_YET: a living run of which nothing tells whether its state holds what main lost."""
+    ended_on: JobId | None = None
+    """Of NOTHING_YET: the run under which main was rolled back, and which has ended since, where none is alive: a
+    restart from its newest checkpoint leaves a hole."""
     counted_again: frozenset[CheckpointId] = frozenset()
     """Of NOTHING_YET: ids of lost commits by the target's own run that do not rise above it: a restore from them does
     not tell which commits its state holds."""
@@ -105,6 +108,7 @@ def _rollback(
         sequel=told.sequel,
         goes_on=told.goes_on,
         may_go_on=told.may_go_on,
+        ended_on=told.ended_on,
         counted_again=counted_again(left, scene.target) if is_open else frozenset(),
         is_rewound=told.is_rewound,
     )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from bot.domain.beginnings import FROM_NOTHING, began_from, first_shown
 from bot.domain.beside_a_rollback import Scene, Whose, reached_by, writers_of
 from bot.domain.flink import JobRun, names_run
-from bot.domain.held_states import first_commit_of, has_passed_over, holds_lost
+from bot.domain.held_states import ended_since, first_commit_of, has_passed_over, holds_lost
 from bot.domain.ids import CheckpointId, JobId
 from bot.domain.later_starts import start_from_what_was_lost
 from bot.domain.table import Snapshot, TableState
@@ -38,6 +38,7 @@ class Told(NamedTuple):
     commit: Snapshot | None = None
     goes_on: JobId | None = None
     may_go_on: JobId | None = None
+    ended_on: JobId | None = None
     is_rewound: bool = False
     by_a_loser: bool = False
     """Whether a run tells it that lost some itself: it knows where it stood."""
@@ -52,7 +53,7 @@ class Told(NamedTuple):
         """How much it speaks for a hole."""
         if self.sequel is Sequel.WENT_ON or self.goes_on is not None:
             return 4
-        if self.sequel is Sequel.UNTOLD or self.may_go_on is not None:
+        if self.sequel is Sequel.UNTOLD or self.may_go_on is not None or self.ended_on is not None:
             return 3
         return 2 if not self.is_explained else 1 if self.is_rewound else 0
 
@@ -194,6 +195,10 @@ def _by_living(scene: Scene, lost: Sequence[Snapshot], reached: int) -> Told:
             may_go_on = run.job_id
         is_rewound = is_rewound or held is _Held.NO
     is_rewound = is_rewound and goes_on is None and may_go_on is None
+    if (last := ended_since(scene)) is not None:
+        own = [s for s in lost if s.job_id == last.job_id]
+        held = _own_is_held(scene, last, own) if own else _is_held(scene, last, lost, reached)
+        return Told(Sequel.NOTHING_YET, ended_on=last.job_id if held is _Held.YES else None, by_a_loser=bool(own))
     return Told(Sequel.NOTHING_YET, goes_on=goes_on, may_go_on=may_go_on, is_rewound=is_rewound, by_a_loser=by_a_loser)
 
 

@@ -143,11 +143,11 @@ def _by_rollback(
 
 
 def is_unexplained(found: Rollback, jobs: Seen[JobRun] | NotSeen) -> bool:
-    """Whether no restored run shows that the rollback was meant: its own writer went on, or still may, or nothing tells
-    where the run began that goes on."""
+    """Whether no restored run shows that the rollback was meant: its own writer went on, or still may, also by a
+    restart, or nothing tells where the run began that goes on."""
     if found.sequel is not Sequel.NOTHING_YET:
         return found.sequel in {Sequel.WENT_ON, Sequel.UNTOLD}
-    if found.goes_on is not None or found.may_go_on is not None:
+    if found.goes_on is not None or found.may_go_on is not None or found.ended_on is not None:
         return True
     if found.is_rewound:
         return False

@@ -171,8 +171,8 @@ def test_a_commit_that_main_lost_vouches_for_nothing_below_it() -> None:
     world.erases(world.chain()[-1].snapshot_id)
     looked = look(world)
     world.reads(1)
-    world.rolls_back_to(right)
     ends(world, loops=False)
+    world.rolls_back_to(right)
 
     found = mode.examine(case_of(world, looked))
 
