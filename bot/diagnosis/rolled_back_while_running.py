@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from bot.diagnosis._asked import lacking
+from bot.diagnosis._asked import answers, checked_until, lacking
 from bot.diagnosis._case import at_position, living, not_asked, rows_by, run_of, unseen
+from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
 from bot.diagnosis._unbroken import is_filled, is_found_missing, looked_since, untold_beginning
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import JobId, SnapshotId, short, short_job
@@ -70,7 +71,16 @@ def examine(case: Case) -> Examined:
         )
     if isinstance(jobs, NotSeen) and any(r.sequel in {Sequel.OTHER_RUN, Sequel.REDONE} for r in inside):
         return CannotTell(missing=(unseen(jobs),))
+    if (expired := _may_have_expired(case)) is not None:
+        return CannotTell(missing=(expired,))
     return Excluded(reason=_why_not(case, inside))
+
+
+def _may_have_expired(case: Case) -> str | None:
+    """What is missing to know that main was not rolled back over commits that have expired since; None: nothing is.
+    Positions that were looked for and are all there settle it up to there."""
+    is_whole = case.gaps is not None and not case.gaps.missing and answers(case, "missing_positions")
+    return may_be_lost_and_expired(case, checked_until(case, "missing_positions") if is_whole else None)
 
 
 def _writer(case: Case, found: Rollback) -> JobId | None:
