@@ -7,9 +7,10 @@ from bot.domain.beginnings import origin_of
 from bot.domain.checkpoint_pace import interval_of
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun, names_run
-from bot.domain.guests import commits_of_job
+from bot.domain.guests import Guests
 from bot.domain.ids import DRAINED, CheckpointId, JobId, short, short_job
 from bot.domain.kin import writer_of
+from bot.domain.predecessors import Predecessors
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
 
@@ -43,12 +44,14 @@ def other_state(case: Case) -> str | None:
     """What is missing to know that the state of a living run that has committed nothing is main's: Flink restored it
     from a checkpoint of another run than that of the job's newest commit, and nothing shows that this one had gone on
     from there. So a start without state looks once the run was taken over. None where there is no such doubt."""
-    commits, wrote = commits_of_job(case), {s.job_id for s in flink_commits(case.observation.table)}
-    newest = commits[-1] if commits else None
-    if newest is None or newest.job_id is None or newest.checkpoint_id in (None, DRAINED):
-        return None
+    commits, guests = flink_commits(case.observation.table), Guests(case)
+    before, wrote = Predecessors(case.observation.table, case.runs), {s.job_id for s in commits}
     for run in living(case):
         if run.restored is None or run.job_id in wrote:
+            continue
+        own = (s for s in before.newest(run, len(commits)) if not guests.has_run(s.job_id))
+        newest = next(own, None)
+        if newest is None or newest.job_id is None or newest.checkpoint_id in (None, DRAINED):
             continue
         if _leads_to(case, run, newest, frozenset()) or _is_beyond(case, run, newest):
             continue

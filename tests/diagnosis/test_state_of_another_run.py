@@ -4,7 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from bot.diagnosis import recovered_by_itself, restarted_from_empty, restored_from_older_savepoint
+from bot.diagnosis import (
+    recovered_by_itself,
+    restarted_from_empty,
+    restored_from_older_savepoint,
+    rolled_back_while_running,
+)
 from bot.domain.diagnosis import CannotTell, Excluded, Matches
 from tests.cases import Tale, job_id
 
@@ -42,7 +47,6 @@ def from_an_empty_start() -> Tale:
         pytest.param(taken_over(3), id="own checkpoint of the same id"),
         pytest.param(taken_over(3, is_listed=False), id="own checkpoint, the other run is forgotten"),
         pytest.param(taken_over(11), id="own checkpoint of a higher id"),
-        pytest.param(from_an_empty_start(), id="of a run that began without state"),
     ],
 )
 def test_a_checkpoint_of_another_run_is_no_state_of_main(tale: Tale) -> None:
@@ -51,6 +55,16 @@ def test_a_checkpoint_of_another_run_is_no_state_of_main(tale: Tale) -> None:
 
     assert [CannotTell] * 3 == [type(each) for each in found]
     assert all("whose state run" in each.missing[-1] for each in found if isinstance(each, CannotTell))
+
+
+def test_nor_is_one_of_a_run_that_began_without_state_and_was_rolled_back() -> None:
+    """What main lost of run b lies in it: a hole is coming, so nothing is healthy (F6 matches)."""
+    case = from_an_empty_start().looked_at()
+
+    assert isinstance(rolled_back_while_running.examine(case), Matches)
+    assert isinstance(recovered_by_itself.examine(case), Excluded)
+    assert isinstance(restarted_from_empty.examine(case), CannotTell)
+    assert isinstance(restored_from_older_savepoint.examine(case), CannotTell)
 
 
 def upgraded(path: str) -> Tale:
