@@ -7,8 +7,8 @@ from datetime import datetime
 
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
-from bot.adapters.checkpoint_point import JOB_FOLDER, METADATA, TROUBLE, first_line, point_in, unopened, written_at
-from bot.adapters.checkpoint_state_files import StateFiles
+from bot.adapters.checkpoint_point import JOB_FOLDER, TROUBLE, first_line, point_in, unopened, written_at
+from bot.adapters.checkpoint_state_files import METADATA, StateFiles
 from bot.adapters.opening import address, opened
 from bot.adapters.polling import polled
 from bot.domain.errors import CouldNotLook, NotThere
@@ -59,8 +59,8 @@ class CheckpointFiles:
             _collect(self._savepoints(self._savepoint_dir, job, state), found, unread)
         if unread and not any(each.digest is not None for each in found):
             raise unread[0].could_not_look
-        found = [state.judged(each) for each in found]
-        found = [*_as_first_written(found), *(each.stored for each in unread)]
+        still = [each for each in map(state.judged, found) if each is not None]
+        found = [*_as_first_written(still), *(each.stored for each in unread)]
         return tuple(sorted(found, key=lambda each: (each.written_at, each.checkpoint_id or 0), reverse=True))
 
     def read(self, path: str) -> StoredCheckpoint:
@@ -69,7 +69,8 @@ class CheckpointFiles:
         try:
             files, bare = opened(folder)
             state = self._state_files()
-            stored = point_in(files, bare, state)
+            noted = point_in(files, bare, state)
+            stored = state.judged(noted) if noted is not None else None
         except TROUBLE as error:
             raise _could_not_look(f"Restore point {path}", error) from error
         if stored is None:
@@ -78,7 +79,7 @@ class CheckpointFiles:
                 f"Expected a file {METADATA} in it; there is none.",
                 "Check the path; Flink deletes checkpoints that newer ones replace.",
             )
-        return state.judged(stored)
+        return stored
 
     def may_hold(self, path: str) -> bool:
         """See the port. A query in a path could have other addresses spoken to, so none is taken."""

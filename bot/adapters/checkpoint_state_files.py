@@ -13,6 +13,7 @@ from bot.domain.flink import StoredCheckpoint
 from bot.domain.paths import below
 from bot.domain.sentences import counted
 
+METADATA = "_metadata"
 _TROUBLE = (OSError, ArrowException, ValueError)
 
 
@@ -28,6 +29,7 @@ class StateFiles:
         """`roots`: the job's folders; None: there is no such folder."""
         self._roots = [(root, *opened_root) for root in roots if root is not None for opened_root in _opened(root)]
         self._needed: dict[str, dict[str, int]] = {}
+        self._metadata: dict[str, tuple[FileSystem, str]] = {}
         self._folders: dict[str, tuple[FileSystem, str]] = {}
         self._sizes: dict[str, dict[str, int | None] | None] = {}
 
@@ -45,13 +47,19 @@ class StateFiles:
                 needed[file] = max(end, needed.get(file, 0))
                 self._folders[file.rpartition("/")[0]] = (place[0], place[1].rpartition("/")[0])
         self._needed[address(files, folder)] = needed
+        self._metadata[address(files, folder)] = (files, f"{folder}/{METADATA}")
 
-    def judged(self, point: StoredCheckpoint) -> StoredCheckpoint:
-        """The same, with a problem where a file of its state is gone, or shorter than what Flink wrote into it. Where a
-        folder cannot be listed, nothing is said of its files."""
+    def judged(self, point: StoredCheckpoint) -> StoredCheckpoint | None:
+        """The same, with a problem where a file of its state is gone, or shorter than what Flink wrote into it; None
+        where Flink has deleted the whole point since it was read, `_metadata` first. Where a folder cannot be listed,
+        nothing is said of its files."""
         needed = self._needed.get(point.path, {})
         lacking = [file for file, end in needed.items() if self._lacks(file, end)] if point.problem is None else []
-        return point.model_copy(update={"problem": _problem(lacking, len(needed))}) if lacking else point
+        if not lacking:
+            return point
+        if not _is_there(*self._metadata[point.path]):
+            return None
+        return point.model_copy(update={"problem": _problem(lacking, len(needed))})
 
     def _lacks(self, file: str, end: int) -> bool:
         folder = file.rpartition("/")[0]
@@ -83,6 +91,14 @@ def _listed(files: FileSystem, folder: str) -> dict[str, int | None] | None:
     except _TROUBLE:
         return None
     return {address(files, info.path): info.size for info in infos if info.type is FileType.File}
+
+
+def _is_there(files: FileSystem, path: str) -> bool:
+    """Also where it cannot be looked up."""
+    try:
+        return bool(files.get_file_info(path).type is not FileType.NotFound)
+    except _TROUBLE:
+        return True
 
 
 def _problem(lacking: Sequence[str], needed: int) -> str:

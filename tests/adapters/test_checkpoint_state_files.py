@@ -12,6 +12,7 @@ from pyarrow.fs import FileSystem
 from bot.adapters import checkpoint_state_files
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.checkpoint_state_files import StateFiles
+from bot.domain.errors import NotThere
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import JobId
 
@@ -148,6 +149,32 @@ def test_a_folder_that_cannot_be_listed_tells_nothing(retained: Retained) -> Non
     state.note(cast("FileSystem", Unlistable()), folder, (retained.run / "chk-8" / "_metadata").read_bytes())
 
     assert state.judged(point) == point
+
+
+def deletes_8_once_listed(retained: Retained, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Flink does, between our reading of `_metadata` and our look at the files."""
+    real = checkpoint_state_files._listed
+
+    def deletes_8(files: FileSystem, folder: str) -> dict[str, int | None] | None:
+        shutil.rmtree(retained.run / "chk-8", ignore_errors=True)
+        return real(files, folder)
+
+    monkeypatch.setattr(checkpoint_state_files, "_listed", deletes_8)
+
+
+def test_what_flink_deletes_while_we_look_is_passed_over(retained: Retained, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A newer checkpoint has replaced it: its `_metadata` went first, and then what it alone needed."""
+    deletes_8_once_listed(retained, monkeypatch)
+
+    assert retained.problems() == {5: None}
+
+
+def test_one_that_is_deleted_while_it_is_read_is_not_there(retained: Retained, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for a point that is asked for by its path."""
+    deletes_8_once_listed(retained, monkeypatch)
+
+    with pytest.raises(NotThere):
+        retained.files.read(str(retained.run / "chk-8"))
 
 
 def test_each_folder_is_listed_once_a_look(retained: Retained, monkeypatch: pytest.MonkeyPatch) -> None:
