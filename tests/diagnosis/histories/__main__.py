@@ -1,0 +1,19 @@
+"""Tells the reduced story of each seed at which a rule is broken, whatever `not_yet` leaves out of the tests:
+`python -m tests.diagnosis.histories wrongly_safe 989 1785`."""
+
+import sys
+
+from tests.diagnosis.histories import held
+from tests.diagnosis.histories.drawn import plan_of, played, reduced
+
+RULES = {
+    rule.__name__: rule for rule in (held.wrongly_safe, held.wrongly_clean, held.wrongly_acquitted, held.false_alarms)
+}
+
+if __name__ == "__main__":
+    holds = RULES[sys.argv[1]]
+    for seed in map(int, sys.argv[2:]):
+        plan = plan_of(seed, with_mistakes=holds is not held.false_alarms)
+        if holds(played(plan)):
+            plan = reduced(plan, lambda smaller: bool(holds(played(smaller))))
+        sys.stdout.write(f"{held.in_words(plan, holds(played(plan)))}\n\n")

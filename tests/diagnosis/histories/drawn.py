@@ -1,0 +1,190 @@
+"""One history of a seed: what it is about, what happens in it, and when somebody looks.
+
+Each event draws from a source of its own, so that a history from which others are left out is otherwise the same.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from random import Random
+from typing import NamedTuple
+
+from bot.domain.suspicion import propose_window
+from tests.diagnosis.histories import neighbours, operators
+from tests.diagnosis.histories.history import History, Setting
+from tests.diagnosis.histories.looked import Looked, look
+from tests.diagnosis.histories.shown import jobs_shown
+from tests.diagnosis.histories.told import Marks, step_in_words
+
+Act = Callable[[History], object]
+
+OF_THE_JOB: dict[str, tuple[int, Act]] = {
+    "a checkpoint": (8, lambda history: history.job.reads()),
+    "a quiet time": (1, lambda history: _is_quiet(history)),
+    "an intermediate savepoint": (1, operators.takes_savepoint),
+    "a failed checkpoint": (1, lambda history: history.job.reads(status="FAILED")),
+    "a checkpoint whose commit is late": (1, lambda history: history.job.reads(is_committed=False)),
+    "a failover": (1, lambda history: history.job.fails_over()),
+    "a standby JobManager takes over": (1, lambda history: history.job.is_taken_over()),
+    "an upgrade with a savepoint": (1, operators.upgrades),
+    "cancelled and started again": (1, operators.cancels_and_starts),
+    "redeployed under its job id": (1, operators.redeploys),
+    "table and job rewound together": (1, operators.rewinds),
+}
+"""What needs a job that can go on: its weight, and the act."""
+MISTAKES: dict[str, tuple[int, Act]] = {
+    "started from an older point": (2, operators.starts_from_older),
+    "started from an older point under its job id": (2, partial(operators.starts_from_older, keeps_id=True)),
+    "started from another run's point": (1, operators.starts_from_another_run),
+    "started without state": (2, operators.starts_empty),
+    "started without state under its job id": (1, partial(operators.starts_empty, keeps_id=True)),
+    "rolled back while the job runs": (4, operators.rolls_back_while_it_runs),
+}
+BESIDE_IT: dict[str, tuple[int, Act]] = {
+    "a compaction": (2, neighbours.compacts),
+    "an expiry of snapshots": (2, neighbours.expires),
+    "Flink forgets runs that ended": (1, neighbours.forgets_runs),
+    "a pause": (1, lambda history: history.job.passes(history.draw.choice([15, 40]))),
+}
+OF_SPARK: dict[str, tuple[int, Act]] = {
+    "Spark overwrites rows": (1, neighbours.overwrites_by_spark),
+    "Spark appends rows": (1, neighbours.appends_by_spark),
+    "write, audit, publish": (1, neighbours.publishes_after_audit),
+}
+OF_A_GUEST: dict[str, tuple[int, Act]] = {"another job commits": (5, neighbours.commits_of_a_guest)}
+ALL = {**OF_THE_JOB, **MISTAKES, **BESIDE_IT, **OF_SPARK, **OF_A_GUEST}
+
+
+class Event(NamedTuple):
+    """Something that happens; the number alone is what it draws from, besides the seed."""
+
+    number: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A history before it is played: `then` is what happens after evidence was collected."""
+
+    seed: int
+    setting: Setting
+    events: tuple[Event, ...]
+    then: tuple[Event, ...] = ()
+    opens_where_suspicious: bool = False
+    """Whether the window begins where the incident would begin it; else it is the whole table."""
+    job_fails_for_good: bool = False
+    pause_s: int = 0
+    flink_is_down: bool = False
+
+
+class Drawn(NamedTuple):
+    """A history that was played."""
+
+    plan: Plan
+    history: History
+    looked: Looked
+    steps: tuple[str, ...]
+    """What happened, in words."""
+
+
+def plan_of(seed: int, *, with_mistakes: bool, never_together: tuple[tuple[str, ...], ...] = ()) -> Plan:
+    """What the seed says; of events that may not come together, the first is left out."""
+    draw = Random(seed)  # noqa: S311 - a seed that can be given again
+    setting = _setting_of(draw)
+    kinds = OF_THE_JOB | BESIDE_IT | (MISTAKES if with_mistakes else {})
+    kinds |= OF_SPARK if draw.random() < 0.25 else {}
+    kinds |= OF_A_GUEST if draw.random() < 0.2 else {}
+    names = [name for name, (weight, _) in kinds.items() for _ in range(weight)]
+    number = draw.randint(2, 11)
+    later = draw.choice([0, 0, 0, 0, 1, 2])
+    events = [Event(index, draw.choice(names)) for index in range(number + later)]
+    for left_out, *beside in never_together:
+        if {left_out, *beside} <= {event.name for event in events}:
+            events = [event for event in events if event.name != left_out]
+    return Plan(
+        seed,
+        setting,
+        tuple(event for event in events if event.number < number),
+        tuple(event for event in events if event.number >= number),
+        opens_where_suspicious=draw.random() < 0.3,
+        job_fails_for_good=not later and draw.random() < 0.15,
+        pause_s=draw.choice([0, 0, 0, 5, 25, 90]),
+        flink_is_down=draw.random() < 0.1,
+    )
+
+
+def played(plan: Plan) -> Drawn:
+    """The history that the plan leads to."""
+    draw = Random()  # noqa: S311 - seeded before each event
+    draw.seed(f"{plan.seed} begins")
+    history = History(plan.setting, draw)
+    steps = list[str]()
+    for rows in (2, 2):
+        steps.append(_step(history, "a checkpoint", partial(history.job.reads, rows)))
+    for event in plan.events:
+        steps.append(_happens(history, plan.seed, event))
+    if plan.job_fails_for_good and history.job.can_go_on:
+        steps.append(_step(history, "the job fails for good", history.job.fails_for_good))
+    since = None
+    if plan.opens_where_suspicious:
+        since = propose_window(history.tale.table, jobs_shown(history)).window.since
+    looked = look(history, since)
+    steps.append(f"{history.tale.now:%T} evidence is collected")
+    for event in plan.then:
+        steps.append(_happens(history, plan.seed, event))
+    history.job.passes(plan.pause_s)
+    if plan.flink_is_down:
+        history.tale.flink_is_down()
+    return Drawn(plan, history, looked, tuple(steps))
+
+
+def reduced(plan: Plan, fails: Callable[[Plan], bool]) -> Plan:
+    """The smallest plan found that still fails: events and circumstances are left out one by one."""
+    while (smaller := next((each for each in _smaller(plan) if fails(each)), None)) is not None:
+        plan = smaller
+    return plan
+
+
+def _smaller(plan: Plan) -> list[Plan]:
+    plain = Setting(sink=plan.setting.sink)._asdict()
+    fewer = [replace(plan, events=tuple(e for e in plan.events if e != gone)) for gone in plan.events]
+    later = [replace(plan, then=tuple(e for e in plan.then if e != gone)) for gone in plan.then]
+    bare = [replace(plan, setting=plan.setting._replace(**{field: value})) for field, value in plain.items()]
+    calm = [
+        replace(plan, opens_where_suspicious=False),
+        replace(plan, job_fails_for_good=False),
+        replace(plan, pause_s=0),
+        replace(plan, flink_is_down=False),
+    ]
+    return [each for each in (*fewer, *later, *bare, *calm) if each != plan]
+
+
+def _setting_of(draw: Random) -> Setting:
+    return Setting(
+        sink=draw.choice(["V1", "V1", "V1", "V2", "V2", "dynamic"]),
+        keeps_keys=draw.random() < 0.7,
+        commits_empty_after=draw.choice([10, 10, 3]),
+        interval_s=draw.choice([10, 60]),
+        lists=draw.choice(["all runs", "all runs", "the living run", "ended runs without details"]),
+        shows_paths=draw.random() < 0.9,
+        lists_guest=draw.random() < 0.5,
+    )
+
+
+def _happens(history: History, seed: int, event: Event) -> str:
+    history.draw.seed(f"{seed} {event.number} {event.name}")
+    if (event.name in OF_THE_JOB or event.name in MISTAKES) and not history.job.can_go_on:
+        return f"{history.tale.now:%T} ({event.name}: the job is down)"
+    return _step(history, event.name, partial(ALL[event.name][1], history))
+
+
+def _step(history: History, name: str, act: Callable[[], object]) -> str:
+    before = Marks.of(history)
+    act()
+    return step_in_words(history, name, before)
+
+
+def _is_quiet(history: History) -> None:
+    """Checkpoints without rows."""
+    for _ in range(history.draw.choice([2, 5, 12])):
+        history.job.reads(0)

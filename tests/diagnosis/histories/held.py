@@ -1,0 +1,124 @@
+"""Which answers to a history are wrong, held against the truth; and how a failing one is told to a developer."""
+
+from collections.abc import Iterator
+
+import bot.diagnosis
+from bot.diagnosis._examine import diagnose
+from bot.diagnosis._scan import scan
+from bot.domain.diagnosis import HEALTHY, Act, Diagnosis
+from bot.domain.doubt import faults_in, rows_are_right
+from bot.domain.ids import short
+from bot.domain.last_good import LastGoodRows
+from tests.diagnosis.histories.drawn import Drawn, Plan, played
+from tests.diagnosis.histories.looked import case_of
+from tests.diagnosis.histories.told import positions_in_words, standing_in_words
+from tests.diagnosis.histories.truth import Truth, truth_of, wrong_up_to
+
+MODES = scan(bot.diagnosis)
+OF_ROWS = frozenset({"F1", "F2", "F3", "F4", "F5", "F6", "F7", "F12", "F13", "F15", "F18"})
+"""Modes by which the rows of a job are lost or doubled."""
+IDLE = "no-advance"
+
+
+def answered(drawn: Drawn) -> Diagnosis:
+    """What the bot says of it."""
+    return diagnose(case_of(drawn.history, drawn.looked), MODES)
+
+
+def wrongly_safe(drawn: Drawn) -> tuple[str, ...]:
+    """Answers after which nobody would look at the rows any more, although they are lost or doubled, or will be."""
+    told, truth = answered(drawn), truth_of(drawn.history)
+    return (*_healthy(drawn, told, truth), *_leaves_rows(told, truth))
+
+
+def wrongly_clean(drawn: Drawn) -> tuple[str, ...]:
+    """Snapshots that are called good, and are not."""
+    named = [(mode.code, match.last_good, match.last_good_rows) for mode, match in answered(drawn).matches]
+    wrong = [
+        (code, snapshot, wrong_up_to(drawn.history, snapshot))
+        for code, snapshot, rows in named
+        if rows is LastGoodRows.CLEAN and snapshot is not None
+    ]
+    return tuple(
+        f"{code} calls rows clean up to {short(snapshot)}, where {positions_in_words(rows)} is wrong."
+        for code, snapshot, rows in wrong
+        if rows
+    )
+
+
+def wrongly_acquitted(drawn: Drawn) -> tuple[str, ...]:
+    """Rows are lost or doubled, or will be, and every mode by which that comes is excluded, without a doubt in whether
+    the table is healthy either."""
+    excluded = {mode.code for mode, _ in answered(drawn).excluded}
+    if not truth_of(drawn.history).is_wrong or not excluded >= OF_ROWS | {HEALTHY} or _puts_off(answered(drawn)):
+        return ()
+    return ("The table is not healthy, and every mode by which rows are lost or doubled is excluded.",)
+
+
+def false_alarms(drawn: Drawn) -> tuple[str, ...]:
+    """What the bot says against a history in which nothing is wrong, a sentence each. A job that cannot be restored any
+    more, because expiry has taken its last commit (F8), is not well though nobody made a mistake."""
+    if drawn.history.job.is_stuck:
+        return ()
+    if truth_of(drawn.history).is_wrong:
+        return ("The history is not a good one: the test's own model is wrong.",)
+    accusing = [(mode, match) for mode, match in faults_in(answered(drawn)) if mode.act is not Act.NOTE]
+    wrote = {"F21"} if drawn.history.others_wrote else set()
+    return tuple(f"{mode.code} accuses: {match.headline}" for mode, match in accusing if mode.code not in wrote)
+
+
+def in_words(plan: Plan, wrong: tuple[str, ...]) -> str:
+    """The whole story, for whoever is to find out."""
+    drawn = played(plan)
+    truth, told = truth_of(drawn.history), answered(drawn)
+    kept = {
+        name: value for name, value in plan.setting._asdict().items() if value != plan.setting._field_defaults[name]
+    }
+    circumstances = [
+        f"seed {plan.seed}",
+        *(f"{name.replace('_', ' ')}: {value}" for name, value in kept.items()),
+        "the window begins where the incident would begin it" if plan.opens_where_suspicious else "",
+        "Flink is down" if plan.flink_is_down else "",
+    ]
+    lines = (
+        "; ".join(filter(None, circumstances)),
+        *drawn.steps,
+        "",
+        *standing_in_words(drawn.history),
+        "",
+        f"true: lost {positions_in_words(truth.lost)}; doubled {positions_in_words(truth.doubled)}; "
+        f"to come again {positions_in_words(truth.to_come_again)}",
+        *(f"said: {mode.code}: {match.headline} ({match.remedy.name})" for mode, match in told.matches),
+        *(f"open: {mode.code}: {cannot.missing[0]}" for mode, cannot in told.undecided),
+        *(f"no:   {mode.code}: {ex.reason}" for mode, ex in told.excluded if mode.code in OF_ROWS | {HEALTHY}),
+        *(f"WRONG: {each}" for each in wrong),
+    )
+    return "\n".join(lines)
+
+
+def _healthy(drawn: Drawn, told: Diagnosis, truth: Truth) -> Iterator[str]:
+    matches = {mode.code: match for mode, match in told.matches}
+    if (healthy := matches.get(HEALTHY)) is not None:
+        if truth.lost or truth.to_come_again:
+            yield "The table is called healthy."
+        elif healthy.last_good is not None and wrong_up_to(drawn.history, healthy.last_good) & truth.doubled:
+            yield "The table is called healthy up to a commit at which rows are doubled."
+    if IDLE in matches and drawn.history.job.can_go_on and (truth.lost or truth.doubled):
+        yield "It is said that only no snapshot advances."
+
+
+def _puts_off(told: Diagnosis) -> bool:
+    """Whether Flink restores the run this very moment, and nothing is said before that is over."""
+    return any(mode.code == "wait" and "is recovering" in match.headline for mode, match in told.matches)
+
+
+def _leaves_rows(told: Diagnosis, truth: Truth) -> Iterator[str]:
+    """What is to be done first leaves the rows alone, no other match says otherwise, and nothing is in doubt."""
+    decisive = told.decisive
+    if decisive is None or not truth.is_wrong or told.asks or told.undecided or faults_in(told):
+        return
+    if _puts_off(told):
+        return
+    mode, match = decisive
+    if mode.code not in {HEALTHY, IDLE} and mode.act is not Act.NOTE and rows_are_right(match):
+        yield f"What is to be done, {match.remedy.name} of {mode.code}, leaves the rows as they are."

@@ -1,0 +1,59 @@
+"""One history: a table, its job, what people did to them, and how much of it Flink and evidence show."""
+
+from random import Random
+from typing import Literal, NamedTuple
+
+from bot.domain.ids import SnapshotId
+from tests.cases import Tale
+from tests.diagnosis.histories.job import Job
+from tests.diagnosis.histories.sink import Sink, V1Sink, V2Sink
+from tests.diagnosis.histories.table import Table
+
+Lists = Literal["all runs", "the living run", "ended runs without details"]
+"""What Flink still lists: a session cluster all, an application cluster its own run; a history server answers for
+ended runs, here without their checkpoints and vertices."""
+
+
+class Setting(NamedTuple):
+    """What a history is about, before anything happens."""
+
+    sink: Literal["V1", "V2", "dynamic"] = "V2"
+    keeps_keys: bool = True
+    """Whether a row that is read again has the key that it had."""
+    commits_empty_after: int = 10
+    interval_s: int = 10
+    lists: Lists = "all runs"
+    shows_paths: bool = True
+    """Whether Flink tells where a restore point lies."""
+    lists_guest: bool = False
+    """Whether the other job runs on the same Flink."""
+
+
+class History:
+    """Acts write down what happens, in `told` too, a line each."""
+
+    def __init__(self, setting: Setting, draw: Random) -> None:
+        self.setting, self.draw = setting, draw
+        self.tale = Tale()
+        self.table = Table(self.tale)
+        if setting.commits_empty_after != 10:
+            self.tale.properties["flink.max-continuous-empty-commits"] = str(setting.commits_empty_after)
+        self.sink = self._sink()
+        self.job = Job(self.tale, self.sink, draw, setting.interval_s)
+        self.guest_checkpoint = 0
+        """The newest one of another job on the table; 0: there is none."""
+        self.others_wrote = False
+        """Whether another engine changed rows of the table."""
+        self.has_guest = False
+
+    def _sink(self) -> Sink:
+        if self.setting.sink == "V1":
+            return V1Sink(self.table, commits_empty_after=self.setting.commits_empty_after)
+        never = self.setting.sink == "dynamic"
+        return V2Sink(self.table, commits_empty_after=None if never else self.setting.commits_empty_after)
+
+    @property
+    def head(self) -> SnapshotId:
+        """Main's newest commit."""
+        assert self.tale.head is not None
+        return self.tale.head

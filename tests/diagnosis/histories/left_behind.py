@@ -1,0 +1,40 @@
+"""What the Flink manifests that a history left on storage mean, by the rule of the evidence task itself."""
+
+from bot.domain.diagnosis import Case
+from bot.domain.evidence import Ask
+from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
+from bot.domain.table import Window
+from spark_tasks._standing import is_overdue, standing
+from tests.diagnosis.histories.history import History
+from tests.diagnosis.histories.sink import Written
+
+
+def left_behind(history: History, case: Case, window: Window) -> LeakedManifestsFinding:
+    """Each manifest with its rows and positions, as the files that it lists tell them."""
+    ask = Ask(observation=case.observation, window=window, contract=case.contract)
+    told = tuple(_told(written, ask) for written in history.sink.manifests.values())
+    lost = [leak for leak in told if leak.standing in {LeakStanding.DROPPED, LeakStanding.LOST_STATE}]
+    return LeakedManifestsFinding(
+        manifests=told, lost_files=len(lost), lost_rows=sum(leak.rows or 0 for leak in lost), lost_deletes=0
+    )
+
+
+def _told(written: Written, ask: Ask) -> LeakedManifest:
+    listed = written.listed()
+    where, why = standing(listed, ask.observation)
+    return LeakedManifest(
+        path=listed.path,
+        job_id=listed.job_id,
+        operator_id=listed.operator_id,
+        checkpoint_id=listed.checkpoint_id,
+        attempt=listed.attempt,
+        standing=where,
+        files=1,
+        rows=len(written.rows),
+        deletes=0,
+        missing_files=0,
+        position_from=min(written.rows),
+        position_until=max(written.rows),
+        is_overdue=where is LeakStanding.PENDING and is_overdue(listed, ask),
+        reason=why,
+    )

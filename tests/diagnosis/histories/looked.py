@@ -1,0 +1,169 @@
+"""What evidence finds in a history, worked out with loops of its own; Flink manifests are judged by the real rule."""
+
+from collections import Counter
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from bot.domain.diagnosis import Case
+from bot.domain.evidence import Evidence, Verdict
+from bot.domain.findings import (
+    CompactedRows,
+    CorrectedRowsFinding,
+    DuplicateCommitsFinding,
+    DuplicatePair,
+    DuplicatesFinding,
+    GapsFinding,
+    LeakedManifestsFinding,
+    LeakStanding,
+    PositionGap,
+    RepeatedCommit,
+)
+from bot.domain.ids import EvidenceId, SnapshotId
+from bot.domain.ledger import Ledger
+from bot.domain.table import Snapshot, Window
+from tests.diagnosis.histories.history import History
+from tests.diagnosis.histories.left_behind import left_behind
+from tests.diagnosis.histories.shown import case_shown
+from tests.diagnosis.histories.truth import ranges_of
+from tests.diagnosis.little_evidence import TASKS as COUNTED
+from tests.found import alone, files_twice, ledger_of, newest_event, orphans, retention, schema, unreadable
+
+Repetition = Literal["same-checkpoint", "same-source-range"]
+TASKS = (*COUNTED.values(), "duplicate_files", "forked_writers", "table_health")
+
+
+class Looked(NamedTuple):
+    """All evidence, as of one moment."""
+
+    found: dict[str, object]
+    head: SnapshotId
+    at: datetime
+    since: SnapshotId | None
+    window: Window
+
+
+def look(history: History, since: SnapshotId | None) -> Looked:
+    """Evidence is collected now, for the window that begins there."""
+    window = Window(since=since, until=history.head).on_main(history.tale.table)
+    table = history.table
+    found: dict[str, object] = {
+        "ledger": _ledger(history, window),
+        "duplicates": _duplicates(history),
+        "gaps": _gaps(history),
+        "duplicate_commits": _repeated(history),
+        "leaked": left_behind(history, case_shown(history, since), window),
+        "unreadable": unreadable(),
+        "orphans": orphans(len(table.orphans), newest_at=max(table.orphans, default=None)),
+        "corrected": CorrectedRowsFinding(keys=0, gone=0, columns={}, compactions=_compactions(table.chain)),
+        "duplicate_files": files_twice(),
+        "forked": alone(),
+        "table_health": retention(),
+        "schema_drift": schema(),
+        "freshness": newest_event(),
+    }
+    return Looked(found, history.head, history.tale.now, since, window)
+
+
+def case_of(history: History, looked: Looked) -> Case:
+    """The case as the bot would build it: the world now, evidence as it was found."""
+    evidence = tuple(_evidence(task, looked) for task in TASKS)
+    return case_shown(history, looked.since).model_copy(update={**looked.found, "evidence": evidence})
+
+
+def _ledger(history: History, window: Window) -> Ledger:
+    told = ledger_of(history.tale.table, window)
+    rows = []
+    for row in told.rows:
+        is_whole = row.operation == "replace"
+        held = history.table.live(row.snapshot_id) if is_whole else history.table.holds[row.snapshot_id]
+        ends = {"position_from": min(held, default=None), "position_until": max(held, default=None)}
+        rows.append(row.model_copy(update=ends))
+    return told.model_copy(update={"rows": tuple(rows)})
+
+
+def _duplicates(history: History) -> DuplicatesFinding:
+    """By keys: rows that come again under other keys are found by nothing here."""
+    rows = history.table.live_by_commit(history.head)
+    first: dict[int, SnapshotId] = {}
+    pairs = Counter[tuple[SnapshotId, SnapshotId]]()
+    for position, commit in rows:
+        if position in first and history.setting.keeps_keys:
+            pairs[first[position], commit] += 1
+        first.setdefault(position, commit)
+    again = {position for position, number in Counter(position for position, _ in rows).items() if number > 1}
+    return DuplicatesFinding(
+        rows_checked=len(rows),
+        keys=len(again) if history.setting.keeps_keys else 0,
+        extra_rows=pairs.total(),
+        pairs=tuple(DuplicatePair(first=one, second=other, keys=keys) for (one, other), keys in pairs.items()),
+    )
+
+
+def _gaps(history: History) -> GapsFinding:
+    live = sorted(set(history.table.live_now))
+    if not live:
+        return GapsFinding(lowest=None, highest=None, positions=0, missing=0, gaps=())
+    taken = {p for s in history.tale.table.rolled_back for p in history.table.holds[s.snapshot_id]}
+    lowest = min(live[0], *taken) if taken else live[0]
+    missing = sorted(set(range(lowest, live[-1] + 1)) - set(live))
+    return GapsFinding(
+        lowest=lowest,
+        highest=live[-1],
+        positions=len(live),
+        missing=len(missing),
+        gaps=tuple(PositionGap(first=first, last=last) for first, last in ranges_of(missing)[:20]),
+        to_come=sum(1 for position in taken if position > live[-1]),
+    )
+
+
+def _compactions(chain: list[Snapshot]) -> tuple[CompactedRows, ...]:
+    return tuple(CompactedRows(snapshot_id=s.snapshot_id, lost=0) for s in chain if s.operation == "replace")
+
+
+def _repeated(history: History) -> DuplicateCommitsFinding:
+    """Each commit beside the first one that it repeats."""
+    commits = [s for s in history.table.chain if s.job_id]
+    found = list[RepeatedCommit]()
+    for index, again in enumerate(commits):
+        told = ((first, _how(history, first, again)) for first in commits[:index])
+        found += [_repeats(history, first, again, how) for first, how in told if how is not None][:1]
+    return DuplicateCommitsFinding(commits_checked=len(commits), repeated=tuple(found))
+
+
+def _repeats(history: History, first: Snapshot, again: Snapshot, how: Repetition) -> RepeatedCommit:
+    return RepeatedCommit(
+        first=first.snapshot_id,
+        again=again.snapshot_id,
+        how=how,
+        job_id=again.job_id,
+        checkpoint_id=again.checkpoint_id,
+        rows=len(history.table.holds[again.snapshot_id]),
+    )
+
+
+def _how(history: History, first: Snapshot, again: Snapshot) -> Repetition | None:
+    one, other = ((s.job_id, s.operator_id, s.checkpoint_id) for s in (first, again))
+    if one == other:
+        return "same-checkpoint"
+    both = set(history.table.holds[first.snapshot_id]) & set(history.table.holds[again.snapshot_id])
+    return "same-source-range" if both else None
+
+
+def _evidence(task: str, looked: Looked) -> Evidence:
+    leaked = looked.found["leaked"]
+    assert isinstance(leaked, LeakedManifestsFinding)
+    is_untold = task == "leaked_manifests" and not leaked.lost_rows and bool(leaked.of(LeakStanding.UNTOLD))
+    return Evidence(
+        id=EvidenceId(task),
+        task=task,
+        task_version=1,
+        question="Is it?",
+        verdict=Verdict.INCONCLUSIVE if is_untold else Verdict.RULED_OUT,
+        headline="It is as its finding says.",
+        metadata_location="s3://lake/sales/orders/metadata/00009.metadata.json",
+        head=looked.head,
+        window=looked.window,
+        at=looked.at,
+        took_ms=1,
+        bytes_read=0,
+    )

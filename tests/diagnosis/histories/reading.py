@@ -1,0 +1,114 @@
+"""The reading half of a job: where its source stands, and the checkpoints that a run completes."""
+
+from datetime import timedelta
+from random import Random
+from typing import NamedTuple
+
+from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun
+from bot.domain.ids import CheckpointId
+from tests.cases import Tale, job_id
+from tests.diagnosis.histories.sink import Sink, Written
+
+LISTED = 10
+"""So many checkpoints Flink still lists."""
+
+
+class RestorePoint(NamedTuple):
+    """A completed checkpoint or savepoint, with what the sink's state lists there."""
+
+    run: str
+    checkpoint: int
+    kind: CheckpointKind
+    position: int
+    pending: tuple[Written, ...]
+    path: str
+
+
+class Reader:
+    """A run that reads its source, checkpoint by checkpoint. Each event moves the clock."""
+
+    def __init__(self, tale: Tale, sink: Sink, draw: Random, interval_s: int) -> None:
+        self.tale, self.sink, self.draw, self.interval_s = tale, sink, draw, interval_s
+        self.run = ""
+        self.checkpoint = 0
+        self.position = 0
+        """The next position that the source gives."""
+        self.furthest = 0
+        """The source has rows at least up to here; below it, they come fast."""
+        self.points: list[RestorePoint] = []
+        self.newest: RestorePoint | None = None
+        """Where a failover goes on from; None: the run has no state yet."""
+
+    @property
+    def shown(self) -> JobRun:
+        """The living run, as Flink shows it."""
+        return self.tale.runs[self.run]
+
+    def passes(self, seconds: float) -> None:
+        """Time passes."""
+        self.tale.now += timedelta(seconds=seconds)
+
+    def reads(
+        self,
+        rows: int | None = None,
+        *,
+        kind: CheckpointKind = CheckpointKind.CHECKPOINT,
+        status: str = "COMPLETED",
+        is_committed: bool = True,
+    ) -> None:
+        """The next checkpoint, with so many rows (None: some). A savepoint is never committed by itself, and what a
+        failed checkpoint wrote comes with the next."""
+        held = self._next_rows(rows)
+        self.checkpoint += 1
+        self.passes(self.interval_s - 2)
+        if held:
+            self.sink.writes(Written(self.run, self.checkpoint, held, self.tale.now))
+        self._shows(kind, status)
+        self.passes(2)
+        if status == "COMPLETED":
+            self._keeps(kind)
+            if is_committed and kind is not CheckpointKind.SAVEPOINT:
+                self.passes(6)
+                self.sink.commits(self.run, self.checkpoint)
+
+    def _next_rows(self, rows: int | None) -> tuple[int, ...]:
+        number = self.draw.randint(1, 3) if rows is None else rows
+        self.furthest = max(self.furthest, self.position)
+        if self.position < self.furthest:
+            number = max(number, min(self.draw.choice([2, 9]), self.furthest - self.position))
+        held = tuple(range(self.position, self.position + number))
+        self.position += number
+        self.furthest = max(self.furthest, self.position)
+        return held
+
+    def _path(self, kind: CheckpointKind) -> str:
+        job = job_id(self.run)
+        is_checkpoint = kind is CheckpointKind.CHECKPOINT
+        name = f"{job}/chk-{self.checkpoint}" if is_checkpoint else f"savepoint-{job[:6]}-{self.checkpoint:012x}"
+        return f"s3://state/{name}"
+
+    def _shows(self, kind: CheckpointKind, status: str) -> None:
+        is_complete = status == "COMPLETED"
+        newest = CompletedCheckpoint(
+            checkpoint_id=CheckpointId(self.checkpoint),
+            kind=kind,
+            status=status,
+            triggered_at=self.tale.now,
+            path=self._path(kind) if is_complete else None,
+            discarded=False,
+            took_ms=500,
+        )
+        self._changes(
+            checkpoints=(newest, *self.shown.checkpoints)[:LISTED],
+            completed_count=self.shown.completed_count + is_complete,
+            failed_count=self.shown.failed_count + (not is_complete),
+        )
+
+    def _keeps(self, kind: CheckpointKind) -> None:
+        point = RestorePoint(self.run, self.checkpoint, kind, self.position, self.sink.pending, self._path(kind))
+        self.points.append(point)
+        if kind is not CheckpointKind.SAVEPOINT:
+            self.newest = point
+
+    def _changes(self, **changes: object) -> None:
+        self.tale.runs[self.run] = self.shown.model_copy(update=changes)

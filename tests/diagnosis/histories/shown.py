@@ -1,0 +1,49 @@
+"""What Flink, storage and the metadata show of a history at this moment."""
+
+from bot.domain.diagnosis import Case
+from bot.domain.flink import JobRun
+from bot.domain.ids import SnapshotId
+from bot.domain.looked import NotSeen, Seen
+from tests.cases import job_id
+from tests.diagnosis.histories.history import History
+from tests.diagnosis.histories.neighbours import GUEST
+
+_DETAILS = {"from_history": True, "vertices": (), "checkpoints": (), "completed_count": 0, "failed_count": 0}
+
+
+def jobs_shown(history: History) -> Seen[JobRun] | NotSeen:
+    """Flink's list, newest run first."""
+    told = history.tale.jobs
+    if isinstance(told, NotSeen):
+        return told
+    runs = [_shown(run, history) for run in told.values if _is_listed(run, history)]
+    return told.model_copy(update={"values": tuple(runs)})
+
+
+def case_shown(history: History, since: SnapshotId | None) -> Case:
+    """The case without any evidence."""
+    history.tale.manifests = [written.listed() for written in history.sink.manifests.values()]
+    case = history.tale.case(since=since, ledger=False)
+    observation = case.observation.model_copy(update={"jobs": jobs_shown(history)})
+    return case.model_copy(update={"observation": observation})
+
+
+def _is_listed(run: JobRun, history: History) -> bool:
+    if history.setting.lists != "the living run":
+        return True
+    return run.job_id in {job_id(history.job.run), job_id(GUEST)}
+
+
+def _shown(run: JobRun, history: History) -> JobRun:
+    changes: dict[str, object] = {}
+    if history.setting.lists == "ended runs without details" and run.is_terminal:
+        changes |= _DETAILS
+    if run.restored is not None and not history.setting.shows_paths:
+        changes["restored"] = run.restored.model_copy(update={"path": None})
+    if history.setting.sink == "dynamic":
+        names = {"Sink pre-commit aggregator": "orders Pre Commit"}
+        kept = changes.get("vertices", run.vertices)
+        changes["vertices"] = kept and tuple(
+            v.model_copy(update={"name": names.get(v.name, v.name)}) for v in run.vertices
+        )
+    return run.model_copy(update=changes)

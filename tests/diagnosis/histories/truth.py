@@ -1,0 +1,69 @@
+"""What is true of a history at this moment, counted from positions: nothing of the code under test is asked."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from bot.domain.ids import SnapshotId
+from tests.diagnosis.histories.history import History
+
+
+class Truth(NamedTuple):
+    """Source positions of the job that are not on main exactly once, or will not be."""
+
+    lost: frozenset[int]
+    """Neither on main nor in what the sink still has to commit, and the source has passed them."""
+    doubled: frozenset[int]
+    """Live on main more than once, as evidence can find it: see `copies_at`."""
+    to_come_again: frozenset[int]
+    """On main, and the living run, or its sink, is to bring them once more: as copies; or the sink skips them with
+    whatever else these checkpoints read."""
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether rows are lost or doubled, or will be."""
+        return bool(self.lost or self.doubled or self.to_come_again)
+
+
+def truth_of(history: History) -> Truth:
+    """A run that has ended, or never gets up, brings nothing more: what is missing above all of main may still be read
+    by whoever starts the job, from whichever point."""
+    live = frozenset(history.table.live_now)
+    doubled = copies_at(history, history.head)
+    pending = {position for written in history.sink.pending for position in written.rows}
+    if not history.job.can_go_on:
+        owed = history.job.newest.pending if history.job.newest else ()
+        pending |= {position for written in owed for position in written.rows}
+        return Truth(_missing(live, max(live, default=-1) + 1) - pending, doubled, frozenset())
+    again = {position for position in live if position >= history.job.position} | (pending & live)
+    return Truth(_missing(live, history.job.position) - pending, doubled, frozenset(again))
+
+
+def copies_at(history: History, snapshot: SnapshotId) -> frozenset[int]:
+    """Positions that live more than once at this commit. Where a row that is read again gets another key, nothing tells
+    of a copy once the commit has expired that brought it: those are left out."""
+    listed = {s.snapshot_id for s in history.table.chain}
+    rows = history.table.live_by_commit(snapshot)
+    told = (position for position, commit in rows if history.setting.keeps_keys or commit in listed)
+    return frozenset(position for position, number in Counter(told).items() if number > 1)
+
+
+def wrong_up_to(history: History, snapshot: SnapshotId) -> frozenset[int]:
+    """Positions that this commit of main's line has more than once, or not although it has later ones."""
+    live = frozenset(history.table.live(snapshot))
+    return copies_at(history, snapshot) | _missing(live, max(live, default=-1) + 1)
+
+
+def ranges_of(positions: Iterable[int]) -> list[tuple[int, int]]:
+    """First and last of each run of positions without a gap, both inclusive."""
+    ranges = list[tuple[int, int]]()
+    for position in sorted(set(positions)):
+        if ranges and ranges[-1][1] == position - 1:
+            ranges[-1] = (ranges[-1][0], position)
+        else:
+            ranges.append((position, position))
+    return ranges
+
+
+def _missing(live: frozenset[int], before: int) -> frozenset[int]:
+    return frozenset(range(before)) - live
