@@ -24,7 +24,7 @@ def unknown_origin(case: Case) -> str | None:
     carries. None where there is no such doubt."""
     if (other := other_state(case)) is not None:
         return other
-    for run in case.observation.jobs.values:
+    for run in case.runs:
         if run.restored is None:
             continue
         checkpoint = run.restored.checkpoint_id
@@ -94,11 +94,11 @@ def _writer_of(case: Case, checkpoint: CheckpointId, run: JobRun) -> JobId | Non
 
     A commit that came after the run had ended cannot be what it was restored from.
     """
-    ended = run.ended_at
+    ended, guests = run.ended_at, Guests(case)
     writers = [
         s.job_id
         for s in flink_commits(case.observation.table)
-        if s.checkpoint_id == checkpoint and (ended is None or s.committed_at < ended)
+        if s.checkpoint_id == checkpoint and not guests.has_run(s.job_id) and (ended is None or s.committed_at < ended)
     ]
     return writers[-1] if writers and writers[-1] != run.job_id else None
 

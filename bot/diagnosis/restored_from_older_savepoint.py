@@ -24,6 +24,7 @@ from bot.diagnosis._replayed import is_replayed
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.doubt import rows_are_right
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import Rewind, flink_commits
@@ -66,13 +67,14 @@ _NO_POINT = (
 
 
 def examine(case: Case) -> Examined:
-    """Matches on falling checkpoint ids between two runs, or on Flink's own word for where the run came from."""
+    """Matches on falling checkpoint ids between two runs, or on Flink's own word for where the run came from; of
+    several on the first whose rows are not known to be right."""
     if case.ledger is None:
         return CannotTell(missing=(not_asked(case, "ledger"),))
     found = [r for r in rewinds_in(case) if not r.keeps_job_id]
-    single = next((r for r in found if not r.is_interleaved), None)
-    if single is not None:
-        return _matches(case, single)
+    told = [_matches(case, r) for r in found if not r.is_interleaved]
+    if told:
+        return next((each for each in told if not rows_are_right(each)), told[0])
     untold = open_rewinds(case)
     shown = next((r for r in untold if r.first is not None and is_replayed(case, r.first, r.earlier)), None)
     if shown is not None:

@@ -13,7 +13,7 @@ from bot.domain.diagnosis import Excluded, Matches
 from bot.domain.ids import DRAINED, OperatorId
 from bot.domain.remedy import Remedy
 from bot.domain.snapshot import REPAIR
-from tests.cases import Tale
+from tests.cases import Tale, job_id
 
 OTHER_SINK = OperatorId("1e" * 16)
 NOTHING = {"total-records": "40", "total-data-files": "4", "total-delete-files": "0", "changed-partition-count": "0"}
@@ -78,6 +78,16 @@ def test_a_replay_that_repeats_rows_is_still_rewound() -> None:
 
     assert isinstance(found, Matches)
     assert found.remedy is Remedy.REWIND_TABLE_AND_JOB
+
+
+def test_a_replay_that_did_no_harm_hides_no_later_one() -> None:
+    """Run b came out whole, and run c was restored from below it since: what b read comes again."""
+    case = replayed(Tale()).becomes("b", "CANCELED").flink_runs("c", restored=9).looked_at()
+
+    found = restored_from_older_savepoint.examine(case)
+
+    assert isinstance(found, Matches)
+    assert (job_id("c"), Remedy.REWIND_TABLE_AND_JOB) == (found.wrong_run, found.remedy)
 
 
 @pytest.mark.parametrize("duplicates", [0, 20])

@@ -4,6 +4,8 @@ import pytest
 
 from bot.diagnosis import recovered_by_itself
 from bot.domain.diagnosis import CannotTell, Matches
+from bot.domain.ids import OperatorId
+from tests.cases import Tale, job_id
 from tests.diagnosis.little_evidence import case_of, look
 from tests.diagnosis.little_world import Point, World
 
@@ -68,5 +70,18 @@ def test_a_run_that_had_ended_before_raises_no_doubt() -> None:
     world.reads(1)
 
     found = recovered_by_itself.examine(case_of(world, look(world), []))
+
+    assert isinstance(found, Matches), found
+
+
+def test_a_guest_that_reaches_the_same_id_raises_no_doubt() -> None:
+    """Run b goes on from run a's savepoint 5, as its path says; another job counts its own checkpoints beside."""
+    tale = Tale().flink_runs("a").remembers("a", 1, 2, 3, 4, 5).commits("a", 1, 2, 3, 4, 5).becomes("a", "FINISHED")
+    tale.flink_runs("b").came_from("b", 5, f"s3://saves/savepoint-{job_id('a')[:6]}-0123456789ab").commits("b", 6, 7)
+    for checkpoint in (4, 5):
+        tale.commits("z", checkpoint).by_sink(OperatorId("ee" * 16))
+    tale.commits("b", 8).completes("b", 8)
+
+    found = recovered_by_itself.examine(tale.looked_at())
 
     assert isinstance(found, Matches), found
