@@ -2,7 +2,8 @@
 
 from datetime import timedelta
 
-from bot.diagnosis._case import living
+from bot.diagnosis._case import in_window, living
+from bot.diagnosis._read_again_once import uncounted
 from bot.domain.beginnings import origin_of
 from bot.domain.checkpoint_pace import interval_of
 from bot.domain.diagnosis import Case
@@ -41,15 +42,18 @@ def unknown_origin(case: Case) -> str | None:
 
 
 def other_state(case: Case) -> str | None:
-    """What is missing to know that the state of a living run that has committed nothing is main's: Flink restored it
-    from a checkpoint of another run than that of the job's newest commit, and nothing shows that this one had gone on
-    from there. So a start without state looks once the run was taken over. None where there is no such doubt."""
+    """What is missing to know that the state of a living run that has committed nothing, or nothing that was counted,
+    was main's: Flink restored it from a checkpoint of another run than that of the job's newest commit before, and
+    nothing shows that this one had gone on from there. So a start without state looks once the run was taken over. None
+    where there is no such doubt."""
     commits, guests = flink_commits(case.observation.table), Guests(case)
-    before, wrote = Predecessors(case.observation.table, case.runs), {s.job_id for s in commits}
+    before = Predecessors(case.observation.table, case.runs)
     for run in living(case):
-        if run.restored is None or run.job_id in wrote:
+        place = before.first_of(run.job_id)
+        if run.restored is None or (place is not None and not _is_uncounted(case, run, commits[place])):
             continue
-        own = (s for s in before.newest(run, len(commits)) if not guests.has_run(s.job_id))
+        until = place if place is not None else len(commits)
+        own = (s for s in before.newest(run, until) if not guests.has_run(s.job_id))
         newest = next(own, None)
         if newest is None or newest.job_id is None or newest.checkpoint_id in (None, DRAINED):
             continue
@@ -57,10 +61,19 @@ def other_state(case: Case) -> str | None:
             continue
         return (
             f"whose state run {short_job(run.job_id)} has: Flink restored it from {run.restored.path}, which is not of "
-            f"run {short_job(newest.job_id)}, whose checkpoint {newest.checkpoint_id} is the newest on main "
-            f"({short(newest.snapshot_id)}), and nothing shows that it goes on from there; its first rows tell"
+            f"run {short_job(newest.job_id)}, whose checkpoint {newest.checkpoint_id} is the newest on main before it "
+            f"({short(newest.snapshot_id)}), and nothing shows that it goes on from there; its first rows tell, once "
+            "they are counted"
         )
     return None
+
+
+def _is_uncounted(case: Case, run: JobRun, first: Snapshot) -> bool:
+    """Whether the run's first commit, from whose state Flink still shows the restore, was made in the window, and its
+    rows have not been held against what main had."""
+    is_shown = run.restored is not None and not names_run(run.restored.path, run.job_id)
+    is_inside = any(s.snapshot_id == first.snapshot_id for s in in_window(case))
+    return is_shown and is_inside and uncounted(case, run.job_id, first.snapshot_id) is not None
 
 
 def _leads_to(case: Case, run: JobRun, newest: Snapshot, passed: frozenset[JobId]) -> bool:

@@ -12,6 +12,7 @@ from bot.diagnosis import (
 )
 from bot.domain.diagnosis import CannotTell, Excluded, Matches
 from tests.cases import Tale, job_id
+from tests.diagnosis.test_counted_since_the_start import counted_at
 
 MODES = (recovered_by_itself, restarted_from_empty, restored_from_older_savepoint)
 
@@ -55,6 +56,20 @@ def test_a_checkpoint_of_another_run_is_no_state_of_main(tale: Tale) -> None:
 
     assert [CannotTell] * 3 == [type(each) for each in found]
     assert all("whose state run" in each.missing[-1] for each in found if isinstance(each, CannotTell))
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_its_first_commits_end_no_doubt_before_their_rows_are_counted(*, counted: bool) -> None:
+    """Run c was restored from the old line, below which main and job were rewound: it reads again what b brought."""
+    tale = handed_over(1, 2).completes("a", 3, 4, 5).flink_runs("b").came_from("b", 2, checkpoint("a", 2))
+    tale.commits("b", 3, 4).becomes("b", "CANCELED").flink_runs("c").came_from("c", 5, checkpoint("a", 5))
+    old = counted_at(tale)
+    tale.commits("c", 6, 7).completes("c", 7)
+
+    case = tale.looked_at(evidence=counted_at(tale) if counted else old)
+    found = recovered_by_itself.examine(case)
+
+    assert isinstance(found, Matches if counted else CannotTell), found
 
 
 def test_nor_is_one_of_a_run_that_began_without_state_and_was_rolled_back() -> None:
