@@ -20,12 +20,14 @@ class Mended(NamedTuple):
     wrong: Evidence
     """The last that counted wrong or missing rows."""
     right: Evidence
-    """The first after it that counted none."""
+    """The first after it that counted none, of another head."""
 
 
 def mended_by_others(incident: Incident) -> tuple[Mended, ...]:
     """In the order in which rows were counted right again. A look that gave no answer mends nothing; what is counted on
-    a repair's branch is not of main; what was wrong before Waterline moved main is told by what it moved."""
+    a repair's branch is not of main; what was wrong before Waterline moved main is told by what it moved. Two answers
+    of one head speak of the same rows: the question has changed between them, as by another key in the contract, and
+    nobody mended any."""
     return tuple(sorted(_all_of(incident), key=lambda each: each.right.at))
 
 
@@ -38,7 +40,8 @@ def _all_of(incident: Incident) -> Iterator[Mended]:
                     if evidence.verdict is Verdict.CONFIRMED:
                         wrong = evidence
                     elif evidence.verdict is Verdict.RULED_OUT and wrong is not None:
-                        yield Mended(wrong, evidence)
+                        if wrong.head != evidence.head:
+                            yield Mended(wrong, evidence)
                         wrong = None
                 case EffectEnded(how="done") as ended if _moves_main(incident, ended):
                     wrong = None

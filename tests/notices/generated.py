@@ -9,7 +9,7 @@ from bot.domain.doubt import doubted_since
 from bot.domain.effects import Effect, KeepSavepoint, MoveTable, PublishBranch, StartJob
 from bot.domain.evidence import Verdict
 from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.ids import CheckpointId, JobId
+from bot.domain.ids import CheckpointId, JobId, SnapshotId
 from bot.domain.ledger import Ledger, LedgerRow
 from bot.domain.partitions import TouchedPartitions
 from bot.domain.savepoint_told import ENDS, PLANNED_WORK
@@ -61,7 +61,12 @@ class Course(CourseEntries):
         yield "clean", lambda: self._counts(Verdict.RULED_OUT)
         yield "unclear", lambda: self._counts(Verdict.INCONCLUSIVE)
         yield "gaps", self._gaps
-        yield "no gaps", lambda: story.answers("missing_positions", Verdict.RULED_OUT, columns=(), rows=())
+        yield (
+            "no gaps",
+            lambda: story.answers(
+                "missing_positions", Verdict.RULED_OUT, columns=(), rows=(), head=SnapshotId(orders.HEAD - 1000)
+            ),
+        )
         yield "fails", story.fails
         yield "named", story.diagnoses
         yield "not named", self._cannot_tell

@@ -11,6 +11,7 @@ from bot.domain.diagnosis import Remedy
 from bot.domain.entries import IncidentOpened, Verified, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
+from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.notices.affecting import affected_commits
 from bot.service.telling_rules import refuse_false_comfort
@@ -19,6 +20,8 @@ from tests.decisions import PROPOSAL
 from tests.incidents import Story, healthy
 
 KIND = "no_action_needed"
+BEFORE = SnapshotId(orders.HEAD - 1000)
+"""The commit below the head."""
 
 
 @pytest.fixture
@@ -83,7 +86,8 @@ def test_reads_that_failed_have_left_no_wrong_results(story: Story, task: str) -
 @pytest.mark.parametrize("task", ["duplicate_rows", "missing_positions", "duplicate_files"])
 def test_rows_that_others_mended_were_wrong_all_the_same(story: Story, task: str) -> None:
     """Somebody mended them, or the job brought them: whoever had read them is told to run again, after a proof."""
-    story.answers(task).answers(task, Verdict.INCONCLUSIVE).answers(task, Verdict.RULED_OUT).says(healthy())
+    story.answers(task, head=BEFORE).answers(task, Verdict.INCONCLUSIVE).answers(task, Verdict.RULED_OUT)
+    story.says(healthy())
 
     with pytest.raises(Refused, match=r"220 order ids live more than once.*propose trust_present_state.*recovered"):
         refuse_false_comfort(story.incident, KIND)
@@ -98,7 +102,7 @@ def test_rows_that_others_mended_were_wrong_all_the_same(story: Story, task: str
 @pytest.mark.parametrize("found", [Verdict.CONFIRMED, Verdict.RULED_OUT])
 def test_what_is_spared_and_what_is_to_run_again_is_told_from_one_rule(story: Story, found: Verdict) -> None:
     """Where consumers may not be told that nothing was wrong, `recovered` names the commits that were."""
-    story.answers(verdict=found).answers(verdict=Verdict.RULED_OUT)
+    story.answers(verdict=found, head=BEFORE).answers(verdict=Verdict.RULED_OUT)
     story.says(healthy(), WaterlineMoved(snapshot=orders.HEAD, status="trusted"))
 
     told = affected_commits(story.incident, orders.table_state())
@@ -106,9 +110,20 @@ def test_what_is_spared_and_what_is_to_run_again_is_told_from_one_rule(story: St
     assert is_refused(story.incident) == (told != ()) == (found is Verdict.CONFIRMED)
 
 
+@pytest.mark.parametrize("task", ["duplicate_rows", "missing_positions", "duplicate_files"])
+def test_one_head_has_the_same_rows_whatever_was_asked_of_them(story: Story, task: str) -> None:
+    """The contract named a wrong key, and names another now: nobody has read a row that was wrong."""
+    story.answers(task).answers(task, Verdict.RULED_OUT).says(healthy())
+    assert not is_refused(story.incident)
+
+    story.says(WaterlineMoved(snapshot=orders.HEAD, status="trusted"))
+
+    assert affected_commits(story.incident, orders.table_state()) == ()
+
+
 def test_what_was_wrong_on_a_repairs_branch_nobody_has_read(story: Story) -> None:
     """Counted there, and right on main."""
-    story.answers(branch="repair").answers(verdict=Verdict.RULED_OUT).says(healthy())
+    story.answers(branch="repair", head=BEFORE).answers(verdict=Verdict.RULED_OUT).says(healthy())
 
     assert not is_refused(story.incident)
 

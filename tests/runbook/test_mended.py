@@ -11,7 +11,7 @@ import pytest
 from bot.adapters.journal_sql import open_store
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
-from bot.domain.ids import StepId
+from bot.domain.ids import SnapshotId, StepId
 from bot.domain.incident import Incident
 from bot.domain.notice import NO_ACTION
 from bot.domain.remedy import Remedy
@@ -19,6 +19,7 @@ from bot.domain.runbook import MENDED, DecisionStep, NoticeStep, Runbook
 from bot.runbook.outcomes import because
 from bot.service.diagnosis_desk import outcome_of
 from bot.service.telling_rules import refuse_false_comfort
+from tests import orders_table as orders
 from tests.incidents import Story, healthy
 from tests.runbook.test_content import FOLDER, every, read
 from tests.runbook.test_walk import ended
@@ -30,7 +31,7 @@ BOOK = read(FOLDER / "missing-rows.md")
 def story(tmp_path: Path) -> Iterator[Story]:
     """Positions were missing, and the job has brought them by itself."""
     with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        story = Story(store.journal).opens().answers("missing_positions")
+        story = Story(store.journal).opens().answers("missing_positions", head=SnapshotId(orders.HEAD - 1000))
         yield story.answers("missing_positions", Verdict.RULED_OUT).says(healthy())
 
 
@@ -80,6 +81,16 @@ def test_what_was_right_all_along_is_told_so(tmp_path: Path) -> None:
         right = Story(store.journal).opens().answers("missing_positions", Verdict.RULED_OUT).says(healthy())
 
         assert decided(right.incident, "name-it") == (Remedy.NOTHING, "tell-no-action")
+
+
+def test_another_answer_of_one_head_mends_nothing(tmp_path: Path) -> None:
+    """Its rows were right when they were read: the question was wrong, as by a key that the contract does not name any
+    more."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'asked.db'}")) as store:
+        asked = Story(store.journal).opens().answers("missing_positions")
+        asked.answers("missing_positions", Verdict.RULED_OUT).says(healthy())
+
+        assert decided(asked.incident, "name-it") == (Remedy.NOTHING, "tell-no-action")
 
 
 @every
