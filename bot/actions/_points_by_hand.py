@@ -11,7 +11,6 @@ from bot.domain.guests import Guests, commits_that_bind
 from bot.domain.ids import DRAINED, short_job
 from bot.domain.kin import went_on_from
 from bot.domain.own_points import pairings_of
-from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
 
 
@@ -66,12 +65,6 @@ def beside_the_last(case: Case) -> tuple[str, StoredCheckpoint] | None:
         if point is not None and ends_main(point, own):
             return short_job(commits[-1].job_id), stored
     return None
-
-
-def has_rows_of_guests(case: Case) -> bool:
-    """Whether another Flink job writes the table: its positions are of another source."""
-    guests = Guests(case)
-    return any(guests.has(s) for s in flink_commits(case.observation.table))
 
 
 def _is_drained_after(stored: StoredCheckpoint, newest: Snapshot) -> bool:

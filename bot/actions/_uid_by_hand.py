@@ -2,7 +2,6 @@
 
 from bot.actions._points_by_hand import (
     beside_the_last,
-    has_rows_of_guests,
     point_by_hand,
     readable,
     untold_since,
@@ -14,6 +13,7 @@ from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
 from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.guests import Guests
+from bot.domain.highest_position import highest_position
 from bot.domain.ids import short, short_job
 from bot.domain.owed import owed_to
 from bot.domain.rewinds import flink_commits
@@ -76,11 +76,9 @@ def _pair_to_rewind_to(plan: Plan) -> RestorePoint | None:
 
 
 def _without_state(case: Case) -> str:
-    gaps, contract = case.gaps, case.contract
-    is_told = gaps is not None and gaps.highest is not None and contract.position_partition is None
-    if is_told and not contract.hides(contract.position) and not has_rows_of_guests(case):
-        assert gaps is not None
-        after = f"position {gaps.highest}, the highest on the table"
+    highest = highest_position(case)
+    if highest is not None:
+        after = f"position {highest}, the highest on the table"
     else:
         after = "the newest position of it that the table has, in each of its partitions"
     return (

@@ -1,7 +1,7 @@
 """`no-advance`: the job stands still and the table is as it left it: recover the job, not the table."""
 
 from bot.diagnosis._asked import answers, checked_until, reaches_head
-from bot.diagnosis._case import at_position, living, time_in, unseen
+from bot.diagnosis._case import living, time_in, unseen
 from bot.diagnosis._compactions import is_known_to_keep_rows
 from bot.diagnosis._may_commit_on import is_forgotten, may_commit_on
 from bot.diagnosis._missing_manifest import missing_manifest
@@ -12,6 +12,7 @@ from bot.diagnosis._standstill import standstill
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.guests import commits_of_job
+from bot.domain.highest_position import highest_position
 from bot.domain.ids import DRAINED, SnapshotId, short, short_job
 from bot.domain.last_good import LastGoodRows
 from bot.domain.looked import NotSeen
@@ -180,6 +181,5 @@ def _whence(case: Case) -> str:
 
 def _reached(case: Case) -> str:
     """How far the table has come in the source."""
-    if case.contract.position_partition is not None or case.gaps is None or case.gaps.highest is None:
-        return "what the table holds"
-    return f"position {at_position(case, case.gaps.highest)}, the highest on the table"
+    highest = highest_position(case)
+    return "what the table holds" if highest is None else f"position {highest}, the highest on the table"

@@ -8,7 +8,12 @@ import pytest
 from bot.actions import change_operator_uid, rewind_table_and_job
 from bot.domain.action import Plan
 from bot.domain.errors import Refused
+from bot.domain.evidence import Evidence, Verdict
 from bot.domain.execution import ProposalState
+from bot.domain.findings import GapsFinding
+from bot.domain.ids import EvidenceId, SnapshotId
+from bot.domain.looked import NotSeen
+from bot.domain.table import Window
 from tests.actions.guests import declared, guest
 from tests.actions.scene import Scene
 from tests.actions.test_guests_above_a_stop import commits
@@ -17,7 +22,9 @@ from tests.actions.test_uid_after_expiry import expire_all_but_the_head, planned
 from tests.little_flink import JOB
 from tests.tables import job
 
-WITHOUT_STATE = "Start it without any state instead, its source set after position 29, the highest on the table"
+WITHOUT_STATE = "Start it without any state instead, its source set after"
+HIGHEST = "position 49, the highest on the table"
+NEWEST = "the newest position of it that the table has, in each of its partitions"
 REWIND = "Rewind table and job to checkpoint 3 instead"
 
 
@@ -42,6 +49,25 @@ def with_last_good(plan: Plan) -> Plan:
     return plan.model_copy(update={"match": match})
 
 
+def counted(plan: Plan, highest: int, head: SnapshotId, until: SnapshotId | None = None) -> Plan:
+    """As `missing_positions` has answered of the table at that head."""
+    gaps = GapsFinding(lowest=0, highest=highest, positions=highest + 1, missing=0, gaps=())
+    evidence = Evidence(
+        verdict=Verdict.RULED_OUT, headline="None is missing.", id=EvidenceId("1"), task="missing_positions",
+        task_version=1, question="?", metadata_location=plan.case.observation.table.metadata_location, head=head,
+        window=Window(since=None, until=until or head), at=plan.at, took_ms=1, bytes_read=0, finding=gaps,
+    )  # fmt: skip
+    case = plan.case.model_copy(update={"gaps": gaps, "evidence": (evidence,)})
+    return plan.model_copy(update={"case": case})
+
+
+def counted_at_the_head(plan: Plan) -> Plan:
+    """When the job was down already."""
+    head = plan.case.observation.table.head
+    assert head is not None
+    return counted(plan, 49, head)
+
+
 @pytest.mark.parametrize("is_declared", [True, False], ids=["suffix declared", "no suffix declared"])
 @pytest.mark.parametrize("is_expired", [True, False], ids=["commits expired", "commits listed"])
 def test_no_state_from_before_the_newest_commit_is_named(scene: Scene, is_expired: bool, is_declared: bool) -> None:
@@ -51,12 +77,48 @@ def test_no_state_from_before_the_newest_commit_is_named(scene: Scene, is_expire
         scene.backfill_commits()
         expire_all_but_the_head(scene)
 
-    told = refusal(with_last_good(planned(scene)).model_copy(update={"renames_sink": is_declared}))
+    plan = with_last_good(counted_at_the_head(planned(scene)))
+    told = refusal(plan.model_copy(update={"renames_sink": is_declared}))
 
     assert "Start it from none of the points on storage: rows after checkpoint 3 would come twice." in told
     assert "allowNonRestoredState" not in told
-    assert (WITHOUT_STATE in told, REWIND in told) == (is_expired, not is_expired)
+    assert (f"{WITHOUT_STATE} {HIGHEST}" in told, REWIND in told) == (is_expired, not is_expired)
     assert ("/waterline propose rewind_table_and_job" in told) is not is_expired
+
+
+@pytest.mark.parametrize("is_of_the_head", [True, False], ids=["of an older window", "of an older head"])
+def test_no_position_from_before_the_newest_commits_is_named(scene: Scene, is_of_the_head: bool) -> None:
+    """Two commits of a known run leave evidence fresh, and have brought the table from position 29 to 49. One whose
+    window ends below the head knows no more."""
+    looked_at = scene.table.head
+    assert looked_at is not None
+    left_at_3(scene)
+    assert max(scene.positions()) == 49
+    plan = planned(scene)
+    head = plan.case.observation.table.head if is_of_the_head else looked_at
+    assert head is not None
+
+    told = refusal(counted(plan, 29, head, until=looked_at))
+
+    assert f"{WITHOUT_STATE} {NEWEST}" in told
+    assert "the highest on the table" not in told
+
+
+@pytest.mark.parametrize("is_unseen", [True, False], ids=["another job's, unseen", "the job's own"])
+def test_no_position_is_named_under_a_run_that_may_commit(scene: Scene, is_unseen: bool) -> None:
+    """It may have come further by the time people have stopped it; so may one that could not be looked at."""
+    left_at_3(scene)
+    if not is_unseen:
+        scene.flink.submit(job("b"), at_checkpoint=5)
+    plan = counted_at_the_head(planned(scene))
+    if is_unseen:
+        unseen = NotSeen(source="Flink REST", reason="It is down.", remedy="Look again.")
+        seen = plan.case.observation.model_copy(update={"others": unseen})
+        plan = plan.model_copy(update={"case": plan.case.model_copy(update={"observation": seen})})
+
+    told = refusal(plan)
+
+    assert f"{WITHOUT_STATE} {NEWEST}" in told
 
 
 def test_the_rewind_that_is_named_is_possible(scene: Scene) -> None:
@@ -76,9 +138,9 @@ def test_a_rewind_is_not_named_where_the_diagnosis_names_no_last_good_snapshot(s
     """It would be refused."""
     left_at_3(scene)
 
-    told = refusal(planned(scene))
+    told = refusal(counted_at_the_head(planned(scene)))
 
-    assert WITHOUT_STATE in told
+    assert f"{WITHOUT_STATE} {HIGHEST}" in told
     assert "Rewind table" not in told
 
 

@@ -7,10 +7,12 @@ import pytest
 from bot.diagnosis import no_snapshot_advanced as mode
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
+from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import LeakStanding, PairingFinding, PairVerdict
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
-from bot.domain.ids import DRAINED, CheckpointId
+from bot.domain.ids import DRAINED, CheckpointId, EvidenceId
 from bot.domain.looked import Seen
+from bot.domain.table import Window
 from tests.cases import NOON, Tale, job_id
 from tests.found import files_twice, leaks, point, points
 
@@ -28,6 +30,15 @@ def looping() -> Tale:
 def forgotten() -> Tale:
     """The cluster knows no such job, and for longer than a sink is silent without rows nobody has committed."""
     return later(Tale().flink_runs("a").commits("a", 1, 2, 3).forgets("a"), minutes=10)
+
+
+def counted_at(tale: Tale) -> Evidence:
+    """No source position is missing, at the head as it is."""
+    return Evidence(
+        verdict=Verdict.RULED_OUT, headline="None is missing.", id=EvidenceId("1"), task="missing_positions",
+        task_version=1, question="?", metadata_location=tale.table.metadata_location, head=tale.head,
+        window=Window(since=None, until=tale.head), at=tale.now, took_ms=1, bytes_read=0,
+    )  # fmt: skip
 
 
 def later(tale: Tale, **passed: float) -> Tale:
@@ -154,8 +165,24 @@ def test_without_a_point_that_fits_it_says_so(pairing: PairingFinding, said: str
     assert found.headline.endswith("but no restore point is left from which the job could go on.")
     assert said in found.reasons[-1]
     assert found.what_to_do.startswith("find a restore point elsewhere, as none that was found fits the table")
-    assert "after position 99" in found.reasons[-1]
+    assert "its source set to go on after what the table holds" in found.reasons[-1]
     assert not any("go together" in reason for reason in found.reasons)
+
+
+@pytest.mark.parametrize(
+    ("tale", "said"),
+    [(given_up(), "after position 99, the highest on the table"), (looping(), "after what the table holds")],
+    ids=["down", "alive"],
+)
+def test_a_position_is_named_only_where_none_higher_can_come(tale: Tale, said: str) -> None:
+    """A run that only fails may still commit what it owes; nothing is known of a head that nobody has looked at."""
+    case = tale.looked_at(pairing=points(), evidence=(counted_at(tale),))
+    found, unknown = mode.examine(case), mode.examine(case.model_copy(update={"evidence": ()}))
+
+    assert isinstance(found, Matches)
+    assert isinstance(unknown, Matches)
+    assert said in " ".join(found.reasons)
+    assert "the highest on the table" not in " ".join(unknown.reasons)
 
 
 def test_before_anybody_looked_no_restore_point_is_promised() -> None:
