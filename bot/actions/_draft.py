@@ -157,7 +157,7 @@ def stop_sentences(live: JobRun, *, needs_state: bool = False, keeps_checkpoints
             "checkpoints. Where neither can be, it goes on and the proposal ends as refused.",
         )
     how = f"{run} (with a savepoint if it can still take one, never drained)."
-    if not _may_lose_state(live):
+    if not may_lose_state(live):
         return (how,)
     kept = live.settings.survives_cancel if live.settings is not None else None
     then = "Flink deletes the checkpoints of a cancelled run" if kept is False else "its checkpoints may go with it"
@@ -170,10 +170,11 @@ def stop_sentences(live: JobRun, *, needs_state: bool = False, keeps_checkpoints
 
 def state_at_risk(live: JobRun | None) -> str:
     """For the last question before a yes: a sentence that begins with a blank; empty where a stop deletes nothing."""
-    return f" Run {short_job(live.job_id)} may lose its newest state." if live and _may_lose_state(live) else ""
+    return f" Run {short_job(live.job_id)} may lose its newest state." if live and may_lose_state(live) else ""
 
 
-def _may_lose_state(live: JobRun) -> bool:
+def may_lose_state(live: JobRun) -> bool:
+    """Whether Flink is not known to keep the checkpoints of that run when it is cancelled."""
     return live.settings is None or live.settings.survives_cancel is not True
 
 

@@ -1,6 +1,7 @@
 """From which restore point people may start the job without the state of its sink: its source goes on where that point
 stands, and nothing passes over what main has. So none is named above which the job has committed."""
 
+from bot.actions._draft import may_lose_state
 from bot.actions._idle import lists_none_of
 from bot.actions._restore_points import ends_main, pair_of
 from bot.domain.diagnosis import Case
@@ -23,14 +24,25 @@ def readable(case: Case) -> list[tuple[StoredCheckpoint, Pairing]]:
 
 def point_by_hand(case: Case) -> StoredCheckpoint | None:
     """The one that belongs to the newest commit by Flink that binds, else the newest that is above it; None of a
-    guest's. Where nothing tells of any commit by Flink, the newest that can be read: see `untold_since`."""
+    guest's. Of several such one that lasts, see `must_be_copied`. Where nothing tells of any commit by Flink, the
+    newest that can be read: see `untold_since`."""
     commits, known = commits_that_bind(case), readable(case)
-    for stored, pair in known:
+    if not commits:
+        return known[0][0] if known else None
+    lasting_first = _lasting_first(known)
+    for stored, pair in lasting_first:
         point = pair_of(pair)
-        is_end = point is not None and ends_main(point, commits)
-        if is_end or (commits and _is_drained_after(stored, commits[-1])):
+        if (point is not None and ends_main(point, commits)) or _is_drained_after(stored, commits[-1]):
             return stored
-    return next((stored for stored, pair in known if not commits or _is_above(case, stored, pair, commits[-1])), None)
+    return next((stored for stored, pair in lasting_first if _is_above(case, stored, pair, commits[-1])), None)
+
+
+def must_be_copied(case: Case, point: StoredCheckpoint, live: JobRun | None) -> bool:
+    """Whether Flink may delete what it retains there before the job is started from it: it is no savepoint, and not
+    known to be kept when its run, `live`, is cancelled."""
+    if any(stored.path == point.path and pair.is_durable for stored, pair in readable(case)):
+        return False
+    return live is None or live.job_id != point.job_id or may_lose_state(live)
 
 
 def untold_since(case: Case, point: StoredCheckpoint) -> str:
@@ -60,11 +72,15 @@ def beside_the_last(case: Case) -> tuple[str, StoredCheckpoint] | None:
     if not commits or not guests.has_run(commits[-1].job_id):
         return None
     own = [s for s in commits if not guests.has_run(s.job_id)]
-    for stored, pair in readable(case):
+    for stored, pair in _lasting_first(readable(case)):
         point = pair_of(pair)
         if point is not None and ends_main(point, own):
             return short_job(commits[-1].job_id), stored
     return None
+
+
+def _lasting_first(known: list[tuple[StoredCheckpoint, Pairing]]) -> list[tuple[StoredCheckpoint, Pairing]]:
+    return sorted(known, key=lambda each: not each[1].is_durable)
 
 
 def _is_drained_after(stored: StoredCheckpoint, newest: Snapshot) -> bool:

@@ -1,7 +1,9 @@
 """What people do who give the sink another uid themselves: each step, and what is lost with the old sink's state."""
 
+from bot.actions._draft import may_lose_state
 from bot.actions._points_by_hand import (
     beside_the_last,
+    must_be_copied,
     point_by_hand,
     readable,
     untold_since,
@@ -24,6 +26,7 @@ HOW = (
 )
 _WITHOUT = "with allowNonRestoredState=true and"
 _SURELY_ITS_OWN = "the newest readable point that is surely the job's own and after which it has committed nothing"
+_AND_SHARED = "and what it names under `shared`"
 _TOGETHER = (
     "Two people do it together: freeze maintenance (`/waterline freeze`), stop the run, change the uid, start it, wait "
     "for two commits, run missing_positions and duplicate_rows again. Write each step into the thread."
@@ -33,21 +36,22 @@ _TOGETHER = (
 def by_hand(plan: Plan, case: Case, live: JobRun | None, proof: str, why: str) -> Refused:
     """`case`: as `remembered` tells it. `proof`, `why`: sentences."""
     happened = f"{proof} {why}"
-    stop = f"Cancel run {short_job(live.job_id)} (no stop-with-savepoint). " if live else ""
+    stop = f"{_cancel(live)}. " if live else ""
     if Guests(case).is_untold or not readable(case):
+        copy = f"Copy {_SURELY_ITS_OWN}, {_AND_SHARED}, away first. " if live and may_lose_state(live) else ""
         start = f"Start it from {_SURELY_ITS_OWN}, {_WITHOUT} {_another()} Waterline cannot tell which that is."
-        return Refused(happened, f"{stop}{start}", _TOGETHER)
+        return Refused(happened, f"{copy}{stop}{start}", _TOGETHER)
     point = point_by_hand(case)
     if point is not None:
-        return Refused(happened, f"{stop}{_start(point)}{_lost(case, point)}{untold_since(case, point)}", _TOGETHER)
+        return Refused(happened, f"{_start(case, point, live)}{untold_since(case, point)}", _TOGETHER)
     none = f"from none of the points on storage: {why_none(case)}"
     if (guest := beside_the_last(case)) is not None:
         run, own = guest
         asked = (
             f"Start it {none}, if run {run}, which committed last, went on for this job. Ask who runs it what it "
-            f"reads. If it reads another source: {_start(own)}{_lost(case, own)}"
+            f"reads. If it reads another source: {_start(case, own, live)}"
         )
-        return Refused(happened, f"{stop}{asked}", _TOGETHER)
+        return Refused(happened, asked, _TOGETHER)
     if (pair := _pair_to_rewind_to(plan)) is not None:
         return Refused(
             happened,
@@ -58,8 +62,26 @@ def by_hand(plan: Plan, case: Case, live: JobRun | None, proof: str, why: str) -
     return Refused(happened, f"{stop}Start it {none}. {_without_state(case)}", _TOGETHER)
 
 
-def _start(point: StoredCheckpoint) -> str:
-    return f"Start it from {point.path} (checkpoint {point.checkpoint_id}) {_WITHOUT} {_another()}"
+def _start(case: Case, point: StoredCheckpoint, live: JobRun | None) -> str:
+    """From stopping the run to what is lost by it. A state that Flink may delete is brought away first: of what lies
+    under `shared` its metadata names the very place."""
+    start = f"Start it from {point.path} (checkpoint {point.checkpoint_id}) {_WITHOUT} {_another()}"
+    stop = f"{_cancel(live)}. " if live else ""
+    if must_be_copied(case, point, live):
+        stop = f"{_cancel(live)} only then, and put back what is gone. " if live else "Put back what is gone by then. "
+        stop = f"Copy {point.path}, {_AND_SHARED}, away first: Flink may delete that. {stop}"
+    return f"{stop}{_again(live)}{start}{_lost(case, point)}"
+
+
+def _cancel(live: JobRun) -> str:
+    return f"Cancel run {short_job(live.job_id)} (no stop-with-savepoint)"
+
+
+def _again(live: JobRun | None) -> str:
+    """For a run that goes on until people have cancelled it, a sentence that ends with a blank."""
+    if live is None:
+        return ""
+    return "If that run has committed anything more by then, start nothing, and propose this again. "
 
 
 def _another() -> str:

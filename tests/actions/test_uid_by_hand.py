@@ -1,7 +1,8 @@
 """Whoever gives the sink another uid by hand is sent to no state above which the job has committed: its source would
 read those rows again, and a sink without state appends them a second time."""
 
-from shutil import rmtree
+import re
+from shutil import copytree, rmtree
 
 import pytest
 
@@ -11,6 +12,7 @@ from bot.domain.errors import Refused
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.execution import ProposalState
 from bot.domain.findings import GapsFinding
+from bot.domain.flink import CheckpointKind
 from bot.domain.ids import EvidenceId, SnapshotId
 from bot.domain.looked import NotSeen
 from bot.domain.table import Window
@@ -18,6 +20,7 @@ from tests.actions.guests import declared, guest
 from tests.actions.scene import Scene
 from tests.actions.test_guests_above_a_stop import commits
 from tests.actions.test_publications_that_start import savepoint_of, starts_from_a_wrong_savepoint
+from tests.actions.test_start_from_a_retained_checkpoint import planned as planned_under_a_run
 from tests.actions.test_uid_after_expiry import expire_all_but_the_head, planned
 from tests.little_flink import JOB
 from tests.tables import job
@@ -182,3 +185,54 @@ def test_where_nothing_tells_what_was_committed_people_look_first(scene: Scene) 
     assert "(checkpoint 3) with allowNonRestoredState=true" in told
     assert "tells what the job has committed since that was written" in told
     assert "They would come twice." in told
+
+
+COPY = r"Copy \S+003, and what it names under `shared`, away first: Flink may delete that\."
+CANCEL = r"Cancel run aaaaaa \(no stop-with-savepoint\)"
+PROPOSE_AGAIN = r"If that run has committed anything more by then, start nothing, and propose this again\."
+
+
+@pytest.mark.parametrize("kept", [False, None])
+def test_what_flink_would_delete_is_brought_away_before_the_cancel(scene: Scene, kept: bool | None) -> None:
+    """The one state that fits is a checkpoint of the very run that is to be cancelled."""
+    told = refusal(planned_under_a_run(scene, kept))
+
+    assert re.search(rf"{COPY} {CANCEL} only then, and put back what is gone\. {PROPOSE_AGAIN} Start it from", told)
+
+
+def test_what_flink_keeps_at_a_cancel_is_started_from_at_once(scene: Scene) -> None:
+    """RETAIN_ON_CANCELLATION is set."""
+    told = refusal(planned_under_a_run(scene, kept=True))
+
+    assert re.search(rf"{CANCEL}\. {PROPOSE_AGAIN} Start it from", told)
+    assert "Copy" not in told
+
+
+def test_a_savepoint_is_preferred_to_a_checkpoint_that_may_go(scene: Scene) -> None:
+    """Whichever is the newer of the two that pair with the newest commit."""
+    lasting = copytree(scene.flink.savepoint(job("a")), scene.flink.savepoints / "savepoint-lasting")
+    plan = planned_under_a_run(scene, kept=False)
+    assert plan.case.pairing is not None
+    pairings = tuple(
+        each.model_copy(update={"is_durable": True, "checkpoint_kind": CheckpointKind.SAVEPOINT})
+        if each.path.endswith("lasting")
+        else each
+        for each in plan.case.pairing.pairings
+    )
+    for order in (pairings, pairings[::-1]):
+        pairing = plan.case.pairing.model_copy(update={"pairings": order})
+
+        told = refusal(plan.model_copy(update={"case": plan.case.model_copy(update={"pairing": pairing})}))
+
+        assert f"Start it from file:{lasting} (checkpoint 3)" in told
+        assert "Copy" not in told
+
+
+def test_where_nothing_can_be_read_what_may_be_needed_is_brought_away(scene: Scene) -> None:
+    """Which point it is, people have to tell."""
+    plan = planned_under_a_run(scene, kept=False)
+    unread = plan.case.model_copy(update={"pairing": None})
+
+    told = refusal(plan.model_copy(update={"case": unread}))
+
+    assert re.search(rf"Copy the newest readable point that .*, away first\. {CANCEL}\. Start it from", told)
