@@ -1,6 +1,7 @@
 """Whether a look found nothing that another one had not found: gap by gap, key by key, file by file. Pure.
 
-An answer names the first or the largest of what it counts. What it does not name is held by its number alone.
+An answer names the first or the largest of what it counts. What it does not name is held by its number alone; so is
+all that is missing where the contract hides the positions.
 """
 
 from bot.domain.evidence import Evidence
@@ -18,7 +19,8 @@ def no_more_found(now: Evidence, known: Evidence) -> bool:
         return False
     match now.finding, known.finding:
         case GapsFinding() as found, GapsFinding() as before:
-            return found.missing <= before.missing and all(_is_known_gap(gap, before) for gap in found.gaps)
+            is_known = is_held_by_number(now, known) or all(_is_known_gap(gap, before) for gap in found.gaps)
+            return is_known and found.missing <= before.missing
         case DuplicatesFinding() as found, DuplicatesFinding() as before:
             is_known = _names_no_other_key(now, known, before.keys) and _has_no_more_pairs(found, before)
             return is_known and found.keys <= before.keys and found.extra_rows <= before.extra_rows
@@ -26,6 +28,11 @@ def no_more_found(now: Evidence, known: Evidence) -> bool:
             is_known = _names_no_other_file(found, before) and {*found.again} <= {*before.again}
             return is_known and found.count <= before.count and found.extra_rows <= before.extra_rows
     return False
+
+
+def is_held_by_number(now: Evidence, known: Evidence) -> bool:
+    """Whether that compares no more than how many are missing, as the contract hides which."""
+    return any(isinstance(each.finding, GapsFinding) and each.finding.is_hidden for each in (now, known))
 
 
 def _is_known_gap(gap: PositionGap, before: GapsFinding) -> bool:

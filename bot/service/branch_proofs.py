@@ -12,7 +12,7 @@ from bot.domain.evidence import Evidence, Verdict
 from bot.domain.execution import ProposalView
 from bot.domain.findings import DuplicateFilesFinding, DuplicatesFinding, GapsFinding
 from bot.domain.ids import SnapshotId, short
-from bot.domain.no_more_found import no_more_found
+from bot.domain.no_more_found import is_held_by_number, no_more_found
 from bot.domain.rehearsals import done_of
 from bot.domain.sentences import counted
 
@@ -23,6 +23,11 @@ _NAMES = {
 }
 _GAPS = 5
 _LEFT = "This repair does not mend it: the table stays under review until that is mended, too, and proven."
+
+_BY_NUMBER = (
+    " The contract hides which these are: they were held against those of main by their number alone, not position by "
+    "position."
+)
 
 
 def base_of(rehearsal: ProposalView) -> SnapshotId | None:
@@ -40,11 +45,15 @@ def no_more_than_main(check: Check, found: Evidence, main: Evidence | None, base
         return check.model_copy(update={"passed": None, "sentence": said})
     began = f"main at {short(base)}, where its branch began"
     if main.verdict is Verdict.CONFIRMED and no_more_found(found, main):
+        by_number = is_held_by_number(found, main)
         if _number(found) == _number(main):
-            said = f"{_counted(found)}, as before this repair; {began}, has the same: {main.headline} {_LEFT}"
+            has = "as many" if by_number else "the same"
+            said = f"{_counted(found)}, as before this repair; {began}, has {has}: {main.headline}"
         else:
-            was = f"{_number(main):,} before this repair; {began}, has these and more"
-            said = f"{_counted(found)}, {was}. What is left: {found.headline}{_gaps(found)} {_LEFT}"
+            has = "more" if by_number else "these and more"
+            was = f"{_number(main):,} before this repair; {began}, has {has}"
+            said = f"{_counted(found)}, {was}. What is left: {found.headline}{_gaps(found)}"
+        said = f"{said}{_BY_NUMBER if by_number else ''} {_LEFT}"
         return Check(name=_NAMES[found.task], passed=True, sentence=said, was_before=True)
     said = f"{check.sentence} It was not so before this repair: of {began}, the answer is: {main.headline}"
     return check.model_copy(update={"passed": False, "sentence": said})
@@ -78,10 +87,10 @@ def _counted(evidence: Evidence) -> str:
 
 
 def _gaps(evidence: Evidence) -> str:
-    """Where rows stay missing, a sentence; empty where the headline names it all. A row of the answer is a gap, with
-    its first and last position as they may be shown."""
+    """Where rows stay missing, a sentence; empty where the headline names it all, or the contract hides positions. A row
+    of the answer is a gap, with its first and last position."""
     found = evidence.finding
-    if not isinstance(found, GapsFinding) or len(evidence.rows) < 2:
+    if not isinstance(found, GapsFinding) or found.is_hidden or len(evidence.rows) < 2:
         return ""
     told = [_gap(row, gap.partition) for row, gap in zip(evidence.rows, found.gaps, strict=True)]
     is_whole = len(told) <= _GAPS and sum(gap.size for gap in found.gaps) == found.missing

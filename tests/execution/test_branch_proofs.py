@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bot.domain.contract import HIDDEN, TableContract
 from bot.domain.entries import Check
 from bot.domain.evidence import Verdict
 from bot.domain.findings import (
@@ -16,6 +17,7 @@ from bot.domain.findings import (
     GapsFinding,
     PositionGap,
 )
+from bot.domain.hidden_values import kept
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen
 from bot.domain.no_more_found import no_more_found
@@ -37,6 +39,19 @@ def gaps(*spans: tuple[int, int], missing: int | None = None, partition: str | N
     named = tuple(PositionGap(first=first, last=last, partition=partition) for first, last in spans)
     number = sum(each.size for each in named) if missing is None else missing
     return GapsFinding(lowest=0, highest=99, positions=100 - number, missing=number, gaps=named)
+
+
+def hidden(*spans: tuple[int, int]) -> GapsFinding:
+    """The same, as the record keeps it where the contract hides the positions."""
+    told = kept(gaps(*spans), TableContract(position="source_position", redacted=("source_position",)))
+    assert isinstance(told, GapsFinding)
+    assert told.is_hidden
+    return told
+
+
+def veiled(*sizes: int) -> tuple[tuple[str, ...], ...]:
+    """The lines of an answer, one a gap."""
+    return tuple(("none", HIDDEN, HIDDEN, str(size)) for size in sizes)
 
 
 def twice(*pairs: tuple[int, int, int], hidden: int = 0, keys: int | None = None) -> DuplicatesFinding:
@@ -81,6 +96,10 @@ def files(*paths: str, again: int = 2) -> DuplicateFilesFinding:
         (files("a"), files("a", "b"), True),
         (files("c"), files("a", "b"), False),
         (files("a", again=3), files("a"), False),
+        (hidden((30, 39)), hidden((30, 39), (50, 59)), True),
+        (hidden((30, 40)), hidden((30, 39)), False),
+        (gaps((30, 39)), hidden((30, 39)), True),
+        (gaps((30, 40)), hidden((30, 39)), False),
         (gaps((30, 39)), twice((1, 2, 10)), False),
         (None, None, False),
     ],
@@ -142,6 +161,36 @@ def test_it_is_said_that_not_all_gaps_are_named() -> None:
 
     assert "0 to 1 of partition 7, 10 to 11 of partition 7, " in check.sentence
     assert "40 to 41 of partition 7 and further ones." in check.sentence
+
+
+def test_hidden_positions_are_held_by_their_number_and_that_is_said() -> None:
+    """Of what the repair mends in part: the proof does not die of it, and names no position."""
+    left = told(hidden((30, 39), (50, 59)), BRANCH, headline="Left.", rows=veiled(10, 10))
+    check = no_more_than_main(CHECK, left, told(hidden((30, 39), (50, 79))), BASE)
+
+    assert (check.passed, check.was_before) == (True, True)
+    assert (
+        "20 rows are missing, 40 before this repair; main at …000001, where its branch began, has more."
+        in check.sentence
+    )
+    assert "What is left: Left. The contract hides which these are: they were held against those of" in check.sentence
+    assert "not position by position. This repair does not mend it" in check.sentence
+
+
+def test_as_many_hidden_ones_are_not_called_the_same() -> None:
+    """They may be others: who approves it reads so."""
+    left = told(hidden((60, 69), (80, 89)), BRANCH, rows=veiled(10, 10))
+    check = no_more_than_main(CHECK, left, told(hidden((30, 49)), headline="20 are missing."), BASE)
+
+    assert check.passed
+    assert "began, has as many: 20 are missing. The contract hides which these are" in check.sentence
+
+
+def test_one_hidden_position_more_has_failed() -> None:
+    """What takes rows away and brings none cannot hide a loss from the number."""
+    check = no_more_than_main(CHECK, told(hidden((30, 40)), BRANCH), told(hidden((30, 39))), BASE)
+
+    assert (check.passed, check.was_before) == (False, False)
 
 
 def test_what_main_did_not_have_has_failed() -> None:
