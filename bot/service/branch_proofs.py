@@ -87,8 +87,8 @@ def _counted(evidence: Evidence) -> str:
 
 
 def _gaps(evidence: Evidence) -> str:
-    """Where rows stay missing, a sentence; empty where the headline names it all, or the contract hides positions. A row
-    of the answer is a gap, with its first and last position."""
+    """Where rows stay missing, a sentence; empty where the headline names it all, or the contract hides positions. A
+    row of the answer is a gap, with its first and last position."""
     found = evidence.finding
     if not isinstance(found, GapsFinding) or found.is_hidden or len(evidence.rows) < 2:
         return ""
