@@ -2,6 +2,7 @@
 
 from bot.diagnosis._asked import lacking, unasked
 from bot.diagnosis._case import at_position
+from bot.diagnosis._empty_starts import counted_anew
 from bot.diagnosis._lost_files import missing_now
 from bot.diagnosis._upsert import may_be_replaced, why_upsert
 from bot.diagnosis.schema_changed_under_the_job import unwritten, written_in_vain
@@ -49,8 +50,10 @@ def wrong_files(case: Case) -> str | None:
 
 def repeats_unexplained(case: Case) -> CannotTell | None:
     """What is missing where two commits cover the same source positions and no key lives twice: an upsert replaced
-    the rows, or the copies have different keys. Asks for `replayed_rows`, which tells."""
-    repeated = next((r for r in _repeats(case) if r.how == "same-source-range"), None)
+    the rows, or the copies have different keys. Asks for `replayed_rows`, which tells. Of two that carry one checkpoint
+    because the ids began at 1 again it is the source range, or as many rows, that names them."""
+    covers_again = (r for r in _repeats(case) if r.how == "same-source-range" or counted_anew(case, r))
+    repeated = next(covers_again, None)
     if repeated is None or why_upsert(case) is not None:
         return None
     said = (

@@ -4,7 +4,7 @@ The catalog accepted a commit and its answer was lost; the sink took it for fail
 """
 
 from bot.diagnosis._case import not_asked, run_of, time_in
-from bot.diagnosis._empty_starts import empty_starts
+from bot.diagnosis._empty_starts import counted_anew
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._turns import brought_by_fork
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -62,8 +62,8 @@ def examine(case: Case) -> Examined:
             reason=f"{' and '.join(short(r) for r in sorted(again))} repeats a commit because a fork was restored from "
             "its checkpoint and brought it once more: a consequence of two jobs that write the table (F13)."
         )
-    counted_anew = [r for r in same if _counted_anew(case, r)]
-    same = [r for r in same if r not in counted_anew]
+    anew = [r for r in same if counted_anew(case, r)]
+    same = [r for r in same if r not in anew]
     if same:
         return _by_commits(case, same)
     if files is not None and files.count:
@@ -78,8 +78,8 @@ def examine(case: Case) -> Examined:
         return Excluded(
             reason=f"{' and '.join(short(s) for s in sorted(dropped))} was taken out of the table by a repair of ours."
         )
-    if counted_anew:
-        one = counted_anew[0]
+    if anew:
+        one = anew[0]
         return Excluded(
             reason=f"{short(one.again)} carries checkpoint {one.checkpoint_id} as {short(one.first)} does, in other "
             "files: between them the job started without state under its old id and counts from 1 again. That is a "
@@ -99,17 +99,6 @@ def _outdated(case: Case) -> tuple[str, ...]:
         for task, off in gone.items()
         if off is not None
     )
-
-
-def _counted_anew(case: Case, repeated: RepeatedCommit) -> bool:
-    """Whether the job started without state under this job id between the two commits, and wrote other files."""
-    table = case.observation.table
-    first, again = table.by_id.get(repeated.first), table.by_id.get(repeated.again)
-    if repeated.how != "same-checkpoint" or first is None or again is None:
-        return False
-    own = (s.first for s in empty_starts(case) if s.keeps_job_id and s.run == again.job_id and s.first)
-    between = range(table.place_of(repeated.first) + 1, table.place_of(repeated.again) + 1)
-    return any(table.place_of(start) in between for start in own)
 
 
 def _why_not(checked: int, repeated: tuple[RepeatedCommit, ...]) -> str:

@@ -4,9 +4,10 @@ import pytest
 
 from bot.diagnosis import commits_dropped_after_empty_start, restarted_from_empty, restored_from_older_savepoint
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
-from bot.domain.ids import DRAINED
+from bot.domain.findings import RepeatedCommit
+from bot.domain.ids import DRAINED, CheckpointId
 from tests.cases import Tale, job_id
-from tests.found import hole, twice
+from tests.found import hole, repeats, twice
 
 
 def started_empty() -> Tale:
@@ -48,6 +49,21 @@ def test_rows_that_nobody_counted_are_not_called_right(duplicates: object, gaps:
     assert isinstance(found, Matches)
     assert found.remedy is Remedy.REWIND_TABLE_AND_JOB
     assert found.reasons[-1].startswith("Not known yet")
+
+
+def test_copies_under_new_keys_of_a_start_under_one_job_id_are_not_called_right() -> None:
+    """Its checkpoint 1 brought the source range of the old checkpoint 1 again: each row lives twice, and no key."""
+    tale = Tale().flink_runs("a", v1=True).remembers("a", 1, 2).commits("a", 1, 2).forgets("a")
+    tale.flink_runs("a", v1=True).commits("a", 1)
+    first, _, again = (s.snapshot_id for s in tale.table.snapshots)
+    one = RepeatedCommit(
+        first=first, again=again, how="same-checkpoint", job_id=job_id("a"), checkpoint_id=CheckpointId(1), rows=10
+    )
+
+    found = restarted_from_empty.examine(tale.looked_at(duplicate_commits=repeats(one)))
+
+    assert isinstance(found, Matches)
+    assert (Remedy.REWIND_TABLE_AND_JOB, ("replayed_rows",)) == (found.remedy, found.asks)
 
 
 def test_ids_that_begin_at_one_again_show_it_without_flink() -> None:

@@ -142,11 +142,11 @@ def _repeats(history: History, first: Snapshot, again: Snapshot, how: Repetition
 
 
 def _how(history: History, first: Snapshot, again: Snapshot) -> Repetition | None:
+    """One checkpoint id over another source range repeats nothing: the ids count from 1 again."""
+    if not set(history.table.holds[first.snapshot_id]) & set(history.table.holds[again.snapshot_id]):
+        return None
     one, other = ((s.job_id, s.operator_id, s.checkpoint_id) for s in (first, again))
-    if one == other:
-        return "same-checkpoint"
-    both = set(history.table.holds[first.snapshot_id]) & set(history.table.holds[again.snapshot_id])
-    return "same-source-range" if both else None
+    return "same-checkpoint" if one == other else "same-source-range"
 
 
 def _evidence(task: str, looked: Looked) -> Evidence:
