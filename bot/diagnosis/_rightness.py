@@ -6,8 +6,9 @@ positions nobody can show that no row is missing, and then neither can tell.
 
 from bot.diagnosis._arrivals import unaccounted
 from bot.diagnosis._asked import lacking, unasked
-from bot.diagnosis._began_over_expired import may_have_begun_below, may_have_begun_empty
+from bot.diagnosis._began_over_expired import may_have_begun_empty
 from bot.diagnosis._begun_anew import may_have_begun_anew
+from bot.diagnosis._begun_below_expired import may_have_begun_below
 from bot.diagnosis._case import unseen
 from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._compactions import COMPARES, unsettled_compactions

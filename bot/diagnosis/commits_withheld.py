@@ -4,6 +4,7 @@ Happens when a job is restored from an older point under the same job id, and wi
 committer remembers the newest id on the table. A failover before the old maximum drops the files for good (facts 1.1).
 """
 
+from bot.diagnosis._begun_below_expired import may_be_withheld
 from bot.diagnosis._came_again import came_again, in_doubt
 from bot.diagnosis._came_again_by_itself import came_again_by_itself
 from bot.diagnosis._case import (
@@ -102,7 +103,9 @@ def examine(case: Case) -> Examined:
         return Excluded(
             reason=f"Run {short_job(every[0].earlier)} commits on beside run {short_job(every[0].run)} (F13)."
         )
-    return Excluded(reason="No run was restored from below a checkpoint that is committed, so no commit is withheld.")
+    return may_be_withheld(case) or Excluded(
+        reason="No run was restored from below a checkpoint that is committed, so no commit is withheld."
+    )
 
 
 def _doubt(case: Case, left: tuple[LeakedManifest, ...]) -> str | None:

@@ -4,7 +4,7 @@ The source re-reads what the table holds already. The V2 sink commits it again a
 its checkpoint ids pass the old maximum and then commits everything under one id (facts F2, F3).
 """
 
-from bot.diagnosis._began_over_expired import may_have_begun_below
+from bot.diagnosis._begun_below_expired import may_have_begun_below_as_new
 from bot.diagnosis._case import (
     LOST_FIRST_RESTORE,
     in_window,
@@ -88,7 +88,7 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=tuple(map(whose_run, untold)))
     if found:
         return Excluded(reason=_interleaved(found[0]))
-    return _doubt(case) or may_have_begun_below(case) or Excluded(reason=_why_not(case))
+    return _doubt(case) or may_have_begun_below_as_new(case) or Excluded(reason=_why_not(case))
 
 
 def _doubt(case: Case) -> CannotTell | None:
