@@ -19,8 +19,8 @@ def may_have_begun_empty(case: Case) -> CannotTell | None:
     nothing is. Where Flink lists no earlier run, the rows that it brought settle it once they were counted, as over a
     table that another engine had filled."""
     for run, first, root in over_expired(case):
-        earlier = _newest_that_completed(case, run)
-        if not lies_in_doubt(case, run, root) and (earlier is None or _brought_right_rows(case, run, first)):
+        is_first = all(each.started_at >= run.started_at for each in case.runs)
+        if not lies_in_doubt(case, run, root) and (is_first or _brought_right_rows(case, run, first)):
             continue
         is_told = run.restored is not None or origin_of(run) is not None
         if not is_told or not began_without_state(run, first.committed_at if first is not None else None):
@@ -29,7 +29,7 @@ def may_have_begun_empty(case: Case) -> CannotTell | None:
             f"whether the job had committed before run {short_job(run.job_id)} was started without state: what main "
             f"had below {short(root.snapshot_id)} has expired"
         )
-        if earlier is not None:
+        if (earlier := _newest_that_completed(case, run)) is not None:
             its = f"checkpoints that run {short_job(earlier.job_id)} completed before"
             return CannotTell(missing=(f"{said}, and Flink lists {its}",))
         if first is None:

@@ -87,9 +87,10 @@ def test_a_run_in_between_had_gone_on() -> None:
     assert "whether run bbbbbb had committed checkpoint 3" in found.missing[-1]
 
 
-def test_a_start_without_state_that_has_brought_no_rows_is_in_doubt() -> None:
-    """Its empty commit is all that is left, and Flink lists checkpoints of the run before it."""
-    tale = Tale().flink_runs("a").remembers("a", 1, 2).commits("a", 1, 2).becomes("a", "CANCELED").flink_runs("b")
+@pytest.mark.parametrize("listed", [(1, 2), ()], ids=["with its checkpoints", "only its end"])
+def test_a_start_without_state_that_has_brought_no_rows_is_in_doubt(listed: tuple[int, ...]) -> None:
+    """Its empty commit is all that is left, and Flink lists a run before it."""
+    tale = Tale().flink_runs("a").remembers("a", *listed).commits("a", 1, 2).becomes("a", "CANCELED").flink_runs("b")
     case = tale.completes("b", 10).commits("b", 10, rows=0).expires("a", 1, 2).looked_at()
 
     for examine in (restarted_from_empty.examine, recovered_by_itself.examine):
