@@ -6,11 +6,8 @@ from collections.abc import Mapping
 NOT_YET: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "wrongly_safe": (
         ("started without state under its job id",),
-        ("an expiry of snapshots", "started from an older point"),
-        ("an expiry of snapshots", "started from an older point under its job id"),
         ("an upgrade with a savepoint", "started from an older point under its job id"),
         ("rolled back while the job runs", "started without state"),
-        ("rolled back while the job runs", "redeployed under its job id"),
         ("started from another run's point", "started without state"),
         ("redeployed under its job id", "started from an older point"),
     ),
