@@ -3,12 +3,10 @@ before its start any more: Flink's lists may tell, else the rows that it brings,
 
 from collections.abc import Iterator
 
-from bot.diagnosis._asked import answers, checked_until, lacking, unasked
+from bot.diagnosis._asked import answers, checked_until
 from bot.diagnosis._began_over_expired import lies_in_doubt, over_expired
 from bot.diagnosis._case import writes_as_v1
-from bot.diagnosis._read_again_once import lives_once, uncounted
-from bot.diagnosis._replayed import overlap
-from bot.diagnosis._upsert import why_upsert
+from bot.diagnosis._read_again_once import begins_below, lives_once, uncounted
 from bot.domain.beginnings import FROM_NOTHING, began_from, start_shown
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.flink import CheckpointKind, JobRun, names_run
@@ -112,13 +110,10 @@ def _not_counted(case: Case, run: JobRun, first: Snapshot | None, root: Snapshot
         return CannotTell(missing=(f"{said}, and what its source brought: {'; '.join(left.missing)}",), asks=left.asks)
     if not lives_once(case):
         return CannotTell(missing=(f"{said}, and whether each row that its source brought is there once",))
-    is_below = overlap(case, root.snapshot_id, first.snapshot_id) and root is not first
-    if not is_below or why_upsert(case) is not None or _each_row_has_its_position(case, run, first):
+    if _each_row_has_its_position(case, run, first):
         return None
-    if missing := lacking(case, "replayed_rows", whole=True):
-        return CannotTell(missing=(f"{said}; {missing[0]}",), asks=unasked(case, "replayed_rows"))
-    came_again = case.replayed is not None and case.replayed.replayed
-    return CannotTell(missing=(f"{said}, and why rows came again under other keys",)) if came_again else None
+    left = begins_below(case, root.snapshot_id, first.snapshot_id)
+    return CannotTell(missing=(f"{said}; {left.missing[0]}",), asks=left.asks) if left is not None else None
 
 
 def _each_row_has_its_position(case: Case, run: JobRun, first: Snapshot | None) -> bool:

@@ -1,6 +1,7 @@
 """Whether what a run may have read again is in the table once, counted since it brought the first of it."""
 
-from bot.diagnosis._asked import answers, checked_until, lacking, reaches_head
+from bot.diagnosis._asked import answers, checked_until, lacking, reaches_head, unasked
+from bot.diagnosis._replayed import overlap
 from bot.diagnosis._unbroken import every_row_is_there
 from bot.diagnosis._upsert import why_upsert
 from bot.diagnosis._wrong_rows import repeats_unexplained
@@ -34,6 +35,19 @@ def uncounted(case: Case, run: JobId, first: SnapshotId) -> CannotTell | None:
     if below := tuple(task for task in counts if not _covers(case, task, until)):
         return CannotTell(missing=(f"{', '.join(below)}, once more, up to {short(until)}",), asks=below)
     return repeats_unexplained(case)
+
+
+def begins_below(case: Case, before: SnapshotId, first: SnapshotId) -> CannotTell | None:
+    """What is missing to know that nothing came again under other keys, where a run's first commit begins at or below
+    the highest position of an older one; None: nothing is, or it begins above, or nothing tells."""
+    if before == first or overlap(case, before, first) is not True or why_upsert(case) is not None:
+        return None
+    said = f"{short(first)} begins below where {short(before)} ends in the source, though no key lives twice"
+    if missing := lacking(case, "replayed_rows", whole=True):
+        return CannotTell(missing=(f"{missing[0]}: {said}",), asks=unasked(case, "replayed_rows"))
+    if case.replayed is not None and case.replayed.replayed:
+        return CannotTell(missing=(f"why {case.replayed.replayed} rows came again under other keys: {said}",))
+    return None
 
 
 def not_known_yet(left: CannotTell) -> str:

@@ -11,7 +11,7 @@ from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._may_commit_on import may_commit_on
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._origins import other_state
-from bot.diagnosis._read_again_once import not_known_yet, uncounted
+from bot.diagnosis._read_again_once import begins_below, not_known_yet, uncounted
 from bot.diagnosis._rightness import ASKS_FOR, doubt
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.doubt import rows_are_right
@@ -169,7 +169,8 @@ def _rows_said(case: Case, start: EmptyStart) -> tuple[bool, str, tuple[str, ...
         return False, f"Not known yet, for where its source began: {'; '.join(missing)}.", ()
     if start.first is None:
         return False, "Where its source began shows once it brings rows.", ()
-    if (left := uncounted(case, start.run, start.first)) is not None:
+    left = uncounted(case, start.run, start.first) or begins_below(case, start.last_before, start.first)
+    if left is not None:
         return False, not_known_yet(left), left.asks
     return (
         True,

@@ -66,6 +66,23 @@ def test_copies_under_new_keys_of_a_start_under_one_job_id_are_not_called_right(
     assert (Remedy.REWIND_TABLE_AND_JOB, ("replayed_rows",)) == (found.remedy, found.asks)
 
 
+@pytest.mark.parametrize(("begins", "asks"), [(0, ("replayed_rows",)), (20, ())])
+def test_a_source_that_began_below_what_is_listed_is_not_called_right(begins: int, asks: tuple[str, ...]) -> None:
+    """What it brought again may have expired with its commits, and the copies have keys of their own."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED").flink_runs("b").commits("b", 1)
+    case = tale.expires("a", 1).looked_at()
+    assert case.ledger is not None
+    bounds = zip(case.ledger.rows, ((10, 19), (begins, begins + 9)), strict=True)
+    rows = tuple(row.model_copy(update={"position_from": low, "position_until": up}) for row, (low, up) in bounds)
+
+    found = restarted_from_empty.examine(
+        case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
+    )
+
+    assert isinstance(found, Matches)
+    assert (asks, bool(asks)) == (found.asks, found.remedy is Remedy.REWIND_TABLE_AND_JOB)
+
+
 def test_ids_that_begin_at_one_again_show_it_without_flink() -> None:
     """After any restore the first id is higher."""
     found = restarted_from_empty.examine(started_empty().flink_is_down().looked_at())
