@@ -96,12 +96,16 @@ def untold_beginning(case: Case, lost: Rollback) -> str:
 
 
 def is_found_missing(case: Case, lost: Rollback) -> bool:
-    """Whether a gap that was found since lies among the positions that these commits had brought."""
-    brought = _brought(case, lost)
-    if case.gaps is None or brought is None or not looked_since(case, lost):
+    """Whether a gap that was found since lies among the positions that one of these commits had brought."""
+    if case.gaps is None or case.contract.position_partition is not None or not looked_since(case, lost):
         return False
-    is_told = case.contract.position_partition is None
-    return is_told and any(gap.first <= brought[1] and brought[0] <= gap.last for gap in case.gaps.gaps)
+    brought = (r for r in (case.ledger.rows if case.ledger else ()) if r.snapshot_id in lost.left and r.added_rows)
+    ends = [(r.position_from, r.position_until) for r in brought]
+    return any(
+        low is not None and high is not None and gap.first <= high and low <= gap.last
+        for low, high in ends
+        for gap in case.gaps.gaps
+    )
 
 
 def _brought(case: Case, lost: Rollback) -> tuple[int, int] | None:

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from bot.diagnosis._case import living, time_in, unseen
+from bot.diagnosis._rewound_in_doubt import rewound_in_doubt
 from bot.diagnosis._standstill import loop, since_checkpoint, stuck
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import Failure, JobRun
@@ -74,7 +75,8 @@ def _is_catching_up(case: Case, run: JobRun) -> bool:
     if case.gaps is None or not case.gaps.to_come or case.gaps.missing or run.restored is None:
         return False
     taken = [r for r in rollbacks(table, case.runs) if r.is_within(case.window, table)]
-    return bool(taken) and not any(is_unexplained(r, case.observation.jobs) for r in taken)
+    is_told = not any(is_unexplained(r, case.observation.jobs) or rewound_in_doubt(case, r) for r in taken)
+    return bool(taken) and is_told
 
 
 def _catching_up(case: Case, run: JobRun) -> Matches:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from bot.diagnosis._asked import answers, checked_until, lacking
 from bot.diagnosis._case import at_position, living, not_asked, rows_by, run_of, unseen
 from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
+from bot.diagnosis._rewound_in_doubt import rewound_in_doubt
 from bot.diagnosis._unbroken import is_filled, is_found_missing, looked_since, untold_beginning
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import JobId, SnapshotId, short, short_job
@@ -71,6 +72,8 @@ def examine(case: Case) -> Examined:
         )
     if isinstance(jobs, NotSeen) and any(r.sequel in {Sequel.OTHER_RUN, Sequel.REDONE} for r in inside):
         return CannotTell(missing=(unseen(jobs),))
+    if doubts := tuple(filter(None, (rewound_in_doubt(case, r) for r in inside))):
+        return CannotTell(missing=doubts)
     if (expired := _may_have_expired(case)) is not None:
         return CannotTell(missing=(expired,))
     return Excluded(reason=_why_not(case, inside))
