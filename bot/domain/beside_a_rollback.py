@@ -70,6 +70,13 @@ class Scene:
             first.setdefault(commit.job_id, commit)
         return tuple(first.values())
 
+    @cached_property
+    def operators(self) -> Set[OperatorId]:
+        """Under which operator ids the listed runs commit, by what they have committed and by their graphs: the V1
+        sink's is there (facts 1.6)."""
+        named = {operator for operator in self.sinks if operator is not None}
+        return named | {vertex.vertex_id for run in self._listed for vertex in run.vertices}
+
     def whose(self, commit: Snapshot, lost: Sequence[Snapshot], sinks: Set[OperatorId | None]) -> Whose:
         """`commit`: a run's first above the target, which tells of all that it made: what it still owed then, the run
         that follows commits under its id. `lost`: what one writer lost; `sinks`: by which it commits. While a run of

@@ -47,10 +47,11 @@ def _state_holds(
         return _by_ids(scene, number, lost, reached)
     if (held := held_of_writer(scene, number, writer, lost)) is not False:
         return held
+    if writer in seen:
+        # It is a checkpoint of a run's own: that began below it, from something else.
+        return None if any(each < number for _, each in _told(lost)) else False
     if any(s.job_id is not None and s.job_id.startswith(writer) for each in (scene.below, scene.above) for s in each):
         return False
-    if writer in seen:
-        return None
     run = next((each for each in scene.runs.values() if each.job_id.startswith(writer)), None)
     if run is not None:
         return _run_holds(scene, run, first_commit_of(scene, run), lost, reached, seen)
@@ -74,8 +75,9 @@ def _by_ids(scene: Scene, number: int, lost: Sequence[Snapshot], reached: int) -
     told = _told(lost)
     if any(reached < each <= number for _, each in told):
         return True
-    is_of_job = [s for s, each in told if each <= number and (s.operator_id in scene.sinks or s.job_id in scene.runs)]
-    return None if is_of_job else False
+    sinks = scene.sinks | scene.operators
+    own = [each for s, each in told if s.operator_id in sinks or s.job_id in scene.runs]
+    return None if any(each <= number for each in own or [each for _, each in told]) else False
 
 
 def _told(lost: Iterable[Snapshot]) -> list[tuple[Snapshot, int]]:

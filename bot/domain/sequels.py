@@ -84,8 +84,7 @@ def _of_writers(scene: Scene) -> Told:
     if listed := [s for s in scene.left if s.job_id in scene.runs]:
         return _judged(scene, listed, scene.left)
     groups = writers_of(scene.left)
-    known = (scene.sinks - {None}) | {vertex.vertex_id for run in scene.runs.values() for vertex in run.vertices}
-    own = [s for group in groups if any(each.operator_id in known for each in group) for s in group]
+    own = [s for group in groups if any(each.operator_id in scene.operators for each in group) for s in group]
     told = [_judged(scene, own, lost) for lost in (own, scene.left)] if own else []
     told = told or [_judged(scene, group, group or scene.left) for group in groups]
     worst = max(told, key=lambda each: each.badness)

@@ -148,3 +148,35 @@ def test_a_checkpoint_after_the_rollback_is_not_passed_over() -> None:
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 1)
 
     assert is_right(tale.flink_runs("a", restored=1).completes("a", 2))
+
+
+def test_an_id_that_may_be_of_main_or_of_what_it_lost_leaves_it_open_for_a_run_of_which_alone_flink_knows() -> None:
+    """Run c is restored from the 1 of run b, which began anew, and Flink shows no path; main goes back to the 1 of run
+    a. By which sink the job commits is told by its graph."""
+    tale = counts_from_one_again().forgets("a").forgets("b")
+    point = tale.runs["c"].restored
+    assert point is not None
+    tale.runs["c"] = tale.runs["c"].model_copy(update={"restored": point.model_copy(update={"path": None})})
+
+    assert isinstance(rolled_back_while_running.examine(to_come(tale)), CannotTell)
+    assert not isinstance(flink_is_recovering.examine(to_come(tale)), Matches)
+
+
+def test_a_checkpoint_of_its_own_does_not_tell_where_a_redeployed_run_began() -> None:
+    """Run b went on from beyond the target; its first commit comes only once it was redeployed under its job id."""
+    tale = upgraded().rolls_back_to("a", 2)
+    tale.forgets("b").flink_runs("b").came_from("b", 4, checkpoint_of("b", 4)).commits("b", 4)
+
+    found = rolled_back_while_running.examine(to_come(tale))
+
+    assert isinstance(found, CannotTell)
+    assert found.missing == ("the point from which run bbbbbb was first restored, which Flink no longer lists",)
+    assert not isinstance(flink_is_recovering.examine(to_come(tale)), Matches)
+
+
+def test_such_a_checkpoint_tells_it_where_main_lost_none_below() -> None:
+    """Run b came from the target: its first checkpoint has the id of the first that main lost."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").rolls_back_to("a", 2)
+    tale.flink_runs("b").came_from("b", 3, checkpoint_of("b", 3)).commits("b", 3)
+
+    assert isinstance(rolled_back_while_running.examine(to_come(tale)), Excluded)
