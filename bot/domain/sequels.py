@@ -161,7 +161,9 @@ def _by_commit(
     elif run is not None and (point := _restored_between(run, own, first)) is not None:
         is_beyond = any(each <= point for each in ids) or has_passed_over(scene, run, own)
         return Told(Sequel.WENT_ON if is_beyond else again, first, by_a_loser=True)
-    if ids and number > max(_ids(own, 0) or ids):
+    is_taken_over = run is not None and not own and first.committed_at < run.started_at
+    may_be_next = is_taken_over and number <= reached + scene.allowed
+    if ids and number > max(_ids(own, 0) or ids) and not may_be_next:
         return Told(Sequel.WENT_ON, first, by_a_loser=bool(own))
     return Told(Sequel.UNTOLD if any(each < number for each in ids) else again, first, by_a_loser=bool(own))
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from bot.diagnosis import rolled_back_while_running
-from bot.domain.diagnosis import Excluded, Matches
+from bot.domain.diagnosis import CannotTell, Excluded, Matches
 from bot.domain.suspicion import propose_window
 from tests.cases import Tale, job_id
 from tests.found import hole
@@ -55,3 +55,14 @@ def test_such_a_commit_tells_of_a_hole_too(after: tuple[int, ...]) -> None:
 
     assert isinstance(rolled_back_while_running.examine(tale.looked_at(missing=10)), Matches)
     assert tale.at("a", 2) == propose_window(tale.table, tale.jobs).trusted
+
+
+def test_where_a_taken_over_run_left_the_first_id_out_its_next_accuses_nobody() -> None:
+    """Checkpoint 2 of run b failed, and its 3, all that main lost again, is known by its id alone since a JobManager
+    took over: the ids are those of a run that began beyond the target, too, and only positions tell."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED").rolls_back_to("a", 1)
+    tale.flink_runs("b", restored=1).commits("b", 3).forgets("b")
+    tale.now += timedelta(seconds=30)
+    tale.flink_runs("b").came_from("b", 3, f"s3://state/{job_id('b')}/chk-3").forgets("a")
+
+    assert isinstance(rolled_back_while_running.examine(tale.case()), CannotTell)
