@@ -11,6 +11,7 @@ from bot.domain.beginnings import began_without_state
 from bot.domain.clocks import CLOCKS_DIFFER, came_before
 from bot.domain.flink import JobRun
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.kin import writer_of
 from bot.domain.other_writers import brings_nothing
 from bot.domain.predecessors import Predecessors
 from bot.domain.record import Record
@@ -158,7 +159,17 @@ def _silent(table: TableState, run: JobRun, mine: Predecessors) -> Rewind | None
     commits, at = flink_commits(table), run.restored.at + CLOCKS_DIFFER
     until = next((place for place in range(len(commits), 0, -1) if commits[place - 1].committed_at <= at), 0)
     told = [(s, _above_silent(table, run, s, until, mine)) for s in mine.newest(run, until)]
-    return _agreed(told, mine)
+    found = _agreed(told, mine)
+    if found is None or found.only_if_of_job is not None or found.earlier in mine.own:
+        return found
+    return found.model_copy(update={"only_if_of_job": found.earlier}) if _is_of_none_on_main(run, table) else found
+
+
+def _is_of_none_on_main(run: JobRun, table: TableState) -> bool:
+    """Whether the run was restored from a point of a run that has no commit on main, by its path: then what others have
+    committed is the job's only where these went on from the same line."""
+    writer = writer_of(run.restored.path) if run.restored is not None else None
+    return writer is not None and not any((s.job_id or "").startswith(writer) for s in flink_commits(table))
 
 
 def _above_silent(

@@ -249,3 +249,19 @@ def test_no_guest_hides_or_makes_a_rewind(sink: OperatorId, forgets: str, sees: 
                     commits,
                     path,
                 )
+
+
+@pytest.mark.parametrize("sees_own", [False, True], ids=["all its own have expired", "its own are listed"])
+def test_what_a_guest_committed_accuses_no_run_whose_own_commits_have_expired(*, sees_own: bool) -> None:
+    """Run a was redeployed from its 2; no run that wrote its state is on main any more, and Flink lists no other: a
+    guest's 4 may be the job's or not."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits("z", 4).by_sink(GUEST).forgets("a")
+    tale.flink_runs("a", vertices=False).came_from("a", 2, f"s3://state/{job_id('a')}/chk-2")
+    tale = tale if sees_own else tale.expires("a", 1, 2)
+
+    older = restored_from_older_savepoint.examine(tale.looked_at())
+    withheld = commits_withheld.examine(tale.looked_at())
+
+    expected = Excluded if sees_own else CannotTell
+    assert isinstance(older, expected)
+    assert isinstance(withheld, expected)
