@@ -7,8 +7,6 @@ NOT_YET: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "wrongly_safe": (
         ("started without state under its job id",),
         ("an upgrade with a savepoint", "started from an older point under its job id"),
-        ("rolled back while the job runs", "started without state"),
-        ("started from another run's point", "started without state"),
         ("redeployed under its job id", "started from an older point"),
     ),
     "wrongly_acquitted": (
@@ -30,17 +28,10 @@ NOT_YET: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("a failover", "started from an older point under its job id"),
         ("redeployed under its job id", "started from an older point under its job id"),
         ("a standby JobManager takes over", "started from an older point under its job id"),
-        ("rolled back while the job runs", "started without state"),
-        ("rolled back while the job runs", "redeployed under its job id"),
-        ("rolled back while the job runs", "a standby JobManager takes over"),
         ("started from an older point", "started without state under its job id"),
         ("started from an older point", "started from an older point under its job id"),
         ("started from another run's point", "started from an older point"),
         ("started from another run's point", "table and job rewound together"),
-    ),
-    "false_alarms": (
-        ("table and job rewound together", "a standby JobManager takes over"),
-        ("another job commits", "an expiry of snapshots"),
     ),
 }
 """Rule of `held` -> events that, in one history, lead to a known fault of the diagnosis: until it is mended, the first
