@@ -3,6 +3,7 @@ way back in main's log."""
 
 from bot.diagnosis._case import living, time_in
 from bot.diagnosis._sinks import by_sink
+from bot.domain.beginnings import FROM_NOTHING, began_from
 from bot.domain.diagnosis import Case
 from bot.domain.gone_commits import gone_since, way_back_since
 from bot.domain.guests import Guests, commits_of_job
@@ -24,6 +25,12 @@ def may_be_lost_and_expired(case: Case, checked: SnapshotId | None) -> str | Non
     table, settled = case.observation.table, _settled(case, checked)
     if settled is None:
         return None
+    if (root := _above_all_rows(case, checked)) is not None:
+        return (
+            f"whether main lost commits before {short(root.snapshot_id)}: it lists none by which the job brought rows, "
+            "and what it had below has expired. They may have been rolled back and expired, with their files. "
+            f"{_what_next(case)}"
+        )
     if (back := way_back_since(settled, table)) is not None:
         return (
             f"whether main lost commits as it came back to {short(back.snapshot_id)} "
@@ -53,6 +60,22 @@ def _settled(case: Case, checked: SnapshotId | None) -> Snapshot | None:
     if not theirs or any(len(each) < many for each in theirs):
         return table.chain[-1] if table.chain else None
     return min((each[0] for each in theirs), key=lambda s: table.place_of(s.snapshot_id))
+
+
+def _above_all_rows(case: Case, checked: SnapshotId | None) -> Snapshot | None:
+    """The oldest commit on main, where what lay below it has expired, and no commit that main lists (up to `checked`,
+    where that is one) brought rows of the job: if it was made after a rollback, not even sequence numbers tell. None
+    where there is no such doubt, as of a run that began above it without state."""
+    table = case.observation.table
+    root = table.chain[-1] if table.chain else None
+    if root is None or not root.has_commit_below:
+        return None
+    until = table.place_of(checked if checked is not None else table.head)
+    if any(s.adds_rows and table.place_of(s.snapshot_id) <= until for s in _surely_of_job(case)):
+        return None
+    alive = living(case)
+    is_new = [run.started_at > root.committed_at and began_from(run, None) == FROM_NOTHING for run in alive]
+    return None if alive and all(is_new) else root
 
 
 def _surely_of_job(case: Case) -> tuple[Snapshot, ...]:

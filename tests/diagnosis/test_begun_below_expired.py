@@ -31,7 +31,7 @@ def test_a_silent_run_under_its_job_id_is_neither_healthy_nor_without_a_fault() 
     for examine in (commits_withheld.examine, recovered_by_itself.examine):
         found = examine(case)
         assert isinstance(found, CannotTell)
-        assert "had committed more than checkpoint 1" in found.missing[-1]
+        assert any("had committed more than checkpoint 1" in each for each in found.missing)
 
 
 def test_its_first_rows_settle_it_once_they_were_counted() -> None:
@@ -59,7 +59,7 @@ def test_a_compaction_after_the_restore_hides_no_older_point() -> None:
     for examine in (restored_from_older_savepoint.examine, recovered_by_itself.examine):
         found = examine(case)
         assert isinstance(found, CannotTell)
-        assert "had committed checkpoint 2" in found.missing[-1]
+        assert any("had committed checkpoint 2" in each for each in found.missing)
 
 
 @pytest.mark.parametrize(("rows", "expected"), [(30, CannotTell), (20, Excluded)])
@@ -84,7 +84,7 @@ def test_a_run_in_between_had_gone_on() -> None:
     found = restored_from_older_savepoint.examine(case)
 
     assert isinstance(found, CannotTell)
-    assert "whether run bbbbbb had committed checkpoint 3" in found.missing[-1]
+    assert any("whether run bbbbbb had committed checkpoint 3" in each for each in found.missing)
 
 
 @pytest.mark.parametrize("listed", [(1, 2), ()], ids=["with its checkpoints", "only its end"])
@@ -96,4 +96,4 @@ def test_a_start_without_state_that_has_brought_no_rows_is_in_doubt(listed: tupl
     for examine in (restarted_from_empty.examine, recovered_by_itself.examine):
         found = examine(case)
         assert isinstance(found, CannotTell)
-        assert "was started without state" in found.missing[-1]
+        assert any("was started without state" in each for each in found.missing)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from bot.diagnosis import _lost_and_expired, no_snapshot_advanced, recovered_by_itself
-from bot.domain.diagnosis import CannotTell, Case, Matches
+from bot.diagnosis import _lost_and_expired, no_snapshot_advanced, recovered_by_itself, rolled_back_while_running
+from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
 from bot.domain.ids import OperatorId
 from bot.domain.table import HeadMove
 from spark_tasks import _tails
@@ -108,14 +108,42 @@ def test_nor_does_it_where_the_job_has_died(on_top: Callable[[Tale], Tale]) -> N
 
 @pytest.mark.parametrize("on_top", WITHOUT_LATER_ROWS.values(), ids=WITHOUT_LATER_ROWS)
 def test_a_table_that_lost_nothing_stays_healthy_below_it(on_top: Callable[[Tale], Tale]) -> None:
-    """Also where ordinary expiry has left no commit with rows of the job."""
+    """Also where ordinary expiry has left one commit with rows of the job."""
     tale = on_top(set_back())
     whole = recovered_by_itself.examine(tale.looked_at())
 
-    short = recovered_by_itself.examine(tale.expires("a", 1, 2, 3, 4, 5).looked_at())
+    short = recovered_by_itself.examine(tale.expires("a", 1, 2, 3, 4).looked_at())
 
     assert isinstance(whole, Matches)
     assert isinstance(short, Matches)
+
+
+@pytest.mark.parametrize("lost", [(), (3, 4, 5)], ids=["nothing", "three commits"])
+@pytest.mark.parametrize("on_top", WITHOUT_LATER_ROWS.values(), ids=WITHOUT_LATER_ROWS)
+def test_nobody_can_tell_while_main_lists_no_commit_with_rows_of_the_job(
+    on_top: Callable[[Tale], Tale], lost: tuple[int, ...]
+) -> None:
+    """What is left was made after all that may have been lost, so no sequence number is missing above it."""
+    tale = on_top(set_back(*lost)).expires("a", *({1, 2, 3, 4, 5} - set(lost)))
+    root = tale.head
+    tale.counts(total_records=40)
+
+    for examine in (recovered_by_itself.examine, rolled_back_while_running.examine):
+        found = examine(tale.looked_at())
+        assert isinstance(found, CannotTell)
+        assert any(f"whether main lost commits before …{str(root)[-6:]}" in each for each in found.missing)
+    after = tale.commits("a", 14).looked_at()
+    assert isinstance(recovered_by_itself.examine(after), Matches)
+    assert isinstance(rolled_back_while_running.examine(after), Excluded)
+
+
+def test_a_run_without_state_holds_nothing_of_what_main_may_have_lost_before() -> None:
+    """A new job over a table that another engine had filled, and where it has written nothing yet."""
+    tale = Tale().commits(None, rows=10).counts(total_records=40).flink_runs("a")
+
+    found = rolled_back_while_running.examine(tale.looked_at())
+
+    assert isinstance(found, Excluded)
 
 
 @pytest.mark.parametrize("rows", [1, 5], ids=["one commit", "several"])

@@ -8,7 +8,6 @@ NOT_YET: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("started without state under its job id",),
         ("an upgrade with a savepoint", "started from an older point under its job id"),
         ("redeployed under its job id", "started from an older point"),
-        ("an expiry of snapshots", "rolled back while the job runs"),
     ),
     "wrongly_acquitted": (
         ("started without state", "started from an older point under its job id"),
