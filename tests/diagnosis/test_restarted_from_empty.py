@@ -7,6 +7,7 @@ from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.domain.findings import RepeatedCommit
 from bot.domain.ids import DRAINED, CheckpointId
 from tests.cases import Tale, job_id
+from tests.diagnosis.test_counted_since_the_start import counted_at
 from tests.found import hole, repeats, twice
 
 
@@ -147,3 +148,41 @@ def test_its_neighbours_leave_it_alone() -> None:
     ]
 
     assert [Excluded, Excluded] == [type(one) for one in found]
+
+
+@pytest.mark.parametrize("lists_writer", [True, False], ids=["both listed", "the living run"])
+@pytest.mark.parametrize("path", [f"s3://state/{job_id('a')}/chk-5", None], ids=["another run's", "untold"])
+def test_a_run_that_took_over_from_elsewhere_leaves_its_rows_open(path: str | None, lists_writer: bool) -> None:
+    """Its point's id lies above those of the start without state, which began at 1, so ids accuse it of nothing."""
+    tale = started_empty().becomes("b", "CANCELED").flink_runs("c").came_from("c", 5, path)
+    tale = tale if lists_writer else tale.forgets("a").forgets("b")
+
+    found = restarted_from_empty.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert found.remedy is Remedy.REWIND_TABLE_AND_JOB
+    assert f"the first rows of run {job_id('c')[:6]}, which was restored from" in found.reasons[-1]
+
+
+def test_a_run_that_took_over_from_the_start_itself_leaves_nothing_open() -> None:
+    """The path of its restore names that run; and so do its own rows, once they were counted."""
+    tale = started_empty().becomes("b", "CANCELED").flink_runs("c").came_from("c", 2, f"s3://state/{job_id('b')}/chk-2")
+    silent = restarted_from_empty.examine(tale.looked_at())
+
+    brought = restarted_from_empty.examine(tale.commits("c", 3).looked_at())
+
+    assert isinstance(silent, Matches)
+    assert isinstance(brought, Matches)
+    assert [Remedy.TELL_CONSUMERS] * 2 == [silent.remedy, brought.remedy]
+
+
+def test_rows_of_a_run_that_took_over_are_counted_too() -> None:
+    """It is over since, and the run that goes on from it says nothing of where it had begun."""
+    tale = started_empty()
+    counted = counted_at(tale)
+    tale.becomes("b", "CANCELED").flink_runs("c").came_from("c", 5, f"s3://state/{job_id('a')}/chk-5").commits("c", 6)
+
+    found = restarted_from_empty.examine(tale.looked_at(evidence=counted))
+
+    assert isinstance(found, Matches)
+    assert found.remedy is Remedy.REWIND_TABLE_AND_JOB
