@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 NOT_YET: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "wrongly_safe": (
-        ("started without state under its job id",),
+        ("table and job rewound together", "started without state under its job id"),
         ("an upgrade with a savepoint", "started from an older point under its job id"),
         ("redeployed under its job id", "started from an older point"),
     ),
