@@ -107,15 +107,18 @@ def test_an_older_point_shows_by_the_checkpoints_that_flink_lists(path: str | No
     for examine in (restored_from_older_savepoint.examine, recovered_by_itself.examine):
         found = examine(case)
         assert isinstance(found, CannotTell)
-        assert "had committed checkpoint 4" in found.missing[-1]
+        assert any("had committed checkpoint 4" in each for each in found.missing)
 
 
 def test_the_newest_point_is_right_whatever_has_expired() -> None:
-    """Nothing that Flink lists is newer."""
+    """Nothing that Flink lists is newer; only a rollback before the compaction may have taken rows."""
     case = restored(4, f"s3://state/{job_id('a')}/chk-4")
 
+    found = recovered_by_itself.examine(case)
+
     assert isinstance(restored_from_older_savepoint.examine(case), Excluded)
-    assert isinstance(recovered_by_itself.examine(case), Matches)
+    assert isinstance(found, CannotTell)
+    assert ["whether main lost commits before"] == [each[:32] for each in found.missing]
 
 
 def test_a_later_savepoint_is_no_commit() -> None:
