@@ -7,9 +7,9 @@ from datetime import datetime
 
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
-from bot.adapters.checkpoint_point import JOB_FOLDER, TROUBLE, first_line, point_in, unopened, written_at
+from bot.adapters.checkpoint_point import JOB_FOLDER, first_line, point_in, unopened, written_at
 from bot.adapters.checkpoint_state_files import METADATA, StateFiles
-from bot.adapters.opening import address, opened
+from bot.adapters.opening import TROUBLE, address, opened
 from bot.adapters.polling import polled
 from bot.domain.errors import CouldNotLook, NotThere
 from bot.domain.flink import CheckpointKind, StoredCheckpoint

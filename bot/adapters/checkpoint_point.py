@@ -5,13 +5,12 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from pyarrow import ArrowException
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
 from bot.adapters.checkpoint_handles import Handle
 from bot.adapters.checkpoint_parsing import told_by
 from bot.adapters.checkpoint_state_files import METADATA, StateFiles
-from bot.adapters.opening import address, opened
+from bot.adapters.opening import TROUBLE, address, opened
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import JobId, OperatorId
 
@@ -21,8 +20,6 @@ writes some 100 bytes for each file of a state, and the states below 20 KB thems
 MAX_STATE_BYTES = 16 * 1024 * 1024
 """A larger committer state is not read; what it owes is then not known."""
 JOB_FOLDER = re.compile(r"[0-9a-f]{32}")
-TROUBLE = (OSError, ArrowException, ValueError)
-"""What pyarrow raises."""
 
 
 def point_in(files: FileSystem, folder: str, state: StateFiles) -> StoredCheckpoint | None:

@@ -3,18 +3,16 @@
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from pyarrow import ArrowException
 from pyarrow.fs import FileSelector, FileSystem, FileType
 
 from bot.adapters.checkpoint_bytes import NotUnderstood
 from bot.adapters.checkpoint_layout import files_in
-from bot.adapters.opening import address, opened
+from bot.adapters.opening import TROUBLE, address, opened
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.paths import below
 from bot.domain.sentences import counted
 
 METADATA = "_metadata"
-_TROUBLE = (OSError, ArrowException, ValueError)
 
 
 class StateFiles:
@@ -79,7 +77,7 @@ class StateFiles:
 
 def _opened(root: str) -> list[tuple[FileSystem, str]]:
     """One; none where it cannot be."""
-    with suppress(*_TROUBLE):
+    with suppress(*TROUBLE):
         return [opened(root)]
     return []
 
@@ -88,7 +86,7 @@ def _listed(files: FileSystem, folder: str) -> dict[str, int | None] | None:
     """Address of each file -> its bytes; None where the folder cannot be listed. One that is not there has none."""
     try:
         infos = files.get_file_info(FileSelector(folder, allow_not_found=True))
-    except _TROUBLE:
+    except TROUBLE:
         return None
     return {address(files, info.path): info.size for info in infos if info.type is FileType.File}
 
@@ -97,7 +95,7 @@ def _is_there(files: FileSystem, path: str) -> bool:
     """Also where it cannot be looked up."""
     try:
         return bool(files.get_file_info(path).type is not FileType.NotFound)
-    except _TROUBLE:
+    except TROUBLE:
         return True
 
 

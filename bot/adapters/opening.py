@@ -3,9 +3,12 @@
 import os
 from urllib.parse import urlsplit
 
+from pyarrow import ArrowException
 from pyarrow.fs import FileSystem, S3FileSystem
 
 _SCHEMES = {"local": "file:", "s3": "s3://", "gcs": "gs://", "abfs": "abfss://", "hdfs": "hdfs://"}
+TROUBLE = (OSError, ArrowException, ValueError)
+"""What pyarrow raises."""
 S3_WITHIN_S = 5.0
 """How long S3 may take to connect, and to send anything of an answer. It is asked three times."""
 
@@ -13,7 +16,7 @@ S3_WITHIN_S = 5.0
 def opened(path: str) -> tuple[FileSystem, str]:
     """Flink writes `file:/a/b`; people write `/a/b` or `file:///a/b`. Hadoop's `s3a:` is pyarrow's `s3:`.
 
-    Raises what pyarrow raises: OSError, ArrowInvalid, ValueError.
+    Raises what is TROUBLE.
     """
     if path.startswith("file:"):
         path = "/" + path.removeprefix("file:").lstrip("/")

@@ -61,6 +61,7 @@ class FlinkCluster:
         settings["taskmanager.numberOfTaskSlots"] = 4 if taskmanagers == 1 else 1
         settings["state.backend.type"] = backend
         if backend == "rocksdb":
+            settings["execution.checkpointing.incremental"] = "true"
             settings["execution.checkpointing.data-inline-threshold"] = "0 b"
         lines = [f"{key}: {value}" for key, value in settings.items()]
         (conf / "config.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -115,7 +116,6 @@ def _settings(
         "sql-gateway.endpoint.rest.port": gateway,
         "io.tmp.dirs": str(home / "scratch"),
         "parallelism.default": 1,
-        "execution.checkpointing.incremental": "true",
         "execution.checkpointing.interval": f"{interval_ms} ms",
         "execution.checkpointing.mode": "EXACTLY_ONCE",
         "execution.checkpointing.dir": (home / "checkpoints").as_uri(),
