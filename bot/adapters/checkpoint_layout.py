@@ -43,11 +43,10 @@ def blocks_in(content: bytes, version: int) -> tuple[tuple[int, int], ...]:
     return tuple(data.blocks)
 
 
-def files_in(content: bytes, version: int) -> tuple[StateFile, ...]:
-    """The files that hold what the file itself does not. Raises NotUnderstood."""
+def operators_and_files(content: bytes, version: int) -> tuple[tuple[OperatorPart, ...], tuple[StateFile, ...]]:
+    """The same, and the files that hold what this one does not. Raises NotUnderstood."""
     data = JavaBytes(content, _AFTER_CHECKPOINT_ID)
-    _read(data, version)
-    return tuple(data.files)
+    return _read(data, version), tuple(data.files)
 
 
 def _read(data: JavaBytes, version: int) -> tuple[OperatorPart, ...]:

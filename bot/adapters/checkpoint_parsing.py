@@ -9,9 +9,9 @@ Where the operators' layout cannot be followed, the text is looked for in the wh
 import re
 from collections.abc import Callable, Sequence
 
-from bot.adapters.checkpoint_bytes import NotUnderstood
+from bot.adapters.checkpoint_bytes import NotUnderstood, StateFile
 from bot.adapters.checkpoint_handles import Handle
-from bot.adapters.checkpoint_layout import OperatorPart, operators_in
+from bot.adapters.checkpoint_layout import OperatorPart, operators_and_files
 from bot.adapters.checkpoint_positions import positions_in, readers_handles
 from bot.domain.flink import CheckpointKind, SourcePosition
 from bot.domain.ids import CheckpointId, JobId, OperatorId
@@ -65,6 +65,8 @@ class Told(Record):
     """Whether the whole state of every committer was at hand and legible."""
     operators: tuple[OperatorPart, ...] = ()
     """All that the file lists; empty where its layout was not understood."""
+    state_files: tuple[StateFile, ...] = ()
+    """Those that hold what the file itself does not; empty where its layout was not understood."""
     named_operators: tuple[OperatorId, ...] = ()
     """Operators that the text of committer state names."""
     source_positions: tuple[SourcePosition, ...] = ()
@@ -93,8 +95,9 @@ def told_by(content: bytes, beside: Callable[[Handle], bytes | None] = _nothing_
         kind, is_drained, problem = _properties(content)
     not_understood = None
     operators: tuple[OperatorPart, ...] = ()
+    state_files: tuple[StateFile, ...] = ()
     try:
-        operators = operators_in(content, version)
+        operators, state_files = operators_and_files(content, version)
     except NotUnderstood as error:
         not_understood = f"Which operators it holds, and how large, could not be followed: {error}."
     pieces = _committer_state(operators, beside)
@@ -111,6 +114,7 @@ def told_by(content: bytes, beside: Callable[[Handle], bytes | None] = _nothing_
         manifest_folders=_folders(found),
         is_committer_read=all(_is_legible(piece) for piece in pieces) if pieces else job_id is not None,
         operators=operators,
+        state_files=state_files,
         named_operators=_named(texts, {operator for _, _, _, operator in manifests}),
         source_positions=positions_in(operators, beside),
         not_understood=not_understood,

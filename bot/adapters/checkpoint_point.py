@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
 from bot.adapters.checkpoint_handles import Handle
-from bot.adapters.checkpoint_parsing import told_by
+from bot.adapters.checkpoint_parsing import Told, told_by
 from bot.adapters.checkpoint_state_files import METADATA, StateFiles
 from bot.adapters.opening import TROUBLE, address, opened
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
@@ -37,10 +37,9 @@ def point_in(files: FileSystem, folder: str, state: StateFiles) -> StoredCheckpo
         return None
     if len(content) > MAX_METADATA_BYTES:  # it has grown since
         return _too_large(files, folder, info)
-    state.note(files, folder, content)
-    return stored_as(
-        content, address(files, folder), written_at(info), lambda handle: _state_beside(files, folder, handle)
-    )
+    told = told_by(content, lambda handle: _state_beside(files, folder, handle))
+    state.note(files, folder, told.state_files)
+    return _stored(told, content, address(files, folder), written_at(info))
 
 
 def unopened(files: FileSystem, folder: str, error: Exception) -> StoredCheckpoint | None:
@@ -61,7 +60,10 @@ def unopened(files: FileSystem, folder: str, error: Exception) -> StoredCheckpoi
 def stored_as(content: bytes, folder: str, at: datetime, beside: Callable[[Handle], bytes | None]) -> StoredCheckpoint:
     """What a `_metadata` file and its folder's name say; `at`: when it was written; `beside` gives a state that lies
     in another file."""
-    told = told_by(content, beside)
+    return _stored(told_by(content, beside), content, folder, at)
+
+
+def _stored(told: Told, content: bytes, folder: str, at: datetime) -> StoredCheckpoint:
     sizes: dict[OperatorId, int] = {}
     for part in told.operators:
         sizes[part.operator_id] = sizes.get(part.operator_id, 0) + part.bytes

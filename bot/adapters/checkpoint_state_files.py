@@ -5,8 +5,7 @@ from contextlib import suppress
 
 from pyarrow.fs import FileSelector, FileSystem, FileType
 
-from bot.adapters.checkpoint_bytes import NotUnderstood
-from bot.adapters.checkpoint_layout import files_in
+from bot.adapters.checkpoint_bytes import StateFile
 from bot.adapters.opening import TROUBLE, address, opened
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.paths import below
@@ -31,12 +30,8 @@ class StateFiles:
         self._folders: dict[str, tuple[FileSystem, str]] = {}
         self._sizes: dict[str, dict[str, int | None] | None] = {}
 
-    def note(self, files: FileSystem, folder: str, content: bytes) -> None:
-        """The files that a `_metadata` in `folder` names. One whose layout is not understood names none."""
-        try:
-            named = files_in(content, int.from_bytes(content[4:8], "big"))
-        except NotUnderstood:
-            return
+    def note(self, files: FileSystem, folder: str, named: Iterable[StateFile]) -> None:
+        """The files that the `_metadata` in `folder` names."""
         needed: dict[str, int] = {}
         for path, is_relative, end in named:
             place = (files, f"{folder}/{path}") if is_relative else self._below_a_root(path)

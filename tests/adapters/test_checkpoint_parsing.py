@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.adapters.checkpoint_bytes import StateFile
 from bot.adapters.checkpoint_handles import Handle
 from bot.adapters.checkpoint_parsing import Told, told_by
 from bot.domain.flink import CheckpointKind
@@ -80,6 +81,7 @@ COMMITTER_V2_21 = OperatorId("8b8a86e06c143909c270efa9f5bfe1fc")
                 pending_manifests=(f"{V1_21}-{COMMITTER_V1_21}-00000-0-4-00004.avro",),
                 is_committer_read=True,
                 named_operators=(COMMITTER_V1_21,),
+                state_files=(StateFile("d9532f3f-ac50-4763-982a-4d3600849570", is_relative=True, end=399_813),),
             ),
         ),
         (
@@ -90,9 +92,20 @@ COMMITTER_V2_21 = OperatorId("8b8a86e06c143909c270efa9f5bfe1fc")
                 job_id=V2_21,
                 is_committer_read=True,
                 named_operators=(COMMITTER_V2_21,),
+                state_files=(StateFile("4e7ec0cb-b153-4973-b5d1-36a2d7ee62f0", is_relative=True, end=399_413),),
             ),
         ),
-        ("flink21_v1_chk12_not_inline.xz", Told(checkpoint_id=CheckpointId(12), kind=CheckpointKind.CHECKPOINT)),
+        (
+            "flink21_v1_chk12_not_inline.xz",
+            Told(
+                checkpoint_id=CheckpointId(12),
+                kind=CheckpointKind.CHECKPOINT,
+                state_files=(
+                    StateFile("f61accfc-fb2c-46f9-8ca7-26fa98fe3283", is_relative=True, end=398_853),
+                    StateFile("cfb11008-84e9-46a3-8ac3-d05cb93769c8", is_relative=True, end=22_145),
+                ),
+            ),
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -11,6 +11,7 @@ from pyarrow.fs import FileSystem
 
 from bot.adapters import checkpoint_state_files
 from bot.adapters.checkpoint_files import CheckpointFiles
+from bot.adapters.checkpoint_parsing import told_by
 from bot.adapters.checkpoint_state_files import StateFiles
 from bot.domain.errors import NotThere
 from bot.domain.flink import StoredCheckpoint
@@ -146,8 +147,10 @@ def test_a_folder_that_cannot_be_listed_tells_nothing(retained: Retained) -> Non
     point = retained.told()[8].model_copy(update={"path": f"s3://{folder}"})
     state = StateFiles(())
 
-    state.note(cast("FileSystem", Unlistable()), folder, (retained.run / "chk-8" / "_metadata").read_bytes())
+    named = told_by((retained.run / "chk-8" / "_metadata").read_bytes()).state_files
+    state.note(cast("FileSystem", Unlistable()), folder, named)
 
+    assert named
     assert state.judged(point) == point
 
 
