@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from pyarrow.fs import FileSystem
+from pyarrow.fs import FileSystem, LocalFileSystem
 
 from bot.adapters import checkpoint_state_files
+from bot.adapters.checkpoint_bytes import StateFile
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.checkpoint_parsing import told_by
 from bot.adapters.checkpoint_state_files import StateFiles
@@ -152,6 +153,21 @@ def test_a_folder_that_cannot_be_listed_tells_nothing(retained: Retained) -> Non
 
     assert named
     assert state.judged(point) == point
+
+
+@pytest.mark.parametrize(("length", "is_whole"), [(9, False), (10, True)])
+def test_of_several_pieces_in_one_file_the_last_is_needed(retained: Retained, length: int, *, is_whole: bool) -> None:
+    """Flink may merge pieces of many checkpoints into one file, and names them in any order."""
+    folder = retained.run / "chk-8"
+    (folder / "merged").write_bytes(bytes(length))
+    pieces = [StateFile("merged", is_relative=True, end=end) for end in (4, 10, 7)]
+    state = StateFiles(())
+
+    state.note(LocalFileSystem(), str(folder), pieces)
+
+    judged = state.judged(retained.told()[8])
+    assert judged is not None
+    assert (judged.problem is None) == is_whole
 
 
 def deletes_8_once_listed(retained: Retained, monkeypatch: pytest.MonkeyPatch) -> None:
