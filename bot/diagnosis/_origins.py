@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from bot.diagnosis._case import in_window, living
 from bot.diagnosis._read_again_once import uncounted
+from bot.diagnosis._which_point import which_point
 from bot.domain.beginnings import origin_of
 from bot.domain.checkpoint_pace import interval_of
 from bot.domain.diagnosis import Case
@@ -46,6 +47,8 @@ def other_state(case: Case) -> str | None:
     was main's: Flink restored it from a checkpoint of another run than that of the job's newest commit before, and
     nothing shows that this one had gone on from there. So a start without state looks once the run was taken over. None
     where there is no such doubt."""
+    if (two := which_point(case)) is not None:
+        return two
     commits, guests = flink_commits(case.observation.table), Guests(case)
     before = Predecessors(case.observation.table, case.runs)
     for run in living(case):

@@ -1,10 +1,10 @@
 """Why a rollback may have left a hole although a run seems to explain it, restored from the target since, or going on
 from there."""
 
-from bot.diagnosis._read_again import is_live
 from bot.diagnosis._unbroken import is_filled, is_found_missing
+from bot.diagnosis._which_point import counted_twice
 from bot.domain.diagnosis import Case
-from bot.domain.findings import LeakedManifest, LeakStanding
+from bot.domain.findings import LeakedManifest
 from bot.domain.ids import short, short_job
 from bot.domain.rollbacks import Rollback, Sequel
 
@@ -29,17 +29,9 @@ def rewound_in_doubt(case: Case, lost: Rollback) -> str | None:
 
 
 def _counted_twice(case: Case, lost: Rollback) -> LeakedManifest | None:
-    """A manifest with rows of the run that made the target, at or below the target's id, of which it is not known that
-    only its deletion failed: the run came to that id twice (facts 0.7). Not one below that id whose rows are live, as
-    of a checkpoint that a failover broke off."""
+    """A manifest that shows that the run which made the target came to the target's id twice."""
     below = case.observation.table.ancestors(lost.target) if lost.target is not None else ()
     kept = next((s for s in below if s.job_id is not None and s.checkpoint_id is not None), None)
-    if kept is None or case.leaked is None:
+    if kept is None or kept.job_id is None or kept.checkpoint_id is None:
         return None
-    number = kept.checkpoint_id or 0
-    for leak in case.leaked.of(LeakStanding.UNTOLD, LeakStanding.DROPPED):
-        if leak.is_empty or leak.job_id != kept.job_id or leak.checkpoint_id > number:
-            continue
-        if leak.checkpoint_id == number or not is_live(leak, case.gaps, case.contract):
-            return leak
-    return None
+    return counted_twice(case, kept.job_id, kept.checkpoint_id)

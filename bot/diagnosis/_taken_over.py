@@ -2,6 +2,7 @@
 
 from bot.diagnosis._case import living
 from bot.diagnosis._read_again_once import uncounted
+from bot.diagnosis._which_point import which_point
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.flink import names_run
 from bot.domain.guests import Guests
@@ -21,6 +22,8 @@ def taken_over_unseen(case: Case, run: JobId, first: SnapshotId) -> CannotTell |
     counts = (uncounted(case, other, began) for other, began in later.items())
     if (left := next((each for each in counts if each is not None), None)) is not None:
         return left
+    if (two := which_point(case)) is not None:
+        return CannotTell(missing=(two,))
     known = {run, *later}
     for each in living(case):
         path = each.restored.path if each.restored is not None else None

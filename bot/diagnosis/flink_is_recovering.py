@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from bot.diagnosis._case import living, time_in, unseen
 from bot.diagnosis._rewound_in_doubt import rewound_in_doubt
 from bot.diagnosis._standstill import loop, since_checkpoint, stuck
+from bot.diagnosis._which_point import which_point
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import Failure, JobRun
 from bot.domain.ids import short_job
@@ -76,7 +77,7 @@ def _is_catching_up(case: Case, run: JobRun) -> bool:
         return False
     taken = [r for r in rollbacks(table, case.runs) if r.is_within(case.window, table)]
     is_told = not any(is_unexplained(r, case.observation.jobs) or rewound_in_doubt(case, r) for r in taken)
-    return bool(taken) and is_told
+    return bool(taken) and is_told and which_point(case) is None
 
 
 def _catching_up(case: Case, run: JobRun) -> Matches:

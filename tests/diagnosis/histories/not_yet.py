@@ -4,11 +4,6 @@ out anywhere; `python -m tests.diagnosis.histories RULE SEED …` tells of a see
 from collections.abc import Mapping
 
 NOT_YET: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "wrongly_safe": (
-        ("table and job rewound together", "started without state under its job id"),
-        ("an upgrade with a savepoint", "started from an older point under its job id"),
-        ("redeployed under its job id", "started from an older point"),
-    ),
     "wrongly_acquitted": (
         ("started without state", "started from an older point under its job id"),
         ("table and job rewound together", "started without state under its job id"),

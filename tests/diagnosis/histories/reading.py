@@ -84,7 +84,7 @@ class Reader:
     def _path(self, kind: CheckpointKind) -> str:
         job = job_id(self.run)
         is_checkpoint = kind is CheckpointKind.CHECKPOINT
-        name = f"{job}/chk-{self.checkpoint}" if is_checkpoint else f"savepoint-{job[:6]}-{self.checkpoint:012x}"
+        name = f"{job}/chk-{self.checkpoint}" if is_checkpoint else f"savepoint-{job[:6]}-{len(self.points):012x}"
         return f"s3://state/{name}"
 
     def _shows(self, kind: CheckpointKind, status: str) -> None:
@@ -105,8 +105,9 @@ class Reader:
         )
 
     def _keeps(self, kind: CheckpointKind) -> None:
+        """A checkpoint takes the folder of an older one of the same id; the folder of a savepoint is its own."""
         point = RestorePoint(self.run, self.checkpoint, kind, self.position, self.sink.pending, self._path(kind))
-        self.points.append(point)
+        self.points = [*(each for each in self.points if each.path != point.path), point]
         if kind is not CheckpointKind.SAVEPOINT:
             self.newest = point
 

@@ -1,0 +1,30 @@
+"""Whether evidence is older than what the newest start of the job hides: Flink shows only a run's newest restore, so
+what an earlier one brought again, or left out, is seen in the rows alone."""
+
+from bot.diagnosis._asked import checked_until
+from bot.diagnosis._case import living, time_in
+from bot.domain.diagnosis import CannotTell, Case
+from bot.domain.guests import Guests
+from bot.domain.ids import SnapshotId, short, short_job
+
+
+def older_than_a_start(case: Case, until: SnapshotId | None, *tasks: str) -> CannotTell | None:
+    """What is missing to vouch for the table up to `until`: the job has committed rows above it, and a run was restored
+    after that. None: no commit lies between. `tasks`: the evidence that is to be collected again."""
+    table, guests = case.observation.table, Guests(case)
+    edge = table.place_of(until)
+    for run in living(case):
+        if run.restored is None:
+            continue
+        above = (s for s in table.chain if s.committed_at < run.restored.at and table.place_of(s.snapshot_id) > edge)
+        hidden = next((s for s in above if s.job_id is not None and s.adds_rows and not guests.has(s)), None)
+        if hidden is not None:
+            below = tuple(
+                task for task in tasks if table.place_of(checked_until(case, task)) < table.place_of(hidden.snapshot_id)
+            )
+            said = (
+                f"run {short_job(run.job_id)} was restored at {time_in(case, run.restored.at)}, above commit "
+                f"{short(hidden.snapshot_id)} that they do not cover"
+            )
+            return CannotTell(missing=(f"{', '.join(below)}, once more: {said}",), asks=below)
+    return None

@@ -1,0 +1,104 @@
+"""Which point a run was restored from, where two of one run bear the same checkpoint id: starts under one job id may
+count the same ids twice, and then what pairs with main by its id may be a state that main never had."""
+
+from bot.diagnosis._case import living
+from bot.diagnosis._read_again import is_live
+from bot.diagnosis._read_again_once import uncounted
+from bot.domain.beginnings import began_from
+from bot.domain.clocks import CLOCKS_DIFFER
+from bot.domain.diagnosis import Case
+from bot.domain.findings import LeakedManifest, LeakStanding
+from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun, Restored, names_run
+from bot.domain.ids import CheckpointId, JobId, SnapshotId, short, short_job
+from bot.domain.paths import may_be_same
+from bot.domain.rewinds import flink_commits
+from bot.domain.table import Snapshot
+
+
+def which_point(case: Case) -> str | None:
+    """What is missing to know that a living run has the state with which main's commit of that id was made: something
+    shows that the id came twice, and the rows that the run brought since were not counted. None where nothing does."""
+    for run in living(case):
+        point = run.restored
+        commit = _paired(case, point) if point is not None else None
+        if point is None or commit is None or _is_counted(case, run, point):
+            continue
+        if (shown := _came_twice(case, run, point, commit)) is not None:
+            return (
+                f"whose state run {short_job(run.job_id)} has: Flink restored it from checkpoint {point.checkpoint_id} "
+                f"of run {short_job(commit.job_id)}, whose commit {short(commit.snapshot_id)} is on main, but {shown}, "
+                "so that id may have come twice; its first rows tell, once they are counted"
+            )
+    return None
+
+
+def counted_twice(case: Case, job: JobId, number: CheckpointId) -> LeakedManifest | None:
+    """A manifest with rows of this run at or below an id that main has of it, of which it is not known that only its
+    deletion failed: the run came to that id twice (facts 0.7). Not one below that id whose rows are live, as of a
+    checkpoint that a failover broke off."""
+    if case.leaked is None:
+        return None
+    for leak in case.leaked.of(LeakStanding.UNTOLD, LeakStanding.DROPPED):
+        if leak.is_empty or leak.job_id != job or leak.checkpoint_id > number:
+            continue
+        if leak.checkpoint_id == number or not is_live(leak, case.gaps, case.contract):
+            return leak
+    return None
+
+
+def _paired(case: Case, point: Restored) -> Snapshot | None:
+    """Main's newest commit before the restore, of the run that the path names (of any, where Flink tells no path), and
+    of the checkpoint that was restored."""
+    before = (s for s in reversed(flink_commits(case.observation.table)) if s.committed_at <= point.at + CLOCKS_DIFFER)
+    named = (s for s in before if s.job_id and (point.path is None or names_run(point.path, s.job_id)))
+    newest = next(named, None)
+    return newest if newest is not None and newest.checkpoint_id == point.checkpoint_id else None
+
+
+def _is_counted(case: Case, run: JobRun, point: Restored) -> bool:
+    """Whether what the run has brought since the restore was held against what main had."""
+    commits = flink_commits(case.observation.table)
+    since = (s for s in commits if s.job_id == run.job_id and s.committed_at > point.at + CLOCKS_DIFFER)
+    first: SnapshotId | None = next((s.snapshot_id for s in since), None)
+    return first is not None and uncounted(case, run.job_id, first) is None
+
+
+def _came_twice(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> str | None:
+    """What shows it; None: nothing."""
+    job = JobId(commit.job_id or "")
+    if (leak := counted_twice(case, job, point.checkpoint_id)) is not None:
+        return f"a Flink manifest of that run's checkpoint {leak.checkpoint_id} is left, which main did not take"
+    starts = [each for each in case.observation.jobs.values if each.job_id == job]
+    listed = [c for each in starts for c in each.checkpoints if _is_completed(c, point.checkpoint_id)]
+    if listed:
+        return _other_than_listed(listed, point, commit)
+    others = [each for each in starts if each.job_id != run.job_id]
+    earlier = next((each for each in others if commit.committed_at < each.started_at - CLOCKS_DIFFER), None)
+    if earlier is not None and (began_from(earlier, None) or 0) < point.checkpoint_id:
+        return f"that commit is older than the start of run {short_job(job)} that Flink lists"
+    if point.is_savepoint and not any(each.state == "FINISHED" for each in starts):
+        return "that one is a savepoint, and Flink lists none of that run"
+    return None
+
+
+def _is_completed(checkpoint: CompletedCheckpoint, number: CheckpointId) -> bool:
+    return checkpoint.checkpoint_id == number and checkpoint.status == "COMPLETED"
+
+
+def _other_than_listed(listed: list[CompletedCheckpoint], point: Restored, commit: Snapshot) -> str | None:
+    """A checkpoint is triggered before its commit is made, by whichever clock."""
+    same = [each for each in listed if _may_be_of(each, point)]
+    if not same:
+        kind = "savepoint" if point.is_savepoint else "checkpoint"
+        return f"what Flink lists of that id is another point than this {kind}"
+    if all(each.triggered_at > commit.committed_at + CLOCKS_DIFFER for each in same):
+        return "Flink lists that the checkpoint was triggered after that commit was made"
+    return None
+
+
+def _may_be_of(checkpoint: CompletedCheckpoint, point: Restored) -> bool:
+    if checkpoint.path is not None and point.path is not None:
+        return may_be_same(checkpoint.path, point.path)
+    if checkpoint.kind is CheckpointKind.UNKNOWN:
+        return True
+    return (checkpoint.kind is not CheckpointKind.CHECKPOINT) == point.is_savepoint
