@@ -4,8 +4,10 @@ what an earlier one brought again, or left out, is seen in the rows alone."""
 from bot.diagnosis._asked import checked_until
 from bot.diagnosis._case import living, time_in
 from bot.domain.diagnosis import CannotTell, Case
+from bot.domain.flink import Restored, names_run
 from bot.domain.guests import Guests
-from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.table import Snapshot
 
 
 def older_than_a_start(case: Case, until: SnapshotId | None, *tasks: str) -> CannotTell | None:
@@ -16,8 +18,10 @@ def older_than_a_start(case: Case, until: SnapshotId | None, *tasks: str) -> Can
     for run in living(case):
         if run.restored is None:
             continue
-        above = (s for s in table.chain if s.committed_at < run.restored.at and table.place_of(s.snapshot_id) > edge)
-        hidden = next((s for s in above if s.job_id is not None and s.adds_rows and not guests.has(s)), None)
+        above = (
+            s for s in table.chain if table.place_of(s.snapshot_id) > edge and s.job_id is not None and s.adds_rows
+        )
+        hidden = next((s for s in above if _is_of_before(s, run.restored) and not guests.has(s)), None)
         if hidden is not None:
             below = tuple(
                 task for task in tasks if table.place_of(checked_until(case, task)) < table.place_of(hidden.snapshot_id)
@@ -28,3 +32,9 @@ def older_than_a_start(case: Case, until: SnapshotId | None, *tasks: str) -> Can
             )
             return CannotTell(missing=(f"{', '.join(below)}, once more: {said}",), asks=below)
     return None
+
+
+def _is_of_before(commit: Snapshot, point: Restored) -> bool:
+    """Whether its rows come from before the restore: a sink commits at a restore what the state lists."""
+    is_listed = (commit.checkpoint_id or 0) <= point.checkpoint_id and names_run(point.path, commit.job_id or JobId(""))
+    return commit.committed_at < point.at or is_listed

@@ -1,12 +1,17 @@
 """Whether what a run may have read again is in the table once, counted since it brought the first of it."""
 
+from collections.abc import Iterable
+
 from bot.diagnosis._asked import answers, checked_until, lacking, reaches_head, unasked
+from bot.diagnosis._case import at_position
 from bot.diagnosis._replayed import overlap
 from bot.diagnosis._unbroken import every_row_is_there
 from bot.diagnosis._upsert import why_upsert
 from bot.diagnosis._wrong_rows import repeats_unexplained
 from bot.domain.diagnosis import CannotTell, Case
+from bot.domain.guests import Guests
 from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.ledger import LedgerRow
 
 _COUNTS = ("duplicate_rows", "missing_positions", "duplicate_commits")
 """Evidence that shows copies: by key, by position, and by the bounds of commits where the key is drawn anew."""
@@ -39,15 +44,40 @@ def uncounted(case: Case, run: JobId, first: SnapshotId) -> CannotTell | None:
 
 def begins_below(case: Case, before: SnapshotId, first: SnapshotId) -> CannotTell | None:
     """What is missing to know that nothing came again under other keys, where a run's first commit begins at or below
-    the highest position of an older one; None: nothing is, or it begins above, or nothing tells."""
-    if before == first or overlap(case, before, first) is not True or why_upsert(case) is not None:
+    the highest position of an older one, or the older one lies below the window, so that nothing tells; None: nothing
+    is, or it begins above, or positions tell nothing."""
+    begins_lower = overlap(case, before, first)
+    is_cut = begins_lower is None and _begins_the_window(case, before, first)
+    if before == first or why_upsert(case) is not None or not (begins_lower or is_cut):
         return None
-    said = f"{short(first)} begins below where {short(before)} ends in the source, though no key lives twice"
+    ends = f"where {short(before)} ends in the source"
+    said = f"{short(first)} begins below {ends}, though no key lives twice"
+    said = f"whether {short(first)} begins below {ends}: the window does not hold that one" if is_cut else said
     if missing := lacking(case, "replayed_rows", whole=True):
         return CannotTell(missing=(f"{missing[0]}: {said}",), asks=unasked(case, "replayed_rows"))
     if case.replayed is not None and case.replayed.replayed:
         return CannotTell(missing=(f"why {case.replayed.replayed} rows came again under other keys: {said}",))
     return None
+
+
+def not_passed(case: Case, run: JobId, first: SnapshotId) -> CannotTell | None:
+    """What is missing where a run that began with its commit `first` has brought no position yet as high as main had
+    before: it may have filled a hole, and is to bring again what lies above. None where it has, or bounds of commits do
+    not tell."""
+    if case.ledger is None or case.contract.position_partition is not None or why_upsert(case) is not None:
+        return None
+    table, guests = case.observation.table, Guests(case)
+    edge = table.place_of(first)
+    rows = case.ledger.main
+    own = _until(r for r in rows if r.job_id == run and table.place_of(r.snapshot_id) >= edge)
+    older = (r for r in rows if table.place_of(r.snapshot_id) < edge)
+    before = _until(r for r in older if not guests.has(table.by_id[r.snapshot_id]))
+    if own is None or before is None or own >= before:
+        return None
+    highest, so_far = at_position(case, before), at_position(case, own)
+    return CannotTell(
+        missing=(f"whether run {short_job(run)}, which has come to {so_far}, brings again what lies up to {highest}",)
+    )
 
 
 def not_known_yet(left: CannotTell) -> str:
@@ -70,6 +100,18 @@ def came_out_whole(case: Case, first: SnapshotId) -> str:
         "So nothing is to be taken back, unless the key is drawn anew at each reading: then look whether a source "
         "position lives twice."
     )
+
+
+def _begins_the_window(case: Case, before: SnapshotId, first: SnapshotId) -> bool:
+    """Whether positions would tell, but the window begins above `before`."""
+    rows = {row.snapshot_id: row for row in (case.ledger.main if case.ledger else ())}
+    is_told = first in rows and rows[first].position_from is not None and case.contract.position_partition is None
+    return is_told and before not in rows
+
+
+def _until(rows: Iterable[LedgerRow]) -> int | None:
+    """The highest position that they brought; None: of none it is known."""
+    return max((r.position_until for r in rows if r.added_rows and r.position_until is not None), default=None)
 
 
 def _covers(case: Case, task: str, until: SnapshotId | None) -> bool:

@@ -1,12 +1,18 @@
 """Why a rollback may have left a hole although a run seems to explain it, restored from the target since, or going on
 from there."""
 
+from bot.diagnosis._case import living
 from bot.diagnosis._unbroken import is_filled, is_found_missing
+from bot.diagnosis._upsert import why_upsert
 from bot.diagnosis._which_point import counted_twice
+from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest
-from bot.domain.ids import short, short_job
+from bot.domain.flink import Restored, names_run
+from bot.domain.ids import JobId, short, short_job
 from bot.domain.rollbacks import Rollback, Sequel
+from bot.domain.sentences import counted
+from bot.domain.table import TableState
 
 
 def rewound_in_doubt(case: Case, lost: Rollback) -> str | None:
@@ -25,7 +31,9 @@ def rewound_in_doubt(case: Case, lost: Rollback) -> str | None:
             f"what seems to pair with {short(lost.target)} may be the later state; `missing_positions` settles it once "
             "the next commit has come"
         )
-    return None
+    if not lost.is_rewound:
+        return None
+    return _may_have_read_again(case, lost) or _may_be_restored_before(case, lost)
 
 
 def _counted_twice(case: Case, lost: Rollback) -> LeakedManifest | None:
@@ -35,3 +43,47 @@ def _counted_twice(case: Case, lost: Rollback) -> LeakedManifest | None:
     if kept is None or kept.job_id is None or kept.checkpoint_id is None:
         return None
     return counted_twice(case, kept.job_id, kept.checkpoint_id)
+
+
+def _may_have_read_again(case: Case, lost: Rollback) -> str | None:
+    """What is missing where the run that made the target had read again below it, and come to the target's id twice: it
+    lost more rows than positions that are to come."""
+    table = case.observation.table
+    below = table.ancestors(lost.target) if lost.target is not None else ()
+    kept = next((s for s in below if s.job_id is not None), None)
+    left = [table.by_id[each] for each in lost.left]
+    again = next((s for s in left if kept is not None and s.job_id == kept.job_id), None)
+    rows = sum(s.counted("added-records") for s in left)
+    if again is None or case.gaps is None or not 0 < case.gaps.to_come < rows or why_upsert(case) is not None:
+        return None
+    return (
+        f"whether run {short_job(again.job_id)} had read again below {short(lost.target)}, so that its checkpoint ids "
+        f"came twice: main lost {counted(rows, 'row')} there, and {counted(case.gaps.to_come, 'position')} of them "
+        "are to come; `missing_positions` settles it once the next commit has come"
+    )
+
+
+def _may_be_restored_before(case: Case, lost: Rollback) -> str | None:
+    """What is missing where a run's state holds more than the target, which its sink commits only if main was set back
+    before the restore: later the sink takes it for committed."""
+    table = case.observation.table
+    moved = next((m.at for m in reversed(table.head_moves) if m.snapshot_id == lost.target), None)
+    for run in living(case):
+        point = run.restored
+        if point is None or moved is None or point.at >= moved + CLOCKS_DIFFER or _is_of_target(table, point, lost):
+            continue
+        return (
+            f"whether main had been set back to {short(lost.target)} when Flink restored run {short_job(run.job_id)} "
+            f"from checkpoint {point.checkpoint_id}: if not, its sink takes for committed what that holds above it; "
+            "`missing_positions` settles it once the next commit has come"
+        )
+    return None
+
+
+def _is_of_target(table: TableState, point: Restored, lost: Rollback) -> bool:
+    """Whether main has, at or below the target, the commit of the very checkpoint that was restored, or a later one of
+    that run: then its state holds no more."""
+    below = (s for s in table.ancestors(lost.target) if s.job_id is not None) if lost.target is not None else ()
+    named = (s for s in below if point.path is None or names_run(point.path, s.job_id or JobId("")))
+    newest = next(named, None)
+    return newest is not None and (newest.checkpoint_id or 0) >= point.checkpoint_id

@@ -12,6 +12,7 @@ from bot.diagnosis._begun_below_expired import may_have_begun_below
 from bot.diagnosis._case import unseen
 from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._compactions import COMPARES, unsettled_compactions
+from bot.diagnosis._hidden_start import hidden_start
 from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
 from bot.diagnosis._lost_files import ALL_FILES, missing_now
 from bot.diagnosis._older_than_a_start import older_than_a_start
@@ -70,7 +71,12 @@ def doubt(case: Case, until: SnapshotId | None) -> CannotTell | None:
     """What all that was looked at leaves open, with the evidence that would settle it; None: nothing. `until`: the
     newest commit that it covers."""
     rows = (repeats_unexplained(case), missing_now(case), unsettled_compactions(case), unaccounted(case, until))
-    starts = (may_have_begun_empty(case), may_have_begun_below(case), older_than_a_start(case, until, *RESTS_ON))
+    starts = (
+        may_have_begun_empty(case),
+        may_have_begun_below(case),
+        hidden_start(case),
+        older_than_a_start(case, until, *RESTS_ON),
+    )
     open_still = [each for each in (*rows, *starts) if isinstance(each, CannotTell)]
     missing = [what for each in open_still for what in each.missing]
     anew = (may_have_begun_anew(case), may_be_replaced_and_expired(case))

@@ -1,7 +1,7 @@
 """Whether the rows that one start brought still answer for the table: a later run may have begun elsewhere."""
 
 from bot.diagnosis._case import living
-from bot.diagnosis._read_again_once import uncounted
+from bot.diagnosis._read_again_once import not_passed, uncounted
 from bot.diagnosis._which_point import which_point
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.flink import names_run
@@ -19,7 +19,7 @@ def taken_over_unseen(case: Case, run: JobId, first: SnapshotId) -> CannotTell |
         is_other = commit.job_id not in (None, run) and not guests.has(commit)
         if is_other and commit.adds_rows and table.place_of(commit.snapshot_id) > edge:
             later.setdefault(JobId(commit.job_id or ""), commit.snapshot_id)
-    counts = (uncounted(case, other, began) for other, began in later.items())
+    counts = (uncounted(case, other, began) or not_passed(case, other, began) for other, began in later.items())
     if (left := next((each for each in counts if each is not None), None)) is not None:
         return left
     if (two := which_point(case)) is not None:

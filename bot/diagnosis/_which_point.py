@@ -5,12 +5,12 @@ from bot.diagnosis._case import living
 from bot.diagnosis._read_again import is_live
 from bot.diagnosis._read_again_once import uncounted
 from bot.domain.beginnings import began_from
+from bot.domain.checkpoint_pace import interval_of
 from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest, LeakStanding
-from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun, Restored, names_run
+from bot.domain.flink import CompletedCheckpoint, JobRun, Restored, names_run
 from bot.domain.ids import CheckpointId, JobId, SnapshotId, short, short_job
-from bot.domain.paths import may_be_same
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
 
@@ -68,6 +68,8 @@ def _came_twice(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> s
     job = JobId(commit.job_id or "")
     if (leak := counted_twice(case, job, point.checkpoint_id)) is not None:
         return f"a Flink manifest of that run's checkpoint {leak.checkpoint_id} is left, which main did not take"
+    if (later := _read_again_below(case, commit)) is not None:
+        return f"that run read again below it before its commit {short(later)}"
     starts = [each for each in case.observation.jobs.values if each.job_id == job]
     listed = [c for each in starts for c in each.checkpoints if _is_completed(c, point.checkpoint_id)]
     if listed:
@@ -76,9 +78,32 @@ def _came_twice(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> s
     earlier = next((each for each in others if commit.committed_at < each.started_at - CLOCKS_DIFFER), None)
     if earlier is not None and (began_from(earlier, None) or 0) < point.checkpoint_id:
         return f"that commit is older than the start of run {short_job(job)} that Flink lists"
-    if point.is_savepoint and not any(each.state == "FINISHED" for each in starts):
-        return "that one is a savepoint, and Flink lists none of that run"
+    is_stopped = any(each.state == "FINISHED" for each in starts)
+    if _folder(point.path).startswith("savepoint-") and not is_stopped and _leaves_room(case, run, commit):
+        return "that one is a savepoint, and the run may have been restarted between it and that commit"
     return None
+
+
+def _read_again_below(case: Case, commit: Snapshot) -> SnapshotId | None:
+    """A later commit of the same run, on main or rolled back, that begins below where this one ends in the source."""
+    rows = case.ledger.rows if case.ledger is not None and case.contract.position_partition is None else ()
+    mine = [r for r in rows if r.job_id == commit.job_id and r.added_rows]
+    ends = next((r.position_until for r in mine if r.snapshot_id == commit.snapshot_id), None)
+    later = (r for r in mine if (r.checkpoint_id or 0) > (commit.checkpoint_id or 0) and r.position_from is not None)
+    return next((r.snapshot_id for r in later if ends is not None and (r.position_from or 0) <= ends), None)
+
+
+def _leaves_room(case: Case, run: JobRun, commit: Snapshot) -> bool:
+    """Whether the commit came later after the one before it than so many checkpoints take: a restart lies between, or a
+    pause. `run` is one that took over; it is taken to have the interval of that one."""
+    mine = [s for s in flink_commits(case.observation.table) if s.job_id == commit.job_id]
+    place = next(place for place, each in enumerate(mine) if each.snapshot_id == commit.snapshot_id)
+    interval = interval_of(run)
+    if not place or interval is None:
+        return True
+    before = mine[place - 1]
+    number = (commit.checkpoint_id or 0) - (before.checkpoint_id or 0)
+    return commit.committed_at - before.committed_at > (number + 1) * interval + CLOCKS_DIFFER
 
 
 def _is_completed(checkpoint: CompletedCheckpoint, number: CheckpointId) -> bool:
@@ -87,18 +112,14 @@ def _is_completed(checkpoint: CompletedCheckpoint, number: CheckpointId) -> bool
 
 def _other_than_listed(listed: list[CompletedCheckpoint], point: Restored, commit: Snapshot) -> str | None:
     """A checkpoint is triggered before its commit is made, by whichever clock."""
-    same = [each for each in listed if _may_be_of(each, point)]
+    same = [each for each in listed if None in (each.path, point.path) or _folder(each.path) == _folder(point.path)]
     if not same:
-        kind = "savepoint" if point.is_savepoint else "checkpoint"
-        return f"what Flink lists of that id is another point than this {kind}"
+        return f"what Flink lists under that id is {listed[0].path}, another point than {point.path}"
     if all(each.triggered_at > commit.committed_at + CLOCKS_DIFFER for each in same):
         return "Flink lists that the checkpoint was triggered after that commit was made"
     return None
 
 
-def _may_be_of(checkpoint: CompletedCheckpoint, point: Restored) -> bool:
-    if checkpoint.path is not None and point.path is not None:
-        return may_be_same(checkpoint.path, point.path)
-    if checkpoint.kind is CheckpointKind.UNKNOWN:
-        return True
-    return (checkpoint.kind is not CheckpointKind.CHECKPOINT) == point.is_savepoint
+def _folder(path: str | None) -> str:
+    """By its last name, which a copy elsewhere keeps: `chk-8`, `savepoint-4f1c22-0a2b`."""
+    return (path or "").rstrip("/").removesuffix("/_metadata").rsplit("/", 1)[-1]

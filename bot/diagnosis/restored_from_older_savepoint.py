@@ -19,7 +19,7 @@ from bot.diagnosis._case import (
     writes_as_v1,
 )
 from bot.diagnosis._origins import other_state
-from bot.diagnosis._read_again_once import came_out_whole, lives_once, not_known_yet, uncounted
+from bot.diagnosis._read_again_once import came_out_whole, lives_once, not_known_yet, not_passed, uncounted
 from bot.diagnosis._replayed import is_replayed
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
@@ -132,7 +132,7 @@ def _matches(case: Case, rewind: Rewind) -> Matches:
     remedy = _remedy(case, rewind.last_before)
     left = None
     if rewind.first is not None and lives_once(case):
-        left = uncounted(case, rewind.run, rewind.first)
+        left = uncounted(case, rewind.run, rewind.first) or not_passed(case, rewind.run, rewind.first)
         reasons.append(came_out_whole(case, rewind.first) if left is None else not_known_yet(left))
         remedy = Remedy.TELL_CONSUMERS if left is None else remedy
     if remedy is Remedy.DEDUPLICATE_ROWS:

@@ -103,7 +103,8 @@ def test_a_run_that_is_down_is_not_silent(state: str) -> None:
     down = silent(timedelta(hours=5)).becomes("a", state)
     restored = silent(timedelta(hours=5))
     listed = restored.runs["a"].checkpoints
-    told(restored.flink_runs("a", restored=3), checkpoints=listed)
+    triggered = {"triggered_at": listed[0].triggered_at - MINUTE}
+    told(restored.flink_runs("a", restored=3), checkpoints=[c.model_copy(update=triggered) for c in listed])
 
     assert isinstance(checkpoints_failed.examine(down.looked_at()), Excluded)
     assert isinstance(recovered_by_itself.examine(restored.looked_at()), Matches)

@@ -39,7 +39,7 @@ def is_accused(tale: Tale, run: str, target: tuple[str, int]) -> bool:
 
 def is_right(tale: Tale) -> bool:
     """Whether F6 is excluded and no rollback is suspected."""
-    excluded = isinstance(rolled_back_while_running.examine(to_come(tale)), Excluded)
+    excluded = isinstance(rolled_back_while_running.examine(to_come(tale, 20)), Excluded)
     return excluded and "rolled back" not in propose_window(tale.table, tale.jobs).because
 
 

@@ -1,0 +1,24 @@
+"""Whether a run that took over has shown by its rows where it began, where Flink no longer shows it: checkpoints
+without rows are committed from time to time, whatever the state was that it began with."""
+
+from bot.diagnosis._case import unlisted_switches
+from bot.diagnosis._read_again_once import uncounted
+from bot.domain.diagnosis import CannotTell, Case
+from bot.domain.guests import Guests
+from bot.domain.ids import short_job
+
+
+def hidden_start(case: Case) -> CannotTell | None:
+    """What is missing to know where the newest of such runs began: the first rows that it, or a run after it, has
+    brought, counted. None: they were, or there is no such run in the window."""
+    table, guests = case.observation.table, Guests(case)
+    newest = max(unlisted_switches(case), key=lambda switch: table.place_of(switch.first), default=None)
+    if newest is None:
+        return None
+    edge = table.place_of(newest.first)
+    since = (s for s in table.of_flink if table.place_of(s.snapshot_id) >= edge and s.adds_rows and not guests.has(s))
+    brought = next(since, None)
+    if brought is None or brought.job_id is None:
+        begun = f"where run {short_job(newest.run)} began, whose first restore Flink no longer lists"
+        return CannotTell(missing=(f"{begun}: its first rows tell, and it has brought none yet",))
+    return uncounted(case, brought.job_id, brought.snapshot_id)
