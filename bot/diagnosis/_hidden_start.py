@@ -1,11 +1,13 @@
 """Whether a run that took over has shown by its rows where it began, where Flink no longer shows it: checkpoints
 without rows are committed from time to time, whatever the state was that it began with."""
 
-from bot.diagnosis._case import unlisted_switches
+from bot.diagnosis._case import run_of, unlisted_switches
 from bot.diagnosis._read_again_once import uncounted
+from bot.domain.beginnings import began_from
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.guests import Guests
 from bot.domain.ids import short_job
+from bot.domain.switches import Switch
 
 
 def hidden_start(case: Case) -> CannotTell | None:
@@ -13,7 +15,7 @@ def hidden_start(case: Case) -> CannotTell | None:
     brought, counted. None: they were, or there is no such run in the window."""
     table, guests = case.observation.table, Guests(case)
     newest = max(unlisted_switches(case), key=lambda switch: table.place_of(switch.first), default=None)
-    if newest is None:
+    if newest is None or _is_told_by_its_ids(case, newest):
         return None
     edge = table.place_of(newest.first)
     since = (s for s in table.of_flink if table.place_of(s.snapshot_id) >= edge and s.adds_rows and not guests.has(s))
@@ -22,3 +24,9 @@ def hidden_start(case: Case) -> CannotTell | None:
         begun = f"where run {short_job(newest.run)} began, whose first restore Flink no longer lists"
         return CannotTell(missing=(f"{begun}: its first rows tell, and it has brought none yet",))
     return uncounted(case, brought.job_id, brought.snapshot_id)
+
+
+def _is_told_by_its_ids(case: Case, switch: Switch) -> bool:
+    """Whether all its checkpoints are listed, from the first that follows the one from which it was restored."""
+    run, first = run_of(case, switch.run), case.observation.table.by_id[switch.first]
+    return run is not None and began_from(run, first.committed_at) is not None

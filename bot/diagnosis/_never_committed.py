@@ -6,11 +6,13 @@ Others may have written the table; the job itself owes it what its checkpoints h
 from bot.diagnosis._case import unseen
 from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
 from bot.domain.flink import JobRun, StoredCheckpoint
-from bot.domain.ids import JobId, short_job
+from bot.domain.ids import JobId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.pairing import owed_checkpoints
 from bot.domain.sentences import counted
 
+_TAKES_ROWS = frozenset({"delete", "replace"})
+"""Operations with which no table begins: they need rows that were there before."""
 _BY_HAND = "mend what keeps the job from committing, then start it by hand"
 
 
@@ -21,6 +23,10 @@ def never_committed(case: Case, why: str) -> Matches | CannotTell | None:
     has_expired = bool(table.chain) and table.chain[-1].has_commit_below
     if not runs or runs[-1].state == "FINISHED" or has_expired or any(s.job_id for s in table.snapshots):
         return None
+    if table.chain and table.chain[-1].operation in _TAKES_ROWS:
+        root = table.chain[-1]
+        gone = f"main begins with {short(root.snapshot_id)}, a {root.operation}, and so something lay below it"
+        return CannotTell(missing=(f"whether the job had committed to this table before: {gone}",))
     if not any(run.completed_count or run.checkpoints or run.restored is not None for run in runs):
         return _match(case, runs, why, _before_any(runs), f"{_BY_HAND} as it is deployed: it has no state yet")
     if isinstance(case.observation.checkpoints, NotSeen):

@@ -141,14 +141,20 @@ def _below_all(case: Case, run: JobRun) -> CheckpointId:
 
 def _window_began(case: Case, run: JobRun) -> datetime:
     """The moment of the commit below it; where there is none, or it is not listed, of its earliest commit. With an
-    empty one of Flink's no table begins: where nothing lies below it, what did may be gone; then as the run began."""
+    empty one of Flink's no table begins: where nothing lies below it, what did may be gone; then as the run began. A
+    commit may come so late that the next checkpoint is completed by then: where Flink lists its own, that counts."""
     below = case.observation.table.by_id.get(case.window.since) if case.window.since is not None else None
     if below is not None:
-        return below.committed_at
+        return _completed_or_made(run, below)
     first = min(in_window(case), key=lambda s: s.committed_at, default=None)
     if first is None or (first.job_id is not None and not first.adds_rows and not first.has_commit_below):
         return run.started_at
-    return first.committed_at
+    return _completed_or_made(run, first)
+
+
+def _completed_or_made(run: JobRun, commit: Snapshot) -> datetime:
+    done = completed(run).get(commit.checkpoint_id or CheckpointId(0)) if commit.job_id == run.job_id else None
+    return min(done, commit.committed_at) if done is not None else commit.committed_at
 
 
 def _never_made(case: Case, run: JobRun, checked: SnapshotId | None, operator: OperatorId | None) -> set[CheckpointId]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from hypothesis import note
 from hypothesis import strategies as st
 
+from bot.domain.diagnosis import CannotTell, Examined
 from bot.domain.ids import DRAINED, SnapshotId
 from bot.domain.table import Ref, Snapshot
 from tests.diagnosis.little_evidence import Looked, look
@@ -247,6 +248,11 @@ class Story(NamedTuple):
 
     world: World
     looked: Looked
+
+
+def first_rows_tell(found: Examined) -> bool:
+    """Whether only the start of a run is open that has brought no rows, and whose first restore a failover hides."""
+    return isinstance(found, CannotTell) and all("it has brought none yet" in each for each in found.missing)
 
 
 @st.composite
