@@ -70,8 +70,10 @@ def not_passed(case: Case, run: JobId, first: SnapshotId) -> CannotTell | None:
     edge = table.place_of(first)
     rows = case.ledger.main
     own = _until(r for r in rows if r.job_id == run and table.place_of(r.snapshot_id) >= edge)
-    older = (r for r in rows if table.place_of(r.snapshot_id) < edge)
-    before = _until(r for r in older if not guests.has(table.by_id[r.snapshot_id]))
+    others = [r for r in rows if r.job_id != run and not guests.has(table.by_id[r.snapshot_id])]
+    before = _until(r for r in others if table.place_of(r.snapshot_id) < edge)
+    if not any(r.added_rows and table.place_of(r.snapshot_id) > edge for r in others):
+        before = max((end for end in (before, _highest(case)) if end is not None), default=None)
     if own is None or before is None or own >= before:
         return None
     highest, so_far = at_position(case, before), at_position(case, own)
@@ -100,6 +102,15 @@ def came_out_whole(case: Case, first: SnapshotId) -> str:
         "So nothing is to be taken back, unless the key is drawn anew at each reading: then look whether a source "
         "position lives twice."
     )
+
+
+def _highest(case: Case) -> int | None:
+    """The highest live position, whichever commit brought it; None: it may be a guest's, or nobody looked."""
+    guests, highest = Guests(case), case.gaps.highest if case.gaps is not None else None
+    ends = {row.snapshot_id: row.position_until for row in (case.ledger.main if case.ledger is not None else ())}
+    theirs = [s.snapshot_id for s in case.observation.table.of_flink if s.adds_rows and guests.has(s)]
+    is_a_guests = any(each not in ends or (ends[each] or 0) >= (highest or 0) for each in theirs)
+    return None if is_a_guests else highest
 
 
 def _begins_the_window(case: Case, before: SnapshotId, first: SnapshotId) -> bool:

@@ -9,6 +9,7 @@ from bot.diagnosis._asked import lacking, unasked
 from bot.diagnosis._began_over_expired import may_have_begun_empty
 from bot.diagnosis._begun_anew import may_have_begun_anew
 from bot.diagnosis._begun_below_expired import may_have_begun_below
+from bot.diagnosis._behind_main import behind_main
 from bot.diagnosis._case import unseen
 from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._compactions import COMPARES, unsettled_compactions
@@ -75,6 +76,7 @@ def doubt(case: Case, until: SnapshotId | None) -> CannotTell | None:
         may_have_begun_empty(case),
         may_have_begun_below(case),
         hidden_start(case),
+        behind_main(case),
         older_than_a_start(case, until, *RESTS_ON),
     )
     open_still = [each for each in (*rows, *starts) if isinstance(each, CannotTell)]

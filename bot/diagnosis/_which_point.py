@@ -1,6 +1,8 @@
 """Which point a run was restored from, where two of one run bear the same checkpoint id: starts under one job id may
 count the same ids twice, and then what pairs with main by its id may be a state that main never had."""
 
+from itertools import pairwise
+
 from bot.diagnosis._case import living
 from bot.diagnosis._read_again import is_live
 from bot.diagnosis._read_again_once import uncounted
@@ -10,7 +12,7 @@ from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CompletedCheckpoint, JobRun, Restored, names_run
-from bot.domain.ids import CheckpointId, JobId, SnapshotId, short, short_job
+from bot.domain.ids import DRAINED, CheckpointId, JobId, SnapshotId, short, short_job
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
 
@@ -70,6 +72,8 @@ def _came_twice(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> s
         return f"a Flink manifest of that run's checkpoint {leak.checkpoint_id} is left, which main did not take"
     if (later := _read_again_below(case, commit)) is not None:
         return f"that run read again below it before its commit {short(later)}"
+    if (again := _counted_anew(case, commit)) is not None:
+        return f"that run's ids on the table do not rise: they begin anew with {short(again)}"
     starts = [each for each in case.observation.jobs.values if each.job_id == job]
     listed = [c for each in starts for c in each.checkpoints if _is_completed(c, point.checkpoint_id)]
     if listed:
@@ -91,6 +95,17 @@ def _read_again_below(case: Case, commit: Snapshot) -> SnapshotId | None:
     ends = next((r.position_until for r in mine if r.snapshot_id == commit.snapshot_id), None)
     later = (r for r in mine if (r.checkpoint_id or 0) > (commit.checkpoint_id or 0) and r.position_from is not None)
     return next((r.snapshot_id for r in later if ends is not None and (r.position_from or 0) <= ends), None)
+
+
+def _counted_anew(case: Case, commit: Snapshot) -> SnapshotId | None:
+    """The first commit that the run has made since, on main or rolled back, under an id that is not above the one that
+    it had reached before."""
+    table = case.observation.table
+    mine = [s for s in table.snapshots if s.job_id == commit.job_id and s.operator_id == commit.operator_id]
+    mine = sorted((s for s in mine if s.checkpoint_id != DRAINED), key=lambda s: table.place_of(s.snapshot_id))
+    since = mine[mine.index(commit) :]
+    falls = (after for one, after in pairwise(since) if (after.checkpoint_id or 0) <= (one.checkpoint_id or 0))
+    return next((after.snapshot_id for after in falls), None)
 
 
 def _leaves_room(case: Case, run: JobRun, commit: Snapshot) -> bool:

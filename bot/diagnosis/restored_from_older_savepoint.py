@@ -22,6 +22,7 @@ from bot.diagnosis._origins import other_state
 from bot.diagnosis._read_again_once import came_out_whole, lives_once, not_known_yet, not_passed, uncounted
 from bot.diagnosis._replayed import is_replayed
 from bot.diagnosis._restoring import can_rewind_to
+from bot.diagnosis._taken_over import taken_over_unseen
 from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.doubt import rows_are_right
@@ -72,13 +73,14 @@ def examine(case: Case) -> Examined:
     if case.ledger is None:
         return CannotTell(missing=(not_asked(case, "ledger"),))
     found = [r for r in rewinds_in(case) if not r.keeps_job_id]
-    told = [_matches(case, r) for r in found if not r.is_interleaved]
+    apart = [r for r in found if not r.is_interleaved]
+    told = [_matches(case, r, is_newest=r is apart[-1]) for r in apart]
     if told:
         return next((each for each in told if not rows_are_right(each)), told[0])
     untold = open_rewinds(case)
     shown = next((r for r in untold if r.first is not None and is_replayed(case, r.first, r.earlier)), None)
     if shown is not None:
-        return _matches(case, shown)
+        return _matches(case, shown, is_newest=True)
     for switch in unlisted_switches(case):
         if is_replayed(case, switch.first, switch.earlier):
             return _late_duplicates(case, switch)
@@ -101,7 +103,8 @@ def _doubt(case: Case) -> CannotTell | None:
     return CannotTell(missing=(other,)) if other is not None else None
 
 
-def _matches(case: Case, rewind: Rewind) -> Matches:
+def _matches(case: Case, rewind: Rewind, *, is_newest: bool) -> Matches:
+    """A later rewind answers for itself whether it brings rows again."""
     whence = f"checkpoint {rewind.restored}" if rewind.restored is not None else "an older point of its state"
     table = case.observation.table
     reasons = [
@@ -133,6 +136,7 @@ def _matches(case: Case, rewind: Rewind) -> Matches:
     left = None
     if rewind.first is not None and lives_once(case):
         left = uncounted(case, rewind.run, rewind.first) or not_passed(case, rewind.run, rewind.first)
+        left = left or (taken_over_unseen(case, rewind.run, rewind.first) if is_newest else None)
         reasons.append(came_out_whole(case, rewind.first) if left is None else not_known_yet(left))
         remedy = Remedy.TELL_CONSUMERS if left is None else remedy
     if remedy is Remedy.DEDUPLICATE_ROWS:
