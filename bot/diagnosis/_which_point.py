@@ -1,12 +1,13 @@
 """Which point a run was restored from, where two of one run bear the same checkpoint id: starts under one job id may
 count the same ids twice, and then what pairs with main by its id may be a state that main never had."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from bot.diagnosis._case import living
 from bot.diagnosis._read_again import is_live
 from bot.diagnosis._read_again_once import uncounted
-from bot.domain.beginnings import began_from
+from bot.domain.beginnings import began_from, began_without_state
 from bot.domain.checkpoint_pace import interval_of
 from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
@@ -18,18 +19,18 @@ from bot.domain.table import Snapshot
 
 
 def which_point(case: Case) -> str | None:
-    """What is missing to know that a living run has the state with which main's commit of that id was made: something
-    shows that the id came twice, and the rows that the run brought since were not counted. None where nothing does."""
+    """What is missing to know that a living run has the state with which main's newest commit was made of the run that
+    its restore point is of: something shows that there was another, and the rows that the run brought since were not
+    counted. None where nothing does."""
     for run in living(case):
         point = run.restored
-        commit = _paired(case, point) if point is not None else None
+        commit = _newest_of(case, point) if point is not None else None
         if point is None or commit is None or _is_counted(case, run, point):
             continue
-        if (shown := _came_twice(case, run, point, commit)) is not None:
+        if (shown := _other_state(case, run, point, commit)) is not None:
             return (
                 f"whose state run {short_job(run.job_id)} has: Flink restored it from checkpoint {point.checkpoint_id} "
-                f"of run {short_job(commit.job_id)}, whose commit {short(commit.snapshot_id)} is on main, but {shown}, "
-                "so that id may have come twice; its first rows tell, once they are counted"
+                f"of run {short_job(commit.job_id)}, but {shown}; its first rows tell, once they are counted"
             )
     return None
 
@@ -48,13 +49,10 @@ def counted_twice(case: Case, job: JobId, number: CheckpointId) -> LeakedManifes
     return None
 
 
-def _paired(case: Case, point: Restored) -> Snapshot | None:
-    """Main's newest commit before the restore, of the run that the path names (of any, where Flink tells no path), and
-    of the checkpoint that was restored."""
+def _newest_of(case: Case, point: Restored) -> Snapshot | None:
+    """Main's newest commit before the restore, of the run that the path names; of any, where Flink tells no path."""
     before = (s for s in reversed(flink_commits(case.observation.table)) if s.committed_at <= point.at + CLOCKS_DIFFER)
-    named = (s for s in before if s.job_id and (point.path is None or names_run(point.path, s.job_id)))
-    newest = next(named, None)
-    return newest if newest is not None and newest.checkpoint_id == point.checkpoint_id else None
+    return next((s for s in before if s.job_id and (point.path is None or names_run(point.path, s.job_id))), None)
 
 
 def _is_counted(case: Case, run: JobRun, point: Restored) -> bool:
@@ -65,36 +63,39 @@ def _is_counted(case: Case, run: JobRun, point: Restored) -> bool:
     return first is not None and uncounted(case, run.job_id, first) is None
 
 
-def _came_twice(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> str | None:
-    """What shows it; None: nothing."""
-    job = JobId(commit.job_id or "")
-    if (leak := counted_twice(case, job, point.checkpoint_id)) is not None:
+def _other_state(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> str | None:
+    """What shows that the run had another state than that of this commit, under the restored id; None: nothing."""
+    starts = [each for each in case.observation.jobs.values if each.job_id == commit.job_id]
+    later = [each for each in starts if each.job_id != run.job_id and _is_younger(each, commit)]
+    if any(began_without_state(each, None) for each in later):
+        return f"that run was started anew without state since its commit {short(commit.snapshot_id)} on main"
+    if commit.checkpoint_id != point.checkpoint_id:
+        return None
+    shown = _came_twice(case, run, point, commit, starts, later)
+    return f"{shown}, so that id of {short(commit.snapshot_id)} on main may have come twice" if shown else None
+
+
+def _is_younger(run: JobRun, commit: Snapshot) -> bool:
+    return run.started_at > commit.committed_at + CLOCKS_DIFFER
+
+
+def _came_twice(
+    case: Case, run: JobRun, point: Restored, commit: Snapshot, starts: Sequence[JobRun], later: Sequence[JobRun]
+) -> str | None:
+    """`starts`: of the run that made the commit, as Flink lists them; `later`: those that are younger than it."""
+    if (leak := counted_twice(case, JobId(commit.job_id or ""), point.checkpoint_id)) is not None:
         return f"a Flink manifest of that run's checkpoint {leak.checkpoint_id} is left, which main did not take"
-    if (later := _read_again_below(case, commit)) is not None:
-        return f"that run read again below it before its commit {short(later)}"
     if (again := _counted_anew(case, commit)) is not None:
         return f"that run's ids on the table do not rise: they begin anew with {short(again)}"
-    starts = [each for each in case.observation.jobs.values if each.job_id == job]
     listed = [c for each in starts for c in each.checkpoints if _is_completed(c, point.checkpoint_id)]
     if listed:
         return _other_than_listed(listed, point, commit)
-    others = [each for each in starts if each.job_id != run.job_id]
-    earlier = next((each for each in others if commit.committed_at < each.started_at - CLOCKS_DIFFER), None)
-    if earlier is not None and (began_from(earlier, None) or 0) < point.checkpoint_id:
-        return f"that commit is older than the start of run {short_job(job)} that Flink lists"
+    if any((began_from(each, None) or 0) < point.checkpoint_id for each in later):
+        return "Flink lists a start of that run that is younger"
     is_stopped = any(each.state == "FINISHED" for each in starts)
     if _folder(point.path).startswith("savepoint-") and not is_stopped and _leaves_room(case, run, commit):
-        return "that one is a savepoint, and the run may have been restarted between it and that commit"
+        return "that one is a savepoint, and the run may have been restarted between it and the commit"
     return None
-
-
-def _read_again_below(case: Case, commit: Snapshot) -> SnapshotId | None:
-    """A later commit of the same run, on main or rolled back, that begins below where this one ends in the source."""
-    rows = case.ledger.rows if case.ledger is not None and case.contract.position_partition is None else ()
-    mine = [r for r in rows if r.job_id == commit.job_id and r.added_rows]
-    ends = next((r.position_until for r in mine if r.snapshot_id == commit.snapshot_id), None)
-    later = (r for r in mine if (r.checkpoint_id or 0) > (commit.checkpoint_id or 0) and r.position_from is not None)
-    return next((r.snapshot_id for r in later if ends is not None and (r.position_from or 0) <= ends), None)
 
 
 def _counted_anew(case: Case, commit: Snapshot) -> SnapshotId | None:
@@ -131,7 +132,7 @@ def _other_than_listed(listed: list[CompletedCheckpoint], point: Restored, commi
     if not same:
         return f"what Flink lists under that id is {listed[0].path}, another point than {point.path}"
     if all(each.triggered_at > commit.committed_at + CLOCKS_DIFFER for each in same):
-        return "Flink lists that the checkpoint was triggered after that commit was made"
+        return "Flink lists that the checkpoint was triggered after the commit of that id was made"
     return None
 
 

@@ -62,6 +62,11 @@ FOUND = {
             Event(7, REWOUND),
         ),
     ),
+    "a run that was started anew without state, and has committed nothing since": Plan(
+        70311,
+        Setting("dynamic"),
+        (Event(0, EMPTY_UNDER_ITS_ID), Event(3, "a quiet time"), Event(6, "started from an older point")),
+    ),
     "a Flink manifest of the restored id is left": Plan(
         13459,
         Setting("V1", lists="the living run"),

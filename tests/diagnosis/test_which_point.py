@@ -1,0 +1,100 @@
+"""Two points of one run may bear the same checkpoint id: then what pairs by its id may be a state main never had."""
+
+from collections.abc import Callable
+
+import pytest
+
+from bot.diagnosis import flink_is_recovering, recovered_by_itself, restored_from_older_savepoint
+from bot.domain.diagnosis import CannotTell, Matches
+from bot.domain.flink import CheckpointKind
+from tests.cases import Tale, job_id
+from tests.found import hole
+
+CHECKPOINT_3 = f"s3://state/{job_id('a')}/chk-3"
+SAVEPOINT = f"s3://state/savepoint-{job_id('a')[:6]}-0123456789ab"
+
+
+def taken_over(
+    path: str | None, *, listed: str | None = None, kind: CheckpointKind = CheckpointKind.CHECKPOINT
+) -> Tale:
+    """Run a completes and commits 1 to 3 at one pace, its 3 at the path `listed`; run b goes on from `path`, silent."""
+    tale = Tale().flink_runs("a").completes("a", 1).commits("a", 1).completes("a", 2).commits("a", 2).completes("a", 3)
+    newest, *older = tale.runs["a"].checkpoints
+    told = newest.model_copy(update={"path": listed, "kind": kind})
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoints": (told, *older)})
+    return restored(tale.commits("a", 3).becomes("a", "CANCELED"), path)
+
+
+def restored(tale: Tale, path: str | None) -> Tale:
+    """Run b goes on from run a's 3."""
+    tale.flink_runs("b", restored=3)
+    point = tale.runs["b"].restored
+    assert point is not None
+    tale.runs["b"] = tale.runs["b"].model_copy(update={"restored": point.model_copy(update={"path": path})})
+    return tale
+
+
+@pytest.mark.parametrize(
+    ("listed", "path"),
+    [
+        (CHECKPOINT_3, CHECKPOINT_3),
+        (CHECKPOINT_3, f"{CHECKPOINT_3}/_metadata"),
+        (None, CHECKPOINT_3),
+        (CHECKPOINT_3, None),
+        (SAVEPOINT, SAVEPOINT.replace("s3://state", "s3a://copies")),
+    ],
+)
+def test_the_point_that_flink_lists_is_the_one(listed: str | None, path: str | None) -> None:
+    """However its path is spelt, and where one of the two is not told."""
+    assert isinstance(recovered_by_itself.examine(taken_over(path, listed=listed).looked_at()), Matches)
+
+
+def test_another_point_of_that_id_leaves_it_open_until_rows_are_counted() -> None:
+    """An intermediate savepoint 3 from before a restart, which then completed its own 3."""
+    tale = taken_over(SAVEPOINT, listed=CHECKPOINT_3)
+
+    silent = recovered_by_itself.examine(tale.looked_at())
+    going_on = recovered_by_itself.examine(tale.commits("b", 4).looked_at())
+
+    assert isinstance(silent, CannotTell)
+    assert f"what Flink lists under that id is {CHECKPOINT_3}, another point than {SAVEPOINT}" in silent.missing[0]
+    assert isinstance(going_on, Matches)
+
+
+def test_a_younger_start_of_that_run_may_have_come_to_the_id_again() -> None:
+    """It failed over since, to a 3 of its own, so that Flink no longer shows that it had begun from 2."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).forgets("a").flink_runs("a", restored=2)
+    younger = restored(tale.flink_runs("a", restored=3).becomes("a", "CANCELED"), CHECKPOINT_3)
+
+    found = recovered_by_itself.examine(younger.looked_at())
+
+    assert isinstance(found, CannotTell)
+    assert any("Flink lists a start of that run that is younger" in each for each in found.missing)
+
+
+def _counted_anew() -> Tale:
+    """Run a was started anew under its id, and its second 2 was rolled back with the first; Flink forgot it."""
+    return (
+        Tale().flink_runs("a").commits("a", 1, 2).starts_again("a").commits("a", 2).rolls_back_to("a", 1).forgets("a")
+    )
+
+
+def _began_empty() -> Tale:
+    """Run a was started anew without state since, and committed nothing."""
+    return Tale().flink_runs("a").commits("a", 1, 2).rolls_back_to("a", 1).starts_again("a").becomes("a", "CANCELED")
+
+
+@pytest.mark.parametrize(
+    ("tale", "said"),
+    [(_counted_anew, "ids on the table do not rise"), (_began_empty, "started anew without state since")],
+)
+def test_nor_is_it_waited_for_a_run_of_which_that_is_open(tale: Callable[[], Tale], said: str) -> None:
+    """Main was set back to 1, and run b is restored from a checkpoint 1: the first one's, or the second's."""
+    after = tale().flink_runs("b").came_from("b", 1, f"s3://state/{job_id('a')}/chk-1")
+    case = after.looked_at(gaps=hole(0).model_copy(update={"to_come": 30}))
+
+    found = restored_from_older_savepoint.examine(case)
+
+    assert not isinstance(flink_is_recovering.examine(case), Matches)
+    assert isinstance(found, CannotTell)
+    assert said in found.missing[0]
