@@ -21,6 +21,7 @@ from bot.diagnosis._origins import unknown_origin
 from bot.diagnosis._other_branch import writes_a_branch
 from bot.diagnosis._other_writers import unknown_pick
 from bot.diagnosis._replaced_and_expired import may_be_replaced_and_expired
+from bot.diagnosis._to_come_again import may_come_again
 from bot.diagnosis._unbroken import break_in_chain
 from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
 from bot.diagnosis._upsert import may_be_replaced
@@ -82,7 +83,7 @@ def doubt(case: Case, until: SnapshotId | None) -> CannotTell | None:
     open_still = [each for each in (*rows, *starts) if isinstance(each, CannotTell)]
     missing = [what for each in open_still for what in each.missing]
     anew = (may_have_begun_anew(case), may_be_replaced_and_expired(case))
-    told = (unknown_origin(case), *anew, may_be_lost_and_expired(case, until))
+    told = (unknown_origin(case), *anew, may_be_lost_and_expired(case, until), may_come_again(case, until))
     missing += [what for what in told if what is not None]
     asks = [task for each in open_still for task in each.asks]
     return CannotTell(missing=tuple(missing), asks=tuple(asks)) if missing else None

@@ -2,10 +2,13 @@
 
 from datetime import datetime, timedelta
 
+from bot.diagnosis._asked import checked_until
 from bot.diagnosis._case import living, time_in, unseen
 from bot.diagnosis._rewound_in_doubt import rewound_in_doubt
 from bot.diagnosis._standstill import loop, since_checkpoint, stuck
+from bot.diagnosis._to_come_again import may_come_again
 from bot.diagnosis._which_point import which_point
+from bot.diagnosis._wrong_rows import repeats_unexplained
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import Failure, JobRun
 from bot.domain.ids import short_job
@@ -56,7 +59,7 @@ def examine(case: Case) -> Examined:
     fresh = _fresh(run, case.observation.table.read_at)
     if not is_recovering(run, case.observation.table.read_at):
         if _is_catching_up(case, run):
-            return _catching_up(case, run)
+            return _in_doubt(case) or _catching_up(case, run)
         return Excluded(
             reason=f"Run {short_job(run.job_id)} is RUNNING with every operator running: there is nothing to wait for."
         )
@@ -78,6 +81,15 @@ def _is_catching_up(case: Case, run: JobRun) -> bool:
     taken = [r for r in rollbacks(table, case.runs) if r.is_within(case.window, table)]
     is_told = not any(is_unexplained(r, case.observation.jobs) or rewound_in_doubt(case, r) for r in taken)
     return bool(taken) and is_told and which_point(case) is None
+
+
+def _in_doubt(case: Case) -> CannotTell | None:
+    """What is missing to know that nothing else than that is to be waited for; None: nothing is."""
+    repeated = repeats_unexplained(case)
+    again = may_come_again(case, checked_until(case, "missing_positions"))
+    if repeated is not None:
+        return repeated
+    return CannotTell(missing=(again,)) if again is not None else None
 
 
 def _catching_up(case: Case, run: JobRun) -> Matches:

@@ -4,10 +4,13 @@ A fork: both were restored from one savepoint, or the old run was never stopped.
 twice, and no rewind of one of them cures what the other does (facts F13).
 """
 
+from bot.diagnosis._asked import checked_until
 from bot.diagnosis._case import in_window, not_asked, time_in, unseen
 from bot.diagnosis._guests import took_as_guest
 from bot.diagnosis._restoring import can_rewind_to
+from bot.diagnosis._to_come_again import brought_beside
 from bot.diagnosis._turns import Turn, brought_by_fork, is_one_job, turns, writer, writing
+from bot.diagnosis._wrong_rows import repeats_unexplained
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun
 from bot.domain.guests import Guests
@@ -67,9 +70,25 @@ def examine(case: Case) -> Examined:
             reason=f"Run {short_job(taking.job_id)} writes the table too, and no key lives twice; but its commit "
             f"{short(taking.snapshot_id)} ({taking.operation}) took rows off the table (F21)."
         )
+    if (open_still := _may_be_copies(case, doubtful)) is not None:
+        return open_still
     if doubtful:
         return Excluded(reason=_second_writer(case, _guest(case, doubtful[0])))
+    if (again := brought_beside(case, checked_until(case, "duplicate_rows"))) is not None:
+        return CannotTell(missing=(again,))
     return Excluded(reason=_why_not(case, alive))
+
+
+def _may_be_copies(case: Case, doubtful: list[Turn]) -> CannotTell | None:
+    """What is missing to know that two writers under one operator id bring different rows; None: nothing is."""
+    alike = [turn for turn in doubtful if turn.of_one_operator]
+    if not alike:
+        return None
+    place_of = case.observation.table.place_of
+    if place_of(checked_until(case, "duplicate_rows")) < max(place_of(turn.at) for turn in alike):
+        at = short(alike[-1].at)
+        return CannotTell(missing=(f"duplicate_rows, once more: {at}, where a writer came back, is newer",))
+    return repeats_unexplained(case)
 
 
 def _guest(case: Case, turn: Turn) -> JobId:

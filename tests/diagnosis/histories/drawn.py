@@ -9,12 +9,14 @@ from functools import partial
 from random import Random
 from typing import NamedTuple
 
+from bot.domain.ids import SnapshotId, short
 from bot.domain.suspicion import propose_window
-from tests.diagnosis.histories import neighbours, operators
+from tests.diagnosis.histories import accidents, neighbours, operators
 from tests.diagnosis.histories.history import History, Setting
 from tests.diagnosis.histories.looked import Looked, look
 from tests.diagnosis.histories.shown import jobs_shown
 from tests.diagnosis.histories.told import Marks, step_in_words
+from tests.diagnosis.histories.truth import truth_of
 
 Act = Callable[[History], object]
 
@@ -40,6 +42,16 @@ MISTAKES: dict[str, tuple[int, Act]] = {
     "started without state under its job id": (1, partial(operators.starts_empty, keeps_id=True)),
     "rolled back while the job runs": (4, operators.rolls_back_while_it_runs),
 }
+ACCIDENTS: dict[str, tuple[int, Act]] = {
+    "a commit is made twice": (1, accidents.commits_twice),
+    "the job runs twice": (1, accidents.runs_twice),
+    "main is set to a commit beside it": (3, accidents.sets_main_aside),
+    "lost commits are picked again": (3, accidents.picks_what_was_lost),
+    "Spark takes copies out": (2, accidents.deletes_copies),
+    "drained and started": (1, accidents.drains),
+    "the sink's uid is changed": (1, accidents.changes_uid),
+    "started from an older point with another uid": (2, accidents.changes_uid_and_goes_back),
+}
 BESIDE_IT: dict[str, tuple[int, Act]] = {
     "a compaction": (2, neighbours.compacts),
     "an expiry of snapshots": (2, neighbours.expires),
@@ -52,7 +64,7 @@ OF_SPARK: dict[str, tuple[int, Act]] = {
     "write, audit, publish": (1, neighbours.publishes_after_audit),
 }
 OF_A_GUEST: dict[str, tuple[int, Act]] = {"another job commits": (5, neighbours.commits_of_a_guest)}
-ALL = {**OF_THE_JOB, **MISTAKES, **BESIDE_IT, **OF_SPARK, **OF_A_GUEST}
+ALL = {**OF_THE_JOB, **MISTAKES, **ACCIDENTS, **BESIDE_IT, **OF_SPARK, **OF_A_GUEST}
 
 
 class Event(NamedTuple):
@@ -75,6 +87,8 @@ class Plan:
     job_fails_for_good: bool = False
     pause_s: int = 0
     flink_is_down: bool = False
+    opens_at: float | None = None
+    """Of the heads at which nothing was wrong: how far along the window begins. None: as the other says."""
 
 
 class Drawn(NamedTuple):
@@ -90,8 +104,9 @@ class Drawn(NamedTuple):
 def plan_of(seed: int, *, with_mistakes: bool, never_together: tuple[tuple[str, ...], ...] = ()) -> Plan:
     """What the seed says; of events that may not come together, the first is left out."""
     draw = Random(seed)  # noqa: S311 - a seed that can be given again
-    setting = _setting_of(draw)
+    setting = _setting_of(draw)._replace(clock_s=[3.0, -3.0, 0.0, 0.0][int(_draws(seed, "clock") * 4)])
     kinds = OF_THE_JOB | BESIDE_IT | (MISTAKES if with_mistakes else {})
+    kinds |= ACCIDENTS if with_mistakes and _draws(seed, "accidents") < 0.3 else {}
     kinds |= OF_SPARK if draw.random() < 0.25 else {}
     kinds |= OF_A_GUEST if draw.random() < 0.2 else {}
     names = [name for name, (weight, _) in kinds.items() for _ in range(weight)]
@@ -110,6 +125,7 @@ def plan_of(seed: int, *, with_mistakes: bool, never_together: tuple[tuple[str, 
         job_fails_for_good=not later and draw.random() < 0.15,
         pause_s=draw.choice([0, 0, 0, 5, 25, 90]),
         flink_is_down=draw.random() < 0.1,
+        opens_at=_draws(seed, "where") if _draws(seed, "opens") < 0.3 else None,
     )
 
 
@@ -121,15 +137,23 @@ def played(plan: Plan) -> Drawn:
     steps = list[str]()
     for rows in (2, 2):
         steps.append(_step(history, "a checkpoint", partial(history.job.reads, rows)))
+    right = list[SnapshotId]()
     for event in plan.events:
         steps.append(_happens(history, plan.seed, event))
+        if not truth_of(history).is_wrong and history.head not in right:
+            right.append(history.head)
     if plan.job_fails_for_good and history.job.can_go_on:
         steps.append(_step(history, "the job fails for good", history.job.fails_for_good))
     since = None
     if plan.opens_where_suspicious:
         since = propose_window(history.tale.table, jobs_shown(history)).window.since
+    if plan.opens_at is not None:
+        listed = {s.snapshot_id for s in history.tale.snapshots}
+        right = [each for each in right if each in listed]
+        since = right[int(plan.opens_at * len(right))] if right else None
     looked = look(history, since)
-    steps.append(f"{history.tale.now:%T} evidence is collected")
+    begins = f", from {short(since)} on" if since is not None else ""
+    steps.append(f"{history.tale.now:%T} evidence is collected{begins}")
     for event in plan.then:
         steps.append(_happens(history, plan.seed, event))
     history.job.passes(plan.pause_s)
@@ -153,10 +177,16 @@ def _smaller(plan: Plan) -> list[Plan]:
     calm = [
         replace(plan, opens_where_suspicious=False),
         replace(plan, job_fails_for_good=False),
+        replace(plan, opens_at=None),
         replace(plan, pause_s=0),
         replace(plan, flink_is_down=False),
     ]
     return [each for each in (*fewer, *later, *bare, *calm) if each != plan]
+
+
+def _draws(seed: int, what: str) -> float:
+    """By itself, so that it changes nothing else of what the seed says."""
+    return Random(f"{seed} {what}").random()  # noqa: S311 - a seed that can be given again
 
 
 def _setting_of(draw: Random) -> Setting:
@@ -173,7 +203,7 @@ def _setting_of(draw: Random) -> Setting:
 
 def _happens(history: History, seed: int, event: Event) -> str:
     history.draw.seed(f"{seed} {event.number} {event.name}")
-    if (event.name in OF_THE_JOB or event.name in MISTAKES) and not history.job.can_go_on:
+    if (event.name in OF_THE_JOB or event.name in MISTAKES or event.name in ACCIDENTS) and not history.job.can_go_on:
         return f"{history.tale.now:%T} ({event.name}: the job is down)"
     return _step(history, event.name, partial(ALL[event.name][1], history))
 

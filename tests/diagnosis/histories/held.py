@@ -12,7 +12,7 @@ from bot.domain.last_good import LastGoodRows
 from tests.diagnosis.histories.drawn import Drawn, Plan, played
 from tests.diagnosis.histories.looked import case_of
 from tests.diagnosis.histories.told import positions_in_words, standing_in_words
-from tests.diagnosis.histories.truth import Truth, truth_of, wrong_up_to
+from tests.diagnosis.histories.truth import Truth, truth_of, truth_since, wrong_up_to
 
 MODES = scan(bot.diagnosis)
 OF_ROWS = frozenset({"F1", "F2", "F3", "F4", "F5", "F6", "F7", "F12", "F13", "F15", "F18"})
@@ -27,7 +27,8 @@ def answered(drawn: Drawn) -> Diagnosis:
 
 def wrongly_safe(drawn: Drawn) -> tuple[str, ...]:
     """Answers after which nobody would look at the rows any more, although they are lost or doubled, or will be."""
-    told, truth = answered(drawn), truth_of(drawn.history)
+    told = answered(drawn)
+    truth = truth_since(drawn.history, drawn.looked.begins, drawn.looked.below)
     return (*_healthy(drawn, told, truth), *_leaves_rows(told, truth))
 
 
@@ -35,7 +36,7 @@ def wrongly_clean(drawn: Drawn) -> tuple[str, ...]:
     """Snapshots that are called good, and are not."""
     named = [(mode.code, match.last_good, match.last_good_rows) for mode, match in answered(drawn).matches]
     wrong = [
-        (code, snapshot, wrong_up_to(drawn.history, snapshot))
+        (code, snapshot, wrong_up_to(drawn.history, snapshot) & _asked_for(drawn))
         for code, snapshot, rows in named
         if rows is LastGoodRows.CLEAN and snapshot is not None
     ]
@@ -44,6 +45,13 @@ def wrongly_clean(drawn: Drawn) -> tuple[str, ...]:
         for code, snapshot, rows in wrong
         if rows
     )
+
+
+def _asked_for(drawn: Drawn) -> frozenset[int]:
+    """Positions of which the window tells."""
+    history, looked = drawn.history, drawn.looked
+    newer = {position for position, commit in history.table.live_by_commit(history.head) if commit not in looked.below}
+    return frozenset(newer | set(range(looked.begins, history.job.furthest + 1)))
 
 
 def wrongly_acquitted(drawn: Drawn) -> tuple[str, ...]:

@@ -25,6 +25,8 @@ class Setting(NamedTuple):
     lists: Lists = "all runs"
     shows_paths: bool = True
     """Whether Flink tells where a restore point lies."""
+    clock_s: float = 0.0
+    """How far Flink's clock is ahead of the catalog's."""
     lists_guest: bool = False
     """Whether the other job runs on the same Flink."""
 

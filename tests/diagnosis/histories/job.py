@@ -4,7 +4,7 @@ from random import Random
 
 from bot.domain.flink import CheckpointKind, Failure, Restored
 from bot.domain.ids import CheckpointId
-from tests.cases import Tale
+from tests.cases import OPERATOR, Tale
 from tests.diagnosis.histories.reading import Reader, RestorePoint
 from tests.diagnosis.histories.sink import Sink, Written
 
@@ -98,7 +98,11 @@ class Job(Reader):
 
     def _is_listed(self, restored: int | None) -> None:
         self.tale.flink_runs(self.run, restored=restored, v1=self.sink.is_v1)
-        self._changes(checkpoint_interval_ms=self.interval_s * 1000)
+        ids = {OPERATOR: self.sink.operator}
+        named = tuple(
+            v.model_copy(update={"vertex_id": ids.get(v.vertex_id, v.vertex_id)}) for v in self.shown.vertices
+        )
+        self._changes(checkpoint_interval_ms=self.interval_s * 1000, vertices=named)
 
     def _breaks_off(self) -> None:
         """Half the time a checkpoint was under way: its manifest, or only a data file, stays behind."""
@@ -109,7 +113,7 @@ class Job(Reader):
         self.furthest = max(self.furthest, self.position + rows)
         held = tuple(range(self.position, self.position + rows))
         if self.draw.random() < 0.6:
-            self.sink.leaves(Written(self.run, self.checkpoint, held, self.tale.now))
+            self.sink.leaves(Written(self.run, self.checkpoint, held, self.tale.now, self.sink.operator))
         else:
             self.sink.table.leaves_orphan()
 

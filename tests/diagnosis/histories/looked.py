@@ -40,6 +40,11 @@ class Looked(NamedTuple):
     at: datetime
     since: SnapshotId | None
     window: Window
+    unplaced: bool = False
+    begins: int = 0
+    """The lowest source position that was asked for."""
+    below: frozenset[SnapshotId] = frozenset()
+    """The commits of main from before the window."""
 
 
 def look(history: History, since: SnapshotId | None) -> Looked:
@@ -48,9 +53,9 @@ def look(history: History, since: SnapshotId | None) -> Looked:
     table = history.table
     found: dict[str, object] = {
         "ledger": _ledger(history, window),
-        "duplicates": _duplicates(history),
-        "gaps": _gaps(history),
-        "duplicate_commits": _repeated(history),
+        "duplicates": _duplicates(history, window),
+        "gaps": _gaps(history, window),
+        "duplicate_commits": _repeated(history, window),
         "leaked": left_behind(history, case_shown(history, since), window),
         "unreadable": unreadable(),
         "orphans": orphans(len(table.orphans), newest_at=max(table.orphans, default=None)),
@@ -61,7 +66,13 @@ def look(history: History, since: SnapshotId | None) -> Looked:
         "schema_drift": schema(),
         "freshness": newest_event(),
     }
-    return Looked(found, history.head, history.tale.now, since, window)
+    gaps = found["gaps"]
+    assert isinstance(gaps, GapsFinding)
+    unplaced = _is_unplaced(history, window, gaps)
+    if unplaced and not gaps.missing:
+        found["gaps"] = None
+    begins, below = _edge(history, window)
+    return Looked(found, history.head, history.tale.now, since, window, unplaced, begins, below)
 
 
 def case_of(history: History, looked: Looked) -> Case:
@@ -81,9 +92,12 @@ def _ledger(history: History, window: Window) -> Ledger:
     return told.model_copy(update={"rows": tuple(rows)})
 
 
-def _duplicates(history: History) -> DuplicatesFinding:
-    """By keys: rows that come again under other keys are found by nothing here."""
-    rows = history.table.live_by_commit(history.head)
+def _duplicates(history: History, window: Window) -> DuplicatesFinding:
+    """By keys, one copy at least from the window: rows that come again under other keys are found by nothing here."""
+    inside = {s.snapshot_id for s in window.of(history.tale.table)}
+    every = history.table.live_by_commit(history.head)
+    fresh = {position for position, commit in every if commit in inside}
+    rows = [(position, commit) for position, commit in every if position in fresh]
     first: dict[int, SnapshotId] = {}
     pairs = Counter[tuple[SnapshotId, SnapshotId]]()
     for position, commit in rows:
@@ -99,32 +113,61 @@ def _duplicates(history: History) -> DuplicatesFinding:
     )
 
 
-def _gaps(history: History) -> GapsFinding:
+def _gaps(history: History, window: Window) -> GapsFinding:
+    """From just below the lowest position that the window's commits brought up to the highest live one."""
+    table, inside = history.tale.table, window.of(history.tale.table)
+    lost = {s.snapshot_id for s in table.rolled_back}
+    brought = {p for s in inside for p in history.table.holds[s.snapshot_id]}
     live = sorted(set(history.table.live_now))
-    if not live:
+    if not brought or not live:
         return GapsFinding(lowest=None, highest=None, positions=0, missing=0, gaps=())
-    taken = {p for s in history.tale.table.rolled_back for p in history.table.holds[s.snapshot_id]}
-    lowest = min(live[0], *taken) if taken else live[0]
-    missing = sorted(set(range(lowest, live[-1] + 1)) - set(live))
+    lowest = min(brought)
+    begins = max((p for p in live if p < lowest), default=lowest)
+    missing = sorted(set(range(begins, live[-1] + 1)) - set(live))
+    taken = {p for s in inside if s.snapshot_id in lost for p in history.table.holds[s.snapshot_id]}
     return GapsFinding(
         lowest=lowest,
         highest=live[-1],
-        positions=len(live),
+        positions=sum(1 for p in live if p >= lowest),
         missing=len(missing),
         gaps=tuple(PositionGap(first=first, last=last) for first, last in ranges_of(missing)[:20]),
         to_come=sum(1 for position in taken if position > live[-1]),
     )
 
 
+def _edge(history: History, window: Window) -> tuple[int, frozenset[SnapshotId]]:
+    inside = {s.snapshot_id for s in window.of(history.tale.table)}
+    line, at = list[SnapshotId](), history.tale.head
+    while at is not None:
+        line.append(at)
+        at = history.table.parents[at]
+    below = frozenset(each for each in line if each not in inside)
+    brought = [p for each in inside for p in history.table.holds[each]]
+    live = set(history.table.live_now)
+    lowest = min(brought, default=max(live, default=-1) + 1)
+    return max((p for p in live if p < lowest), default=-1) + 1, below
+
+
+def _is_unplaced(history: History, window: Window, found: GapsFinding) -> bool:
+    """Whether nothing lives below the window's rows although the table was there, and they do not begin with 0."""
+    main = [s for s in history.table.chain if s.snapshot_id in {w.snapshot_id for w in window.of(history.tale.table)}]
+    if not found.lowest or not main or not main[0].has_commit_below:
+        return False
+    return not any(position < found.lowest for position in history.table.live_now)
+
+
 def _compactions(chain: list[Snapshot]) -> tuple[CompactedRows, ...]:
     return tuple(CompactedRows(snapshot_id=s.snapshot_id, lost=0) for s in chain if s.operation == "replace")
 
 
-def _repeated(history: History) -> DuplicateCommitsFinding:
-    """Each commit beside the first one that it repeats."""
-    commits = [s for s in history.table.chain if s.job_id]
+def _repeated(history: History, window: Window) -> DuplicateCommitsFinding:
+    """Each commit of the window beside the first one that it repeats."""
+    commits = [s for s in history.table.chain if s.job_id or s.is_pick]
+    inside = {s.snapshot_id for s in window.of(history.tale.table)}
     found = list[RepeatedCommit]()
     for index, again in enumerate(commits):
+        if again.snapshot_id not in inside:
+            continue
         told = ((first, _how(history, first, again)) for first in commits[:index])
         found += [_repeats(history, first, again, how) for first, how in told if how is not None][:1]
     return DuplicateCommitsFinding(commits_checked=len(commits), repeated=tuple(found))
@@ -158,7 +201,9 @@ def _evidence(task: str, looked: Looked) -> Evidence:
         task=task,
         task_version=1,
         question="Is it?",
-        verdict=Verdict.INCONCLUSIVE if is_untold else Verdict.RULED_OUT,
+        verdict=Verdict.INCONCLUSIVE
+        if is_untold or (task == "missing_positions" and looked.unplaced)
+        else Verdict.RULED_OUT,
         headline="It is as its finding says.",
         metadata_location="s3://lake/sales/orders/metadata/00009.metadata.json",
         head=looked.head,

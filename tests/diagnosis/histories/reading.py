@@ -62,7 +62,7 @@ class Reader:
         self.checkpoint += 1
         self.passes(self.interval_s - 2)
         if held:
-            self.sink.writes(Written(self.run, self.checkpoint, held, self.tale.now))
+            self.sink.writes(Written(self.run, self.checkpoint, held, self.tale.now, self.sink.operator))
         self._shows(kind, status)
         self.passes(2)
         if status == "COMPLETED":

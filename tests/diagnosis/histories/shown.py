@@ -1,5 +1,7 @@
 """What Flink, storage and the metadata show of a history at this moment."""
 
+from datetime import timedelta
+
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId
@@ -34,12 +36,27 @@ def _is_listed(run: JobRun, history: History) -> bool:
     return run.job_id in {job_id(history.job.run), job_id(GUEST)}
 
 
+def _by_its_clock(run: JobRun, ahead: timedelta) -> JobRun:
+    told: dict[str, object] = {
+        "started_at": run.started_at + ahead,
+        "ended_at": run.ended_at and run.ended_at + ahead,
+        "checkpoints": tuple(c.model_copy(update={"triggered_at": c.triggered_at + ahead}) for c in run.checkpoints),
+        "failures": tuple(f.model_copy(update={"at": f.at + ahead}) for f in run.failures),
+        "restored": run.restored and run.restored.model_copy(update={"at": run.restored.at + ahead}),
+    }
+    return run.model_copy(update=told)
+
+
 def _shown(run: JobRun, history: History) -> JobRun:
     changes: dict[str, object] = {}
     if history.setting.lists == "ended runs without details" and run.is_terminal:
         changes |= _DETAILS
     if run.restored is not None and not history.setting.shows_paths:
         changes["restored"] = run.restored.model_copy(update={"path": None})
+    if history.setting.clock_s:
+        run = _by_its_clock(run, timedelta(seconds=history.setting.clock_s))
+        if "restored" in changes and run.restored:
+            changes["restored"] = run.restored.model_copy(update={"path": None})
     if history.setting.sink == "dynamic":
         names = {"Sink pre-commit aggregator": "orders Pre Commit"}
         kept = changes.get("vertices", run.vertices)

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from bot.domain.flink import FlinkManifest
-from bot.domain.ids import CheckpointId
+from bot.domain.ids import DRAINED, CheckpointId, OperatorId
 from tests.cases import OPERATOR, job_id
 from tests.diagnosis.histories.table import Table
 
@@ -19,18 +19,19 @@ class Written(NamedTuple):
     checkpoint: int
     rows: tuple[int, ...]
     at: datetime
+    operator: OperatorId = OPERATOR
 
     @property
     def manifest(self) -> str:
         """The manifest's name."""
-        return f"{job_id(self.run)}-{OPERATOR}-00000-0-{self.checkpoint}-00001.avro"
+        return f"{job_id(self.run)}-{self.operator}-00000-0-{self.checkpoint}-00001.avro"
 
     def listed(self) -> FlinkManifest:
         """The manifest as a listing of the metadata folder shows it."""
         return FlinkManifest(
             path=f"{METADATA}/{self.manifest}",
             job_id=job_id(self.run),
-            operator_id=OPERATOR,
+            operator_id=self.operator,
             subtask=0,
             attempt=0,
             checkpoint_id=CheckpointId(self.checkpoint),
@@ -44,6 +45,8 @@ class Sink:
     """The committer of one run, and the Flink manifests of all runs on storage."""
 
     is_v1 = False
+    operator = OPERATOR
+    """By the uid of the sink."""
 
     def __init__(self, table: Table, *, commits_empty_after: int | None) -> None:
         self.table = table
@@ -53,6 +56,11 @@ class Sink:
         """What is written and not committed, oldest first: a checkpoint's state lists it."""
         self.manifests: dict[str, Written] = {}
         self.empty_ones = 0
+
+    @property
+    def never_commits(self) -> bool:
+        """Whether it takes all that it writes for committed already."""
+        return False
 
     def writes(self, written: Written) -> None:
         """A checkpoint's rows are in files, and the manifest that lists them is on storage."""
@@ -77,14 +85,15 @@ class Sink:
         raise NotImplementedError
 
     def _brings(self, run: str, checkpoint: int, these: Sequence[Written]) -> None:
-        self.table.adds(run, checkpoint, tuple(row for each in these for row in each.rows))
+        rows = tuple(row for each in these for row in each.rows)
+        self.table.adds(run, checkpoint, rows, sink=self.operator)
         for each in these:
             self.manifests.pop(each.manifest, None)
 
     def _has_no_rows(self, run: str, checkpoint: int) -> None:
         self.empty_ones += 1
         if self.commits_empty_after is not None and self.empty_ones % self.commits_empty_after == 0:
-            self.table.adds(run, checkpoint, ())
+            self.table.adds(run, checkpoint, (), sink=self.operator)
 
     def _first_missed(self, these: Sequence[Written]) -> Written | None:
         return next((each for each in these if each.manifest not in self.manifests), None)
@@ -96,6 +105,11 @@ class V1Sink(Sink):
     is_v1 = True
     maximum = -1
 
+    @property
+    def never_commits(self) -> bool:
+        """After a drained commit (facts 0.6)."""
+        return self.maximum == DRAINED
+
     def starts_empty(self) -> None:
         """Nothing is taken for committed then."""
         super().starts_empty()
@@ -104,8 +118,9 @@ class V1Sink(Sink):
     def restores(self, run: str, pending: Sequence[Written]) -> Written | None:
         """All in one commit under the old run's id; its maximum holds for the new run."""
         self.starts_empty()
-        self.maximum = self.table.committed_by(run)
-        left = [each for each in pending if each.checkpoint > self.maximum]
+        self.maximum = self.table.committed_by(run, self.operator)
+        own = [each for each in pending if each.operator == self.operator]
+        left = [each for each in own if each.checkpoint > self.maximum]
         if (missed := self._first_missed(left)) is not None:
             return missed
         if left:
@@ -134,8 +149,9 @@ class V2Sink(Sink):
     def restores(self, run: str, pending: Sequence[Written]) -> Written | None:
         """One commit each."""
         self.starts_empty()
-        for each in sorted(pending, key=lambda written: written.checkpoint):
-            if each.checkpoint <= self.table.committed_by(each.run):
+        own = (written for written in pending if written.operator == self.operator)
+        for each in sorted(own, key=lambda written: written.checkpoint):
+            if each.checkpoint <= self.table.committed_by(each.run, self.operator):
                 continue
             if self._first_missed([each]) is not None:
                 return each
@@ -147,9 +163,9 @@ class V2Sink(Sink):
         these = sorted((w for w in self.pending if w.checkpoint <= checkpoint), key=lambda w: w.checkpoint)
         self.pending = tuple(each for each in self.pending if each.checkpoint > checkpoint)
         for each in these:
-            if each.checkpoint > self.table.committed_by(each.run):
+            if each.checkpoint > self.table.committed_by(each.run, self.operator):
                 self._brings(each.run, each.checkpoint, [each])
         if these:
             self.empty_ones = 0
-        elif checkpoint > self.table.committed_by(run):
+        elif checkpoint > self.table.committed_by(run, self.operator):
             self._has_no_rows(run, checkpoint)

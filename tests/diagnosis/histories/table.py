@@ -58,10 +58,10 @@ class Table:
         """The position of each live row of main."""
         return self.live(self.tale.head)
 
-    def committed_by(self, run: str) -> int:
+    def committed_by(self, run: str, sink: OperatorId = OPERATOR) -> int:
         """What a sink finds as the highest committed checkpoint of a run: its newest commit on main that is still
         listed (facts 1.5); -1 without one."""
-        mine = [s for s in self.chain if s.job_id == job_id(run) and s.operator_id == OPERATOR]
+        mine = [s for s in self.chain if s.job_id == job_id(run) and s.operator_id == sink]
         return mine[-1].checkpoint_id or -1 if mine else -1
 
     # ------------------------------------------------------------------ commits

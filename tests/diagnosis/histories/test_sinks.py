@@ -5,7 +5,8 @@ from random import Random
 import pytest
 
 from bot.domain.flink import CheckpointKind
-from tests.diagnosis.histories import operators
+from bot.domain.ids import DRAINED, OperatorId
+from tests.diagnosis.histories import accidents, operators
 from tests.diagnosis.histories.history import History, Setting
 from tests.diagnosis.histories.truth import truth_of
 
@@ -99,3 +100,28 @@ def test_the_right_recipe_loses_and_doubles_nothing(sink: str) -> None:
 
     assert not truth_of(history).is_wrong
     assert history.job.can_go_on
+
+
+def test_a_drained_v1_sink_never_commits_again_before_its_state_is_anothers() -> None:
+    """And a V2 sink goes on (facts 0.6, 1.2)."""
+    v1, v2 = _history("V1"), _history("V2")
+    for history in (v1, v2):
+        accidents.drains(history)
+        history.job.reads(2)
+
+    assert [1, 2, 3, DRAINED] == _committed(v1)
+    assert {truth_of(v1).lost} != {frozenset()}
+    assert [1, 2, 3, 4, 5] == _committed(v2)
+    assert not truth_of(v2).is_wrong
+
+
+@pytest.mark.parametrize("sink", ["V1", "V2"])
+def test_what_a_checkpoint_owes_is_lost_with_the_uid_of_the_sink(sink: str) -> None:
+    """Its state is not restored then (facts 1.1)."""
+    history = _history(sink)
+    history.job.reads(2, is_committed=False)
+
+    history.sink.operator = OperatorId("01" * 16)
+    history.job.is_killed_and_started()
+
+    assert {6, 7} == truth_of(history).lost

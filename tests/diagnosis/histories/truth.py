@@ -25,12 +25,21 @@ class Truth(NamedTuple):
         return bool(self.lost or self.doubled or self.to_come_again)
 
 
+def truth_since(history: History, begins: int, below: frozenset[SnapshotId]) -> Truth:
+    """What is true of the rows from this position on, and of copies that others than these commits brought."""
+    truth = truth_of(history)
+    newer = {position for position, commit in history.table.live_by_commit(history.head) if commit not in below}
+    lost = frozenset(position for position in truth.lost if position >= begins)
+    return Truth(lost, truth.doubled & newer, truth.to_come_again)
+
+
 def truth_of(history: History) -> Truth:
     """A run that has ended, or never gets up, brings nothing more: what is missing above all of main may still be read
     by whoever starts the job, from whichever point."""
     live = frozenset(history.table.live_now)
     doubled = copies_at(history, history.head)
-    pending = {position for written in history.sink.pending for position in written.rows}
+    held = () if history.sink.never_commits else history.sink.pending
+    pending = {position for written in held for position in written.rows}
     if not history.job.can_go_on:
         owed = history.job.newest.pending if history.job.newest else ()
         pending |= {position for written in owed for position in written.rows}
