@@ -5,7 +5,9 @@ evidence read of the rows up to that snapshot, in one place for all modes.
 """
 
 from bot.diagnosis._asked import answers, checked_until, saw_all
+from bot.diagnosis._case import in_window
 from bot.diagnosis._compactions import is_known_to_keep_rows
+from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
 from bot.diagnosis._other_writers import changes_without_job
 from bot.diagnosis._upsert import may_be_replaced, why_upsert
 from bot.domain.diagnosis import Case, Matches
@@ -93,6 +95,8 @@ def _none_missing(case: Case, snapshot: SnapshotId, below: set[SnapshotId]) -> b
     """Whether no position is missing that the snapshot has passed, and none was then that has come since."""
     found, reached = case.gaps, _reached(case, below)
     assert found is not None
+    if case.contract.position_partition is not None and _may_be_behind_a_partition(case):
+        return False
     above = _between(case, snapshot, "missing_positions")
     if not all(is_known_to_keep_rows(case, s) and _fills_nothing(case, s, reached, below) for s in above):
         return False
@@ -100,6 +104,13 @@ def _none_missing(case: Case, snapshot: SnapshotId, below: set[SnapshotId]) -> b
         return True
     is_whole = sum(gap.size for gap in found.gaps) == found.missing
     return reached is not None and is_whole and all(g.partition is None and g.first > reached for g in found.gaps)
+
+
+def _may_be_behind_a_partition(case: Case) -> bool:
+    """Whether main may have lost rows of a source partition of which none has come since: no gap shows these, while
+    rows of others have come above them."""
+    to_come = case.gaps is not None and case.gaps.to_come > 0
+    return to_come or may_be_lost_and_expired(case, checked_until(case, "missing_positions")) is not None
 
 
 def _fills_nothing(case: Case, commit: Snapshot, reached: int | None, below: set[SnapshotId]) -> bool:
@@ -142,11 +153,14 @@ def _reached(case: Case, below: set[SnapshotId]) -> int | None:
 
 
 def _ends(case: Case, below: set[SnapshotId]) -> list[int | None]:
-    """Where the rows of each of these commits end in the source, None where no bound tells; empty where the source has
-    several partitions."""
+    """Where the rows of each of these commits end in the source, None where no bound tells, as of one that came after
+    the ledger; empty where the source has several partitions."""
     if case.contract.position_partition is not None or case.ledger is None:
         return []
-    return [row.position_until for row in case.ledger.main if row.snapshot_id in below and row.added_rows]
+    told = {row.snapshot_id for row in case.ledger.main}
+    newer = [s for s in in_window(case) if s.snapshot_id in below and s.snapshot_id not in told and s.adds_rows]
+    ends = [row.position_until for row in case.ledger.main if row.snapshot_id in below and row.added_rows]
+    return [*ends, *(None for _ in newer)]
 
 
 def _between(case: Case, snapshot: SnapshotId, task: str) -> list[Snapshot]:

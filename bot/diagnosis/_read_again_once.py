@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from bot.diagnosis._asked import answers, checked_until, lacking, reaches_head, unasked
 from bot.diagnosis._case import at_position
+from bot.diagnosis._lost_and_expired import SEVERAL
 from bot.diagnosis._replayed import overlap
 from bot.diagnosis._unbroken import every_row_is_there
 from bot.diagnosis._upsert import why_upsert
@@ -12,6 +13,7 @@ from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.guests import Guests
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.ledger import LedgerRow
+from bot.domain.sentences import counted
 
 _COUNTS = ("duplicate_rows", "missing_positions", "duplicate_commits")
 """Evidence that shows copies: by key, by position, and by the bounds of commits where the key is drawn anew."""
@@ -39,7 +41,28 @@ def uncounted(case: Case, run: JobId, first: SnapshotId) -> CannotTell | None:
     until = table.head if case.contract.position_partition is not None else brought.snapshot_id
     if below := tuple(task for task in counts if not _covers(case, task, until)):
         return CannotTell(missing=(f"{', '.join(below)}, once more, up to {short(until)}",), asks=below)
+    if (early := _before_each_partition(case, run, edge)) is not None:
+        return early
     return repeats_unexplained(case)
+
+
+def _before_each_partition(case: Case, run: JobId, edge: int) -> CannotTell | None:
+    """What is missing while a partition of the source may not have come yet: what the run passed over there shows only
+    below a later row of it. None: the source has none that is named, or its silence would have been told by now."""
+    if case.contract.position_partition is None:
+        return None
+    table = case.observation.table
+    own = (s for s in table.chain if s.job_id == run and s.adds_rows and table.place_of(s.snapshot_id) >= edge)
+    many = sum(1 for _ in own)
+    if many >= SEVERAL:
+        return None
+    left = counted(SEVERAL - many, "commit")
+    return CannotTell(
+        missing=(
+            f"{left} more with rows of run {short_job(run)}: a source partition of which none has come since shows "
+            "nothing of what was passed over in it",
+        )
+    )
 
 
 def begins_below(case: Case, before: SnapshotId, first: SnapshotId) -> CannotTell | None:

@@ -304,3 +304,17 @@ def test_no_mode_calls_a_snapshot_good_whose_rows_are_doubled_or_missing(
             assert set() == story.world.doubled(match.last_good), mode.code
             below = story.world.live(match.last_good)
             assert set() == set(range(min(below, default=0), max(below, default=-1) + 1)) - set(below), mode.code
+
+
+def test_what_came_after_the_ledger_is_not_known_to_end_below_a_gap() -> None:
+    """The ledger was asked before the commit that passed the gap, and positions after it."""
+    tale = Tale().flink_runs("a").commits("a", 1)
+    before = placed(tale.looked_at(), 0).ledger
+    tale.commits("a", 2)
+    gap = GapsFinding(lowest=0, highest=29, positions=20, missing=10, gaps=(PositionGap(first=10, last=19),))
+    old = tale.looked_at(gaps=gap, ledger=before)
+    new = placed(tale.looked_at(gaps=gap), 0, 20)
+
+    assert rows_up_to(old, tale.at("a", 2)) is LastGoodRows.NOT_LOOKED_AT
+    assert rows_up_to(new, tale.at("a", 2)) is LastGoodRows.WRONG
+    assert rows_up_to(new, tale.at("a", 1)) is LastGoodRows.CLEAN
