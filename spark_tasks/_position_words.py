@@ -56,11 +56,14 @@ def headline(
     return f"{counted(finding.missing, 'position')} {is_or_are} missing{several}{cause}.{waiting_in_words(tails)}"
 
 
-def open_still(edges: Edges, unjudged: tuple[NotSeen, ...]) -> Answer:
-    """Nothing is missing between what was seen, and that is not all."""
+def open_still(edges: Edges, unjudged: tuple[NotSeen, ...], *, is_deleted: bool) -> Answer:
+    """Nothing is missing between what was seen, and that is not all. `is_deleted`: the first that is not judged is what
+    the window brought and deleted."""
     reason = unjudged[0].reason
     said = f"not every source partition was: {reason[0].lower()}{reason[1:]}"
-    if edges.unplaced:
+    if is_deleted:
+        said = f"not all that the window brought lives: {reason[0].lower()}{reason[1:]}"
+    elif edges.unplaced:
         said = f"below them there may be: {reason[0].lower()}{reason[1:]}"
     elif edges.without and len(unjudged) == 1:
         said = f"not all rows have one: {reason}"

@@ -43,7 +43,7 @@ class Edges:
         they should go on from is not known."""
         if self.begins_with_table:
             return ()
-        return tuple(edge for edge in self.each if edge.below is None and edge.lowest > 0)
+        return tuple(edge for edge in self.each if edge.below is None and edge.lowest != 0)
 
 
 def edges_of(spark: SparkSession, ask: Ask, reach: Reach) -> Edges | NotSeen:
@@ -65,7 +65,7 @@ def edges_of(spark: SparkSession, ask: Ask, reach: Reach) -> Edges | NotSeen:
             remedy="Correct position_partition in the table's contract.",
         )
     lowest = {row["partition"]: int(row["lowest"]) for row in told if row["lowest"] is not None}
-    below = _below(spark, ask, reach, {part: low for part, low in lowest.items() if low > 0})
+    below = _below(spark, ask, reach, {part: low for part, low in lowest.items() if low != 0})
     each = [Edge(partition, low, below.get(partition)) for partition, low in lowest.items()]
     return Edges(
         each=tuple(sorted(each, key=lambda edge: edge.lowest)),

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import GapsFinding, PositionGap
 from bot.domain.looked import NotSeen
+from spark_tasks._deleted_behind import deleted_behind
 from spark_tasks._event_time import brings_rows
 from spark_tasks._overwriting import overwrites
 from spark_tasks._places import gaps_between, live_places, rolled_back_places
@@ -21,14 +22,15 @@ from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, shown
 TASK = Task(
     name="missing_positions",
     title="Missing positions",
-    version=5,
+    version=6,
     question="Is any source position missing between the lowest and the highest around the window?",
     confirmed_means="the source had records that no live row carries",
     needs=("table", "contract.position"),
     cost="position columns of the window's rows, and position, key and event time of files whose positions reach its "
     "lowest or the next below (where a source partition is named, both of the 20 commits below the window, of expired "
     "ones only in files that may hold another partition than the window's, and of the 20 newest where the window has "
-    "more than five); of older files, where that one does not live",
+    "more than five); of older files, where that one does not live; where the window deletes or overwrites, position "
+    "columns of all files that it added",
 )
 _WHOLE = {"int", "long"}
 
@@ -41,7 +43,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     position show that there are several, or several topics whose partitions have the same numbers; where a partition is
     named, their event times must differ too. Copies do not hide or make a gap. A window that holds
     the table's first commit is compared from its own lowest position on. What lies behind the last row of a source
-    partition is told by the job's state, or left open; see `tails_of`.
+    partition is told by the job's state, or left open; see `tails_of`. What the window brought there and deleted again
+    leaves it open, too; see `deleted_behind`.
     """
     if (unfit := _unfit(ask)) is not None:
         return unfit
@@ -76,10 +79,11 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     finally:
         live.unpersist()
     tails = tails_of(spark, ask, reach, edges, tops)
-    unjudged = _not_judged(ask, edges, silences(spark, ask, reach, edges), tails)
+    deleted = deleted_behind(spark, ask, reach, tops)
+    unjudged = (*deleted, *_not_judged(ask, edges, silences(spark, ask, reach, edges), tails))
     missing = int(counts["missing"] or 0) + tails.size
     if unjudged and not missing:
-        return open_still(edges, unjudged)
+        return open_still(edges, unjudged, is_deleted=bool(deleted))
     between = [_gap(row["partition"], row["first"], row["last"], ask) for row in first]
     behind = [_gap(gap.partition, gap.first, gap.last, ask) for gap in tails.missing]
     finding = GapsFinding(
