@@ -201,9 +201,11 @@ class Window(Record):
 
     def of(self, table: TableState) -> tuple[Snapshot, ...]:
         """The window's snapshots: ancestors of `until` after `since`, and branches of what main lost since then,
-        wherever they left it; oldest first. What main lost before is not of it, nor what is newer than `until`."""
-        newest = table.place_of(self.until)
-        return tuple(s for s in self.up_to_now(table) if newest < 0 or table.place_of(s.snapshot_id) <= newest)
+        wherever they left it; oldest first. What main lost before is not of it, nor what is newer than `until`; but of
+        a window that ends at main's head is all that was rolled back until now."""
+        newest, is_open = table.place_of(self.until), self.until == table.head
+        inside = self.up_to_now(table)
+        return inside if is_open or newest < 0 else tuple(s for s in inside if table.place_of(s.snapshot_id) <= newest)
 
     def up_to_now(self, table: TableState) -> tuple[Snapshot, ...]:
         """The same of a window that ends at the table's head, with what was rolled back until now: after a rewind that

@@ -104,7 +104,7 @@ def test_once_the_run_has_brought_rows_as_far_evidence_tells() -> None:
     short = _placed(tale.looked_at(gaps=WHOLE), (0, 9), (10, 19), (10, 19), (10, 14))
     far = _placed(tale.looked_at(gaps=WHOLE), (0, 9), (10, 19), (10, 19), (10, 19))
 
-    assert "a cherry-pick of …002002" in _said(short)
+    assert "which has come to 14, brings again what lies up to 29" in _said(short)
     assert _said(far) == "matches"
 
 
