@@ -1,7 +1,7 @@
 """Runs that began without any state although the table already held commits of the job."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from bot.domain.beginnings import began_without_state, origin_of
 from bot.domain.flink import JobRun
@@ -35,16 +35,18 @@ class EmptyStart(Record):
 def empty_starts(table: TableState, runs: Sequence[JobRun]) -> tuple[EmptyStart, ...]:
     """All that main or Flink shows, oldest first, the silent ones last. A drained or batch commit before it does not
     count: such a job has ended on purpose. `runs`: those of the job that Flink lists."""
-    told = [s for run in runs if (s := _told_by_flink(table, run)) is not None]
-    known = {(s.run, s.first) for s in told}
-    shown = [s for s in _shown_by_ids(table, runs) if (s.run, s.first) not in known]
+    known = frozenset(run.job_id for run in runs)
+    told = [s for run in runs if (s := _told_by_flink(table, run, known)) is not None]
+    starts = {(s.run, s.first) for s in told}
+    shown = [s for s in _shown_by_ids(table, runs) if (s.run, s.first) not in starts]
     found = [s for s in [*told, *shown] if s.reached != DRAINED]
     place = {s.snapshot_id: index for index, s in enumerate(reversed(table.chain))}
     return tuple(sorted(found, key=lambda s: place[s.first] if s.first else len(place)))
 
 
-def _told_by_flink(table: TableState, run: JobRun) -> EmptyStart | None:
-    """None also of a run that is over and of which only its end is known: its ids on main may still tell."""
+def _told_by_flink(table: TableState, run: JobRun, known: Collection[JobId]) -> EmptyStart | None:
+    """None also of a run that is over and of which only its end is known: its ids on main may still tell. Where no
+    commit before is of its sink, those of other runs that Flink lists (`known`) count: the sink was renamed with it."""
     commits = flink_commits(table)
     before = [c for c in commits if c.committed_at < run.started_at]
     mine = [c for c in commits if c.job_id == run.job_id and c.committed_at >= run.started_at]
@@ -53,7 +55,8 @@ def _told_by_flink(table: TableState, run: JobRun) -> EmptyStart | None:
     if not began_empty or is_untold or not before or (run.is_terminal and not mine):
         return None
     if mine and None not in (mine[0].operator_id, before[-1].operator_id):
-        before = [c for c in before if c.operator_id in (None, mine[0].operator_id)]
+        same = [c for c in before if c.operator_id in (None, mine[0].operator_id)]
+        before = same or [c for c in before if c.job_id in known]
     return _start(before[-1], run.job_id, mine[0] if mine else None, told=True) if before else None
 
 

@@ -5,7 +5,7 @@ import pytest
 from bot.diagnosis import commits_dropped_after_empty_start, restarted_from_empty, restored_from_older_savepoint
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.domain.findings import RepeatedCommit
-from bot.domain.ids import DRAINED, CheckpointId
+from bot.domain.ids import DRAINED, CheckpointId, OperatorId
 from tests.cases import Tale, job_id
 from tests.diagnosis.test_counted_since_the_start import counted_at
 from tests.found import hole, repeats, twice
@@ -82,6 +82,16 @@ def test_a_source_that_began_below_what_is_listed_is_not_called_right(begins: in
 
     assert isinstance(found, Matches)
     assert (asks, bool(asks)) == (found.asks, found.remedy is Remedy.REWIND_TABLE_AND_JOB)
+
+
+@pytest.mark.parametrize(("forgets", "expected"), [(False, Matches), (True, Excluded)])
+def test_a_sink_that_was_renamed_with_it_hides_no_start(*, forgets: bool, expected: type) -> None:
+    """Commits under another operator id are the job's where Flink lists their run, and may be another's where not."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED")
+    tale.flink_runs("b").commits("b", 5).by_sink(OperatorId("5e" * 16))
+    tale = tale.forgets("a") if forgets else tale
+
+    assert isinstance(restarted_from_empty.examine(tale.looked_at()), expected)
 
 
 def test_ids_that_begin_at_one_again_show_it_without_flink() -> None:
