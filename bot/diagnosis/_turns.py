@@ -31,17 +31,19 @@ class Turn(Record):
 
 
 def turns(case: Case) -> tuple[Turn, ...]:
-    """Every return in the window, oldest first, but for those where Flink shows that the run was started anew."""
+    """Every return in the window, oldest first, but for those where Flink shows that the run was started anew: also of
+    a run whose commits before lie below the window."""
     inside = {s.snapshot_id for s in in_window(case)}
-    commits = [s for s in flink_commits(case.observation.table) if s.snapshot_id in inside]
     found: list[Turn] = []
-    seen: set[JobId] = set()
-    for index, commit in enumerate(commits):
-        before = commits[index - 1] if index else None
+    seen: set[JobId | None] = set()
+    before: Snapshot | None = None
+    for commit in flink_commits(case.observation.table):
         returns = before is not None and commit.job_id in seen and before.job_id != commit.job_id
-        if before is not None and returns and not _was_started_anew(case, commit, before):
+        is_meant = returns and commit.snapshot_id in inside
+        if before is not None and is_meant and not _was_started_anew(case, commit, before):
             found.append(_turn(commit, before))
-        seen.add(JobId(commit.job_id or ""))
+        seen.add(commit.job_id)
+        before = commit
     return tuple(found)
 
 
