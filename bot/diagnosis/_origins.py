@@ -57,10 +57,9 @@ def other_state(case: Case) -> str | None:
             continue
         until = place if place is not None else len(commits)
         own = (s for s in before.newest(run, until) if not guests.has_run(s.job_id))
-        newest = next(own, None)
-        if newest is None or newest.job_id is None or newest.checkpoint_id in (None, DRAINED):
-            continue
-        if _leads_to(case, run, newest, frozenset()) or _is_beyond(case, run, newest):
+        told = (s for s in own if s.job_id is not None and s.checkpoint_id not in (None, DRAINED))
+        newest = next((s for s in told if not _goes_on_from(case, run, s)), None)
+        if newest is None:
             continue
         return (
             f"whose state run {short_job(run.job_id)} has: Flink restored it from {run.restored.path}, which is not of "
@@ -77,6 +76,10 @@ def _is_uncounted(case: Case, run: JobRun, first: Snapshot) -> bool:
     is_shown = run.restored is not None and not names_run(run.restored.path, run.job_id)
     is_inside = any(s.snapshot_id == first.snapshot_id for s in in_window(case))
     return is_shown and is_inside and uncounted(case, run.job_id, first.snapshot_id) is not None
+
+
+def _goes_on_from(case: Case, run: JobRun, newest: Snapshot) -> bool:
+    return _leads_to(case, run, newest, frozenset()) or _is_beyond(case, run, newest)
 
 
 def _leads_to(case: Case, run: JobRun, newest: Snapshot, passed: frozenset[JobId]) -> bool:

@@ -14,6 +14,7 @@ from bot.diagnosis._case import unseen
 from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._compactions import COMPARES, unsettled_compactions
 from bot.diagnosis._hidden_start import hidden_start
+from bot.diagnosis._left_by_a_restore import left_by_a_restore
 from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
 from bot.diagnosis._lost_files import ALL_FILES, missing_now
 from bot.diagnosis._older_than_a_start import older_than_a_start
@@ -83,7 +84,13 @@ def doubt(case: Case, until: SnapshotId | None) -> CannotTell | None:
     open_still = [each for each in (*rows, *starts) if isinstance(each, CannotTell)]
     missing = [what for each in open_still for what in each.missing]
     anew = (may_have_begun_anew(case), may_be_replaced_and_expired(case))
-    told = (unknown_origin(case), *anew, may_be_lost_and_expired(case, until), may_come_again(case, until))
+    told = (
+        unknown_origin(case),
+        left_by_a_restore(case),
+        *anew,
+        may_be_lost_and_expired(case, until),
+        may_come_again(case, until),
+    )
     missing += [what for what in told if what is not None]
     asks = [task for each in open_still for task in each.asks]
     return CannotTell(missing=tuple(missing), asks=tuple(asks)) if missing else None

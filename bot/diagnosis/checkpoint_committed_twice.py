@@ -5,6 +5,7 @@ The catalog accepted a commit and its answer was lost; the sink took it for fail
 
 from bot.diagnosis._case import not_asked, run_of, time_in
 from bot.diagnosis._empty_starts import counted_anew
+from bot.diagnosis._repeated_since import repeated_since
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._turns import brought_by_fork
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -74,6 +75,9 @@ def examine(case: Case) -> Examined:
     ]
     if missing or found is None:
         return CannotTell(missing=tuple(missing))
+    if (since := repeated_since(case)) is not None:
+        told = f"{short(since)}, which is newer, bears the checkpoint of a commit before it"
+        return CannotTell(missing=(f"duplicate_commits, once more: {told}",), asks=("duplicate_commits",))
     if dropped:
         return Excluded(
             reason=f"{' and '.join(short(s) for s in sorted(dropped))} was taken out of the table by a repair of ours."

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from bot.diagnosis._asked import checked_until
 from bot.diagnosis._case import living, time_in, unseen
+from bot.diagnosis._left_by_a_restore import left_by_a_restore
 from bot.diagnosis._rewound_in_doubt import rewound_in_doubt
 from bot.diagnosis._standstill import loop, since_checkpoint, stuck
 from bot.diagnosis._to_come_again import may_come_again
@@ -80,7 +81,7 @@ def _is_catching_up(case: Case, run: JobRun) -> bool:
         return False
     taken = [r for r in rollbacks(table, case.runs) if r.is_within(case.window, table)]
     is_told = not any(is_unexplained(r, case.observation.jobs) or rewound_in_doubt(case, r) for r in taken)
-    return bool(taken) and is_told and which_point(case) is None
+    return bool(taken) and is_told and (which_point(case) or left_by_a_restore(case)) is None
 
 
 def _in_doubt(case: Case) -> CannotTell | None:
