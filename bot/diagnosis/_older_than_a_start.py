@@ -11,31 +11,31 @@ from bot.domain.table import Snapshot
 
 
 def older_than_a_start(case: Case, until: SnapshotId | None, *tasks: str) -> CannotTell | None:
-    """What is missing to vouch for the table up to `until`: the job has committed rows above it, and a run was restored
-    since. None: no commit lies between. `tasks`: the evidence that is to be collected again."""
+    """What is missing to vouch for the table up to `until`: the job has committed rows above it, and a run was started
+    or restored since. None: no commit lies between. `tasks`: the evidence that is to be collected again."""
     table, guests = case.observation.table, Guests(case)
     edge = table.place_of(until)
-    for run in living(case):
-        if run.restored is None:
+    newer = [s for s in table.of_flink if table.place_of(s.snapshot_id) > edge and s.adds_rows and not guests.has(s)]
+    for run in living(case) if newer else ():
+        moment = run.restored.at if run.restored is not None else run.started_at
+        is_older = any(too_early_for(case, task, moment) is not None for task in tasks)
+        hidden = next((s for s in newer if is_older or _is_of_before(s, run.restored)), None)
+        if hidden is None:
             continue
-        above = (
-            s for s in table.chain if table.place_of(s.snapshot_id) > edge and s.job_id is not None and s.adds_rows
+        place = table.place_of(hidden.snapshot_id)
+        below = tuple(task for task in tasks if table.place_of(checked_until(case, task)) < place)
+        how = "restored" if run.restored is not None else "started"
+        said = (
+            f"they do not cover commit {short(hidden.snapshot_id)}, and run {short_job(run.job_id)} was {how} "
+            f"meanwhile, at {time_in(case, moment)}"
         )
-        is_older = any(too_early_for(case, task, run.restored.at) is not None for task in tasks)
-        hidden = next((s for s in above if (is_older or _is_of_before(s, run.restored)) and not guests.has(s)), None)
-        if hidden is not None:
-            below = tuple(
-                task for task in tasks if table.place_of(checked_until(case, task)) < table.place_of(hidden.snapshot_id)
-            )
-            said = (
-                f"they do not cover commit {short(hidden.snapshot_id)}, and run {short_job(run.job_id)} was restored "
-                f"meanwhile, at {time_in(case, run.restored.at)}"
-            )
-            return CannotTell(missing=(f"{', '.join(below)}, once more: {said}",), asks=below)
+        return CannotTell(missing=(f"{', '.join(below)}, once more: {said}",), asks=below)
     return None
 
 
-def _is_of_before(commit: Snapshot, point: Restored) -> bool:
+def _is_of_before(commit: Snapshot, point: Restored | None) -> bool:
     """Whether its rows come from before the restore: a sink commits at a restore what the state lists."""
+    if point is None:
+        return False
     is_listed = (commit.checkpoint_id or 0) <= point.checkpoint_id and names_run(point.path, commit.job_id or JobId(""))
     return commit.committed_at < point.at or is_listed

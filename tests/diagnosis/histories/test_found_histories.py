@@ -24,6 +24,12 @@ FOUND = {
         (Event(3, EMPTY_UNDER_ITS_ID), Event(4, "a quiet time")),
         then=(Event(5, "redeployed under its job id"), Event(6, "a checkpoint")),
     ),
+    "evidence is older than a start without state by another uid": Plan(
+        53392,
+        Setting(lists="the living run"),
+        (Event(2, "started from an older point with another uid"),),
+        then=(Event(11, EMPTY_UNDER_ITS_ID), Event(12, "a checkpoint")),
+    ),
     "evidence is older than what a restore has committed": Plan(
         18899,
         Setting("V1"),
