@@ -4,16 +4,18 @@ the restore and deletes its manifest, unless its state was left out of that (ano
 from bot.diagnosis._case import living
 from bot.domain.diagnosis import Case
 from bot.domain.flink import names_run
-from bot.domain.ids import short_job
+from bot.domain.guests import Guests
+from bot.domain.ids import JobId, OperatorId, short_job
 from bot.domain.looked import NotSeen
 
 
 def left_by_a_restore(case: Case) -> str | None:
     """What is missing to know that its rows come: no commit carries it, though a living run was restored from above it
     and runs. None: there is none."""
-    listing, table = case.observation.flink_manifests, case.observation.table
-    if isinstance(listing, NotSeen):
+    listing = case.observation.flink_manifests
+    if isinstance(listing, NotSeen) or not listing.values:
         return None
+    reached, guests = _reached(case), Guests(case)
     for run in living(case):
         point = run.restored
         if point is None or not run.is_settled:
@@ -21,11 +23,9 @@ def left_by_a_restore(case: Case) -> str | None:
         for left in listing.values:
             is_named = point.path is None or names_run(point.path, left.job_id)
             is_of_state = is_named and left.checkpoint_id <= point.checkpoint_id
-            if left.job_id == run.job_id or not is_of_state:
+            if left.job_id == run.job_id or not is_of_state or guests.has_run(left.job_id):
                 continue
-            theirs = (s for s in table.snapshots if s.job_id == left.job_id and s.operator_id == left.operator_id)
-            carried = max((s.checkpoint_id or 0 for s in theirs), default=0)
-            if carried < left.checkpoint_id:
+            if reached.get((left.job_id, left.operator_id), 0) < left.checkpoint_id:
                 name = left.path.rsplit("/", 1)[-1]
                 return (
                     f"whether the rows of Flink manifest {name} come: checkpoint {left.checkpoint_id} of run "
@@ -33,3 +33,12 @@ def left_by_a_restore(case: Case) -> str | None:
                     f"(checkpoint {point.checkpoint_id}), and no commit carries it"
                 )
     return None
+
+
+def _reached(case: Case) -> dict[tuple[JobId | None, OperatorId | None], int]:
+    """Run and sink -> the highest checkpoint that a listed commit of theirs carries, on main or not."""
+    found: dict[tuple[JobId | None, OperatorId | None], int] = {}
+    for commit in case.observation.table.snapshots:
+        key = commit.job_id, commit.operator_id
+        found[key] = max(found.get(key, 0), commit.checkpoint_id or 0)
+    return found

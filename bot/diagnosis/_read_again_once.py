@@ -91,7 +91,7 @@ def not_passed(case: Case, run: JobId, first: SnapshotId) -> CannotTell | None:
         return None
     table, guests = case.observation.table, Guests(case)
     edge = table.place_of(first)
-    rows = case.ledger.main
+    rows = [row for row in case.ledger.main if row.snapshot_id in table.by_id]
     own = _until(r for r in rows if r.job_id == run and table.place_of(r.snapshot_id) >= edge)
     others = [r for r in rows if r.job_id != run and not guests.has(table.by_id[r.snapshot_id])]
     before = _until(r for r in others if table.place_of(r.snapshot_id) < edge)
