@@ -20,6 +20,7 @@ from bot.diagnosis._case import (
     writes_as_v1,
 )
 from bot.diagnosis._clocks import untold_order
+from bot.diagnosis._copies_untold import copies_of_itself
 from bot.diagnosis._leaks import in_words, leaks_of, up_to
 from bot.diagnosis._passed_over import forgotten, passed_over
 from bot.diagnosis._restoring import can_rewind_to
@@ -103,8 +104,10 @@ def examine(case: Case) -> Examined:
         return Excluded(
             reason=f"Run {short_job(every[0].earlier)} commits on beside run {short_job(every[0].run)} (F13)."
         )
-    return may_be_withheld(case) or Excluded(
-        reason="No run was restored from below a checkpoint that is committed, so no commit is withheld."
+    return (
+        may_be_withheld(case)
+        or copies_of_itself(case)
+        or Excluded(reason="No run was restored from below a checkpoint that is committed, so no commit is withheld.")
     )
 
 

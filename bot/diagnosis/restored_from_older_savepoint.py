@@ -18,6 +18,7 @@ from bot.diagnosis._case import (
     untold_rewinds_in,
     writes_as_v1,
 )
+from bot.diagnosis._copies_untold import copies_of_others
 from bot.diagnosis._origins import other_state
 from bot.diagnosis._read_again_once import came_out_whole, lives_once, not_known_yet, not_passed, uncounted
 from bot.diagnosis._replayed import is_replayed
@@ -90,7 +91,8 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=tuple(map(whose_run, untold)))
     if found:
         return Excluded(reason=_interleaved(found[0]))
-    return _doubt(case) or may_have_begun_below_as_new(case) or Excluded(reason=_why_not(case))
+    untold_still = _doubt(case) or may_have_begun_below_as_new(case) or copies_of_others(case)
+    return untold_still or Excluded(reason=_why_not(case))
 
 
 def _doubt(case: Case) -> CannotTell | None:
