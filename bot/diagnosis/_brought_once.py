@@ -1,15 +1,14 @@
 """Whether the table had the rows of missing positions once: then it was not the source that skipped them."""
 
-from bot.diagnosis._case import at_position, in_window, unseen
-from bot.diagnosis._guests import is_overwrite
-from bot.diagnosis._other_writers import changes_without_job
+from bot.diagnosis._case import at_position, unseen
+from bot.diagnosis._taken_off import taken_off
 from bot.diagnosis._unbroken import is_filled, is_found_missing, untold_beginning
 from bot.domain.diagnosis import CannotTell, Case, Excluded
 from bot.domain.findings import GapsFinding
+from bot.domain.guests import Guests
 from bot.domain.ids import short
 from bot.domain.ledger import LedgerRow
 from bot.domain.looked import NotSeen
-from bot.domain.other_writers import name_of
 from bot.domain.rollbacks import Rollback, Sequel, rollbacks
 from bot.domain.sentences import counted
 
@@ -18,8 +17,8 @@ def brought_once(case: Case, found: GapsFinding) -> Excluded | CannotTell | None
     """By which commits, as far as is known; None: by none."""
     if (rolled_back := _rolled_back(case)) is not None:
         return rolled_back
-    if (other := _taken_off_main(case)) is not None:
-        return Excluded(reason=other)
+    if (elsewhere := taken_off(case, found)) is not None:
+        return elsewhere
     if (row := _held_by_rolled_back(case, found)) is None:
         return None
     if case.contract.position_partition is not None:
@@ -31,12 +30,14 @@ def brought_once(case: Case, found: GapsFinding) -> Excluded | CannotTell | None
 
 
 def _rolled_back(case: Case) -> Excluded | CannotTell | None:
-    """Whether a rollback took the rows off main, which is F6's fault. Only Flink knows of a run that went on whether it
-    was restored in between, and read them again."""
+    """Whether a rollback took the rows off main, which is F6's fault; not one of guests' commits alone, which hold no
+    position of this source. Only Flink knows of a run that went on whether it was restored in between, and read them
+    again."""
     table, jobs = case.observation.table, case.observation.jobs
     seen = (lost for lost in rollbacks(table, case.runs) if lost.is_within(case.window, table))
-    explained = {Sequel.REDONE, Sequel.OTHER_RUN}
-    still = [lost for lost in seen if lost.sequel not in explained and not is_filled(case, lost)]
+    explained, guests = {Sequel.REDONE, Sequel.OTHER_RUN}, Guests(case)
+    own = (lost for lost in seen if not all(guests.has(table.by_id[each]) for each in lost.left))
+    still = [lost for lost in own if lost.sequel not in explained and not is_filled(case, lost)]
     if not still:
         return None
     if isinstance(jobs, NotSeen):
@@ -53,18 +54,6 @@ def _rolled_back(case: Case) -> Excluded | CannotTell | None:
 def _is_untold(case: Case, lost: Rollback) -> bool:
     """Whether nothing shows that the run that goes on did not read again what main lost."""
     return lost.may_go_on is not None or (lost.sequel is Sequel.UNTOLD and not is_found_missing(case, lost))
-
-
-def _taken_off_main(case: Case) -> str | None:
-    """What other change took rows off main that were there; that is another mode's fault."""
-    foreign = [s for s in changes_without_job(case) if s.operation != "append"]
-    removed = next((s for s in in_window(case) if s in foreign or is_overwrite(s)), None)
-    if removed is not None:
-        return (
-            f"{short(removed.snapshot_id)} ({removed.operation} by {name_of(removed)}) took rows off the table: they "
-            f"were written once{' (F21)' if removed in foreign else ''}."
-        )
-    return None
 
 
 def _held_by_rolled_back(case: Case, found: GapsFinding) -> LedgerRow | None:

@@ -12,6 +12,7 @@ from bot.diagnosis._case import at_position, in_window
 from bot.diagnosis._compactions import COMPARES, unsettled_compactions
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._read_again import may_be_missing
+from bot.diagnosis._taken_off import taken_in_part
 from bot.diagnosis._upsert import may_be_replaced, skipped_between_commits, why_upsert
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
@@ -68,7 +69,7 @@ def examine(case: Case) -> Examined:
             reason=f"{len(dropped)} Flink manifests with {rows} were written and never "
             "committed: the source did give these rows, and the sink lost them (F3, F4, F9, F12)."
         )
-    if (open_still := _may_have_been_written(case)) is not None:
+    if (open_still := _may_have_been_written(case) or taken_in_part(case, found)) is not None:
         return open_still
     if why_upsert(case) is not None:
         skipped = skipped_between_commits(case)
