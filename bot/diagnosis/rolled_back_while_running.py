@@ -51,15 +51,16 @@ def examine(case: Case) -> Examined:
     holes = [r for r in inside if r.sequel in {Sequel.WENT_ON, Sequel.UNTOLD}]
     open_ends = [r for r in inside if r.sequel is Sequel.NOTHING_YET and r.runs]
     open_still = [r for r in holes if not is_filled(case, r)]
-    standing = [r for r in open_still if r.sequel is Sequel.WENT_ON or is_found_missing(case, r)]
+    gone_on = [r for r in open_still if r.sequel is Sequel.WENT_ON and not _was_whole(case, r)]
+    standing = [r for r in open_still if r in gone_on or is_found_missing(case, r)]
     standing += [r for r in open_ends if _writer(case, r) is not None]
     if standing:
         return _matches(case, standing[0], standing[1:])
     untold = [*open_still, *(r for r in open_ends if r.may_go_on is not None)]
+    looks = lacking(case, "missing_positions") if open_still else ()
     if (open_ends or untold) and isinstance(jobs, NotSeen):
-        return CannotTell(missing=(unseen(jobs),))
+        return CannotTell(missing=(unseen(jobs), *looks))
     if untold:
-        looks = lacking(case, "missing_positions") if open_still else ()
         return CannotTell(missing=(untold_beginning(case, untold[0]), *looks))
     if holes and case.gaps is not None:
         among = "among those that the lost commits had brought"
@@ -84,6 +85,19 @@ def _may_have_expired(case: Case) -> str | None:
     Positions that were looked for and are all there settle it up to there."""
     is_whole = case.gaps is not None and not case.gaps.missing and answers(case, "missing_positions")
     return may_be_lost_and_expired(case, checked_until(case, "missing_positions") if is_whole else None)
+
+
+def _was_whole(case: Case, lost: Rollback) -> bool:
+    """Whether only checkpoint ids speak for a hole, of a run that lost none itself, and somebody found every position
+    there since it went on. That may have grown old: then it acquits nobody, and ids alone accuse nobody."""
+    following = case.observation.table.by_id.get(lost.next_commit) if lost.next_commit is not None else None
+    if following is None or following.job_id in lost.runs or not isinstance(case.observation.jobs, NotSeen):
+        return False
+    found, table = case.gaps, case.observation.table
+    if found is None or not found.has_positions or found.missing or found.to_come:
+        return False
+    until = next((e.window.until for e in reversed(case.evidence) if e.task == "missing_positions"), None)
+    return until in table.chain_ids and table.place_of(until) >= table.place_of(following.snapshot_id)
 
 
 def _writer(case: Case, found: Rollback) -> JobId | None:
