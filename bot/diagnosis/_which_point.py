@@ -13,7 +13,7 @@ from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CompletedCheckpoint, JobRun, Restored, names_run
-from bot.domain.ids import DRAINED, CheckpointId, JobId, SnapshotId, short, short_job
+from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
 
@@ -50,9 +50,15 @@ def counted_twice(case: Case, job: JobId, number: CheckpointId) -> LeakedManifes
 
 
 def _newest_of(case: Case, point: Restored) -> Snapshot | None:
-    """Main's newest commit before the restore, of the run that the path names; of any, where Flink tells no path."""
+    """Main's newest commit before the restore, of the run that the path names. Where Flink tells no path, of any run: of
+    each sink, for a guest commits by one of its own, one of the restored checkpoint first."""
     before = (s for s in reversed(flink_commits(case.observation.table)) if s.committed_at <= point.at + CLOCKS_DIFFER)
-    return next((s for s in before if s.job_id and (point.path is None or names_run(point.path, s.job_id))), None)
+    named = (s for s in before if s.job_id and (point.path is None or names_run(point.path, s.job_id)))
+    newest: dict[OperatorId | None, Snapshot] = {}
+    for commit in named:
+        newest.setdefault(commit.operator_id if point.path is None else None, commit)
+    paired = next((s for s in newest.values() if s.checkpoint_id == point.checkpoint_id), None)
+    return paired or next(iter(newest.values()), None)
 
 
 def _is_counted(case: Case, run: JobRun, point: Restored) -> bool:
