@@ -50,8 +50,8 @@ def counted_twice(case: Case, job: JobId, number: CheckpointId) -> LeakedManifes
 
 
 def _newest_of(case: Case, point: Restored) -> Snapshot | None:
-    """Main's newest commit before the restore, of the run that the path names. Where Flink tells no path, of any run: of
-    each sink, for a guest commits by one of its own, one of the restored checkpoint first."""
+    """Main's newest commit before the restore, of the run that the path names. Where Flink tells no path, of any run
+    and each sink, for a guest commits by one of its own: that of the restored checkpoint first."""
     before = (s for s in reversed(flink_commits(case.observation.table)) if s.committed_at <= point.at + CLOCKS_DIFFER)
     named = (s for s in before if s.job_id and (point.path is None or names_run(point.path, s.job_id)))
     newest: dict[OperatorId | None, Snapshot] = {}
