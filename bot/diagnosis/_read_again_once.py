@@ -48,18 +48,20 @@ def uncounted(case: Case, run: JobId, first: SnapshotId) -> CannotTell | None:
 
 def _before_each_partition(case: Case, run: JobId, edge: int) -> CannotTell | None:
     """What is missing while a partition of the source may not have come yet: what the run passed over there shows only
-    below a later row of it. None: the source has none that is named, or its silence would have been told by now."""
+    below a later row of it. None: the source has none that is named, or its silence would have been told by now. Rows
+    of whoever went on from the run tell as well: it may be over."""
     if case.contract.position_partition is None:
         return None
-    table = case.observation.table
-    own = (s for s in table.chain if s.job_id == run and s.adds_rows and table.place_of(s.snapshot_id) >= edge)
-    many = sum(1 for _ in own)
+    table, guests = case.observation.table, Guests(case)
+    since = (s for s in table.of_flink if s.adds_rows and table.place_of(s.snapshot_id) >= edge)
+    many = sum(s.job_id == run or not guests.has(s) for s in since)
     if many >= SEVERAL:
         return None
     left = counted(SEVERAL - many, "commit")
     return CannotTell(
         missing=(
-            f"{left} more with rows of run {short_job(run)}: a source partition of which none has come since shows "
+            f"{left} more with rows of run {short_job(run)}, or of one that goes on from it: a source partition of "
+            "which none has come since shows "
             "nothing of what was passed over in it",
         )
     )

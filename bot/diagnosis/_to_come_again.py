@@ -87,9 +87,10 @@ def _holds(run: JobRun, origin: Snapshot) -> bool:
 
 
 def _has_passed(case: Case, run: JobRun, pick: Snapshot, checked: SnapshotId | None) -> bool:
-    """Whether it has brought rows as far since, by the bounds of their positions; where these do not tell, over several
-    commits."""
-    table, since = case.observation.table, run.restored.at if run.restored is not None else run.started_at
+    """Whether it has brought rows as far since it began, by the bounds of their positions; where these do not tell,
+    over several commits. A failover to a checkpoint of its own is no beginning."""
+    table, point = case.observation.table, run.restored
+    since = point.at if point is not None and not is_its_own(point, run) else run.started_at
     until = table.place_of(checked)
     mine = (s for s in table.of_flink if s.job_id == run.job_id and s.adds_rows and s.committed_at > since)
     later = [s for s in mine if table.place_of(s.snapshot_id) <= until]
