@@ -16,9 +16,12 @@ from bot.domain.table import TableState
 
 
 def rewound_in_doubt(case: Case, lost: Rollback) -> str | None:
-    """What is missing to know that its rows have come again, or will; None: nothing is, or no run explains it."""
-    if not (lost.is_rewound or lost.sequel in {Sequel.OTHER_RUN, Sequel.REDONE}) or is_filled(case, lost):
+    """What is missing to know that its rows have come again, or will; None: nothing is, or no run
+    explains it and none of its positions is found missing."""
+    if is_filled(case, lost):
         return None
+    if not (lost.is_rewound or lost.sequel in {Sequel.OTHER_RUN, Sequel.REDONE}):
+        return _missing_below_others(lost) if is_found_missing(case, lost) else None
     if is_found_missing(case, lost):
         return (
             f"why positions are missing that main lost by its rollback to {short(lost.target)}: a run goes on from "
@@ -34,6 +37,14 @@ def rewound_in_doubt(case: Case, lost: Rollback) -> str | None:
     if not lost.is_rewound:
         return None
     return _may_have_read_again(case, lost) or _may_be_restored_before(case, lost)
+
+
+def _missing_below_others(lost: Rollback) -> str:
+    return (
+        f"who brought rows above positions that main lost by its rollback to {short(lost.target)} and does not have "
+        "again: no run of the job is known to go on from there, and yet later positions were committed since, as by "
+        "hand; `missing_positions` names what is to be brought"
+    )
 
 
 def _counted_twice(case: Case, lost: Rollback) -> LeakedManifest | None:

@@ -101,6 +101,21 @@ FOUND = {
             job_fails_for_good=True,
         ),
     ),
+    "a rollback above which only a cherry-pick went on": (
+        "F6",
+        Plan(
+            5637,
+            Setting("V1"),
+            (
+                Event(2, "a checkpoint"),
+                Event(3, "a checkpoint"),
+                Event(4, OLDER),
+                Event(6, "rolled back while the job runs"),
+                Event(8, "lost commits are picked again"),
+            ),
+            job_fails_for_good=True,
+        ),
+    ),
     "two points of one id, beside a guest, without paths": (
         "F2",
         Plan(
