@@ -95,7 +95,7 @@ def test_another_writer_explains_no_more_rows_than_it_took(took: dict[str, str],
     """Thirty positions are missing; what it cannot have taken is some other fault's."""
     tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="delete").commits("a", 3)
     change = tale.snapshots[2]
-    tale.snapshots[2] = change.model_copy(update={"summary": change.summary | took})
+    tale.snapshots[2] = change.model_copy(update={"summary": {**change.summary, **took}})
 
     assert isinstance(source_positions_skipped.examine(tale.looked_at(missing=30)), answer)
 
