@@ -4,7 +4,7 @@ from itertools import takewhile
 
 from bot.diagnosis._asked import answers, checked_until
 from bot.diagnosis._begun_anew import begun_anew
-from bot.diagnosis._case import LOST_FIRST_RESTORE, in_window, rewinds_in, run_of
+from bot.diagnosis._case import LOST_FIRST_RESTORE, in_window, living, rewinds_in, run_of
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._other_writers import changes_by_others
 from bot.domain.diagnosis import Case
@@ -140,7 +140,17 @@ def _is_hole(case: Case, lost: Rollback) -> bool:
         return answers(case, "missing_positions") and not rows_were_put_back(case, lost)
     if lost.sequel is Sequel.NOTHING_YET and isinstance(case.observation.jobs, NotSeen):
         return False
-    return is_unexplained(lost, case.observation.jobs)
+    return is_unexplained(lost, case.observation.jobs) or _is_held_by_all(case, lost)
+
+
+def _is_held_by_all(case: Case, lost: Rollback) -> bool:
+    """Whether rows were lost under ids that do not rise above the target's, and the job is down: whichever restore
+    point it goes on from holds them as read, and evidence that still holds did not find them."""
+    if lost.sequel is not Sequel.NOTHING_YET or living(case) or not answers(case, "missing_positions"):
+        return False
+    left = (case.observation.table.by_id[each] for each in lost.left)
+    has_rows = any(s.adds_rows and s.checkpoint_id in lost.counted_again for s in left)
+    return has_rows and not rows_were_put_back(case, lost)
 
 
 def _fall(case: Case) -> str | None:

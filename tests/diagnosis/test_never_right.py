@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bot.diagnosis import no_snapshot_advanced as mode
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import CannotTell, Matches
+from bot.domain.findings import GapsFinding
 from tests.cases import Tale
 from tests.diagnosis.little_evidence import TASKS, case_of, look
 from tests.diagnosis.little_silences import should_have_arrived, writes_by_two_sinks
@@ -180,3 +181,14 @@ def test_a_commit_that_main_lost_vouches_for_nothing_below_it() -> None:
     assert {2, 3} == world.lost(looked.finished)
     assert isinstance(found, CannotTell)
     assert "1 orphan files" in found.missing[0]
+
+
+def test_rows_lost_under_ids_that_do_not_rise_are_no_rewind() -> None:
+    """Found by the test above: main was set back to an empty commit under 2, from one with rows under 1."""
+    tale = Tale().flink_runs("a").commits("a", 2, rows=0).commits("a", 1).becomes("a", "FINISHED")
+    tale.rolls_back_to("a", 2).flink_runs("b", restored=2).becomes("b", "FAILED")
+    nothing = GapsFinding(lowest=None, highest=None, positions=0, missing=0, gaps=())
+
+    found = mode.examine(tale.looked_at(gaps=nothing))
+
+    assert not isinstance(found, Matches)
