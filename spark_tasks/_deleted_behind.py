@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Ask
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
-from spark_tasks._data_files import data_added, files_of, renamed, rows_in
+from spark_tasks._data_files import DataFile, data_added, files_of, renamed, rows_in
 from spark_tasks._event_time import brings_rows
 from spark_tasks._near import Range, partition_of, within
 from spark_tasks._reading import column, operations, rows_at
@@ -35,8 +35,10 @@ def deleted_behind(spark: SparkSession, ask: Ask, reach: Reach, tops: Mapping[st
     names = [name for name in (named, position) if name is not None]
     if moved := renamed(ask.observation.table, names):
         return moved
-    commits = [commit for commit in reach.main if brings_rows(commit) and commit.operation != "replace"]
-    brought = rows_in(spark, ask.observation.table, data_added(files_of(spark, commits)), names)
+    files = _may_lie_behind(spark, ask, reach, tops)
+    if not files:
+        return ()
+    brought = rows_in(spark, ask.observation.table, files, names)
     places = brought.select(partition_of(ask).alias("partition"), column(position).cast("bigint").alias("position"))
     known = spark.createDataFrame(list(tops.items()), "of string, top bigint")
     joined = places.join(F.broadcast(known), F.col("partition").eqNullSafe(F.col("of")), "left")
@@ -58,6 +60,20 @@ def deleted_behind(spark: SparkSession, ask: Ask, reach: Reach, tops: Mapping[st
     counts = gone.groupBy("partition").agg(F.count("*").alias("size"), *edges).orderBy("partition")
     found = counts.limit(MOST_PARTITIONS).collect()
     return (_told(ask, found),) if found else ()
+
+
+def _may_lie_behind(spark: SparkSession, ask: Ask, reach: Reach, tops: Mapping[str | None, int]) -> list[DataFile]:
+    """Files that the window added, but for those whose bounds end below, and what a repair of ours took out: of that it
+    is known why. Bounds of several source partitions tell nothing of one that has no live row left."""
+    bounded = next(each for each in ask.observation.table.columns if each.name == ask.contract.position)
+    brought = {commit.snapshot_id for commit in reach.main if brings_rows(commit) and commit.operation != "replace"}
+    repairs = {commit.snapshot_id for commit in reach.main if commit.is_repair}
+    commits = [commit for commit in reach.main if commit.snapshot_id in brought | repairs]
+    files = files_of(spark, commits, bounded)
+    taken = {file.path for file in files if not file.is_added and file.snapshot_id in repairs}
+    top = tops.get(None) if ask.contract.position_partition is None else None
+    added = (file for file in data_added(files) if file.snapshot_id in brought and file.path not in taken)
+    return [file for file in added if top is None or file.high is None or file.high > top]
 
 
 def _gone(ask: Ask) -> NotSeen:
