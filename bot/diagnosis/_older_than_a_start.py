@@ -1,7 +1,7 @@
 """Whether evidence is older than what the newest start of the job hides: Flink shows only a run's newest restore, so
 what an earlier one brought again, or left out, is seen in the rows alone."""
 
-from bot.diagnosis._asked import checked_until, too_early_for
+from bot.diagnosis._asked import too_early_for
 from bot.diagnosis._case import living, time_in
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.flink import Restored, names_run
@@ -12,7 +12,7 @@ from bot.domain.table import Snapshot
 
 def older_than_a_start(case: Case, until: SnapshotId | None, *tasks: str) -> CannotTell | None:
     """What is missing to vouch for the table up to `until`: the job has committed rows above it, and a run was started
-    or restored since. None: no commit lies between. `tasks`: the evidence that is to be collected again."""
+    or restored since. None: no commit lies between. `tasks`: the evidence that ends there, to be collected again."""
     table, guests = case.observation.table, Guests(case)
     edge = table.place_of(until)
     newer = [s for s in table.of_flink if table.place_of(s.snapshot_id) > edge and s.adds_rows and not guests.has(s)]
@@ -22,14 +22,12 @@ def older_than_a_start(case: Case, until: SnapshotId | None, *tasks: str) -> Can
         hidden = next((s for s in newer if is_older or _is_of_before(s, run.restored)), None)
         if hidden is None:
             continue
-        place = table.place_of(hidden.snapshot_id)
-        below = tuple(task for task in tasks if table.place_of(checked_until(case, task)) < place)
         how = "restored" if run.restored is not None else "started"
         said = (
             f"they do not cover commit {short(hidden.snapshot_id)}, and run {short_job(run.job_id)} was {how} "
             f"meanwhile, at {time_in(case, moment)}"
         )
-        return CannotTell(missing=(f"{', '.join(below)}, once more: {said}",), asks=below)
+        return CannotTell(missing=(f"{', '.join(tasks)}, once more: {said}",), asks=tasks)
     return None
 
 

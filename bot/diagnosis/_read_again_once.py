@@ -61,8 +61,7 @@ def _before_each_partition(case: Case, run: JobId, edge: int) -> CannotTell | No
     return CannotTell(
         missing=(
             f"{left} more with rows of run {short_job(run)}, or of one that goes on from it: a source partition of "
-            "which none has come since shows "
-            "nothing of what was passed over in it",
+            "which none has come since shows nothing of what was passed over in it",
         )
     )
 

@@ -22,7 +22,7 @@ from tests.diagnosis.little_silences import (
     writes_by_two_sinks,
 )
 from tests.diagnosis.little_world import RUNS, Point, World
-from tests.job_tale import job_id
+from tests.job_tale import OPERATOR, job_id
 
 Draw = Callable[[int], int]
 """A number below the given one."""
@@ -227,8 +227,9 @@ def _repeats(world: World, draw: Draw) -> None:
 
 
 def _exchanges(world: World, draw: Draw) -> None:
-    """Of the job: a guest under the very same uid cannot be told from it by what it committed first."""
-    commits = [s.snapshot_id for s in world.chain() if s.job_id not in (None, job_id("z"))]
+    """But for a guest's under the very same uid: it cannot be told from the job by what it committed first."""
+    apart = [s for s in world.chain() if s.job_id and (s.job_id != job_id("z") or s.operator_id != OPERATOR)]
+    commits = [s.snapshot_id for s in apart]
     if len(commits) > 1:
         world.swaps(commits[draw(len(commits) - 1)], commits[-1])
 
