@@ -84,6 +84,24 @@ def test_a_source_that_began_below_what_is_listed_is_not_called_right(begins: in
     assert (asks, bool(asks)) == (found.asks, found.remedy is Remedy.REWIND_TABLE_AND_JOB)
 
 
+def test_where_the_source_ended_is_asked_for_where_the_window_does_not_hold_it() -> None:
+    """It begins with the start itself, and the copies have keys of their own."""
+    case = started_empty().looked_at(gaps=hole(0).model_copy(update={"highest": 19}))
+    assert case.ledger is not None
+    own = [row for row in case.ledger.rows if row.job_id == job_id("b")]
+    rows = tuple(
+        r.model_copy(update={"position_from": p, "position_until": p + 9}) for r, p in zip(own, (0, 10), strict=True)
+    )
+
+    found = restarted_from_empty.examine(
+        case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
+    )
+
+    assert isinstance(found, Matches)
+    assert (Remedy.REWIND_TABLE_AND_JOB, ("replayed_rows",)) == (found.remedy, found.asks)
+    assert any("the window does not hold that one" in each for each in found.reasons)
+
+
 @pytest.mark.parametrize(("forgets", "expected"), [(False, Matches), (True, Excluded)])
 def test_a_sink_that_was_renamed_with_it_hides_no_start(*, forgets: bool, expected: type) -> None:
     """Commits under another operator id are the job's where Flink lists their run, and may be another's where not."""

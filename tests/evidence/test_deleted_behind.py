@@ -37,6 +37,23 @@ def test_a_deleted_file_that_is_gone_from_storage_leaves_it_open(orders: OrdersT
     assert "gone from storage" in answer.headline
 
 
+def test_a_file_that_ends_below_the_last_live_row_is_not_read(orders: OrdersTable, asks: Asks) -> None:
+    """Its bounds tell that it held nothing behind that, so that it is gone from storage leaves nothing open."""
+    before = orders.commits("a", 1, range(10))
+    there = set(orders.data_folder.rglob("*.parquet"))
+    orders.commits("a", 2, range(10, 20))
+    [file] = set(orders.data_folder.rglob("*.parquet")) - there
+    orders.commits("a", 3, range(20, 30))
+    orders.deletes("source_position >= 10 AND source_position < 20")
+    file.unlink()
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert gaps_of(answer).missing == 10
+    assert not any("gone from storage" in each.reason for each in answer.could_not_look)
+
+
 def test_a_partition_that_came_in_the_window_and_was_deleted_leaves_it_open(orders: OrdersTable, asks: Asks) -> None:
     """It wrote nothing below the window, so it is not known as one that fell silent."""
     before = orders.commits("a", 1, range(10))
