@@ -4,8 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from bot.diagnosis import flink_is_recovering, recovered_by_itself, restored_from_older_savepoint
-from bot.domain.diagnosis import CannotTell, Matches
+from bot.diagnosis import (
+    flink_is_recovering,
+    recovered_by_itself,
+    restarted_from_empty,
+    restored_from_older_savepoint,
+)
+from bot.domain.diagnosis import CannotTell, Matches, Remedy
 from bot.domain.flink import CheckpointKind
 from tests.cases import Tale, job_id
 from tests.found import hole
@@ -98,3 +103,17 @@ def test_nor_is_it_waited_for_a_run_of_which_that_is_open(tale: Callable[[], Tal
     assert not isinstance(flink_is_recovering.examine(case), Matches)
     assert isinstance(found, CannotTell)
     assert said in found.missing[0]
+
+
+def test_a_start_without_state_is_not_left_at_that_where_a_later_run_may_have_another_state() -> None:
+    """Run c goes on from a savepoint 3 of run b that is not the 3 which Flink lists of it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).becomes("a", "CANCELED").flink_runs("b")
+    tale.commits("b", 1, 2).completes("b", 3).commits("b", 3)
+    told = tale.runs["b"].checkpoints[0].model_copy(update={"path": f"s3://state/{job_id('b')}/chk-3"})
+    tale.runs["b"] = tale.runs["b"].model_copy(update={"checkpoints": (told,)})
+    tale.becomes("b", "CANCELED").flink_runs("c")
+    same, other = f"s3://state/{job_id('b')}/chk-3", f"s3://state/savepoint-{job_id('b')[:6]}-0a2b"
+
+    told_by = [restarted_from_empty.examine(tale.came_from("c", 3, path).looked_at()) for path in (same, other)]
+
+    assert [Remedy.TELL_CONSUMERS, Remedy.REWIND_TABLE_AND_JOB] == [f.remedy for f in told_by if isinstance(f, Matches)]
