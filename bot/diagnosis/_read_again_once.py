@@ -95,14 +95,17 @@ def not_passed(case: Case, run: JobId, first: SnapshotId) -> CannotTell | None:
     rows = [row for row in case.ledger.main if row.snapshot_id in table.by_id]
     own = _until(r for r in rows if r.job_id == run and table.place_of(r.snapshot_id) >= edge)
     others = [r for r in rows if r.job_id != run and not guests.has(table.by_id[r.snapshot_id])]
-    before = _until(r for r in others if table.place_of(r.snapshot_id) < edge)
+    before = highest = _until(r for r in others if table.place_of(r.snapshot_id) < edge)
     if not any(r.added_rows and table.place_of(r.snapshot_id) > edge for r in others):
-        before = max((end for end in (before, _highest(case)) if end is not None), default=None)
-    if own is None or before is None or own >= before:
+        highest = max((end for end in (before, _highest(case)) if end is not None), default=None)
+    if own is None or highest is None or own >= highest:
         return None
-    highest, so_far = at_position(case, before), at_position(case, own)
+    if (before is None or own >= before) and (newer := _above_the_ledger(case, run)) is not None:
+        said = f"ledger, once more: {short(newer)}, which it does not list, may have brought the highest position"
+        return CannotTell(missing=(said,), asks=("ledger",))
+    until, so_far = at_position(case, highest), at_position(case, own)
     return CannotTell(
-        missing=(f"whether run {short_job(run)}, which has come to {so_far}, brings again what lies up to {highest}",)
+        missing=(f"whether run {short_job(run)}, which has come to {so_far}, brings again what lies up to {until}",)
     )
 
 
@@ -135,6 +138,14 @@ def _highest(case: Case) -> int | None:
     theirs = [s.snapshot_id for s in case.observation.table.of_flink if s.adds_rows and guests.has(s)]
     is_a_guests = any(each not in ends or (ends[each] or 0) >= (highest or 0) for each in theirs)
     return None if is_a_guests else highest
+
+
+def _above_the_ledger(case: Case, run: JobId) -> SnapshotId | None:
+    """The run's newest commit with rows that `missing_positions` covers, where the ledger was asked for before it."""
+    table = case.observation.table
+    listed, looked = (table.place_of(checked_until(case, task)) for task in ("ledger", "missing_positions"))
+    own = (s for s in table.of_flink if s.job_id == run and s.adds_rows)
+    return next((s.snapshot_id for s in own if listed < table.place_of(s.snapshot_id) <= looked), None)
 
 
 def _begins_the_window(case: Case, before: SnapshotId, first: SnapshotId) -> bool:

@@ -13,7 +13,7 @@ from bot.domain.ids import SnapshotId, short
 from bot.domain.suspicion import propose_window
 from tests.diagnosis.histories import accidents, neighbours, operators
 from tests.diagnosis.histories.history import History, Setting
-from tests.diagnosis.histories.looked import Looked, look
+from tests.diagnosis.histories.looked import TASKS, Looked, look, look_again
 from tests.diagnosis.histories.shown import jobs_shown
 from tests.diagnosis.histories.told import Marks, step_in_words
 from tests.diagnosis.histories.truth import truth_of
@@ -76,7 +76,8 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """A history before it is played: `then` is what happens after evidence was collected."""
+    """A history before it is played: `then` is what happens after evidence was collected, `meanwhile` what happens
+    while it is."""
 
     seed: int
     setting: Setting
@@ -89,6 +90,8 @@ class Plan:
     flink_is_down: bool = False
     opens_at: float | None = None
     """Of the heads at which nothing was wrong: how far along the window begins. None: as the other says."""
+    meanwhile: tuple[Event, ...] = ()
+    """After each of them some of the tasks have looked once more, or for the first time."""
 
 
 class Drawn(NamedTuple):
@@ -126,6 +129,7 @@ def plan_of(seed: int, *, with_mistakes: bool, never_together: tuple[tuple[str, 
         pause_s=draw.choice([0, 0, 0, 5, 25, 90]),
         flink_is_down=draw.random() < 0.1,
         opens_at=_draws(seed, "where") if _draws(seed, "opens") < 0.3 else None,
+        meanwhile=_meanwhile(seed, names),
     )
 
 
@@ -152,6 +156,11 @@ def played(plan: Plan) -> Drawn:
         right = [each for each in right if each in listed]
         since = right[int(plan.opens_at * len(right))] if right else None
     looked = look(history, since)
+    for event in plan.meanwhile:
+        steps.append(f"{_happens(history, plan.seed, event)} (meanwhile)")
+        late = [task for task in TASKS if _draws(plan.seed, f"{event.number} {task}") < 0.5]
+        looked = look_again(history, looked, late)
+        steps.append(f"{history.tale.now:%T} these look once more: {', '.join(late) or 'none'}")
     begins = f", from {short(since)} on" if since is not None else ""
     steps.append(f"{history.tale.now:%T} evidence is collected{begins}")
     for event in plan.then:
@@ -173,6 +182,7 @@ def _smaller(plan: Plan) -> list[Plan]:
     plain = Setting(sink=plan.setting.sink)._asdict()
     fewer = [replace(plan, events=tuple(e for e in plan.events if e != gone)) for gone in plan.events]
     later = [replace(plan, then=tuple(e for e in plan.then if e != gone)) for gone in plan.then]
+    beside = [replace(plan, meanwhile=tuple(e for e in plan.meanwhile if e != gone)) for gone in plan.meanwhile]
     bare = [replace(plan, setting=plan.setting._replace(**{field: value})) for field, value in plain.items()]
     calm = [
         replace(plan, opens_where_suspicious=False),
@@ -181,12 +191,23 @@ def _smaller(plan: Plan) -> list[Plan]:
         replace(plan, pause_s=0),
         replace(plan, flink_is_down=False),
     ]
-    return [each for each in (*fewer, *later, *bare, *calm) if each != plan]
+    return [each for each in (*fewer, *later, *beside, *bare, *calm) if each != plan]
 
 
 def _draws(seed: int, what: str) -> float:
     """By itself, so that it changes nothing else of what the seed says."""
     return Random(f"{seed} {what}").random()  # noqa: S311 - a seed that can be given again
+
+
+def _meanwhile(seed: int, names: list[str]) -> tuple[Event, ...]:
+    """Mostly the job commits; the numbers are such as no other event has."""
+    if _draws(seed, "meanwhile") >= 0.4:
+        return ()
+    draw = Random(f"{seed} happens meanwhile")  # noqa: S311 - as above
+    number = draw.choice([1, 1, 2, 3])
+    return tuple(
+        Event(100 + each, "a checkpoint" if draw.random() < 0.8 else draw.choice(names)) for each in range(number)
+    )
 
 
 def _setting_of(draw: Random) -> Setting:

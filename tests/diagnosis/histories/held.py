@@ -10,7 +10,7 @@ from bot.domain.doubt import faults_in, rows_are_right
 from bot.domain.ids import short
 from bot.domain.last_good import LastGoodRows
 from tests.diagnosis.histories.drawn import Drawn, Plan, played
-from tests.diagnosis.histories.looked import case_of
+from tests.diagnosis.histories.looked import TASKS, case_of, look_again
 from tests.diagnosis.histories.told import positions_in_words, standing_in_words
 from tests.diagnosis.histories.truth import Truth, truth_of, truth_since, wrong_up_to
 
@@ -25,8 +25,23 @@ def answered(drawn: Drawn) -> Diagnosis:
     return diagnose(case_of(drawn.history, drawn.looked), MODES)
 
 
+def asked_again(drawn: Drawn) -> Drawn:
+    """What the modes ask for looks once more, each task once, as the bot has it do by itself."""
+    tried = set[str]()
+    while asked := [task for task in answered(drawn).asks if task in TASKS and task not in tried]:
+        tried.update(asked)
+        drawn = drawn._replace(looked=look_again(drawn.history, drawn.looked, asked))
+    return drawn
+
+
 def wrongly_safe(drawn: Drawn) -> tuple[str, ...]:
-    """Answers after which nobody would look at the rows any more, although they are lost or doubled, or will be."""
+    """Answers after which nobody would look at the rows any more, although they are lost or doubled, or will be; before
+    and after what is asked for has looked."""
+    first, then = _wrongly_safe(drawn), asked_again(drawn)
+    return first or (_wrongly_safe(then) if then is not drawn else ())
+
+
+def _wrongly_safe(drawn: Drawn) -> tuple[str, ...]:
     told = answered(drawn)
     truth = truth_since(drawn.history, drawn.looked.begins, drawn.looked.below)
     return (*_healthy(drawn, told, truth), *_leaves_rows(told, truth))

@@ -1,6 +1,7 @@
 """What evidence finds in a history, worked out with loops of its own; Flink manifests are judged by the real rule."""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -30,16 +31,24 @@ from tests.found import alone, files_twice, ledger_of, newest_event, orphans, re
 
 Repetition = Literal["same-checkpoint", "same-source-range"]
 TASKS = (*COUNTED.values(), "duplicate_files", "forked_writers", "table_health")
+_NAMED = {"forked": "forked_writers"}
+"""Field of a case -> the task that fills it, where it has another name and counts no rows."""
+
+
+class Moment(NamedTuple):
+    """When a task looked, and at what."""
+
+    head: SnapshotId
+    at: datetime
+    window: Window
 
 
 class Looked(NamedTuple):
-    """All evidence, as of one moment."""
+    """All evidence, each task as of its moment: while one looks, a job that runs commits."""
 
     found: dict[str, object]
-    head: SnapshotId
-    at: datetime
+    moments: Mapping[str, Moment]
     since: SnapshotId | None
-    window: Window
     unplaced: bool = False
     begins: int = 0
     """The lowest source position that was asked for."""
@@ -72,7 +81,21 @@ def look(history: History, since: SnapshotId | None) -> Looked:
     if unplaced and not gaps.missing:
         found["gaps"] = None
     begins, below = _edge(history, window)
-    return Looked(found, history.head, history.tale.now, since, window, unplaced, begins, below)
+    moment = Moment(history.head, history.tale.now, window)
+    return Looked(found, dict.fromkeys(TASKS, moment), since, unplaced, begins, below)
+
+
+def look_again(history: History, looked: Looked, tasks: Iterable[str]) -> Looked:
+    """These tasks look once more, now."""
+    fresh, again = look(history, looked.since), set(tasks)
+    fields = {field for field in fresh.found if COUNTED.get(field, _NAMED.get(field, field)) in again}
+    return looked._replace(
+        found={field: (fresh if field in fields else looked).found[field] for field in fresh.found},
+        moments={task: (fresh if task in again else looked).moments[task] for task in TASKS},
+        unplaced=fresh.unplaced if "missing_positions" in again else looked.unplaced,
+        begins=fresh.begins,
+        below=fresh.below,
+    )
 
 
 def case_of(history: History, looked: Looked) -> Case:
@@ -193,7 +216,7 @@ def _how(history: History, first: Snapshot, again: Snapshot) -> Repetition | Non
 
 
 def _evidence(task: str, looked: Looked) -> Evidence:
-    leaked = looked.found["leaked"]
+    leaked, moment = looked.found["leaked"], looked.moments[task]
     assert isinstance(leaked, LeakedManifestsFinding)
     is_untold = task == "leaked_manifests" and not leaked.lost_rows and bool(leaked.of(LeakStanding.UNTOLD))
     return Evidence(
@@ -206,9 +229,9 @@ def _evidence(task: str, looked: Looked) -> Evidence:
         else Verdict.RULED_OUT,
         headline="It is as its finding says.",
         metadata_location="s3://lake/sales/orders/metadata/00009.metadata.json",
-        head=looked.head,
-        window=looked.window,
-        at=looked.at,
+        head=moment.head,
+        window=moment.window,
+        at=moment.at,
         took_ms=1,
         bytes_read=0,
     )
