@@ -112,9 +112,10 @@ class Guests:
 
     @cached_property
     def _sinks(self) -> frozenset[OperatorId | None]:
-        """Under which operator ids the job's runs have committed."""
+        """Under which operator ids the job's runs have committed, or would: those of their graphs that are on main."""
         commits = flink_commits(self._case.observation.table)
-        return frozenset(s.operator_id for s in commits if s.job_id in self.own)
+        graphs = {vertex.vertex_id for run in self._case.runs for vertex in run.vertices}
+        return frozenset(s.operator_id for s in commits if s.job_id in self.own or s.operator_id in graphs)
 
 
 def guests_in(seen: Observation) -> Guests:
