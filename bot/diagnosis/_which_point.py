@@ -13,6 +13,7 @@ from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CompletedCheckpoint, JobRun, Restored, names_run
+from bot.domain.guests import Guests
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
@@ -28,9 +29,10 @@ def which_point(case: Case) -> str | None:
         if point is None or commit is None or _is_counted(case, run, point):
             continue
         if (shown := _other_state(case, run, point, commit)) is not None:
+            of_run = f" of run {short_job(commit.job_id)}" if point.path is not None else ""
             return (
-                f"whose state run {short_job(run.job_id)} has: Flink restored it from checkpoint {point.checkpoint_id} "
-                f"of run {short_job(commit.job_id)}, but {shown}; its first rows tell, once they are counted"
+                f"whose state run {short_job(run.job_id)} has: Flink restored it from checkpoint {point.checkpoint_id}"
+                f"{of_run}, but {shown}; its first rows tell, once they are counted"
             )
     return None
 
@@ -93,15 +95,36 @@ def _came_twice(
         return f"a Flink manifest of that run's checkpoint {leak.checkpoint_id} is left, which main did not take"
     if (again := _counted_anew(case, commit)) is not None:
         return f"that run's ids on the table do not rise: they begin anew with {short(again)}"
+    is_takeover = commit.job_id != run.job_id
+    if is_takeover and point.path is None and (other := _same_id_elsewhere(case, run, point, commit)) is not None:
+        whose = f"run {short_job(other.job_id)} had that id too, {short(other.snapshot_id)}"
+        return f"tells no path, and {whose}"
     listed = [c for each in starts for c in each.checkpoints if _is_completed(c, point.checkpoint_id)]
     if listed:
         return _other_than_listed(listed, point, commit)
     if any((began_from(each, None) or 0) < point.checkpoint_id for each in later):
         return "Flink lists a start of that run that is younger"
+    if point.path is None and (drained := _drained_since(case, point, commit)) is not None:
+        return f"tells no path, and run {short_job(commit.job_id)} was drained since, {short(drained.snapshot_id)}"
     is_stopped = any(each.state == "FINISHED" for each in starts)
     if _folder(point.path).startswith("savepoint-") and not is_stopped and _leaves_room(case, run, commit):
         return "that one is a savepoint, and the run may have been restarted between it and the commit"
     return None
+
+
+def _same_id_elsewhere(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> Snapshot | None:
+    """A commit by another run of the job, under the id of the restored point, before that was restored."""
+    guests, until = Guests(case), point.at + CLOCKS_DIFFER
+    same = (s for s in case.observation.table.snapshots if s.checkpoint_id == point.checkpoint_id and s.job_id)
+    others = (s for s in same if s.job_id not in (commit.job_id, run.job_id) and s.committed_at <= until)
+    return next((s for s in others if not guests.has(s)), None)
+
+
+def _drained_since(case: Case, point: Restored, commit: Snapshot) -> Snapshot | None:
+    """What the run of this commit committed at its drain, later and before the restore: it does not tell the id of the
+    savepoint."""
+    later = (s for s in case.observation.table.snapshots if s.job_id == commit.job_id and s.checkpoint_id == DRAINED)
+    return next((s for s in later if commit.committed_at < s.committed_at <= point.at + CLOCKS_DIFFER), None)
 
 
 def _counted_anew(case: Case, commit: Snapshot) -> SnapshotId | None:

@@ -144,7 +144,7 @@ def test_what_an_unlisted_run_had_reached_before_one_that_is_listed_is_no_matter
     """Run a is older than anything that Flink lists, and main was set right since: run b went on from the savepoint 4,
     and run c from what b had committed."""
     tale = redeployed(4, places=(), commits=True).forgets("a").becomes("b", "FINISHED")
-    tale.flink_runs("c", restored=6)
+    tale.flink_runs("c").came_from("c", 6, f"s3://lake/checkpoints/{job_id('b')}/chk-6")
 
     found = restored_from_older_savepoint.examine(tale.case(since=tale.at("b", 6)))
 

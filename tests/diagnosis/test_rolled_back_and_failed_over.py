@@ -86,7 +86,8 @@ def failed_over(began: int) -> Tale:
 
 def followed(began: int) -> Tale:
     """Another run has taken over from it, and Flink has forgotten it."""
-    return failed_over(began).becomes("b", "FINISHED").forgets("b").flink_runs("c", restored=6)
+    tale = failed_over(began).becomes("b", "FINISHED").forgets("b").flink_runs("c")
+    return tale.came_from("c", 6, f"s3://lake/checkpoints/{job_id('b')}/chk-6")
 
 
 def under_one_id(began: int) -> Tale:

@@ -12,6 +12,7 @@ from bot.diagnosis import (
 )
 from bot.domain.diagnosis import CannotTell, Matches, Remedy
 from bot.domain.flink import CheckpointKind
+from bot.domain.ids import DRAINED
 from tests.cases import Tale, job_id
 from tests.found import hole
 
@@ -117,3 +118,51 @@ def test_a_start_without_state_is_not_left_at_that_where_a_later_run_may_have_an
     told_by = [restarted_from_empty.examine(tale.came_from("c", 3, path).looked_at()) for path in (same, other)]
 
     assert [Remedy.TELL_CONSUMERS, Remedy.REWIND_TABLE_AND_JOB] == [f.remedy for f in told_by if isinstance(f, Matches)]
+
+
+def rewound_and_taken_over(path: str | None) -> Tale:
+    """Run a's 2 and 3 are rolled back; run b commits 2 and 3 again, and run c goes on from a 3."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").rolls_back_to("a", 1)
+    tale.flink_runs("b").came_from("b", 1, f"s3://state/{job_id('a')}/chk-1").completes("b", 2).commits("b", 2)
+    tale.completes("b", 3).commits("b", 3).becomes("b", "CANCELED").flink_runs("c", restored=3)
+    point = tale.runs["c"].restored
+    assert point is not None
+    tale.runs["c"] = tale.runs["c"].model_copy(update={"restored": point.model_copy(update={"path": path})})
+    return tale
+
+
+def test_without_a_path_an_id_that_two_runs_had_may_be_of_either() -> None:
+    """Run a's 3 lies beyond what main has: rows would be lost for ever. Run c's first rows tell."""
+    tale = rewound_and_taken_over(None)
+    silent = recovered_by_itself.examine(tale.looked_at())
+
+    assert isinstance(silent, CannotTell)
+    assert "from checkpoint 3, but tells no path, and run aaaaaa had that id too, …003003" in silent.missing[0]
+    assert isinstance(recovered_by_itself.examine(tale.commits("c", 4).looked_at()), Matches)
+
+
+def test_a_path_tells_which_of_the_two_it_is() -> None:
+    """It names run b."""
+    told = rewound_and_taken_over(f"s3://state/{job_id('b')}/chk-3")
+
+    assert isinstance(recovered_by_itself.examine(told.looked_at()), Matches)
+
+
+def drained_and_rolled_back(*, is_listed: bool) -> Tale:
+    """Run a commits 1 and 2 and is drained; Flink lists its checkpoint 1 still, or has forgotten the run. Main goes
+    back to 1, and run b goes on from a 1 whose path is not told."""
+    tale = Tale().flink_runs("a").completes("a", 1).commits("a", 1, 2).commits("a", DRAINED).becomes("a", "FINISHED")
+    if not is_listed:
+        tale.forgets("a")
+    return tale.rolls_back_to("a", 1).flink_runs("b", restored=1)
+
+
+def test_without_a_path_a_drain_may_have_left_the_point() -> None:
+    """Its commit names no id. Where Flink lists the checkpoint that main has, nothing is in doubt."""
+    untold, listed = (drained_and_rolled_back(is_listed=each) for each in (False, True))
+    silent = recovered_by_itself.examine(untold.looked_at())
+
+    assert isinstance(silent, CannotTell)
+    assert any("tells no path, and run aaaaaa was drained since, …003003" in each for each in silent.missing)
+    assert isinstance(recovered_by_itself.examine(listed.looked_at()), Matches)
+    assert isinstance(recovered_by_itself.examine(untold.commits("b", 2).looked_at()), Matches)

@@ -4,7 +4,6 @@ out anywhere; `python -m tests.diagnosis.histories RULE SEED …` tells of a see
 from collections.abc import Mapping
 
 NOT_YET: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "wrongly_safe": (("the job runs twice", "the sink's uid is changed"),),
     "wrongly_acquitted": (
         ("started from an older point with another uid",),
         ("the sink's uid is changed",),
