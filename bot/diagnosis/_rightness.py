@@ -70,6 +70,13 @@ def looks_again(case: Case, missing: tuple[str, ...]) -> tuple[str, ...]:
     return unasked(case, "leaked_manifests") if missing and missing == told else ()
 
 
+def begins_above(case: Case) -> SnapshotId | None:
+    """The commit from which on a table is called right: where the window begins, or at the oldest listed commit where
+    what lies below it has expired. None: all of the table is."""
+    since, chain = case.window.since, case.observation.table.chain
+    return chain[-1].snapshot_id if since is None and chain and chain[-1].has_commit_below else since
+
+
 def doubt(case: Case, until: SnapshotId | None) -> CannotTell | None:
     """What all that was looked at leaves open, with the evidence that would settle it; None: nothing. `until`: the
     newest commit that it covers."""

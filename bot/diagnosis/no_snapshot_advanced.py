@@ -7,7 +7,7 @@ from bot.diagnosis._may_commit_on import is_forgotten, may_commit_on
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._never_committed import never_committed
 from bot.diagnosis._restoring import can_rewind_to, newer_than_head, pair_with_head, restore_in_words
-from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, looks_again, not_looked_at, speaks_against
+from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, begins_above, doubt, looks_again, not_looked_at, speaks_against
 from bot.diagnosis._standstill import standstill
 from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -125,9 +125,10 @@ def _matches(case: Case, why: str) -> Matches:
         cure = "but no restore point is left from which the job could go on"
     else:
         cure = "recover the job, not the table"
-    since = clock_time(newest.committed_at, table.read_at)
+    since, begins = clock_time(newest.committed_at, table.read_at), begins_above(case)
+    is_right = "the table is right" if begins is None else f"the table is right from {short(begins)} on"
     return Matches(
-        headline=f"No snapshot advanced since {since}, and the table is right: {cure}.",
+        headline=f"No snapshot advanced since {since}, and {is_right}: {cure}.",
         reasons=tuple(reasons),
         rows=(newest.snapshot_id,),
         last_good=table.head,

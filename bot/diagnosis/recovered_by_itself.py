@@ -13,7 +13,7 @@ from bot.diagnosis._arrivals import silence, untold_silence
 from bot.diagnosis._asked import answers, checked_until, reaches_head, rows_were_read_again
 from bot.diagnosis._case import at_position, in_window, living, time_in, unseen
 from bot.diagnosis._checkpoint_silence import checkpoint_silence
-from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, doubt, looks_again, not_looked_at, speaks_against
+from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, begins_above, doubt, looks_again, not_looked_at, speaks_against
 from bot.diagnosis._standstill import stuck
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.diagnosis.flink_is_recovering import is_recovering
@@ -169,11 +169,7 @@ def _older_files(case: Case) -> str:
 
 
 def _from(case: Case) -> str:
-    """Where the window begins, as far as it does not hold all of the table: at the oldest listed commit where what
-    lies below it has expired."""
-    since, chain = case.window.since, case.observation.table.chain
-    if since is None and chain and chain[-1].has_commit_below:
-        since = chain[-1].snapshot_id
+    since = begins_above(case)
     return f"from {short(since)} " if since is not None else ""
 
 

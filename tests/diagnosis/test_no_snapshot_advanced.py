@@ -63,6 +63,25 @@ def test_a_job_that_stands_still_is_recovered_without_the_table(tale: Tale, said
     assert "s3://state/savepoint-aaaaaa-3" in found.reasons[-1]
 
 
+@pytest.mark.parametrize(("begins", "said"), [(None, "right: "), (1, "right from …001001 on: ")])
+def test_the_table_is_called_right_no_further_down_than_it_was_looked_at(begins: int | None, said: str) -> None:
+    """A window says nothing of what lies below it."""
+    tale = given_up()
+
+    found = mode.examine(tale.looked_at(since=None if begins is None else tale.at("a", begins)))
+
+    assert isinstance(found, Matches)
+    assert f"and the table is {said}recover the job" in found.headline
+
+
+def test_nor_further_down_than_commits_are_listed() -> None:
+    """The first has expired: its rows were looked at by nobody."""
+    found = mode.examine(given_up().expires("a", 1).looked_at())
+
+    assert isinstance(found, Matches)
+    assert "the table is right from …002002 on" in found.headline
+
+
 def test_a_point_ahead_of_the_head_commits_what_it_owes() -> None:
     """Newer than any commit is not too new: the sink commits at the restore."""
     pairing = points(point(job_id("a"), 4, None, PairVerdict.AHEAD))
