@@ -6,6 +6,7 @@ from datetime import datetime
 from bot.diagnosis._asked import lacking, too_early_for, unasked
 from bot.diagnosis._case import listed
 from bot.diagnosis._checkpoint_silence import checkpoint_silence
+from bot.diagnosis._drained import takes_for_its_own
 from bot.diagnosis._other_branch import commits_anywhere
 from bot.diagnosis._overdue import completed, none_written_before, overdue_of_run, overdue_of_sink, settled
 from bot.diagnosis._sinks import by_sink, leaves_out_empty_ones, sinks_of
@@ -36,10 +37,9 @@ def _silent(case: Case, run: JobRun, operator: OperatorId | None) -> str | None:
     if newest is None or newest.checkpoint_id is None:
         return None
     if newest.checkpoint_id == DRAINED:
-        return (
-            f"{short(newest.snapshot_id)} was committed by a drained job, above which the V1 sink never commits again "
-            "(F5)."
-        )
+        drained = f"{short(newest.snapshot_id)} was committed by a drained job"
+        is_silent = takes_for_its_own(case, run, newest) is not False
+        return f"{drained}, above which the V1 sink never commits again (F5)." if is_silent else None
     if run.restored is None and run.started_at > newest.committed_at:
         return (
             f"Run {short_job(run.job_id)} started without state after checkpoint {newest.checkpoint_id} was "

@@ -13,6 +13,7 @@ from bot.diagnosis._behind_main import behind_main
 from bot.diagnosis._case import unseen
 from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._compactions import COMPARES, unsettled_compactions
+from bot.diagnosis._drained import started_after_a_drain
 from bot.diagnosis._hidden_start import hidden_start
 from bot.diagnosis._left_by_a_restore import left_by_a_restore
 from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
@@ -87,6 +88,7 @@ def doubt(case: Case, until: SnapshotId | None) -> CannotTell | None:
         hidden_start(case),
         behind_main(case),
         older_than_a_start(case, until, *RESTS_ON),
+        started_after_a_drain(case),
     )
     open_still = [each for each in (*rows, *starts) if isinstance(each, CannotTell)]
     missing = [what for each in open_still for what in each.missing]

@@ -9,7 +9,7 @@ from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._other_writers import changes_by_others
 from bot.domain.diagnosis import Case
 from bot.domain.guests import Guests
-from bot.domain.ids import short, short_job
+from bot.domain.ids import DRAINED, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.other_writers import name_of
 from bot.domain.rewinds import flink_commits, of_one_sink
@@ -154,9 +154,12 @@ def _is_held_by_all(case: Case, lost: Rollback) -> bool:
 
 
 def _fall(case: Case) -> str | None:
+    """Of runs after a drained one, which count anew without state, see `started_after_a_drain`."""
     inside = {s.snapshot_id for s in in_window(case)}
     commits = flink_commits(case.observation.table)
     for before, after in of_one_sink(commits):
+        if before.checkpoint_id == DRAINED and before.job_id != after.job_id:
+            continue
         if after.snapshot_id in inside and (after.checkpoint_id or 0) <= (before.checkpoint_id or 0):
             return (
                 f"The checkpoint ids on main do not rise: {short(before.snapshot_id)} carries "

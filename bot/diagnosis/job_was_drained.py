@@ -6,7 +6,8 @@ is restored from that state, or from any older one of that job, takes each of it
 
 from datetime import datetime
 
-from bot.diagnosis._case import committer_ids, listed, unseen, writes_as_v1
+from bot.diagnosis._case import listed, unseen
+from bot.diagnosis._drained import takes_for_its_own
 from bot.diagnosis._leaks import in_words, leaks_of
 from bot.diagnosis._restoring import can_rewind_to
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -56,7 +57,7 @@ def examine(case: Case) -> Examined:
             "no run came after it. Do not restore its last savepoint: a V1 sink would never commit again."
         )
     run = after[-1]
-    concerned = _concerns(case, run, drained)
+    concerned = takes_for_its_own(case, run, drained)
     if concerned is None:
         return CannotTell(missing=(f"the operators of run {short_job(run.job_id)} (Flink lists none)",))
     ids = _completed(run)
@@ -79,22 +80,6 @@ def _why_not(case: Case) -> str:
 
 def _began(run: JobRun) -> datetime:
     return run.restored.at if run.restored else run.started_at
-
-
-def _concerns(case: Case, run: JobRun, drained: Snapshot) -> bool | None:
-    """Whether the run's sink looks for commits of the drained job; None while only an unknown sink could tell.
-
-    V1 looks for the job whose state it restored; V2 for its own job id, restored or not.
-    """
-    v1 = writes_as_v1(run, drained.operator_id)
-    ids = committer_ids(case, run)
-    if v1 and drained.operator_id is not None and ids and drained.operator_id not in ids:
-        return False
-    if run.job_id == drained.job_id:
-        return run.restored is not None if v1 else True if v1 is False else None
-    if run.restored is None:
-        return False
-    return v1
 
 
 def _completed(run: JobRun) -> list[CheckpointId]:

@@ -7,10 +7,11 @@ Flink manifest that nobody commits any more (facts 1.1, F12).
 from collections.abc import Set
 from itertools import pairwise
 
-from bot.diagnosis._case import committer_ids, in_window, not_asked, run_of, unseen
+from bot.diagnosis._case import committer_ids, in_window, living, not_asked, run_of, unseen
 from bot.diagnosis._leaks import can_be_appended, in_words
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
+from bot.domain.guests import commits_of_job
 from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.record import Record
@@ -69,6 +70,8 @@ def examine(case: Case) -> Examined:
         return _matches(owing)
     if isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
+    if (waiting := _of_another_sink(case)) is not None:
+        return CannotTell(missing=(waiting,))
     if not changes:
         return Excluded(
             reason="All commits by Flink in the window, and Flink's graph, name one operator id for the sink."
@@ -145,6 +148,24 @@ def _silent_change(case: Case) -> Change | None:
         first=None,
         shown_by=f"Run {short_job(run.job_id)} was restored from checkpoint {restored.checkpoint_id} and has completed "
         "checkpoints since, without committing what the state it came from still owed.",
+    )
+
+
+def _of_another_sink(case: Case) -> str | None:
+    """What is missing to know that nothing was owed where a manifest of an ended run waits for a restore under its own
+    sink's id, and the living run has another; None: none does."""
+    alive = living(case)
+    known = committer_ids(case, alive[-1]) if len(alive) == 1 else frozenset[OperatorId]()
+    pending = case.leaked.of(LeakStanding.PENDING) if case.leaked and known else ()
+    owed = (leak for leak in pending if not leak.is_empty and leak.operator_id not in known)
+    mine = {run.job_id for run in case.runs} | {s.job_id for s in commits_of_job(case)}
+    leak = next((leak for leak in owed if leak.job_id in mine and leak.job_id != alive[-1].job_id), None)
+    if leak is None:
+        return None
+    whose = f"checkpoint {leak.checkpoint_id} of run {short_job(leak.job_id)}, whose sink was {leak.operator_id[:6]}"
+    return (
+        f"whether the restore point of run {short_job(alive[-1].job_id)}, whose sink is {next(iter(known))[:6]}, owed "
+        f"{rows_of((leak,))} of {whose}: then they are lost. {leak.reason}"
     )
 
 

@@ -1,0 +1,48 @@
+"""What follows the commit of a job that was drained, or whose source has ended: a run that takes it for its own never
+commits with the V1 sink (F5), and one that starts without state may begin anywhere in its source."""
+
+from bot.diagnosis._case import committer_ids, living, writes_as_v1
+from bot.diagnosis._read_again_once import uncounted
+from bot.domain.beginnings import began_without_state
+from bot.domain.diagnosis import CannotTell, Case
+from bot.domain.flink import JobRun
+from bot.domain.guests import commits_of_job
+from bot.domain.ids import DRAINED, short, short_job
+from bot.domain.table import Snapshot
+
+
+def takes_for_its_own(case: Case, run: JobRun, drained: Snapshot) -> bool | None:
+    """None while only an unknown sink could tell.
+
+    V1 looks for the job whose state it restored; V2 for its own job id, restored or not.
+    """
+    v1 = writes_as_v1(run, drained.operator_id)
+    ids = committer_ids(case, run)
+    if v1 and drained.operator_id is not None and ids and drained.operator_id not in ids:
+        return False
+    if run.job_id == drained.job_id:
+        return run.restored is not None if v1 else True if v1 is False else None
+    if run.restored is None:
+        return False
+    return v1
+
+
+def started_after_a_drain(case: Case) -> CannotTell | None:
+    """What is missing to know that a living run, started without state where the job's newest commit was a drained
+    one, began in the right place; None: its first rows were counted, or there is no such run."""
+    for run in living(case):
+        commits = commits_of_job(case)
+        first = next((s for s in commits if s.job_id == run.job_id and s.committed_at >= run.started_at), None)
+        before = [s for s in commits if s.committed_at < run.started_at]
+        if not before or before[-1].checkpoint_id != DRAINED:
+            continue
+        if not began_without_state(run, first.committed_at if first is not None else None):
+            continue
+        begun = f"where run {short_job(run.job_id)} began, without state after the drained commit"
+        if first is None:
+            said = f"{begun} {short(before[-1].snapshot_id)}: its first rows tell, and it has brought none yet"
+            return CannotTell(missing=(said,))
+        if (left := uncounted(case, run.job_id, first.snapshot_id)) is not None:
+            said = f"{begun} {short(before[-1].snapshot_id)}: {'; '.join(left.missing)}"
+            return CannotTell(missing=(said,), asks=left.asks)
+    return None
