@@ -20,8 +20,9 @@ def expires(history: History) -> None:
 
 
 def forgets_runs(history: History) -> None:
-    """Flink lists runs that have ended for a while only."""
-    for name in [name for name, run in history.tale.runs.items() if run.is_terminal]:
+    """Flink lists runs that have ended for a while only; the newest it lists still."""
+    newest = history.job.run
+    for name in [name for name, run in history.tale.runs.items() if run.is_terminal and name != newest]:
         history.tale.forgets(name)
 
 
