@@ -7,6 +7,7 @@ from bot.diagnosis._read_again_once import uncounted
 from bot.diagnosis._which_point import which_point
 from bot.domain.beginnings import origin_of
 from bot.domain.checkpoint_pace import interval_of
+from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun, names_run
 from bot.domain.guests import Guests
@@ -71,9 +72,12 @@ def other_state(case: Case) -> str | None:
 
 
 def _is_uncounted(case: Case, run: JobRun, first: Snapshot) -> bool:
-    """Whether the run's first commit, from whose state Flink still shows the restore, was made in the window, and its
-    rows have not been held against what main had."""
-    is_shown = run.restored is not None and not names_run(run.restored.path, run.job_id)
+    """Whether the run's first commit was made in the window, and its rows have not been held against what main had:
+    where Flink still shows the restore that led to it, also one to a checkpoint of its own, before which main had
+    nothing of the run."""
+    point = run.restored
+    led = point is not None and point.at <= first.committed_at + CLOCKS_DIFFER
+    is_shown = point is not None and (led or not names_run(point.path, run.job_id))
     is_inside = any(s.snapshot_id == first.snapshot_id for s in in_window(case))
     return is_shown and is_inside and uncounted(case, run.job_id, first.snapshot_id) is not None
 
@@ -84,15 +88,16 @@ def _goes_on_from(case: Case, run: JobRun, newest: Snapshot) -> bool:
 
 def _leads_to(case: Case, run: JobRun, newest: Snapshot, passed: frozenset[JobId]) -> bool:
     """Whether the path of its restore names the run of this commit, or one that is shown to have gone on from there; or
-    no run at all, as where a savepoint was moved. `passed`: runs that such paths have led through."""
+    no run at all, as where a savepoint was moved. One that was started from its own checkpoint hides where it had begun
+    before. `passed`: runs that such paths have led through."""
     path = run.restored.path if run.restored is not None else None
     if path is None:
         return not passed
     if writer_of(path) is None or names_run(path, newest.job_id or JobId("")):
         return True
     if names_run(path, run.job_id):
-        began = origin_of(run)
-        return began is not None and began >= (newest.checkpoint_id or 0)
+        began, own = origin_of(run), run.restored.checkpoint_id if run.restored is not None else None
+        return began is not None and began >= (newest.checkpoint_id or 0) and began != own
     seen, others = case.observation.jobs.values, case.observation.others
     listed = (*seen, *(others.values if others is not None else ()))
     before = next((each for each in listed if names_run(path, each.job_id) and each.job_id not in passed), None)
