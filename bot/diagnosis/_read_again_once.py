@@ -39,6 +39,7 @@ def uncounted(case: Case, run: JobId, first: SnapshotId) -> CannotTell | None:
     if missing := lacking(case, *counts):
         return CannotTell(missing=missing, asks=tuple(task for task in counts if lacking(case, task)))
     until = table.head if case.contract.position_partition is not None else brought.snapshot_id
+    counts = (*counts, "ledger") if _places_rows(case) else counts
     if below := tuple(task for task in counts if not _covers(case, task, until)):
         return CannotTell(missing=(f"{', '.join(below)}, once more, up to {short(until)}",), asks=below)
     if (early := _before_each_partition(case, run, edge)) is not None:
@@ -88,7 +89,7 @@ def not_passed(case: Case, run: JobId, first: SnapshotId) -> CannotTell | None:
     """What is missing where a run that began with its commit `first` has brought no position yet as high as main had
     before: it may have filled a hole, and is to bring again what lies above. None where it has, or bounds of commits do
     not tell."""
-    if case.ledger is None or case.contract.position_partition is not None or why_upsert(case) is not None:
+    if case.ledger is None or not _places_rows(case):
         return None
     table, guests = case.observation.table, Guests(case)
     edge = table.place_of(first)
@@ -129,6 +130,11 @@ def came_out_whole(case: Case, first: SnapshotId) -> str:
         "So nothing is to be taken back, unless the key is drawn anew at each reading: then look whether a source "
         "position lives twice."
     )
+
+
+def _places_rows(case: Case) -> bool:
+    """Whether the ledger's bounds of positions tell how far a run has come."""
+    return case.contract.position is not None and case.contract.position_partition is None and not why_upsert(case)
 
 
 def _highest(case: Case) -> int | None:

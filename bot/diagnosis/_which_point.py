@@ -12,7 +12,7 @@ from bot.domain.checkpoint_pace import interval_of
 from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest, LeakStanding
-from bot.domain.flink import CompletedCheckpoint, JobRun, Restored, names_run
+from bot.domain.flink import CompletedCheckpoint, FlinkManifest, JobRun, Restored, names_run
 from bot.domain.guests import Guests
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.rewinds import flink_commits
@@ -93,6 +93,8 @@ def _came_twice(
     """`starts`: of the run that made the commit, as Flink lists them; `later`: those that are younger than it."""
     if (leak := counted_twice(case, JobId(commit.job_id or ""), point.checkpoint_id)) is not None:
         return f"a Flink manifest of that run's checkpoint {leak.checkpoint_id} is left, which main did not take"
+    if (unseen := _not_looked_at(case, commit, point.checkpoint_id)) is not None:
+        return f"a Flink manifest of that run's checkpoint {unseen.checkpoint_id} came after leaked_manifests looked"
     if (again := _counted_anew(case, commit)) is not None:
         return f"that run's ids on the table do not rise: they begin anew with {short(again)}"
     is_takeover = commit.job_id != run.job_id
@@ -110,6 +112,15 @@ def _came_twice(
     if _folder(point.path).startswith("savepoint-") and not is_stopped and _leaves_room(case, run, commit):
         return "that one is a savepoint, and the run may have been restarted between it and the commit"
     return None
+
+
+def _not_looked_at(case: Case, commit: Snapshot, number: CheckpointId) -> FlinkManifest | None:
+    """A manifest on storage under the id that the run has on main, of which evidence has seen nothing: its sink deletes
+    it with the commit."""
+    known = {leak.path for leak in case.leaked.manifests} if case.leaked is not None else set[str]()
+    listed = case.observation.flink_manifests.values if case.leaked is not None else ()
+    same = (m for m in listed if m.job_id == commit.job_id and m.operator_id == commit.operator_id)
+    return next((m for m in same if m.checkpoint_id == number and m.path not in known), None)
 
 
 def _same_id_elsewhere(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> Snapshot | None:
