@@ -116,6 +116,27 @@ FOUND = {
             job_fails_for_good=True,
         ),
     ),
+    "another uid, and what the old sink owed waits for a restore": (
+        "F12",
+        Plan(2421, Setting("V1"), (), meanwhile=(Event(101, "the sink's uid is changed"),)),
+    ),
+    "another uid above a drained commit": (
+        "F12",
+        Plan(
+            131,
+            Setting("V1", lists="ended runs without details"),
+            (Event(7, "drained and started"), Event(10, "the sink's uid is changed")),
+        ),
+    ),
+    "a start without state above a drained commit": (
+        "healthy",
+        Plan(
+            1643,
+            Setting("V1"),
+            (Event(3, "drained and started"),),
+            meanwhile=(Event(100, "started without state under its job id"),),
+        ),
+    ),
     "two points of one id, beside a guest, without paths": (
         "F2",
         Plan(

@@ -1,0 +1,71 @@
+"""Histories in which an answer was too safe once, found where a job commits while evidence is collected, or where Flink
+tells no paths; each is reduced to what it takes."""
+
+import pytest
+
+from tests.diagnosis.histories.drawn import Event, Plan, played
+from tests.diagnosis.histories.held import wrongly_safe
+from tests.diagnosis.histories.history import Setting
+from tests.diagnosis.histories.truth import truth_of
+
+FOUND = {
+    "a second submission commits under the new uid": Plan(
+        10461,
+        Setting("dynamic"),
+        (Event(0, "the sink's uid is changed"), Event(1, "the job runs twice")),
+    ),
+    "two runs have the restored id, and no path tells which is meant": Plan(
+        13935,
+        Setting("V1", shows_paths=False),
+        (
+            Event(0, "a checkpoint"),
+            Event(2, "drained and started"),
+            Event(3, "rolled back while the job runs"),
+            Event(5, "table and job rewound together"),
+            Event(6, "a quiet time"),
+            Event(8, "the sink's uid is changed"),
+        ),
+        then=(Event(9, "started from another run's point"),),
+    ),
+    "a drain left a savepoint whose id nothing tells": Plan(
+        69228,
+        Setting("V1", lists="the living run", shows_paths=False),
+        (
+            Event(0, "started without state under its job id"),
+            Event(2, "drained and started"),
+            Event(3, "rolled back while the job runs"),
+        ),
+    ),
+    "a run that began empty is restarted from its own checkpoint": Plan(
+        12264,
+        Setting("V1"),
+        (Event(3, "started without state"),),
+        meanwhile=(
+            Event(100, "a quiet time"),
+            Event(101, "redeployed under its job id"),
+            Event(102, "a checkpoint"),
+        ),
+    ),
+    "the ledger is older than the first rows of a run": Plan(
+        18490,
+        Setting("V1", keeps_keys=False),
+        (Event(6, "an expiry of snapshots"),),
+        then=(Event(11, "started without state"), Event(12, "a checkpoint")),
+    ),
+    "a manifest of the restored id came after the look at manifests": Plan(
+        22657,
+        Setting("dynamic", interval_s=60),
+        (Event(0, "redeployed under its job id"),),
+        then=(Event(5, "a standby JobManager takes over"),),
+        meanwhile=(Event(100, "started from an older point under its job id"), Event(101, "a checkpoint")),
+    ),
+}
+
+
+@pytest.mark.parametrize("plan", FOUND.values(), ids=FOUND)
+def test_no_answer_is_too_safe_any_more(plan: Plan) -> None:
+    """Rows are lost or doubled in each, or will be."""
+    drawn = played(plan)
+
+    assert truth_of(drawn.history).is_wrong
+    assert () == wrongly_safe(drawn)
