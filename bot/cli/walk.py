@@ -55,8 +55,10 @@ class Walk:
         self._steps: list[str] = []
 
     def run(self) -> list[str]:
-        """Walk to the end; returns the titles of the buttons in the order in which they were clicked."""
+        """Walk to the end; returns the titles of the buttons in the order in which they were clicked. Raises NotShown
+        where it does not come to its end, or a button is clicked in vain."""
         self._open()
+        in_vain: tuple[str, str] | None = None
         deadline = time.monotonic() + self.patience_s
         while time.monotonic() < deadline:
             card = self._card()
@@ -68,9 +70,11 @@ class Walk:
                 time.sleep(_LOOK_EVERY_S)
                 continue
             before = card.plain
+            if in_vain == (label, before):
+                raise NotShown(f"[{label}] changes nothing. The form shows: {self._ana.modal.plain} The card: {before}")
             self._steps.append(label)
             getattr(self, _DEEDS.get(label, "_click"))(label, card)
-            self._wait_for_change(before)
+            in_vain = None if self._has_changed(before) else (label, before)
         raise NotShown(f"The walk did not end within {self.patience_s:.0f} s. The card shows: {self._card().plain}")
 
     def _open(self) -> None:
@@ -126,16 +130,17 @@ class Walk:
         who.waits_for(lambda m: button in m.buttons, CHANNEL, timeout=60)
         self._show_everything()
 
-    def _wait_for_change(self, before: str) -> None:
+    def _has_changed(self, before: str) -> bool:
+        """Whether the card has, within two minutes."""
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             self._show_everything()
             now = self._card()
             moved = now.plain != before and "Cancel" not in now.buttons
-            if moved:
-                time.sleep(_LOOK_EVERY_S)
-                return
             time.sleep(_LOOK_EVERY_S)
+            if moved:
+                return True
+        return False
 
     def _card(self) -> SeenMessage:
         return next(m for m in reversed(self._ana.messages(CHANNEL)) if _is_card(m))
