@@ -38,6 +38,8 @@ class DataFile(Record):
     low: int | None
     """Bound of the asked column as Iceberg stores it; None without one."""
     high: int | None
+    size: int | None = None
+    """Bytes; None where nobody looked."""
     of_file: str | None = None
     """The one data file that a delete file is about, where it says so."""
 
@@ -59,6 +61,7 @@ def files_of(
         "file_path",
         F.lower("file_format").alias("format"),
         "record_count",
+        "file_size_in_bytes",
         F.col("edge_from").alias("low"),
         F.col("edge_until").alias("high"),
         "referenced_data_file",
@@ -195,5 +198,6 @@ def _file(row: Row) -> DataFile:
         rows=int(row["record_count"]),
         low=row["low"],
         high=row["high"],
+        size=row["file_size_in_bytes"],
         of_file=row["referenced_data_file"],
     )
