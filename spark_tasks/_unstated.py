@@ -14,13 +14,13 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.contract import TableContract
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._data_files import DataFile, data_added, files_of, renamed, rows_in
+from spark_tasks._data_files import DataFile, data_added, files_of, grouped_in, renamed
 from spark_tasks._reading import column
 from spark_tasks._source_ranges import MAX_RANGES, Covered, Range, source_columns
 from spark_tasks._source_runs import run_of
 
 MOST_FILES = 2_000
-MOST_BYTES = 256 * 1024 * 1024
+MOST_BYTES = 64 * 1024 * 1024
 _VALUE_BYTES = 8
 """Of one value of a column, at the most: positions rise and partitions repeat, so that they are mostly kept in less."""
 _BY_COLUMN = frozenset({"parquet", "orc"})
@@ -64,14 +64,10 @@ def _read(
 ) -> Covered:
     place = column(names[-1]).cast("bigint")
     partition = column(names[0]).cast("string") if len(names) > 1 else F.lit(None).cast("string")
-    grouped = (
-        rows_in(spark, table, files, names)
-        .groupBy("snapshot_id", partition.alias("partition"))
-        .agg(
-            F.min(place).alias("low"),
-            F.max(place).alias("high"),
-            F.count_if(place.isNull()).alias("bare"),
-        )
+    ends = {"low": F.min(place), "high": F.max(place), "bare": F.count_if(place.isNull())}
+    of_files = grouped_in(spark, table, files, names, {"partition": partition}, ends)
+    grouped = of_files.groupBy("snapshot_id", "partition").agg(
+        F.min("low").alias("low"), F.max("high").alias("high"), F.sum("bare").alias("bare")
     )
     try:
         found = grouped.limit(MAX_RANGES + 1).collect()

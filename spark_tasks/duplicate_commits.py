@@ -29,7 +29,7 @@ TASK = Task(
     confirmed_means="some checkpoint or source range was committed twice",
     needs=("table",),
     cost=f"manifests that the window's commits and the {COMMITS_BELOW} below it wrote, with their bounds; where these "
-    "leave bounds of positions out, the position columns of their files, up to 256 MB",
+    "leave bounds of positions out, the position columns of their files, up to 64 MB",
     reads="metadata",
     version=5,
 )

@@ -1,5 +1,7 @@
 """A record of the source that came twice is found, whatever became of its first copy."""
 
+import pytest
+
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import ReplayedRowsFinding
@@ -236,3 +238,15 @@ def test_rows_without_a_position_are_in_the_sentence_of_a_replay(orders: OrdersT
 
     assert "5 of 10 rows came again" in answer.headline
     assert "1 of the window's 11 rows has null in source_position" in answer.headline
+
+
+@pytest.mark.parametrize("name", ["plain.parquet", "one+two.parquet", "one two+three.parquet", "one%20two.parquet"])
+def test_rows_are_found_whatever_their_file_is_called(orders: OrdersTable, asks: Asks, name: str) -> None:
+    """Spark escapes a space and a percent sign in a path, and no plus."""
+    before = orders.commits("a", 1, range(100))
+    first = orders.commits("a", 2, range(100, 150))
+    again = orders.commits_files("b", 2, {name: range(100, 120)})
+
+    answer = asks("replayed_rows", orders.ask(before))
+
+    assert pairs_of(answer) == {(first, again, 20)}
