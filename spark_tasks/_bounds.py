@@ -11,6 +11,8 @@ from bot.domain.table import TableState
 
 _WHOLE = frozenset({"int", "long"})
 _TIMES = frozenset({"timestamp", "timestamptz", "timestamp_ns", "timestamptz_ns", "date"})
+NULLS = {"null_value_counts": "array<struct<key: int, value: bigint>>"}
+"""A field of data files: name -> type."""
 _EDGES = {"from": "lower_bounds", "until": "upper_bounds"}
 _INT_DIGITS, _LONG_DIGITS = 8, 16
 _INT_SIGN = 1 << 31
@@ -20,7 +22,16 @@ _LOW_DIGITS = 0x0F0F_0F0F_0F0F_0F0F
 def range_columns(table: TableState, contract: TableContract) -> tuple[TableColumn | None, TableColumn | None]:
     """(event time, position) as the contract names them, where their type has bounds that are whole numbers and
     their values may be shown."""
-    by_name = {column.name: column for column in table.columns if not contract.hides(column.name)}
+    event, position = whole_columns(table, contract)
+    return (
+        event if event is not None and not contract.hides(event.name) else None,
+        position if position is not None and not contract.hides(position.name) else None,
+    )
+
+
+def whole_columns(table: TableState, contract: TableContract) -> tuple[TableColumn | None, TableColumn | None]:
+    """The same, hidden ones too: for what is compared and never shown."""
+    by_name = {column.name: column for column in table.columns}
     event = by_name.get(contract.event_time) if contract.event_time else None
     position = by_name.get(contract.position) if contract.position else None
     return (
@@ -51,6 +62,13 @@ def stored(edge: str, field_id: int | None) -> Column:
     if field_id is None:
         return F.lit(None).cast("string")
     return F.hex(F.get(F.filter(edge, lambda entry: entry["key"] == field_id), F.lit(0))["value"])
+
+
+def nulls_of(field_id: int | None) -> Column:
+    """Rows of a file in which the column is null, from its `NULLS`; null where the file does not count them."""
+    if field_id is None:
+        return F.lit(None).cast("bigint")
+    return F.get(F.filter("null_value_counts", lambda entry: entry["key"] == field_id), F.lit(0))["value"]
 
 
 def _in_order(name: str) -> Column:

@@ -1,6 +1,6 @@
 """What commits brought, to be compared: the part of the source each covers, and the files that several added.
 
-Told here where their manifests have few entries, by Spark where they have many.
+Told here where their manifests have few entries, by Spark where they have many, and by rows where they do not tell.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,10 +12,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.contract import TableContract
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot, TableState
+from spark_tasks._bounds import NULLS
 from spark_tasks._few_entries import Entry, few_entries
 from spark_tasks._manifests import own_manifests
 from spark_tasks._reading import entries_of, own_entries
 from spark_tasks._source_ranges import Covered, ranges_here, ranges_of, source_columns
+from spark_tasks._unstated import with_rows_read
 
 _MAX_GROUPS = 500
 
@@ -37,14 +39,22 @@ class Brought(NamedTuple):
 
 
 def brought_by(spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot]) -> Brought:
-    """Reads the manifest lists of these commits, which are some, and the manifests that they wrote."""
+    """Reads the manifest lists of these commits, which are some, and the manifests that they wrote; and rows, see
+    `with_rows_read`."""
+    covered, shared = _told_by_manifests(spark, table, contract, commits)
+    return Brought(with_rows_read(spark, table, contract, commits, covered), shared)
+
+
+def _told_by_manifests(
+    spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot]
+) -> Brought:
     manifests = own_manifests(spark, commits)
     few = few_entries(spark, manifests, source_columns(table, contract))
     if few is not None:
         wanted = {int(commit.snapshot_id) for commit in commits}
         brought = [each for each in few if each.snapshot_id in wanted and each.status == 1]
         return Brought(ranges_here(brought, contract), _shared_here(brought))
-    added = own_entries(entries_of(spark, manifests, bounds=True), commits).where("status = 1").persist()
+    added = own_entries(entries_of(spark, manifests, bounds=True, more=NULLS), commits).where("status = 1").persist()
     try:
         return Brought(ranges_of(added, table, contract), _shared_files(added))
     finally:

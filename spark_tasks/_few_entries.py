@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.domain.table import Column as TableColumn
 from spark_tasks._bounded import first_of_each_task
+from spark_tasks._bounds import NULLS
 from spark_tasks._manifests import Manifest
 from spark_tasks._parted import Parted, stored_text, struct_of
 from spark_tasks._reading import stored_entries
@@ -20,6 +21,8 @@ from spark_tasks._reading import stored_entries
 FEW_ENTRIES = 2_500
 """Above, Spark counts: half a megabyte comes here, and the loop would cost as much as the plan."""
 _BOUND_BYTES = frozenset({4, 8})
+_EDGES = {"lower_bounds": "binary", "upper_bounds": "binary", "null_value_counts": "bigint"}
+"""Fields of a data file, in the order of `Edges`, and the type of what they hold of one column."""
 
 
 class Edges(NamedTuple):
@@ -27,6 +30,8 @@ class Edges(NamedTuple):
 
     stored_low: bytes | None
     stored_high: bytes | None
+    nulls: int | None = None
+    """Rows in which it is null; None where the file does not count them."""
 
     @property
     def low(self) -> int | None:
@@ -63,14 +68,15 @@ def few_entries(
     bounded: Sequence[TableColumn | None] = (),
     parted: Sequence[Parted] = (),
 ) -> list[Entry] | None:
-    """Every entry of these manifests, with the bounds of these columns and its values of these fields; None where
+    """Every entry of these manifests, with the edges of these columns and its values of these fields; None where
     there are more than `FEW_ENTRIES`, or nobody says how many. Reads the manifests now."""
     counts = [each for m in manifests for each in (m.added, m.existing, m.removed)]
     if None in counts or sum(m.entries for m in manifests) > FEW_ENTRIES:
         return None
     if not manifests:
         return []
-    read = stored_entries(spark, manifests, bounds=any(bounded), more=struct_of(parted))
+    nulls = NULLS if any(bounded) else {}
+    read = stored_entries(spark, manifests, bounds=any(bounded), more={**struct_of(parted), **nulls})
     file = F.col("data_file")
     told = read.select(
         F.col("_metadata.file_name"),
@@ -80,7 +86,7 @@ def few_entries(
         file["file_path"],
         file["record_count"],
         *(file["partition"][each.stored] for each in parted),
-        *(_edge(edge, column) for column in bounded for edge in ("lower_bounds", "upper_bounds")),
+        *(_edge(edge, column) for column in bounded for edge in _EDGES),
     )
     rows = first_of_each_task(told, FEW_ENTRIES + 1).collect()
     if len(rows) > FEW_ENTRIES:  # a writer that miscounts
@@ -91,7 +97,7 @@ def few_entries(
 
 def _edge(edge: str, column: TableColumn | None) -> Column:
     if column is None:
-        return F.lit(None).cast("binary")
+        return F.lit(None).cast(_EDGES[edge])
     return F.try_element_at(F.map_from_entries(F.col("data_file")[edge]), F.lit(column.field_id))
 
 
@@ -105,7 +111,7 @@ def _entry(row: Row, manifest: Manifest, fields: int) -> Entry:
         path=path,
         rows=count,
         spec_id=manifest.spec_id,
-        edges=tuple(map(Edges, bounds[::2], bounds[1::2])),
+        edges=tuple(map(Edges, bounds[::3], bounds[1::3], bounds[2::3])),
         partition=tuple(map(stored_text, more[:fields])),
     )
 

@@ -95,6 +95,14 @@ def replays_of(rows: DataFrame, identity: Sequence[str]) -> DataFrame:
     )
 
 
+def twice_within(rows: DataFrame, identity: Sequence[str]) -> DataFrame:
+    """Shape: snapshot_id, rows (bigint, 1 or more); one row per commit on main that brought a record's very row more
+    than once, equal in every column, and how often too many. Rows at one place of the source that differ are not
+    counted: one record may make several. Cost: one more grouping of what the window brought."""
+    same = rows.where("on_main").groupBy(*ids_of(identity), "digest", "snapshot_id").agg(F.count("*").alias("copies"))
+    return same.where("copies > 1").groupBy("snapshot_id").agg(F.sum(F.col("copies") - 1).alias("rows"))
+
+
 def commits_of_first(spark: SparkSession, at: Snapshot, pairs: DataFrame) -> DataFrame:
     """Shape: file_path, writer (snapshot_id); one row per file in which a first copy lived before the window.
     Cost: as of `writers_of`; nothing where no such file is."""

@@ -1,7 +1,7 @@
 """Which part of the source a commit covers, by the bounds of its files, and which commits cover the same."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame
@@ -12,7 +12,7 @@ from bot.domain.errors import EvidenceFailed
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import TableState
-from spark_tasks._bounds import range_columns, stored, with_bounds
+from spark_tasks._bounds import nulls_of, stored, whole_columns, with_bounds
 from spark_tasks._few_entries import Edges, Entry
 
 MAX_RANGES = 50_000
@@ -49,7 +49,13 @@ class Covered:
     times: tuple[Range, ...]
     """Of commits by event time."""
     commits: frozenset[SnapshotId]
-    """Those that added data files, with a range or without."""
+    """Those that added rows, with a range or without."""
+    unstated: frozenset[SnapshotId] = frozenset()
+    """Those with a file that may hold positions and of which nothing tells which: their writer left out the bounds."""
+    unread: str = ""
+    """Why the rows of these were not read instead, as the end of a sentence."""
+    bare: Mapping[SnapshotId, int] = field(default_factory=dict)
+    """Commit -> rows that have no position, as far as that is counted."""
 
     def known(self, commits: Sequence[SnapshotId]) -> bool:
         """Whether any two of these can be compared: all by position, or all by event time."""
@@ -78,16 +84,21 @@ class _Alike(NamedTuple):
     event_from: int | None
     event_until: int | None
     unplaced: int
-    """Files without a bound of the position."""
+    """Files without a bound of the position, but for those that hold none."""
     untimed: int
+    unstated: int
+    """Files of which bounds tell nothing, of their positions or of the source partition."""
+    bare: int
+    """Rows that have no position."""
 
 
 def source_columns(
     table: TableState, contract: TableContract
 ) -> tuple[TableColumn | None, TableColumn | None, TableColumn | None]:
     """(position, event time, source partition): columns whose bounds tell what part of the source a file covers. No
-    event time that is a date: all commits of a day cover that day, and repeat nothing of each other."""
-    event, position = range_columns(table, contract)
+    event time that is a date: all commits of a day cover that day, and repeat nothing of each other. Hidden ones too,
+    as ranges are compared and not shown."""
+    event, position = whole_columns(table, contract)
     event = event if event is not None and event.type != "date" else None
     named = (column for column in table.columns if column.name == contract.position_partition)
     return position, event, next(named, None)
@@ -98,28 +109,36 @@ def ranges_here(added: Iterable[Entry], contract: TableContract) -> Covered:
     has_partitions = contract.position_partition is not None
     alike: dict[tuple[int, str | None], list[Entry]] = {}
     for entry in added:
-        if entry.content == 0:
+        if entry.content == 0 and entry.rows > 0:
             partition = _single(entry.edges[2]) if has_partitions else ""
             alike.setdefault((entry.snapshot_id, partition), []).append(entry)
-    return _covered(
-        _alike(*key, [entry.edges[0] for entry in some], [entry.edges[1] for entry in some])
-        for key, some in alike.items()
-    )
+    return _covered(_alike(*key, some, has_partitions=has_partitions) for key, some in alike.items())
 
 
 def ranges_of(added: DataFrame, table: TableState, contract: TableContract) -> Covered:
-    """Reads. `added`: entries with bounds, those with status 1. Raises EvidenceFailed above `MAX_RANGES` ranges."""
+    """Reads. `added`: entries with bounds and `NULLS`, those with status 1. Raises EvidenceFailed above `MAX_RANGES`
+    ranges."""
     position, event, of = source_columns(table, contract)
-    partition = F.lit("") if contract.position_partition is None else _single_value(of.field_id if of else None)
-    bounded = with_bounds(added.where("content = 0"), {"position": position, "event": event})
-    placed = bounded.withColumn("partition", partition)
+    partition, is_stated = F.lit(""), F.lit(True)
+    if contract.position_partition is not None:
+        field_id = of.field_id if of else None
+        partition = _single_value(field_id)
+        is_stated = stored("lower_bounds", field_id).isNotNull() | _is_null_throughout(nulls_of(field_id))
+    nulls = nulls_of(position.field_id if position else None)
+    data = added.where("content = 0 AND record_count > 0")
+    bounded = with_bounds(data, {"position": position, "event": event})
+    placed = bounded.withColumns({"partition": partition, "is_stated": is_stated, "nulls": nulls})
+    is_unplaced = F.col("position_from").isNull() & ~_is_null_throughout(F.col("nulls"))
+    is_unstated = is_unplaced | (F.col("position_from").isNotNull() & ~F.col("is_stated"))
     grouped = placed.groupBy("snapshot_id", "partition").agg(
         F.min("position_from").alias("position_from"),
         F.max("position_until").alias("position_until"),
         F.min("event_from").alias("event_from"),
         F.max("event_until").alias("event_until"),
-        F.count_if(F.col("position_from").isNull()).alias("unplaced"),
+        F.count_if(is_unplaced).alias("unplaced"),
         F.count_if(F.col("event_from").isNull()).alias("untimed"),
+        F.count_if(is_unstated).alias("unstated"),
+        F.coalesce(F.sum("nulls"), F.lit(0)).alias("bare"),
     )
     rows = grouped.limit(MAX_RANGES + 1).collect()
     if len(rows) > MAX_RANGES:
@@ -134,14 +153,20 @@ def ranges_of(added: DataFrame, table: TableState, contract: TableContract) -> C
 def _covered(alike: Iterable[_Alike]) -> Covered:
     """A commit with a file that does not tell is left out."""
     found = tuple(alike)
-    mixed = {each.snapshot_id for each in found if each.partition is None or each.unplaced}
+    mixed = {f.snapshot_id for f in found if f.unplaced or (f.partition is None and f.position_from is not None)}
     untimed = {each.snapshot_id for each in found if each.untimed}
     placed = (_range(each, each.partition, each.position_from, each.position_until) for each in found)
     timed = (_range(each, "", each.event_from, each.event_until) for each in found)
+    bare: dict[SnapshotId, int] = {}
+    for each in found:
+        if each.bare:
+            bare[SnapshotId(each.snapshot_id)] = bare.get(SnapshotId(each.snapshot_id), 0) + each.bare
     return Covered(
         positions=tuple(each for each in placed if each is not None and each.snapshot_id not in mixed),
         times=tuple(each for each in timed if each is not None and each.snapshot_id not in untimed),
         commits=frozenset(SnapshotId(each.snapshot_id) for each in found),
+        unstated=frozenset(SnapshotId(each.snapshot_id) for each in found if each.unstated),
+        bare=bare,
     )
 
 
@@ -151,14 +176,20 @@ def _range(alike: _Alike, partition: str | None, low: int | None, high: int | No
     return Range(SnapshotId(alike.snapshot_id), partition, low, high)
 
 
-def _alike(snapshot_id: int, partition: str | None, positions: Sequence[Edges], events: Sequence[Edges]) -> _Alike:
+def _alike(snapshot_id: int, partition: str | None, files: Sequence[Entry], *, has_partitions: bool) -> _Alike:
+    positions, events = [file.edges[0] for file in files], [file.edges[1] for file in files]
+    unplaced = [f for f in files if f.edges[0].low is None and f.edges[0].nulls != f.rows]
+    placed = [f for f in files if f.edges[0].low is not None]
+    unparted = [f for f in placed if has_partitions and f.edges[2].stored_low is None and f.edges[2].nulls != f.rows]
     return _Alike(
         snapshot_id,
         partition,
         *_ends(positions),
         *_ends(events),
-        unplaced=sum(edge.low is None for edge in positions),
+        unplaced=len(unplaced),
         untimed=sum(edge.low is None for edge in events),
+        unstated=len(unplaced) + len(unparted),
+        bare=sum(edge.nulls or 0 for edge in positions),
     )
 
 
@@ -177,6 +208,10 @@ def _single_value(field_id: int | None) -> Column:
     """The column's one value in a file, as stored, in hexadecimal digits; null where the file holds several."""
     low, high = stored("lower_bounds", field_id), stored("upper_bounds", field_id)
     return F.when(low == high, low)
+
+
+def _is_null_throughout(nulls: Column) -> Column:
+    return F.coalesce(nulls == F.col("record_count"), F.lit(False))
 
 
 def _overlaps(ranges: Iterable[Range]) -> Iterator[tuple[SnapshotId, SnapshotId, int, int]]:

@@ -14,9 +14,10 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._brought import Shared, brought_by
+from spark_tasks._not_compared import Doubts, doubts_of, runs_apart
 from spark_tasks._same_checkpoint import came_whole, earlier_of_checkpoint
 from spark_tasks._source_ranges import Covered
-from spark_tasks._source_runs import by_two_runs, read_twice, run_of
+from spark_tasks._source_runs import by_two_runs, read_twice
 from spark_tasks._window import Reach, line_of, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, ids
 
@@ -27,9 +28,10 @@ TASK = Task(
     question="Does any commit of the window bring what another had brought before?",
     confirmed_means="some checkpoint or source range was committed twice",
     needs=("table",),
-    cost=f"manifests that the window's commits and the {COMMITS_BELOW} below it wrote, with their bounds",
+    cost=f"manifests that the window's commits and the {COMMITS_BELOW} below it wrote, with their bounds; where these "
+    "leave bounds of positions out, the position columns of their files, up to 64 MB",
     reads="metadata",
-    version=4,
+    version=5,
 )
 _How = Literal["same-files", "same-checkpoint", "same-source-range"]
 _STRENGTH: tuple[_How, ...] = ("same-files", "same-checkpoint", "same-source-range")
@@ -54,15 +56,13 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return _none(0, "No commit in the window, so none repeats another.")
     commits = _compared(ask, reach)
     covered, shared = brought_by(spark, ask.observation.table, ask.contract, commits)
-    table = ask.observation.table
-    repeated = _repeated(table, commits, reach, covered, shared)
+    repeated = _repeated(ask.observation.table, commits, reach, covered, shared)
+    doubts = doubts_of(ask, reach, commits, covered)
     if repeated:
-        return _some(reach, repeated, len(commits))
-    read = [(commit, run) for commit in commits if (run := run_of(table, commit)) is not None]
-    runs = {run for _, run in read}
-    placed = [commit.snapshot_id for commit, _ in read if _brings_rows(commit, covered)]
-    if len(runs) > 1 and not covered.known(placed):
-        return _not_comparable(ask, len(runs))
+        return _some(reach, repeated, len(commits), doubts)
+    apart = runs_apart(ask, reach, commits, covered)
+    if doubts.unseen or apart is not None:
+        return _open_still(reach, doubts, apart, len(commits))
     headline = f"None of {counted(len(reach.main), 'commit')} repeats another one{_or_below(ask, reach)}."
     return _none(len(reach.main), headline, len(commits))
 
@@ -151,12 +151,12 @@ def _too_many(
     return None
 
 
-def _some(reach: Reach, repeated: tuple[RepeatedCommit, ...], compared: int) -> Answer:
+def _some(reach: Reach, repeated: tuple[RepeatedCommit, ...], compared: int, doubts: Doubts) -> Answer:
     finding = DuplicateCommitsFinding(commits_checked=len(reach.main), repeated=repeated)
     rows = sum(each.rows_again for each in repeated)
     return Answer(
         verdict=Verdict.CONFIRMED,
-        headline=_headline(repeated, rows),
+        headline=" ".join((_headline(repeated, rows), *(each.reason for each in doubts.unseen))),
         measures=(
             Measure(name="repeating commits", value=len(repeated), unit="commits"),
             Measure(name="rows brought again", value=rows, unit="rows"),
@@ -167,6 +167,7 @@ def _some(reach: Reach, repeated: tuple[RepeatedCommit, ...], compared: int) -> 
         rows=tuple(_row(each) for each in repeated[:MAX_ROWS]),
         finding=finding,
         sources=_SOURCES,
+        could_not_look=doubts.unseen,
     )
 
 
@@ -206,20 +207,16 @@ def _row(each: RepeatedCommit) -> tuple[str, ...]:
     )
 
 
-def _brings_rows(commit: Snapshot, covered: Covered) -> bool:
-    """By its own manifests; a summary only names a counter that is above 0, so an empty commit has none."""
-    return commit.snapshot_id in covered.commits or commit.counted("added-data-files") > 0
-
-
-def _not_comparable(ask: Ask, runs: int) -> Answer:
-    return could_not(
-        f"No file and no checkpoint was committed twice, but whether {runs} runs brought the same part of the source "
-        "cannot be told.",
-        NotSeen(
-            source="contract.position",
-            reason=f"The files of {ask.observation.table.name} state no comparable bounds of a position or event time.",
-            remedy="Name position (with position_partition) or event_time in the contract, and keep their metrics.",
-        ),
+def _open_still(reach: Reach, doubts: Doubts, apart: NotSeen | None, compared: int) -> Answer:
+    """The finding goes with it where every commit was compared as a whole, so that who asks for files and checkpoints
+    has an answer."""
+    unseen = (*doubts.unseen, *((apart,) if apart is not None else ()))
+    reason = unseen[0].reason
+    said = f"No file and no checkpoint was committed twice, but not all else is known: {reason[0].lower()}{reason[1:]}"
+    if apart is not None or not doubts.are_of_rows:
+        return could_not(said, *unseen)
+    return _none(len(reach.main), said, compared).model_copy(
+        update={"verdict": Verdict.INCONCLUSIVE, "could_not_look": unseen}
     )
 
 

@@ -1,4 +1,4 @@
-"""Did the window bring records of the source that an earlier commit had brought already?"""
+"""Did the window bring records of the source that had been brought already, by an earlier commit or by the same one?"""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,6 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import DuplicatePair, ReplayedRowsFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
 from spark_tasks._data_files import added_since, data_added, files_of, renamed
 from spark_tasks._event_time import brings_rows
 from spark_tasks._overwriting import mixes
@@ -21,18 +20,21 @@ from spark_tasks._repeats import (
     ids_of,
     older_rows,
     replays_of,
+    twice_within,
 )
-from spark_tasks._told_apart import not_told_apart
+from spark_tasks._replayed_words import bare_rows, came_again, came_once, other_records, without_identity
+from spark_tasks._told_apart import key_columns
 from spark_tasks._window import Reach, begin_expired, begin_of, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, could_not
 
 TASK = Task(
     name="replayed_rows",
     title="Replayed rows",
-    question="Did the window bring records of the source again that an earlier commit had brought, live or not?",
+    question="Did the window bring records of the source again that an earlier commit, or the same one, had brought, "
+    "live or not?",
     confirmed_means="records of the source came again",
     needs=("table", "contract.position"),
-    version=2,
+    version=3,
     cost="all columns of the files that the window's commits added, and of older rows in their range",
 )
 MAX_PAIRS = 500
@@ -43,7 +45,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
 
     A record is known by its source position; by key and time of the event where the contract names no position. Rows
     at one position that differ in both may be of two partitions or topics: they are not counted, and it is said so.
-    What was deleted before the window began is not seen.
+    What was deleted before the window began is not seen. Within one commit a row counts that is there once more, equal
+    in every column, where the contract names a key: several that differ may be made of one record.
     """
     identity = identity_of(ask)
     if (unfit := _unfit(ask, identity)) is not None:
@@ -64,14 +67,15 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         assert total is not None
         checked, bare = int(total["named"]), int(total["bare"])
         if checked == 0 and any(brings_rows(commit) for commit in reach.main):
-            return _without_identity(ask, identity)
+            return without_identity(ask, identity)
         if bare:
-            unseen = (_bare(ask, identity, bare, checked + bare), *unseen)
+            unseen = (bare_rows(ask, identity, bare, checked + bare), *unseen)
         told = rows.where(named)
         whole = told if reach.since is None else told.unionByName(older_rows(spark, ask, reach, told, identity))
         again = replays_of(whole, identity).persist()
         try:
-            return _counted(spark, ask, reach, again, checked, unseen)
+            within = twice_within(told, identity) if key_columns(ask) else None
+            return _counted(spark, ask, reach, again, within, checked, unseen)
         finally:
             again.unpersist()
     finally:
@@ -93,12 +97,19 @@ def pairs_of(again: DataFrame, writers: DataFrame) -> DataFrame:
 
 
 def _counted(
-    spark: SparkSession, ask: Ask, reach: Reach, again: DataFrame, checked: int, unseen: tuple[NotSeen, ...]
+    spark: SparkSession,
+    ask: Ask,
+    reach: Reach,
+    again: DataFrame,
+    within: DataFrame | None,
+    checked: int,
+    unseen: tuple[NotSeen, ...],
 ) -> Answer:
+    """`within`: as of `twice_within`; None where rows of one commit are not told apart."""
     is_placed = ask.contract.position is not None
     place = F.col(ids_of(identity_of(ask))[-1]) if is_placed else F.lit(None)
     if others := again.where("is_other").count():
-        unseen = (_others(ask, others), *unseen)
+        unseen = (other_records(ask, others), *unseen)
         again = again.where("NOT is_other")
     total = again.agg(
         F.count("*").alias("replayed"),
@@ -107,9 +118,16 @@ def _counted(
         F.max(place).cast("bigint").alias("last"),
     ).first()
     assert total is not None
+    twice, most = _of_own(within)
     if total["replayed"] == 0:
-        headline = f"None of {counted(checked, 'row')} of the window had come before."
-        return _told(ask, _nothing(checked), (), unseen, headline)
+        finding = _nothing(checked).model_copy(update={"within_commit": twice})
+        return _told(
+            ask,
+            finding,
+            most,
+            unseen,
+            came_once(finding, most[0]["first"] if most else None, is_told=within is not None),
+        )
     begin = ask.observation.table.by_id[reach.since] if reach.since is not None else None
     writers = spark.createDataFrame([], "file_path string, writer bigint")
     if begin is not None:
@@ -124,28 +142,32 @@ def _counted(
         pairs=tuple(
             DuplicatePair(first=SnapshotId(p["first"]), second=SnapshotId(p["second"]), keys=p["rows"]) for p in pairs
         ),
+        within_commit=twice,
     )
-    return _told(ask, finding, pairs, unseen, _headline(ask, finding))
+    return _told(ask, finding, (*pairs, *most), unseen, came_again(ask, finding))
 
 
-def _headline(ask: Ask, finding: ReplayedRowsFinding) -> str:
-    positions = (
-        f", positions {finding.first} to {finding.last}"
-        if finding.first is not None and not ask.contract.hides(ask.contract.position)
-        else ""
-    )
-    largest = finding.pairs[0]
-    changed = f"{finding.changed:,} of them with other values" if finding.changed else "all with the same values"
-    return (
-        f"{finding.replayed:,} of {counted(finding.rows_checked, 'row')} came again{positions}, "
-        f"{changed}; most were brought by {short(largest.first)} first and by {short(largest.second)} again."
-    )
+def _of_own(within: DataFrame | None) -> tuple[int, list[Row]]:
+    """Rows that stand once more in their own commit, and the commits with most, as pairs of a commit with itself."""
+    if within is None:
+        return 0, []
+    same = F.col("snapshot_id")
+    pairs = within.select(same.alias("first"), same.alias("second"), "rows", F.lit(0).alias("changed")).persist()
+    try:
+        total = pairs.agg(F.sum("rows").alias("rows")).first()
+        most = pairs.orderBy(F.desc("rows"), "first").limit(MAX_ROWS).collect()
+    finally:
+        pairs.unpersist()
+    return int(total["rows"] or 0) if total is not None else 0, most
 
 
 def _told(
     ask: Ask, finding: ReplayedRowsFinding, pairs: Sequence[Row], unseen: tuple[NotSeen, ...], headline: str
 ) -> Answer:
-    verdict = Verdict.CONFIRMED if finding.replayed else Verdict.INCONCLUSIVE if unseen else Verdict.RULED_OUT
+    is_again = finding.replayed or finding.within_commit
+    verdict = Verdict.CONFIRMED if is_again else Verdict.INCONCLUSIVE if unseen else Verdict.RULED_OUT
+    if verdict is Verdict.CONFIRMED:
+        headline = " ".join((headline, *(each.reason for each in unseen[:2])))
     if verdict is Verdict.INCONCLUSIVE:
         headline = f"No row came again as far as can be seen; {unseen[0].reason}"
     lost = {s.snapshot_id for s in ask.observation.table.rolled_back}
@@ -155,6 +177,7 @@ def _told(
         measures=(
             Measure(name="replayed rows", value=finding.replayed, unit="rows"),
             Measure(name="replayed with other values", value=finding.changed, unit="rows"),
+            Measure(name="equal rows within one commit", value=finding.within_commit, unit="rows"),
             Measure(name="rows of the window", value=finding.rows_checked, unit="rows"),
         ),
         columns=("first brought by", "again by", "rows", "with other values"),
@@ -170,27 +193,6 @@ def _told(
         finding=finding,
         sources=("rows in the files that the window's commits added", "rows that lived where the window begins"),
         could_not_look=unseen,
-    )
-
-
-def _others(ask: Ask, rows: int) -> NotSeen:
-    carry = "carries" if rows == 1 else "carry"
-    return not_told_apart(
-        ask,
-        f"{counted(rows, 'row')} of the window {carry} a position that a row of another key had before",
-        "Whether records like these came again is not known.",
-    )
-
-
-def _bare(ask: Ask, identity: Sequence[str], bare: int, rows: int) -> NotSeen:
-    name = identity[-1]
-    has = "has" if bare == 1 else "have"
-    return NotSeen(
-        source=f"column {name} of {ask.observation.table.name}",
-        reason=f"{bare:,} of the window's {counted(rows, 'row')} {has} null in {name}: whether these came again is not "
-        "known.",
-        remedy="Look who wrote them, and whether the job still fills it; duplicate_rows compares what lives by its "
-        "key.",
     )
 
 
@@ -213,15 +215,3 @@ def _unfit(ask: Ask, identity: Sequence[str]) -> Answer | None:
         return could_not(f"Replayed rows cannot be told: {missing[0].reason}", *missing)
     unreadable = renamed(ask.observation.table, identity)
     return could_not(f"Replayed rows cannot be told: {unreadable[0].reason}", *unreadable) if unreadable else None
-
-
-def _without_identity(ask: Ask, identity: Sequence[str]) -> Answer:
-    name = identity[-1]
-    return could_not(
-        f"Replayed rows cannot be told: {name} is null in every row of the window.",
-        NotSeen(
-            source=f"column {name} of {ask.observation.table.name}",
-            reason=f"Every row that the window brought has null in {name}.",
-            remedy="Look whether the job still fills it; name another column if not.",
-        ),
-    )

@@ -11,7 +11,7 @@ from bot.domain.evidence import Ask, Observation
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import Seen
 from bot.domain.table import TableState, Window
-from tests.tables import CONTRACT, ORDERS
+from tests.tables import CONTRACT, ORDERS, of_flink
 
 _ORDER = "order_id bigint, source_position bigint, event_time timestamp, customer string, tags map<string, string>"
 _ROW = (
@@ -43,6 +43,15 @@ class MergedTable:
         """New orders `first` to `last` (exclusive)."""
         rows = _ROW.format(customer="concat('customer-', id)", first=first, last=last)
         self._spark.sql(f"INSERT INTO {self._name} {rows}")
+        return self.head
+
+    def commits(self, run: str, checkpoint: int, first: int, last: int) -> SnapshotId:
+        """New orders `first` to `last` (exclusive), in a commit that bears a checkpoint of a Flink run."""
+        rows = self._spark.sql(_ROW.format(customer="concat('customer-', id)", first=first, last=last))
+        writer = rows.writeTo(self._name)
+        for key, value in of_flink(run, checkpoint).items():
+            writer = writer.option(f"snapshot-property.{key}", value) if key.startswith("flink.") else writer
+        writer.append()
         return self.head
 
     def merges(self, first: int, last: int, customer: str) -> SnapshotId:

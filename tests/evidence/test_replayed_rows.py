@@ -1,5 +1,7 @@
 """A record of the source that came twice is found, whatever became of its first copy."""
 
+import pytest
+
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import ReplayedRowsFinding
@@ -170,6 +172,80 @@ def test_files_of_one_name_are_kept_apart(orders: OrdersTable, asks: Asks) -> No
     before = orders.commits_files("a", 1, {name: range(100)})
     first = orders.commits_files("a", 2, {f"one/{name}": range(100, 150)})
     again = orders.commits_files("b", 2, {f"two/{name}": range(100, 120)})
+
+    answer = asks("replayed_rows", orders.ask(before))
+
+    assert pairs_of(answer) == {(first, again, 20)}
+
+
+def test_a_record_that_came_twice_in_one_commit_is_counted(orders: OrdersTable, asks: Asks) -> None:
+    """The source was read twice within one checkpoint: no earlier commit has it, and it is there twice."""
+    before = orders.commits("a", 1, range(10))
+    twice = orders.commits("a", 2, [*range(10, 30), *range(10, 15), 12])
+    orders.commits("a", 3, range(30, 40))
+
+    answer = asks("replayed_rows", orders.ask(before))
+
+    found = replayed_of(answer)
+    assert answer.verdict is Verdict.CONFIRMED
+    assert (found.rows_checked, found.replayed, found.within_commit) == (36, 0, 6)
+    assert (found.first, found.last, found.pairs) == (None, None, ())
+    assert answer.headline.startswith("No row was brought again by a later commit, but 6 of 36 rows stand in their own")
+    assert str(twice)[-6:] in answer.rows[0][0]
+
+
+def test_a_record_that_came_twice_both_ways_is_counted_apart(orders: OrdersTable, asks: Asks) -> None:
+    """By a later commit, and within one."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, [*range(5, 15), 14])
+
+    answer = asks("replayed_rows", orders.ask(before))
+
+    found = replayed_of(answer)
+    assert (found.replayed, found.within_commit, found.first, found.last) == (5, 1, 5, 9)
+    assert "1 row stands in its own commit once more" in answer.headline
+
+
+def test_rows_made_of_one_record_are_no_replay(orders: OrdersTable, asks: Asks) -> None:
+    """One record may make several rows of one commit: of other keys, or of one key with other values."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, [10, 10, 11, 11], orders=[100, 101, 102, 103])
+
+    answer = asks("replayed_rows", orders.ask(before))
+
+    assert (answer.verdict, replayed_of(answer).within_commit) == (Verdict.RULED_OUT, 0)
+    assert "4 rows of the window had been brought by an earlier commit, nor stands in its own" in answer.headline
+
+
+def test_without_a_key_equal_rows_of_one_commit_are_not_told_apart(orders: OrdersTable, asks: Asks) -> None:
+    """They may be two parts of one record, so the answer speaks of earlier commits alone."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, [10, 10, 11])
+    contract = TableContract(position="source_position")
+
+    answer = asks("replayed_rows", orders.ask(before, contract=contract))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert answer.headline == "None of 3 rows of the window had been brought by an earlier commit."
+
+
+def test_rows_without_a_position_are_in_the_sentence_of_a_replay(orders: OrdersTable, asks: Asks) -> None:
+    """Who reads that rows came again reads as well that of others nothing is known."""
+    before = orders.commits("a", 1, range(10))
+    orders.appends(rows([None, *range(5, 15)], orders=[1000, *range(5, 15)]), of_flink("b", 1))
+
+    answer = asks("replayed_rows", orders.ask(before))
+
+    assert "5 of 10 rows came again" in answer.headline
+    assert "1 of the window's 11 rows has null in source_position" in answer.headline
+
+
+@pytest.mark.parametrize("name", ["plain.parquet", "one+two.parquet", "one two+three.parquet", "one%20two.parquet"])
+def test_rows_are_found_whatever_their_file_is_called(orders: OrdersTable, asks: Asks, name: str) -> None:
+    """Spark escapes a space and a percent sign in a path, and no plus."""
+    before = orders.commits("a", 1, range(100))
+    first = orders.commits("a", 2, range(100, 150))
+    again = orders.commits_files("b", 2, {name: range(100, 120)})
 
     answer = asks("replayed_rows", orders.ask(before))
 

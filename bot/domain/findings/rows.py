@@ -207,6 +207,9 @@ class ReplayedRowsFinding(Record):
     """Lowest replayed source position; None without a position column."""
     last: int | None
     pairs: tuple[DuplicatePair, ...]
+    within_commit: int = Field(default=0, exclude_if=lambda rows: not rows)
+    """Rows that are equal in every column to another one of their own commit, but for one of each; whether or not an
+    earlier commit had brought them as well."""
 
 
 class BackfillFinding(Record):
