@@ -36,7 +36,7 @@ def uncounted(case: Case, run: JobId, first: SnapshotId) -> CannotTell | None:
     if brought is None:
         return CannotTell(missing=(f"the first rows of run {short_job(run)}, which has brought none yet",))
     counts = _COUNTS if why_upsert(case) is None else ("duplicate_rows",)
-    if missing := lacking(case, *counts):
+    if missing := lacking(case, *counts, whole=True):
         return CannotTell(missing=missing, asks=tuple(task for task in counts if lacking(case, task)))
     until = table.head if case.contract.position_partition is not None else brought.snapshot_id
     counts = (*counts, "ledger") if _places_rows(case) else counts
