@@ -70,10 +70,11 @@ def _asked_for(drawn: Drawn) -> frozenset[int]:
 
 
 def wrongly_acquitted(drawn: Drawn) -> tuple[str, ...]:
-    """Rows are lost or doubled, or will be, and every mode by which that comes is excluded, without a doubt in whether
-    the table is healthy either."""
+    """Rows of the window are lost or doubled, or will be, and every mode by which that comes is excluded, without a
+    doubt in whether the table is healthy either."""
     excluded = {mode.code for mode, _ in answered(drawn).excluded}
-    if not truth_of(drawn.history).is_wrong or not excluded >= OF_ROWS | {HEALTHY} or _puts_off(answered(drawn)):
+    truth = truth_since(drawn.history, drawn.looked.begins, drawn.looked.below)
+    if not truth.is_wrong or not excluded >= OF_ROWS | {HEALTHY} or _puts_off(answered(drawn)):
         return ()
     return ("The table is not healthy, and every mode by which rows are lost or doubled is excluded.",)
 

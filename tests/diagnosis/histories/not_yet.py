@@ -7,6 +7,7 @@ NOT_YET: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "wrongly_acquitted": (
         ("started from an older point with another uid",),
         ("lost commits are picked again",),
+        ("the sink's uid is changed", "started without state under its job id"),
         ("main is set to a commit beside it", "started from an older point under its job id"),
         ("Spark overwrites rows", "started without state under its job id"),
         ("an expiry of snapshots", "started from an older point"),
