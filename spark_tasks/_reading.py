@@ -23,6 +23,7 @@ _FILE = "content: int, file_path: string, file_format: string, record_count: big
 _BOUNDS = dict.fromkeys(("lower_bounds", "upper_bounds"), "array<struct<key: int, value: binary>>")
 _MANIFEST = "status int, snapshot_id bigint, sequence_number bigint, data_file struct<{}>"
 """Reader schemas: manifests of different writers differ, and a field that one lacks is then null."""
+_WIDENED = {"whole": ("int", "long"), "floating": ("float", "double"), "decimal": ("decimal",)}
 
 
 def column(name: str) -> Column:
@@ -32,12 +33,13 @@ def column(name: str) -> Column:
 
 def rows_at(spark: SparkSession, table: TableState, snapshot: SnapshotId) -> DataFrame:
     """Live rows as of a listed snapshot, on main or not; deletes are applied. The table's present columns, told by
-    their field ids: under their present names where they were renamed since, null where they were added since."""
+    their field ids: under their present names where they were renamed since, in their present types where these were
+    widened since (a hash of an int is not that of the same long), null where they were added since."""
     read = spark.read.format("iceberg").option("versionAsOf", str(snapshot)).load(table.metadata_location)
     there = columns_at(table, snapshot)
-    if there is None or {each.field_id: each.name for each in there} == _names(table.columns):
+    if there is None or _kept(there) == _kept(table.columns):
         return read
-    then, kinds = _names(there), whole_schema(spark, table)
+    then, kinds = {each.field_id: each for each in there}, whole_schema(spark, table)
     return read.select(*(_told(each, then.get(each.field_id), kinds[each.name].dataType) for each in table.columns))
 
 
@@ -52,18 +54,24 @@ def whole_schema(spark: SparkSession, table: TableState) -> StructType:
     return spark.read.format("iceberg").load(table.metadata_location).schema
 
 
-def _told(now: TableColumn, then: str | None, kind: DataType) -> Column:
+def _told(now: TableColumn, then: TableColumn | None, kind: DataType) -> Column:
     """Under another name than now nothing of it may be pushed down: Iceberg looks a filter's columns up in the present
     schema, too, and fails with "Cannot find field" (`Projections.project` of the present partition spec)."""
     if then is None:
         return F.lit(None).cast(kind).alias(now.name)
-    if then == now.name:
-        return column(then)
-    return F.coalesce(column(then), column(then)).alias(now.name)
+    is_widened = (family := _family(now.type)) is not None and family == _family(then.type) and now.type != then.type
+    stands = column(then.name) if then.name == now.name else F.coalesce(column(then.name), column(then.name))
+    return (stands.cast(kind) if is_widened else stands).alias(now.name)
 
 
-def _names(columns: Iterable[TableColumn]) -> dict[int, str]:
-    return {each.field_id: each.name for each in columns}
+def _kept(columns: Iterable[TableColumn]) -> dict[int, tuple[str, str | None]]:
+    """Field id -> what a read at an older snapshot must agree in: the name, and the type where it can be widened."""
+    return {each.field_id: (each.name, None if _family(each.type) is None else each.type) for each in columns}
+
+
+def _family(kind: str) -> str | None:
+    """Of types of which one can be widened to another (Iceberg spec, "Schema Evolution"); None: it cannot be."""
+    return next((family for family, kinds in _WIDENED.items() if kind.startswith(kinds)), None)
 
 
 def rows_appended(spark: SparkSession, table: TableState, since: SnapshotId, until: SnapshotId) -> DataFrame:

@@ -32,7 +32,7 @@ TASK = Task(
     question="Did the window bring records of the source again that an earlier commit had brought, live or not?",
     confirmed_means="records of the source came again",
     needs=("table", "contract.position"),
-    version=2,
+    version=3,
     cost="all columns of the files that the window's commits added, and of older rows in their range",
 )
 MAX_PAIRS = 500

@@ -1,0 +1,137 @@
+"""Columns that were widened in the window: older rows and files hold the narrow type, and their values are the same."""
+
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from pyiceberg.types import DecimalType, DoubleType, FloatType, LongType, PrimitiveType
+
+from bot.domain.contract import TableContract
+from bot.domain.evidence import Verdict
+from bot.domain.findings import CorrectedRowsFinding, ReplayedRowsFinding
+from bot.domain.ids import SnapshotId
+from tests.evidence.conftest import Asks
+from tests.evidence.test_duplicate_rows import duplicates_of
+from tests.tables import ORDERS, OrdersTable, of_flink, rows
+
+HUGE = 3_000_000_000
+"""More than an int can hold."""
+BY_SHOP = TableContract(key=("source_partition",), position="source_position")
+BY_AMOUNT = TableContract(key=("amount",), position="source_position")
+
+
+def of_shops(positions: range, shops: list[int], kind: pa.DataType) -> pa.Table:
+    """Rows with these whole numbers as source partition."""
+    made = rows(positions)
+    return made.set_column(made.schema.get_field_index("source_partition"), "source_partition", pa.array(shops, kind))
+
+
+def with_amounts(positions: range, amounts: list[Decimal] | list[float], kind: pa.DataType) -> pa.Table:
+    """Rows with these amounts."""
+    return rows(positions).append_column("amount", pa.array(amounts, kind))
+
+
+def widens(orders: OrdersTable, name: str, kind: PrimitiveType) -> None:
+    """Another engine widens a column."""
+    orders.catalog.load_table(ORDERS).update_schema().update_column(name, kind).commit()
+
+
+def with_shops_that_no_int_can_hold(orders: OrdersTable) -> SnapshotId:
+    """The window: the key was an int and is a long, ten keys came that only a long can hold, five came again."""
+    before = orders.appends(of_shops(range(50), list(range(50)), pa.int32()), of_flink("a", 1))
+    widens(orders, "source_partition", LongType())
+    orders.appends(of_shops(range(50, 60), list(range(HUGE, HUGE + 10)), pa.int64()), of_flink("a", 2))
+    orders.appends(of_shops(range(45, 50), list(range(45, 50)), pa.int64()), of_flink("b", 2))
+    return before
+
+
+@pytest.mark.parametrize("window", ["only appends", "deletes too"])
+def test_keys_that_no_older_row_can_hold_are_looked_for_among_them(
+    orders: OrdersTable, asks: Asks, window: str
+) -> None:
+    """A bound of the window's keys is no int; the older rows are compared all the same."""
+    before = with_shops_that_no_int_can_hold(orders)
+    if window == "deletes too":
+        orders.deletes("source_position == 3")
+
+    answer = asks("duplicate_rows", orders.ask(before, contract=BY_SHOP))
+
+    assert (duplicates_of(answer).keys, duplicates_of(answer).extra_rows) == (5, 5)
+
+
+def test_no_key_was_changed_by_its_wider_type(orders: OrdersTable, asks: Asks) -> None:
+    """Both states have each key in the present type."""
+    before = with_shops_that_no_int_can_hold(orders)
+    orders.deletes("source_position == 3")
+
+    answer = asks("corrected_rows", orders.ask(before, contract=BY_SHOP))
+
+    assert isinstance(answer.finding, CorrectedRowsFinding)
+    assert (answer.finding.keys, answer.finding.gone) == (0, 1)
+
+
+def test_records_of_a_key_that_was_widened_came_again(orders: OrdersTable, asks: Asks) -> None:
+    """The hash of an int is another than that of the same long, and the record is the same."""
+    before = with_shops_that_no_int_can_hold(orders)
+
+    answer = asks("replayed_rows", orders.ask(before, contract=BY_SHOP))
+
+    assert isinstance(answer.finding, ReplayedRowsFinding)
+    assert (answer.finding.replayed, answer.finding.changed) == (5, 0)
+    assert answer.could_not_look == ()
+
+
+def test_positions_beyond_what_an_int_can_hold_are_looked_for_among_older_rows(orders: OrdersTable, asks: Asks) -> None:
+    """The position itself was widened because it outgrew its type."""
+    before = orders.appends(of_shops(range(50), list(range(50)), pa.int32()), of_flink("a", 1))
+    widens(orders, "source_partition", LongType())
+    orders.appends(of_shops(range(50, 52), [HUGE, HUGE + 1], pa.int64()), of_flink("a", 2))
+    orders.appends(of_shops(range(48, 50), [48, 49], pa.int64()), of_flink("b", 2))
+    by_shop = TableContract(key=("order_id",), position="source_partition")
+
+    again, missing = (
+        asks(task, orders.ask(before, contract=by_shop)) for task in ("replayed_rows", "missing_positions")
+    )
+
+    assert isinstance(again.finding, ReplayedRowsFinding)
+    assert again.finding.replayed == 2
+    assert "2,999,999,950 positions are missing: 50 to 2999999999" in missing.headline
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide", "old", "new"),
+    [
+        (DecimalType(5, 2), DecimalType(20, 2), pa.decimal128(5, 2), pa.decimal128(20, 2)),
+        (FloatType(), DoubleType(), pa.float32(), pa.float64()),
+    ],
+)
+def test_wider_amounts_are_the_same_amounts(
+    orders: OrdersTable,
+    asks: Asks,
+    narrow: PrimitiveType,
+    wide: PrimitiveType,
+    old: pa.DataType,
+    new: pa.DataType,
+) -> None:
+    """A key of decimals that the older type cannot hold, and of floats that are doubles now."""
+    is_exact = pa.types.is_decimal(old)
+
+    def amounts(whole: range) -> list[Decimal] | list[float]:
+        return [Decimal(each) for each in whole] if is_exact else [float(each) for each in whole]
+
+    orders.adds_column("amount", narrow)
+    before = orders.appends(with_amounts(range(50), amounts(range(50)), old), of_flink("a", 1))
+    widens(orders, "amount", wide)
+    large = range(1_000_000, 1_000_010)
+    orders.appends(with_amounts(range(50, 60), amounts(large), new), of_flink("a", 2))
+    orders.appends(with_amounts(range(45, 50), amounts(range(45, 50)), new), of_flink("b", 2))
+
+    copies, again, changed = (
+        asks(task, orders.ask(before, contract=BY_AMOUNT))
+        for task in ("duplicate_rows", "replayed_rows", "corrected_rows")
+    )
+
+    assert duplicates_of(copies).keys == 5
+    assert isinstance(again.finding, ReplayedRowsFinding)
+    assert (again.finding.replayed, again.finding.changed, again.could_not_look) == (5, 0, ())
+    assert changed.verdict is Verdict.RULED_OUT
