@@ -101,8 +101,9 @@ def begin_expired(ask: Ask, reach: Reach) -> NotSeen:
     if since is not None and reach.main and not reach.main[0].has_commit_below:
         return NotSeen(
             source=f"snapshot {since} of {ask.observation.table.name}",
-            reason="The snapshot where the window begins is not of this table, whose first commit lies in the window: "
-            "it was of a former table of this name, or of a line that main has left, so what lay below is not known.",
+            reason="The snapshot where the window begins is no longer listed, and the table's first commit is: that "
+            "snapshot was of a former table of this name, or of a line that main has left, so what lay below is not "
+            "known.",
             remedy="Ask whether the table was dropped and made anew; if so, compare with the source from its beginning "
             "on, and ask again with a window that begins at a listed snapshot.",
         )

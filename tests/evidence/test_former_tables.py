@@ -54,4 +54,4 @@ def test_the_former_table_is_not_called_expired(orders: OrdersTable, asks: Asks,
     answer = asks(task, orders.ask(former))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert "is not of this table, whose first commit lies in the window" in answer.headline
+    assert "was of a former table of this name, or of a line that main has left" in answer.headline
