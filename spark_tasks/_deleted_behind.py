@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Ask
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
+from spark_tasks._copies import keeps_rows
 from spark_tasks._data_files import DataFile, data_added, files_of, renamed, rows_in
 from spark_tasks._event_time import brings_rows
 from spark_tasks._near import Range, partition_of, within
@@ -24,11 +25,12 @@ _NAMED = 4
 
 def deleted_behind(spark: SparkSession, ask: Ask, reach: Reach, tops: Mapping[str | None, int]) -> tuple[NotSeen, ...]:
     """What is said of positions that commits of the window added, that lie above the highest live one of their
-    partition (`tops`), and that no live row carries. Reads; nothing where the window neither deletes nor overwrites.
+    partition (`tops`), and that no live row carries. Reads; nothing where the window neither deletes nor overwrites,
+    and its compactions say that they kept their rows.
 
     Cost: position columns of the files that the window added; of live ones those whose bounds reach such a position.
     """
-    if operations(reach.main) <= _KEEPING:
+    if operations(reach.main) <= _KEEPING and all(keeps_rows(c) for c in reach.main if c.operation == "replace"):
         return ()
     position, named = ask.contract.position, ask.contract.position_partition
     assert position is not None
