@@ -7,13 +7,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import StructType
 
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._as_stored import exact
 from spark_tasks._manifests import Manifest, not_too_many, own_manifests
+from spark_tasks._reshaped import reshaped
 
 _FEW, _FEW_BYTES = 64, 8 * 1024 * 1024
 """Up to here one task reads the manifests, and what an entry inherits is looked up in a literal: a second task, a
@@ -23,7 +24,9 @@ _FILE = "content: int, file_path: string, file_format: string, record_count: big
 _BOUNDS = dict.fromkeys(("lower_bounds", "upper_bounds"), "array<struct<key: int, value: binary>>")
 _MANIFEST = "status int, snapshot_id bigint, sequence_number bigint, data_file struct<{}>"
 """Reader schemas: manifests of different writers differ, and a field that one lacks is then null."""
-_WIDENED = {"whole": ("int", "long"), "floating": ("float", "double"), "decimal": ("decimal",)}
+_EVOLVED = {"whole": ("int", "long"), "floating": ("float", "double")} | {
+    each: (each,) for each in ("decimal", "struct", "list", "map")
+}
 
 
 def column(name: str) -> Column:
@@ -34,13 +37,13 @@ def column(name: str) -> Column:
 def rows_at(spark: SparkSession, table: TableState, snapshot: SnapshotId) -> DataFrame:
     """Live rows as of a listed snapshot, on main or not; deletes are applied. The table's present columns, told by
     their field ids: under their present names where they were renamed since, in their present types where these were
-    widened since (a hash of an int is not that of the same long), null where they were added since."""
+    widened or got fields since (a hash of an int is not that of the same long), null where they were added since."""
     read = spark.read.format("iceberg").option("versionAsOf", str(snapshot)).load(table.metadata_location)
     there = columns_at(table, snapshot)
     if there is None or _kept(there) == _kept(table.columns):
         return read
-    then, kinds = {each.field_id: each for each in there}, whole_schema(spark, table)
-    return read.select(*(_told(each, then.get(each.field_id), kinds[each.name].dataType) for each in table.columns))
+    then, kinds, stored_as = {each.field_id: each for each in there}, whole_schema(spark, table), read.schema
+    return read.select(*(_told(each, then.get(each.field_id), stored_as, kinds) for each in table.columns))
 
 
 def columns_at(table: TableState, snapshot: SnapshotId) -> tuple[TableColumn, ...] | None:
@@ -54,24 +57,25 @@ def whole_schema(spark: SparkSession, table: TableState) -> StructType:
     return spark.read.format("iceberg").load(table.metadata_location).schema
 
 
-def _told(now: TableColumn, then: TableColumn | None, kind: DataType) -> Column:
+def _told(now: TableColumn, then: TableColumn | None, stored_as: StructType, kinds: StructType) -> Column:
     """Under another name than now nothing of it may be pushed down: Iceberg looks a filter's columns up in the present
     schema, too, and fails with "Cannot find field" (`Projections.project` of the present partition spec)."""
+    kind = kinds[now.name].dataType
     if then is None:
         return F.lit(None).cast(kind).alias(now.name)
-    is_widened = (family := _family(now.type)) is not None and family == _family(then.type) and now.type != then.type
     stands = column(then.name) if then.name == now.name else F.coalesce(column(then.name), column(then.name))
-    return (stands.cast(kind) if is_widened else stands).alias(now.name)
+    is_evolved = then.type != now.type and _family(then.type) == _family(now.type) is not None
+    return (reshaped(stands, stored_as[then.name].dataType, kind) if is_evolved else stands).alias(now.name)
 
 
-def _kept(columns: Iterable[TableColumn]) -> dict[int, tuple[str, str | None]]:
-    """Field id -> what a read at an older snapshot must agree in: the name, and the type where it can be widened."""
-    return {each.field_id: (each.name, None if _family(each.type) is None else each.type) for each in columns}
+def _kept(columns: Iterable[TableColumn]) -> dict[int, tuple[str, str]]:
+    """Field id -> what a read at an older snapshot must agree in: name and type."""
+    return {each.field_id: (each.name, each.type) for each in columns}
 
 
 def _family(kind: str) -> str | None:
-    """Of types of which one can be widened to another (Iceberg spec, "Schema Evolution"); None: it cannot be."""
-    return next((family for family, kinds in _WIDENED.items() if kind.startswith(kinds)), None)
+    """Of types of which one can become another (Iceberg spec, "Schema Evolution"); None: it cannot."""
+    return next((family for family, kinds in _EVOLVED.items() if kind.startswith(kinds)), None)
 
 
 def rows_appended(spark: SparkSession, table: TableState, since: SnapshotId, until: SnapshotId) -> DataFrame:

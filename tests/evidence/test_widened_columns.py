@@ -1,10 +1,22 @@
 """Columns that were widened in the window: older rows and files hold the narrow type, and their values are the same."""
 
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from pyiceberg.types import DecimalType, DoubleType, FloatType, LongType, PrimitiveType
+from pyiceberg.types import (
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    ListType,
+    LongType,
+    NestedField,
+    PrimitiveType,
+    StringType,
+    StructType,
+)
 
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Verdict
@@ -135,3 +147,35 @@ def test_wider_amounts_are_the_same_amounts(
     assert isinstance(again.finding, ReplayedRowsFinding)
     assert (again.finding.replayed, again.finding.changed, again.could_not_look) == (5, 0, ())
     assert changed.verdict is Verdict.RULED_OUT
+
+
+def of_lines(positions: range, lines: Sequence[Mapping[str, int | None]], kind: pa.DataType) -> pa.Table:
+    """Rows with a struct each, and the same struct in a list."""
+    made = rows(positions).append_column("line", pa.array(list(lines), kind))
+    return made.append_column("lines", pa.array([[each] for each in lines], pa.list_(kind)))
+
+
+def test_structs_that_got_a_field_are_compared_by_what_they_had(orders: OrdersTable, asks: Asks) -> None:
+    """One field came, one was widened; of the keys that came again one has another value in what both states have."""
+    narrow = StructType(NestedField(101, "sku", IntegerType(), required=False))
+    listed = StructType(NestedField(102, "sku", IntegerType(), required=False))
+    orders.adds_column("line", narrow)
+    orders.adds_column("lines", ListType(103, listed, element_required=False))
+    old, new = pa.struct([("sku", pa.int32())]), pa.struct([("sku", pa.int64()), ("note", pa.string())])
+    before = orders.appends(of_lines(range(10), [{"sku": each} for each in range(10)], old), of_flink("a", 1))
+    table = orders.catalog.load_table(ORDERS)
+    with table.update_schema() as change:
+        for struct in ("line", "lines.element"):
+            change.update_column((*struct.split("."), "sku"), LongType())
+            change.add_column((*struct.split("."), "note"), StringType())
+    orders.deletes("source_position == 3")
+    again = [{"sku": 99 if each == 7 else each, "note": None} for each in range(5, 10)]
+    orders.appends(of_lines(range(5, 10), again, new), of_flink("b", 1))
+    orders.deletes("source_position >= 5 and source_position < 7")
+
+    changed, replayed = (asks(task, orders.ask(before)) for task in ("corrected_rows", "replayed_rows"))
+
+    assert isinstance(changed.finding, CorrectedRowsFinding)
+    assert changed.finding.columns == {"line": 1, "lines": 1}
+    assert isinstance(replayed.finding, ReplayedRowsFinding)
+    assert (replayed.finding.replayed, replayed.finding.changed) == (5, 1)
