@@ -14,6 +14,7 @@ from spark_tasks._copies import keeps_rows
 from spark_tasks._data_files import DataFile, data_added, files_of, renamed, rows_in
 from spark_tasks._event_time import brings_rows
 from spark_tasks._near import Range, partition_of, within
+from spark_tasks._orc_times import orc_times
 from spark_tasks._reading import column, operations, rows_at
 from spark_tasks._source_edges import MOST_PARTITIONS
 from spark_tasks._window import Reach
@@ -40,6 +41,8 @@ def deleted_behind(spark: SparkSession, ask: Ask, reach: Reach, tops: Mapping[st
     files = _may_lie_behind(spark, ask, reach, tops)
     if not files:
         return ()
+    if unread := orc_times(ask.observation.table, {file.format for file in files}, names):
+        return unread
     brought = rows_in(spark, ask.observation.table, files, names)
     places = brought.select(partition_of(ask).alias("partition"), column(position).cast("bigint").alias("position"))
     known = spark.createDataFrame(list(tops.items()), "of string, top bigint")
