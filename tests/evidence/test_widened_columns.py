@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
+from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import (
     DecimalType,
     DoubleType,
@@ -20,10 +21,11 @@ from pyiceberg.types import (
 
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Verdict
-from bot.domain.findings import CorrectedRowsFinding, ReplayedRowsFinding
+from bot.domain.findings import CorrectedRowsFinding, PositionGap, ReplayedRowsFinding
 from bot.domain.ids import SnapshotId
 from tests.evidence.conftest import Asks
 from tests.evidence.test_duplicate_rows import duplicates_of
+from tests.evidence.test_missing_positions import BY_PARTITION, gaps_of
 from tests.tables import ORDERS, OrdersTable, of_flink, rows
 
 HUGE = 3_000_000_000
@@ -179,3 +181,15 @@ def test_structs_that_got_a_field_are_compared_by_what_they_had(orders: OrdersTa
     assert changed.finding.columns == {"line": 1, "lines": 1}
     assert isinstance(replayed.finding, ReplayedRowsFinding)
     assert (replayed.finding.replayed, replayed.finding.changed) == (5, 1)
+
+
+def test_a_source_partition_that_was_widened_after_the_last_commit_is_read(orders: OrdersTable, asks: Asks) -> None:
+    """It partitions the table too, and Iceberg cannot give its value in the type that it had."""
+    orders.partitions_by(("source_partition", IdentityTransform()))
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(15, 20))
+    widens(orders, "source_partition", LongType())
+
+    answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
+
+    assert gaps_of(answer).gaps == (PositionGap(first=10, last=14, partition="0"),)
