@@ -39,7 +39,7 @@ def rows_at(spark: SparkSession, table: TableState, snapshot: SnapshotId) -> Dat
     their field ids: under their present names where they were renamed since, in their present types where these were
     widened or got fields since (a hash of an int is not that of the same long), null where they were added since.
 
-    Main's own head is read as the table is now: as of its snapshot Iceberg 1.11 fails over a column that partitions the
+    Main's own head is read as the table is now: as of its snapshot Iceberg 1.12 fails over a column that partitions the
     table by its very value and was widened since (`ConstantColumnVector`: a long is no int).
     """
     if snapshot == table.ref("main"):
