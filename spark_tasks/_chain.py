@@ -1,21 +1,26 @@
 """What breaks a chain of commits, in words; and which of its rows tell most."""
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, pairwise
 
 from bot.domain.ids import CheckpointId, JobId, short, short_job
 from bot.domain.ledger import Ledger, LedgerRow, SkippedCheckpoint, SkipReason
+from bot.domain.listed_views import Mark, Writer, marks_of
 from bot.domain.sentences import counted
 from bot.domain.table import TableState
-from spark_tasks._window import Reach
+from spark_tasks._window import Reach, line_of
 from spark_tasks._words import ids
 
 SAMPLE = 10
 _MOST = 3
+_BELOW = 10
+_SINKS_APART = 2
+"""So many checkpoints may one sink of a run be behind another: its commit is tried again when it fails."""
 
 
-def faults(ledger: Ledger, before: CheckpointId | None, *, manifests_seen: bool) -> list[str]:
-    """What breaks the chain, each a few words with its count. `before`: what main carried below the window.
+def faults(ledger: Ledger, before: Sequence[Mark], *, manifests_seen: bool) -> list[str]:
+    """What breaks the chain, each a few words with its count. `before`: what main carried below the window, the newest
+    last.
 
     An id that no source explains is a fault only if every source was asked.
     """
@@ -67,21 +72,42 @@ def missing(ledger: Ledger) -> tuple[SkippedCheckpoint, ...]:
     return (*(each for row in ledger.rows for each in row.skipped), *ledger.trailing)
 
 
-def carried_before(table: TableState, reach: Reach) -> CheckpointId | None:
-    """The newest checkpoint that main carried where the window begins: a replay falls below it at once."""
-    return next((s.checkpoint_id for s in table.ancestors(reach.since) if s.checkpoint_id is not None), None)
+def carried_before(table: TableState, reach: Reach) -> tuple[Mark, ...]:
+    """The newest commits with a checkpoint that main had where the window begins, the newest last: a replay falls below
+    that one at once. Several, because sinks of one run take turns."""
+    marks = (mark for mark in marks_of(line_of(table, reach.since)) if mark[3] is not None)
+    return tuple(islice(marks, _BELOW))[::-1]
 
 
-def _falls(rows: Iterable[LedgerRow], before: CheckpointId | None) -> list[str]:
+def _falls(rows: Iterable[LedgerRow], before: Sequence[Mark]) -> list[str]:
     """Places on main where the next checkpoint id is not higher than the one before it."""
     found = []
+    own: dict[Writer, CheckpointId] = {(job, of): told for _, job, of, told in before if job and told is not None}
+    newest = before[-1] if before else None
     for row in rows:
         if not row.on_main or row.checkpoint_id is None:
             continue
-        if before is not None and row.checkpoint_id <= before:
-            found.append(f"{before} → {row.checkpoint_id}, {short(row.snapshot_id)}")
-        before = row.checkpoint_id
+        if newest is not None and (fallen := _fallen_from(newest, row, own)) is not None:
+            found.append(f"{fallen} → {row.checkpoint_id}, {short(row.snapshot_id)}")
+        newest = row.snapshot_id, row.job_id, row.operator_id, row.checkpoint_id
+        if row.job_id is not None:
+            own[row.job_id, row.operator_id] = row.checkpoint_id
     return found
+
+
+def _fallen_from(newest: Mark, row: LedgerRow, own: Mapping[Writer, CheckpointId]) -> CheckpointId | None:
+    """The id that the row's should be higher than, and is not. Two sinks of one run each commit a checkpoint, at nearly
+    the same time: such a one only must not fall far below the other, nor to one that it has committed itself."""
+    _, job, operator, before = newest
+    if before is None or row.checkpoint_id is None:
+        return None
+    is_other_sink = job is not None and job == row.job_id and None not in (operator, row.operator_id)
+    if not is_other_sink or operator == row.operator_id:
+        return before if row.checkpoint_id <= before else None
+    if row.checkpoint_id < before - _SINKS_APART:
+        return before
+    its = own.get((job, row.operator_id)) if job is not None else None
+    return its if its is not None and row.checkpoint_id <= its else None
 
 
 def runs_of(rows: Iterable[LedgerRow]) -> list[JobId]:

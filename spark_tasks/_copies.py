@@ -114,11 +114,11 @@ def copies_of(spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame) -
 
 def _only_appends(commits: Sequence[Snapshot]) -> bool:
     """Whether the rows that these commits appended are all that they changed."""
-    keeps = all(_keeps_rows(commit) for commit in commits if commit.operation == "replace")
+    keeps = all(keeps_rows(commit) for commit in commits if commit.operation == "replace")
     return keeps and operations(commits) - {"replace"} == {"append"}
 
 
-def _keeps_rows(compaction: Snapshot) -> bool:
+def keeps_rows(compaction: Snapshot) -> bool:
     """Whether it says that it wrote as many rows as it read; one that names files and no rows says nothing."""
     added, removed = (compaction.counted(f"{what}-records") for what in ("added", "deleted"))
     files = sum(compaction.counted(f"{what}-data-files") for what in ("added", "deleted"))

@@ -18,6 +18,7 @@ from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._as_stored import exact, stored_name
 from spark_tasks._bounds import with_bounds
+from spark_tasks._orc_times import orc_times
 from spark_tasks._reading import column, columns_at, entries, whole_schema
 
 MAX_FILES = 20_000
@@ -99,8 +100,11 @@ def renamed(table: TableState, names: Collection[str]) -> tuple[NotSeen, ...]:
 def rows_in(spark: SparkSession, table: TableState, files: Sequence[DataFile], names: Sequence[str]) -> DataFrame:
     """Shape: snapshot_id (bigint, the commit), file_path, then the named columns; one row per row in the files.
 
-    Deletes are not applied. A column that a file lacks is null. Cost: these columns of these files.
+    Deletes are not applied. A column that a file lacks is null. Cost: these columns of these files. Raises
+    EvidenceFailed where Spark would fail or tell other values; see `orc_times`.
     """
+    for unread in orc_times(table, {file.format for file in files}, names):
+        raise EvidenceFailed(f"Rows of the {unread.source} cannot be read.", unread.reason, unread.remedy)
     kinds = {each.name: each.type for each in table.columns}
     read = _united(spark, _asked(spark, table, names), files)
     return read.select("snapshot_id", "file_path", *(_told(name, kinds.get(name, "")) for name in names))

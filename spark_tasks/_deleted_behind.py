@@ -10,9 +10,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Ask
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
+from spark_tasks._copies import keeps_rows
 from spark_tasks._data_files import DataFile, data_added, files_of, renamed, rows_in
 from spark_tasks._event_time import brings_rows
 from spark_tasks._near import Range, partition_of, within
+from spark_tasks._orc_times import orc_times
 from spark_tasks._reading import column, operations, rows_at
 from spark_tasks._source_edges import MOST_PARTITIONS
 from spark_tasks._window import Reach
@@ -24,11 +26,12 @@ _NAMED = 4
 
 def deleted_behind(spark: SparkSession, ask: Ask, reach: Reach, tops: Mapping[str | None, int]) -> tuple[NotSeen, ...]:
     """What is said of positions that commits of the window added, that lie above the highest live one of their
-    partition (`tops`), and that no live row carries. Reads; nothing where the window neither deletes nor overwrites.
+    partition (`tops`), and that no live row carries. Reads; nothing where the window neither deletes nor overwrites,
+    and its compactions say that they kept their rows.
 
     Cost: position columns of the files that the window added; of live ones those whose bounds reach such a position.
     """
-    if operations(reach.main) <= _KEEPING:
+    if operations(reach.main) <= _KEEPING and all(keeps_rows(c) for c in reach.main if c.operation == "replace"):
         return ()
     position, named = ask.contract.position, ask.contract.position_partition
     assert position is not None
@@ -38,6 +41,8 @@ def deleted_behind(spark: SparkSession, ask: Ask, reach: Reach, tops: Mapping[st
     files = _may_lie_behind(spark, ask, reach, tops)
     if not files:
         return ()
+    if unread := orc_times(ask.observation.table, {file.format for file in files}, names):
+        return unread
     brought = rows_in(spark, ask.observation.table, files, names)
     places = brought.select(partition_of(ask).alias("partition"), column(position).cast("bigint").alias("position"))
     known = spark.createDataFrame(list(tops.items()), "of string, top bigint")

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.domain.evidence import Ask
 from spark_tasks._data_files import DataFile, renamed, rows_in
+from spark_tasks._orc_times import orc_times
 from spark_tasks._reading import column, entries
 from spark_tasks._window import Reach
 
@@ -22,14 +23,15 @@ def keys_brought(spark: SparkSession, ask: Ask, reach: Reach, names: Mapping[str
     is live at its end, its deleted rows too.
 
     None where these files do not tell the key as the table does: it was renamed, or it is null in some row (a file
-    from before the column was added has none, and the table may give it a default), or the files are too many. Also
-    where one is gone from storage: the reading of the table then says which.
+    from before the column was added has none, and the table may give it a default), or the files are too many, or are
+    ORC files that Spark cannot read. Also where one is gone from storage: the reading of the table then says which.
     Cost: the window's manifests, and the key columns of its files.
     """
     files = _still_there(spark, reach)
-    if files is None or renamed(ask.observation.table, ask.contract.key):
+    table, key = ask.observation.table, ask.contract.key
+    if files is None or renamed(table, key) or orc_times(table, {file.format for file in files}, key):
         return None
-    told = rows_in(spark, ask.observation.table, files, list(names.values()))
+    told = rows_in(spark, table, files, list(names.values()))
     found = told.select(*(column(name).alias(alias) for alias, name in names.items()))
     is_null = reduce(or_, (F.col(alias).isNull() for alias in names))
     try:

@@ -7,13 +7,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import StructType
 
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._as_stored import exact
 from spark_tasks._manifests import Manifest, not_too_many, own_manifests
+from spark_tasks._reshaped import reshaped
 
 _FEW, _FEW_BYTES = 64, 8 * 1024 * 1024
 """Up to here one task reads the manifests, and what an entry inherits is looked up in a literal: a second task, a
@@ -23,6 +24,9 @@ _FILE = "content: int, file_path: string, file_format: string, record_count: big
 _BOUNDS = dict.fromkeys(("lower_bounds", "upper_bounds"), "array<struct<key: int, value: binary>>")
 _MANIFEST = "status int, snapshot_id bigint, sequence_number bigint, data_file struct<{}>"
 """Reader schemas: manifests of different writers differ, and a field that one lacks is then null."""
+_EVOLVED = {"whole": ("int", "long"), "floating": ("float", "double")} | {
+    each: (each,) for each in ("decimal", "struct", "list", "map")
+}
 
 
 def column(name: str) -> Column:
@@ -32,13 +36,20 @@ def column(name: str) -> Column:
 
 def rows_at(spark: SparkSession, table: TableState, snapshot: SnapshotId) -> DataFrame:
     """Live rows as of a listed snapshot, on main or not; deletes are applied. The table's present columns, told by
-    their field ids: under their present names where they were renamed since, null where they were added since."""
+    their field ids: under their present names where they were renamed since, in their present types where these were
+    widened or got fields since (a hash of an int is not that of the same long), null where they were added since.
+
+    Main's own head is read as the table is now: as of its snapshot Iceberg 1.12 fails over a column that partitions the
+    table by its very value and was widened since (`ConstantColumnVector`: a long is no int).
+    """
+    if snapshot == table.ref("main"):
+        return spark.read.format("iceberg").load(table.metadata_location)
     read = spark.read.format("iceberg").option("versionAsOf", str(snapshot)).load(table.metadata_location)
     there = columns_at(table, snapshot)
-    if there is None or {each.field_id: each.name for each in there} == _names(table.columns):
+    if there is None or _kept(there) == _kept(table.columns):
         return read
-    then, kinds = _names(there), whole_schema(spark, table)
-    return read.select(*(_told(each, then.get(each.field_id), kinds[each.name].dataType) for each in table.columns))
+    then, kinds, stored_as = {each.field_id: each for each in there}, whole_schema(spark, table), read.schema
+    return read.select(*(_told(each, then.get(each.field_id), stored_as, kinds) for each in table.columns))
 
 
 def columns_at(table: TableState, snapshot: SnapshotId) -> tuple[TableColumn, ...] | None:
@@ -52,18 +63,25 @@ def whole_schema(spark: SparkSession, table: TableState) -> StructType:
     return spark.read.format("iceberg").load(table.metadata_location).schema
 
 
-def _told(now: TableColumn, then: str | None, kind: DataType) -> Column:
+def _told(now: TableColumn, then: TableColumn | None, stored_as: StructType, kinds: StructType) -> Column:
     """Under another name than now nothing of it may be pushed down: Iceberg looks a filter's columns up in the present
     schema, too, and fails with "Cannot find field" (`Projections.project` of the present partition spec)."""
+    kind = kinds[now.name].dataType
     if then is None:
         return F.lit(None).cast(kind).alias(now.name)
-    if then == now.name:
-        return column(then)
-    return F.coalesce(column(then), column(then)).alias(now.name)
+    stands = column(then.name) if then.name == now.name else F.coalesce(column(then.name), column(then.name))
+    is_evolved = then.type != now.type and _family(then.type) == _family(now.type) is not None
+    return (reshaped(stands, stored_as[then.name].dataType, kind) if is_evolved else stands).alias(now.name)
 
 
-def _names(columns: Iterable[TableColumn]) -> dict[int, str]:
-    return {each.field_id: each.name for each in columns}
+def _kept(columns: Iterable[TableColumn]) -> dict[int, tuple[str, str]]:
+    """Field id -> what a read at an older snapshot must agree in: name and type."""
+    return {each.field_id: (each.name, each.type) for each in columns}
+
+
+def _family(kind: str) -> str | None:
+    """Of types of which one can become another (Iceberg spec, "Schema Evolution"); None: it cannot."""
+    return next((family for family, kinds in _EVOLVED.items() if kind.startswith(kinds)), None)
 
 
 def rows_appended(spark: SparkSession, table: TableState, since: SnapshotId, until: SnapshotId) -> DataFrame:

@@ -15,7 +15,7 @@ from spark_tasks._near import Edge, Range, partition_of, within
 from spark_tasks._places import window_places
 from spark_tasks._reading import column, rows_at
 from spark_tasks._told_apart import not_told_apart
-from spark_tasks._window import Reach
+from spark_tasks._window import Reach, is_cut
 from spark_tasks._words import shown
 
 MOST_PARTITIONS = 2_000
@@ -35,7 +35,8 @@ class Edges:
     without: int
     """Of these, those that carry no position."""
     begins_with_table: bool
-    """Whether the window holds the table's very first commit, so that nothing can lie below."""
+    """Whether the window holds the table's very first commit, so that nothing can lie below. Not where it was to begin
+    at a snapshot of which this table knows nothing: a former table of its name may have held what comes before."""
 
     @property
     def unplaced(self) -> tuple[Edge, ...]:
@@ -65,13 +66,13 @@ def edges_of(spark: SparkSession, ask: Ask, reach: Reach) -> Edges | NotSeen:
             remedy="Correct position_partition in the table's contract.",
         )
     lowest = {row["partition"]: int(row["lowest"]) for row in told if row["lowest"] is not None}
-    below = _below(spark, ask, reach, {part: low for part, low in lowest.items() if low != 0})
+    below = _below(spark, ask, reach, lowest)
     each = [Edge(partition, low, below.get(partition)) for partition, low in lowest.items()]
     return Edges(
         each=tuple(sorted(each, key=lambda edge: edge.lowest)),
         rows=sum(int(row["rows"]) for row in told),
         without=sum(int(row["rows"]) - int(row["placed"]) for row in told),
-        begins_with_table=bool(reach.main) and not reach.main[0].has_commit_below,
+        begins_with_table=bool(reach.main) and not reach.main[0].has_commit_below and not is_cut(ask, reach),
     )
 
 
@@ -103,10 +104,11 @@ def several_partitions(ask: Ask, shared: int) -> NotSeen:
 
 
 def _below(spark: SparkSession, ask: Ask, reach: Reach, lowest: Mapping[str | None, int]) -> dict[str | None, int]:
-    """Partition -> the highest live position below its lowest; those without one are left out."""
+    """Partition -> the highest live position below its lowest; those without one are left out. Below 0, where few
+    sources have any, it is looked for at once and by bounds alone finds no file to be read."""
     found: dict[str | None, int] = {}
     for step in _STEPS:
-        left = {partition: low for partition, low in lowest.items() if partition not in found}
+        left = {each: low for each, low in lowest.items() if each not in found and (low != 0 or step is None)}
         if left:
             found |= _highest(spark, ask, reach, left, step)
     return found

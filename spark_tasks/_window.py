@@ -95,8 +95,18 @@ def is_cut(ask: Ask, reach: Reach) -> bool:
 
 
 def begin_expired(ask: Ask, reach: Reach) -> NotSeen:
-    """What is said of a window whose beginning is gone."""
+    """What is said of a window whose beginning is gone. Where the table's first commit is listed, its beginning was no
+    ancestor of that one, and expiry of ancestors has not taken it."""
     since = ask.window.since
+    if since is not None and reach.main and not reach.main[0].has_commit_below:
+        return NotSeen(
+            source=f"snapshot {since} of {ask.observation.table.name}",
+            reason="The snapshot where the window begins is no longer listed, and the table's first commit is: that "
+            "snapshot was of a former table of this name, or of a line that main has left, so what lay below is not "
+            "known.",
+            remedy="Ask whether the table was dropped and made anew; if so, compare with the source from its beginning "
+            "on, and ask again with a window that begins at a listed snapshot.",
+        )
     at = f"snapshot {since}" if since is not None else f"what lay below snapshot {reach.main[0].snapshot_id}"
     return NotSeen(
         source=f"{at} of {ask.observation.table.name}",

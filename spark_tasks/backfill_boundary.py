@@ -16,14 +16,13 @@ from spark_tasks._data_files import DataFile, renamed, rows_in
 from spark_tasks._event_time import (
     BELOW,
     MICROS,
-    brings_rows,
     by_commit,
     event_column,
     highest,
     newest_with_rows,
     timed_files,
 )
-from spark_tasks._overwriting import mixes
+from spark_tasks._overwriting import brings_new_rows, mixes
 from spark_tasks._reading import column, rows_at
 from spark_tasks._window import begin_expired, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, at, cell, could_not, lasting, moment, without_key
@@ -35,7 +34,7 @@ TASK = Task(
     confirmed_means="some commits bring old event times in bulk",
     needs=("table", "contract.event_time"),
     cost=f"manifests of the window and of {BELOW} commits below it; keys of the backfill and of rows within its bounds",
-    version=2,
+    version=3,
 )
 _FAR = 3600 * MICROS
 _TIMES_LATE = 10
@@ -56,7 +55,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     table = ask.observation.table
     if unreadable := renamed(table, [event.name]):
         return could_not(f"A backfill cannot be told: {unreadable[0].reason}", *unreadable)
-    commits = [commit for commit in reach.main if brings_rows(commit)]
+    commits = [commit for commit in reach.main if brings_new_rows(commit)]
     below = newest_with_rows(table, reach.since, BELOW)
     inside = {commit.snapshot_id for commit in commits}
     files = timed_files(spark, ask, [*below, *commits], event)

@@ -21,6 +21,7 @@ TASK = Task(
     question="Which keys have other values at the window's end than where it begins, and which are gone?",
     confirmed_means="some key was changed or is gone, or a compaction lost rows",
     needs=("table", "contract.key"),
+    version=2,
     cost="keys of the files that the window added, removed or deleted from; all columns of older rows in their range",
 )
 

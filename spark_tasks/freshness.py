@@ -28,7 +28,7 @@ TASK = Task(
     cost=f"manifests of the newest {BELOW} commits with rows, and of as many that overwrite; event times of files "
     "whose bounds are left out or lie in the future",
     reads="metadata",
-    version=2,
+    version=3,
 )
 _STUCK_AFTER = 3
 """So many commits with rows in a row that do not raise the highest event time."""

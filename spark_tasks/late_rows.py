@@ -25,7 +25,7 @@ from spark_tasks._event_time import (
     newest_with_rows,
     timed_files,
 )
-from spark_tasks._overwriting import mixes
+from spark_tasks._overwriting import mixes, overwrites
 from spark_tasks._window import begin_expired, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not, ids, lasting
 
@@ -37,7 +37,7 @@ TASK = Task(
     needs=("table", "contract.event_time"),
     cost=f"manifests of the window and of {BELOW} commits below it; event times of the files that hold late rows, or "
     "events from the future of their commit",
-    version=2,
+    version=3,
 )
 
 
@@ -45,8 +45,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Each commit on main is compared with the highest event time of all commits before it, in commit order.
 
     What lies below the window counts by its newest commits (`BELOW`). A commit's own rows do not make each other
-    late, nor does an event that lies in the future of its commit. Rows are read only from files whose bounds reach
-    below the mark, or into the future.
+    late, nor does an event that lies in the future of its commit, and rows that an update put in the place of others
+    are not judged. Rows are read only from files whose bounds reach below the mark, or into the future.
     """
     event = event_column(ask, "Late rows")
     if isinstance(event, Answer):
@@ -63,6 +63,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     start = highest(file for file in files if file.snapshot_id not in inside)
     new = [file for file in files if file.snapshot_id in inside]
     marks = marks_before(commits, new, start)
+    copying = {commit.snapshot_id for commit in commits if overwrites(commit)}
+    new = [file for file in new if file.snapshot_id not in copying]
     late = _late(spark, ask, event, new, marks)
     finding = LateRowsFinding(
         rows_checked=sum(file.rows for file in new),

@@ -33,7 +33,7 @@ TASK = Task(
     needs=("table", "jobs"),
     cost="manifest lists and manifests of the window's commits",
     reads="metadata",
-    version=3,
+    version=4,
 )
 
 

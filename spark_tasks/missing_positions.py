@@ -22,7 +22,7 @@ from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, shown
 TASK = Task(
     name="missing_positions",
     title="Missing positions",
-    version=6,
+    version=7,
     question="Is any source position missing between the lowest and the highest around the window?",
     confirmed_means="the source had records that no live row carries",
     needs=("table", "contract.position"),

@@ -10,8 +10,7 @@ from bot.domain.findings import DuplicatePair, ReplayedRowsFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from spark_tasks._data_files import added_since, data_added, files_of, renamed
-from spark_tasks._event_time import brings_rows
-from spark_tasks._overwriting import mixes
+from spark_tasks._overwriting import brings_new_rows, mixes
 from spark_tasks._repeats import (
     brought_rows,
     commits_of_first,
@@ -34,7 +33,7 @@ TASK = Task(
     "live or not?",
     confirmed_means="records of the source came again",
     needs=("table", "contract.position"),
-    version=3,
+    version=4,
     cost="all columns of the files that the window's commits added, and of older rows in their range",
 )
 MAX_PAIRS = 500
@@ -54,7 +53,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
         return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
-    commits = [commit for commit in (*reach.main, *reach.rolled_back) if brings_rows(commit)]
+    commits = [commit for commit in (*reach.main, *reach.rolled_back) if brings_new_rows(commit)]
     files = data_added(files_of(spark, commits))
     added = added_since(ask.observation.table, begin_of(reach), identity)
     unseen = (*mixes(reach.main), *((begin_expired(ask, reach),) if is_cut(ask, reach) else ()), *added)
@@ -66,7 +65,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         total = rows.where("on_main").agg(F.count_if(named).alias("named"), F.count_if(~named).alias("bare")).first()
         assert total is not None
         checked, bare = int(total["named"]), int(total["bare"])
-        if checked == 0 and any(brings_rows(commit) for commit in reach.main):
+        if checked == 0 and any(brings_new_rows(commit) for commit in reach.main):
             return without_identity(ask, identity)
         if bare:
             unseen = (bare_rows(ask, identity, bare, checked + bare), *unseen)

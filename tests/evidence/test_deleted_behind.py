@@ -91,3 +91,29 @@ def test_a_hole_between_negative_positions_is_a_hole(orders: OrdersTable, asks: 
 
     assert answer.verdict is Verdict.CONFIRMED
     assert (gaps_of(answer).missing, gaps_of(answer).gaps[0].first) == (10, -20)
+
+
+def test_a_hole_that_ends_at_position_0_is_a_hole(orders: OrdersTable, asks: Asks) -> None:
+    """That the window begins there does not say that the source does."""
+    before = orders.commits("a", 1, range(-30, -20))
+    orders.commits("a", 2, range(5))
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert (gaps_of(answer).missing, gaps_of(answer).gaps[0].first) == (20, -20)
+
+
+def test_rows_that_a_compaction_lost_behind_the_last_live_one_leave_it_open(orders: OrdersTable, asks: Asks) -> None:
+    """It wrote fewer rows than it read; one that kept its rows is not looked behind."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    orders.compacts(rows(range(20)))
+    whole = asks("missing_positions", orders.ask(before))
+    orders.compacts(rows(range(15)))
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert whole.verdict is Verdict.RULED_OUT
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "(15 to 19)" in answer.headline
