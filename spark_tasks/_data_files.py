@@ -19,6 +19,7 @@ from bot.domain.table import Snapshot, TableState
 from spark_tasks._as_stored import exact, stored_name
 from spark_tasks._bounds import with_bounds
 from spark_tasks._orc_times import orc_times
+from spark_tasks._promotions import may_become
 from spark_tasks._reading import column, columns_at, entries, whole_schema
 
 MAX_FILES = 20_000
@@ -82,19 +83,30 @@ def data_added(files: Iterable[DataFile]) -> tuple[DataFile, ...]:
 
 
 def renamed(table: TableState, names: Collection[str]) -> tuple[NotSeen, ...]:
-    """A NotSeen for each column whose name meant another column once: its old files cannot be read by name."""
-    ids = {each.name: each.field_id for each in table.columns}
+    """A NotSeen for each column whose name meant another column once, or the same in a type that is no narrower one:
+    its old files cannot be read by name."""
+    now = {each.name: each for each in table.columns}
     once = [each for columns in table.schemas.values() for each in columns]
+    told = ((name, _of_before(now[name], once)) for name in names)
     return tuple(
         NotSeen(
             source=f"column {name} of {table.name}",
-            reason=f"Column {name} was renamed, or replaces another column of this name, so older files hold it "
-            "under another name.",
+            reason=f"Column {name} {was}.",
             remedy="Compare the states with a query of your own.",
         )
-        for name in names
-        if any((each.name == name) != (each.field_id == ids[name]) for each in once)
+        for name, was in told
+        if was is not None
     )
+
+
+def _of_before(column: TableColumn, once: Iterable[TableColumn]) -> str | None:
+    """What older files may hold it as, the end of a sentence; None: as itself."""
+    for each in once:
+        if (each.name == column.name) != (each.field_id == column.field_id):
+            return "was renamed, or replaces another column of this name, so older files hold it under another name"
+        if each.field_id == column.field_id and not may_become(each.type, column.type):
+            return f"was {each.type} and is {column.type}, so older files hold it as what cannot be read as that"
+    return None
 
 
 def rows_in(spark: SparkSession, table: TableState, files: Sequence[DataFile], names: Sequence[str]) -> DataFrame:

@@ -30,8 +30,8 @@ def takes_for_its_own(case: Case, run: JobRun, drained: Snapshot) -> bool | None
 def started_after_a_drain(case: Case) -> CannotTell | None:
     """What is missing to know that a living run, started without state where the job's newest commit was a drained
     one, began in the right place; None: its first rows were counted, or there is no such run."""
+    commits = commits_of_job(case)
     for run in living(case):
-        commits = commits_of_job(case)
         first = next((s for s in commits if s.job_id == run.job_id and s.committed_at >= run.started_at), None)
         before = [s for s in commits if s.committed_at < run.started_at]
         if not before or before[-1].checkpoint_id != DRAINED:

@@ -23,6 +23,7 @@ from bot.domain.contract import TableContract
 from bot.domain.evidence import Verdict
 from bot.domain.findings import CorrectedRowsFinding, PositionGap, ReplayedRowsFinding
 from bot.domain.ids import SnapshotId
+from spark_tasks._promotions import may_become
 from tests.evidence.conftest import Asks
 from tests.evidence.test_duplicate_rows import duplicates_of
 from tests.evidence.test_missing_positions import BY_PARTITION, gaps_of
@@ -193,3 +194,36 @@ def test_a_source_partition_that_was_widened_after_the_last_commit_is_read(order
     answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
 
     assert gaps_of(answer).gaps == (PositionGap(first=10, last=14, partition="0"),)
+
+
+def test_a_column_whose_type_was_replaced_is_not_read_from_older_files(orders: OrdersTable, asks: Asks) -> None:
+    """`CREATE OR REPLACE TABLE` keeps the field id under another type: what Spark would fail over is said instead."""
+    before = orders.appends(rows(range(10)), of_flink("a", 1))
+    orders.appends(rows(range(10, 20)), of_flink("a", 2))
+    table = orders.catalog.load_table(ORDERS)
+    table.update_schema(allow_incompatible_changes=True).update_column("customer", LongType()).commit()
+
+    contract = TableContract(key=("customer",), position="source_position")
+    answer = asks("corrected_rows", orders.ask(before, contract=contract))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "Column customer was string and is long" in answer.could_not_look[0].reason
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "may"),
+    [
+        ("int", "long", True),
+        ("long", "int", False),
+        ("float", "double", True),
+        ("decimal(9, 2)", "decimal(18,2)", True),
+        ("decimal(9, 2)", "decimal(18, 3)", False),
+        ("date", "timestamp", True),
+        ("date", "timestamptz", False),
+        ("string", "string", True),
+        ("struct<1: a: optional int>", "struct<1: a: optional long>", True),
+    ],
+)
+def test_what_iceberg_promotes_is_read_from_older_files(before: str, now: str, may: bool) -> None:
+    """By its specification."""
+    assert may_become(before, now) is may
