@@ -10,8 +10,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Ask
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
+from spark_tasks._columns_of_before import renamed
 from spark_tasks._copies import keeps_rows
-from spark_tasks._data_files import DataFile, data_added, files_of, renamed, rows_in
+from spark_tasks._data_files import DataFile, data_added, files_of, rows_in
 from spark_tasks._event_time import brings_rows
 from spark_tasks._near import Range, partition_of, within
 from spark_tasks._orc_times import orc_times

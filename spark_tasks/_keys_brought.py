@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Ask
-from spark_tasks._data_files import DataFile, renamed, rows_in
+from spark_tasks._columns_of_before import renamed
+from spark_tasks._data_files import DataFile, rows_in
 from spark_tasks._orc_times import orc_times
 from spark_tasks._reading import column, entries
 from spark_tasks._window import Reach

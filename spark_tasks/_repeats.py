@@ -9,8 +9,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.domain.evidence import Ask
 from bot.domain.table import Snapshot
+from spark_tasks._columns_of_before import names_at
 from spark_tasks._copies import FILE, in_range_of, with_key_in
-from spark_tasks._data_files import DataFile, comparable, names_at, rows_in
+from spark_tasks._data_files import DataFile, comparable, rows_in
 from spark_tasks._reading import column, local_ids, rows_at, whole_schema
 from spark_tasks._told_apart import key_columns, key_hash, moment_of
 from spark_tasks._window import Reach

@@ -14,7 +14,8 @@ from bot.domain.ids import CheckpointId
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
-from spark_tasks._data_files import data_added, files_of, names_at, rows_in
+from spark_tasks._columns_of_before import names_at
+from spark_tasks._data_files import data_added, files_of, rows_in
 from spark_tasks._event_time import brings_rows
 from spark_tasks._near import partition_of
 from spark_tasks._source_edges import MOST_PARTITIONS, Edges

@@ -11,7 +11,8 @@ from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen
 from bot.domain.table import Snapshot
 from spark_tasks._bounds import with_bounds
-from spark_tasks._data_files import DataFile, renamed, rows_in
+from spark_tasks._columns_of_before import renamed
+from spark_tasks._data_files import DataFile, rows_in
 from spark_tasks._manifests import Manifest, newest_of
 from spark_tasks._near import partition_of
 from spark_tasks._reading import column, stored_entries

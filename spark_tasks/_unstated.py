@@ -14,7 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.contract import TableContract
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._data_files import DataFile, data_added, files_of, grouped_in, renamed
+from spark_tasks._columns_of_before import renamed
+from spark_tasks._data_files import DataFile, data_added, files_of, grouped_in
 from spark_tasks._reading import column
 from spark_tasks._source_ranges import MAX_RANGES, Covered, Range, source_columns
 from spark_tasks._source_runs import run_of

@@ -10,8 +10,9 @@ from bot.domain.findings import CompactedRows, CorrectedRowsFinding
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from spark_tasks._changes import key_names, states_of, touched_keys
+from spark_tasks._columns_of_before import names_at, renamed
 from spark_tasks._compacted import compared, losses
-from spark_tasks._data_files import files_of, names_at, renamed
+from spark_tasks._data_files import files_of
 from spark_tasks._window import Reach, begin_expired, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not, shown, without_key
 

@@ -12,9 +12,9 @@ from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from spark_tasks._before_compaction import with_writers
+from spark_tasks._columns_of_before import added_since
 from spark_tasks._commits_of_copies import copies_in_order, most_copied, pairs_of, shares_of
 from spark_tasks._copies import FILE, IN_WINDOW, Copies, copies_of, keys_at, with_key_in
-from spark_tasks._data_files import added_since
 from spark_tasks._reading import entries, local_ids
 from spark_tasks._window import Reach, begin_of, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not, shown, without_key

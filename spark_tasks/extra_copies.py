@@ -12,8 +12,9 @@ from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from spark_tasks._before_compaction import with_writers
+from spark_tasks._columns_of_before import added_since
 from spark_tasks._copies import copies_of, in_range_of, with_key_in
-from spark_tasks._data_files import added_since, comparable
+from spark_tasks._data_files import comparable
 from spark_tasks._extra import FILE, PLACE, extra_of, named_twice, placed_of, spans_of, standing_of
 from spark_tasks._reading import column, entries, local_ids, rows_at, whole_schema
 from spark_tasks._window import Reach, begin_of, no_commits, reach_of

@@ -13,7 +13,8 @@ from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.table_terms import CADENCE_SLACK
 from spark_tasks._ahead import is_ahead, of_the_future
-from spark_tasks._data_files import DataFile, renamed
+from spark_tasks._columns_of_before import renamed
+from spark_tasks._data_files import DataFile
 from spark_tasks._event_days import age_by_day, knows_days_only, only_a_day, surely_older_than
 from spark_tasks._event_time import BELOW, by_commit, event_column, highest, timed_files
 from spark_tasks._overwriting import bringing, mixes, with_overwrites

@@ -13,7 +13,8 @@ from bot.domain.sentences import counted
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot
 from spark_tasks._ahead import of_the_future
-from spark_tasks._data_files import DataFile, renamed, rows_in
+from spark_tasks._columns_of_before import renamed
+from spark_tasks._data_files import DataFile, rows_in
 from spark_tasks._event_time import (
     BELOW,
     MICROS,

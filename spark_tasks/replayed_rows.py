@@ -9,7 +9,8 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import DuplicatePair, ReplayedRowsFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
-from spark_tasks._data_files import added_since, data_added, files_of, renamed
+from spark_tasks._columns_of_before import added_since, renamed
+from spark_tasks._data_files import data_added, files_of
 from spark_tasks._overwriting import brings_new_rows, mixes
 from spark_tasks._repeats import (
     brought_rows,
