@@ -1,9 +1,8 @@
 """What follows the commit of a job that was drained, or whose source has ended: a run that takes it for its own never
-commits with the V1 sink (F5), and one that starts without state may begin anywhere in its source."""
+commits with the V1 sink (F5), and of any other nothing but its rows tells where it began in its source."""
 
-from bot.diagnosis._case import committer_ids, living, writes_as_v1
+from bot.diagnosis._case import committer_ids, in_window, living, writes_as_v1
 from bot.diagnosis._read_again_once import uncounted
-from bot.domain.beginnings import began_without_state
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.flink import JobRun
 from bot.domain.guests import commits_of_job
@@ -28,21 +27,18 @@ def takes_for_its_own(case: Case, run: JobRun, drained: Snapshot) -> bool | None
 
 
 def started_after_a_drain(case: Case) -> CannotTell | None:
-    """What is missing to know that a living run, started without state where the job's newest commit was a drained
-    one, began in the right place; None: its first rows were counted, or there is no such run."""
-    commits = commits_of_job(case)
+    """What is missing to know that a living run, started where the job's newest commit was a drained one, began in the
+    right place: that commit names no id to which its restore point could be held. None: its first rows were counted, or
+    lie below the window, or there is no such run."""
+    commits, inside = commits_of_job(case), {s.snapshot_id for s in in_window(case)}
     for run in living(case):
         first = next((s for s in commits if s.job_id == run.job_id and s.committed_at >= run.started_at), None)
         before = [s for s in commits if s.committed_at < run.started_at]
-        if not before or before[-1].checkpoint_id != DRAINED:
+        if not before or before[-1].checkpoint_id != DRAINED or (first and first.snapshot_id not in inside):
             continue
-        if not began_without_state(run, first.committed_at if first is not None else None):
-            continue
-        begun = f"where run {short_job(run.job_id)} began, without state after the drained commit"
+        begun = f"where run {short_job(run.job_id)} began, after the drained commit {short(before[-1].snapshot_id)}"
         if first is None:
-            said = f"{begun} {short(before[-1].snapshot_id)}: its first rows tell, and it has brought none yet"
-            return CannotTell(missing=(said,))
+            return CannotTell(missing=(f"{begun}: its first rows tell, and it has brought none yet",))
         if (left := uncounted(case, run.job_id, first.snapshot_id)) is not None:
-            said = f"{begun} {short(before[-1].snapshot_id)}: {'; '.join(left.missing)}"
-            return CannotTell(missing=(said,), asks=left.asks)
+            return CannotTell(missing=(f"{begun}: {'; '.join(left.missing)}",), asks=left.asks)
     return None

@@ -1,6 +1,9 @@
 """F5: a drained job, and who is concerned by its mark."""
 
+import pytest
+
 from bot.diagnosis import job_was_drained as mode
+from bot.diagnosis import recovered_by_itself
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.domain.ids import DRAINED, OperatorId
 from tests.cases import Tale, job_id
@@ -134,3 +137,26 @@ def test_without_the_mark_flink_need_not_be_asked() -> None:
     found = mode.examine(Tale().flink_runs("a").commits("a", 1, 2).flink_is_down().looked_at())
 
     assert isinstance(found, Excluded)
+
+
+@pytest.mark.parametrize("restored", [3, None])
+def test_above_a_drained_commit_the_first_rows_tell_where_a_run_began(restored: int | None) -> None:
+    """Its mark names no id, so any restore point, and none, looks alike."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, DRAINED).becomes("a", "FINISHED").flink_runs("b", restored)
+
+    silent = recovered_by_itself.examine(tale.looked_at())
+    counted = recovered_by_itself.examine(tale.commits("b", (restored or 0) + 1).looked_at())
+
+    assert isinstance(silent, CannotTell)
+    assert "began, after the drained commit …003003: its first rows tell, and it has brought none" in silent.missing[0]
+    assert isinstance(counted, Matches)
+
+
+def test_nor_does_a_run_of_another_uid_meet_the_mark_in_healthy() -> None:
+    """F5 is told by who takes the mark for its own; so is what speaks against the table."""
+    tale = restored()
+    committer = tale.runs["b"].vertices[1].model_copy(update={"vertex_id": OperatorId("cd" * 16)})
+    tale.runs["b"] = tale.runs["b"].model_copy(update={"vertices": (tale.runs["b"].vertices[0], committer)})
+
+    assert isinstance(recovered_by_itself.examine(restored().looked_at()), Excluded)
+    assert isinstance(recovered_by_itself.examine(tale.looked_at()), CannotTell)

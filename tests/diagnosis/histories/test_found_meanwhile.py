@@ -1,5 +1,5 @@
-"""Histories in which an answer was too safe once, found where a job commits while evidence is collected, or where Flink
-tells no paths; each is reduced to what it takes."""
+"""Histories in which an answer was too safe once, found where a job commits while evidence is collected, where Flink
+tells no paths, or above a drained commit; each is reduced to what it takes."""
 
 import pytest
 
@@ -51,6 +51,15 @@ FOUND = {
         Setting("V1", keeps_keys=False),
         (Event(6, "an expiry of snapshots"),),
         then=(Event(11, "started without state"), Event(12, "a checkpoint")),
+    ),
+    "an older point and another uid, above a drained commit": Plan(
+        36295,
+        Setting("V1", lists="ended runs without details"),
+        (
+            Event(1, "drained and started"),
+            Event(4, "started from another run's point"),
+            Event(7, "the sink's uid is changed"),
+        ),
     ),
     "a manifest of the restored id came after the look at manifests": Plan(
         22657,
