@@ -153,19 +153,22 @@ def _silent_change(case: Case) -> Change | None:
 
 def _of_another_sink(case: Case) -> str | None:
     """What is missing to know that nothing was owed where a manifest of an ended run waits for a restore under its own
-    sink's id, and the living run has another; None: none does."""
+    sink's id, and the living run has another, or one that it has not shown yet; None: none does."""
     alive = living(case)
-    known = committer_ids(case, alive[-1]) if len(alive) == 1 else frozenset[OperatorId]()
-    pending = case.leaked.of(LeakStanding.PENDING) if case.leaked and known else ()
-    owed = (leak for leak in pending if not leak.is_empty and leak.operator_id not in known)
+    if len(alive) != 1 or alive[0].restored is None or case.leaked is None:
+        return None
+    run, known = alive[0], committer_ids(case, alive[0])
+    owed = (leak for leak in case.leaked.of(LeakStanding.PENDING) if not leak.is_empty and leak.job_id != run.job_id)
     mine = {run.job_id for run in case.runs} | {s.job_id for s in commits_of_job(case)}
-    leak = next((leak for leak in owed if leak.job_id in mine and leak.job_id != alive[-1].job_id), None)
+    open_ones = (leak for leak in owed if leak.job_id in mine and leak.operator_id not in known)
+    leak = next((leak for leak in open_ones if known or leak.checkpoint_id <= alive[0].restored.checkpoint_id), None)
     if leak is None:
         return None
     whose = f"checkpoint {leak.checkpoint_id} of run {short_job(leak.job_id)}, whose sink was {leak.operator_id[:6]}"
+    sink = f"whose sink is {next(iter(known))[:6]}" if known else "which has not shown its sink yet"
     return (
-        f"whether the restore point of run {short_job(alive[-1].job_id)}, whose sink is {next(iter(known))[:6]}, owed "
-        f"{rows_of((leak,))} of {whose}: then they are lost. {leak.reason}"
+        f"whether the restore point of run {short_job(run.job_id)}, {sink}, owed {rows_of((leak,))} of {whose}: under "
+        f"another id they are lost. {leak.reason}"
     )
 
 

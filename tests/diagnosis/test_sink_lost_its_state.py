@@ -206,3 +206,33 @@ def test_two_sinks_of_each_run_are_no_change() -> None:
     found = mode.examine(tale.looked_at(leaked=lost(tale)))
 
     assert isinstance(found, Excluded)
+
+
+def waiting(tale: Tale) -> object:
+    """Nobody could look whether a restore point lists the old sink's manifest."""
+    return leaks(*tale.manifests, standing=LeakStanding.PENDING)
+
+
+@pytest.mark.parametrize(("v1", "said"), [(True, f"whose sink is {NEW[:6]}"), (False, "which has not shown its sink")])
+def test_what_waits_for_a_restore_under_another_id_leaves_it_open(v1: bool, said: str) -> None:
+    """The living run cannot commit it, or nothing tells yet whether it can; V2 has it committed within moments."""
+    tale = changed(v1=v1)
+
+    found = mode.examine(tale.looked_at(leaked=waiting(tale)))
+
+    assert isinstance(found, CannotTell)
+    assert said in found.missing[0]
+    assert "of checkpoint 4 of run aaaaaa" in found.missing[0]
+
+
+def test_what_waits_for_the_sink_that_runs_is_no_doubt_of_it() -> None:
+    """F11 and `healthy` tell of that one; so of a manifest above the restored checkpoint."""
+    tale = changed()
+    committer = tale.runs["b"].vertices[1].model_copy(update={"vertex_id": OPERATOR})
+    tale.runs["b"] = tale.runs["b"].model_copy(update={"vertices": (tale.runs["b"].vertices[0], committer)})
+    newer = changed(v1=False)
+    newer.manifests.clear()
+    newer.leaves_manifest("a", 6)
+
+    assert isinstance(mode.examine(tale.looked_at(leaked=waiting(tale))), Excluded)
+    assert isinstance(mode.examine(newer.looked_at(leaked=waiting(newer))), Excluded)
