@@ -23,6 +23,7 @@ from bot.diagnosis._origins import unknown_origin
 from bot.diagnosis._other_branch import writes_a_branch
 from bot.diagnosis._other_writers import unknown_pick
 from bot.diagnosis._replaced_and_expired import may_be_replaced_and_expired
+from bot.diagnosis._started_over_others import started_over_others
 from bot.diagnosis._to_come_again import may_come_again
 from bot.diagnosis._unbroken import break_in_chain
 from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
@@ -89,6 +90,7 @@ def doubt(case: Case, until: SnapshotId | None) -> CannotTell | None:
         behind_main(case),
         older_than_a_start(case, until, *RESTS_ON),
         started_after_a_drain(case),
+        started_over_others(case),
     )
     open_still = [each for each in (*rows, *starts) if isinstance(each, CannotTell)]
     missing = [what for each in open_still for what in each.missing]

@@ -61,6 +61,25 @@ FOUND = {
             Event(7, "the sink's uid is changed"),
         ),
     ),
+    "a start without state over rows of a run that Flink has forgotten, by another uid": Plan(
+        52994,
+        Setting("dynamic"),
+        (Event(5, "the sink's uid is changed"), Event(6, "started without state")),
+        then=(Event(10, "Flink forgets runs that ended"),),
+        meanwhile=(Event(100, "a checkpoint"),),
+    ),
+    "the same above a rollback, beside a second submission": Plan(
+        62576,
+        Setting(lists="the living run"),
+        (
+            Event(0, "the job runs twice"),
+            Event(1, "a checkpoint"),
+            Event(2, "started from an older point with another uid"),
+            Event(3, "rolled back while the job runs"),
+            Event(5, "started without state under its job id"),
+        ),
+        then=(Event(7, "a checkpoint"),),
+    ),
     "a manifest of the restored id came after the look at manifests": Plan(
         22657,
         Setting("dynamic", interval_s=60),
