@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from bot.diagnosis._asked import answers, checked_until, lacking, reaches_head, unasked
 from bot.diagnosis._case import at_position
 from bot.diagnosis._lost_and_expired import SEVERAL
+from bot.diagnosis._older_than_a_start import older_than_a_start
 from bot.diagnosis._replayed import overlap
 from bot.diagnosis._unbroken import every_row_is_there
 from bot.diagnosis._upsert import why_upsert
@@ -95,7 +96,8 @@ def not_passed(case: Case, run: JobId, first: SnapshotId) -> CannotTell | None:
     edge = table.place_of(first)
     rows = [row for row in case.ledger.main if row.snapshot_id in table.by_id]
     own = _until(r for r in rows if r.job_id == run and table.place_of(r.snapshot_id) >= edge)
-    others = [r for r in rows if r.job_id != run and not guests.has(table.by_id[r.snapshot_id])]
+    theirs = (r for r in rows if r.job_id != run and r.operation != "replace")
+    others = [r for r in theirs if not guests.has(table.by_id[r.snapshot_id])]
     before = highest = _until(r for r in others if table.place_of(r.snapshot_id) < edge)
     if not any(r.added_rows and table.place_of(r.snapshot_id) > edge for r in others):
         highest = max((end for end in (before, _highest(case)) if end is not None), default=None)
@@ -108,6 +110,13 @@ def not_passed(case: Case, run: JobId, first: SnapshotId) -> CannotTell | None:
     return CannotTell(
         missing=(f"whether run {short_job(run)}, which has come to {so_far}, brings again what lies up to {until}",)
     )
+
+
+def restored_since(case: Case) -> CannotTell | None:
+    """What is missing where a run was started or restored after rows were counted, and commits came above these: it may
+    have committed what its state owed, which is there already. None: nothing is."""
+    counts = _COUNTS if why_upsert(case) is None else ("duplicate_rows",)
+    return older_than_a_start(case, checked_until(case, *counts), *counts)
 
 
 def not_known_yet(left: CannotTell) -> str:

@@ -11,7 +11,7 @@ from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._may_commit_on import may_commit_on
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._origins import other_state
-from bot.diagnosis._read_again_once import begins_below, not_known_yet, not_passed, uncounted
+from bot.diagnosis._read_again_once import begins_below, not_known_yet, not_passed, restored_since, uncounted
 from bot.diagnosis._rightness import ASKS_FOR, doubt
 from bot.diagnosis._taken_over import taken_over_unseen
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -172,6 +172,7 @@ def _rows_said(case: Case, start: EmptyStart) -> tuple[bool, str, tuple[str, ...
         return False, "Where its source began shows once it brings rows.", ()
     left = uncounted(case, start.run, start.first) or begins_below(case, start.last_before, start.first)
     left = left or not_passed(case, start.run, start.first) or taken_over_unseen(case, start.run, start.first)
+    left = left or restored_since(case)
     if left is not None:
         return False, not_known_yet(left), left.asks
     return (

@@ -20,7 +20,14 @@ from bot.diagnosis._case import (
 )
 from bot.diagnosis._copies_untold import copies_of_others
 from bot.diagnosis._origins import other_state
-from bot.diagnosis._read_again_once import came_out_whole, lives_once, not_known_yet, not_passed, uncounted
+from bot.diagnosis._read_again_once import (
+    came_out_whole,
+    lives_once,
+    not_known_yet,
+    not_passed,
+    restored_since,
+    uncounted,
+)
 from bot.diagnosis._replayed import is_replayed
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._taken_over import taken_over_unseen
@@ -138,7 +145,9 @@ def _matches(case: Case, rewind: Rewind, *, is_newest: bool) -> Matches:
     left = None
     if rewind.first is not None and lives_once(case):
         left = uncounted(case, rewind.run, rewind.first) or not_passed(case, rewind.run, rewind.first)
-        left = left or (taken_over_unseen(case, rewind.run, rewind.first) if is_newest else None)
+        left = (
+            left or (taken_over_unseen(case, rewind.run, rewind.first) if is_newest else None) or restored_since(case)
+        )
         reasons.append(came_out_whole(case, rewind.first) if left is None else not_known_yet(left))
         remedy = Remedy.TELL_CONSUMERS if left is None else remedy
     if remedy is Remedy.DEDUPLICATE_ROWS:

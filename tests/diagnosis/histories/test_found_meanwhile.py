@@ -80,6 +80,27 @@ FOUND = {
         ),
         then=(Event(7, "a checkpoint"),),
     ),
+    "what a restore committed came after rows were counted": Plan(
+        87004,
+        Setting("V1", keeps_keys=False),
+        (Event(4, "a checkpoint whose commit is late"), Event(5, "started without state under its job id")),
+        then=(Event(6, "started from an older point"),),
+        meanwhile=(Event(100, "a checkpoint"),),
+    ),
+    "a compaction holds rows that the run has still before it": Plan(
+        89759,
+        Setting("V1", keeps_keys=False),
+        (
+            Event(0, "a checkpoint"),
+            Event(1, "a checkpoint"),
+            Event(3, "a checkpoint"),
+            Event(5, "started from an older point"),
+            Event(7, "a checkpoint"),
+            Event(8, "a standby JobManager takes over"),
+            Event(9, "an expiry of snapshots"),
+            Event(10, "a compaction"),
+        ),
+    ),
     "a manifest of the restored id came after the look at manifests": Plan(
         22657,
         Setting("dynamic", interval_s=60),
