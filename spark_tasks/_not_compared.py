@@ -9,6 +9,7 @@ from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
+from spark_tasks._null_positions import without_position
 from spark_tasks._source_ranges import Covered, source_columns
 from spark_tasks._source_runs import run_of
 from spark_tasks._window import Reach
@@ -35,8 +36,11 @@ def doubts_of(ask: Ask, reach: Reach, commits: Sequence[Snapshot], covered: Cove
         return Doubts(unfit)
     unstated = [each.snapshot_id for each in placed if each.snapshot_id in covered.unstated]
     bare = sum(covered.bare.get(each.snapshot_id, 0) for each in of_window)
-    unseen = [*([_without_bounds(ask, unstated, covered)] if unstated else [])]
-    unseen += [_bare(ask, bare, sum(each.counted("added-records") for each in of_window))] if bare else []
+    unseen = [_without_bounds(ask, unstated, covered)] if unstated else []
+    if bare:
+        rows = sum(each.counted("added-records") for each in of_window)
+        doubt = "it repeats another" if bare == 1 else "these repeat others"
+        unseen.append(without_position(ask, ask.contract.position, bare, rows, doubt))
     return Doubts(tuple(unseen), are_of_rows=not unstated)
 
 
@@ -92,17 +96,4 @@ def _without_bounds(ask: Ask, unstated: Sequence[SnapshotId], covered: Covered) 
         f"the rows were not read instead{why}: whether what was brought there came before, or again, is not known.",
         remedy="Ask again with a shorter window, or for replayed_rows, which compares the rows. So that files to come "
         f"state it, set {' and '.join(f'write.metadata.metrics.column.{name}' for name in columns)} to full.",
-    )
-
-
-def _bare(ask: Ask, bare: int, rows: int) -> NotSeen:
-    column = ask.contract.position
-    has = "has" if bare == 1 else "have"
-    which = "it repeats another is" if bare == 1 else "these repeat others is"
-    return NotSeen(
-        source=f"column {column} of {ask.observation.table.name}",
-        reason=f"{bare:,} of the window's {counted(max(rows, bare), 'row')} {has} null in {column}: whether {which} "
-        "not known.",
-        remedy="Look who wrote them, and whether the job still fills it; duplicate_rows compares what lives by its "
-        "key.",
     )

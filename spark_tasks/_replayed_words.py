@@ -52,19 +52,6 @@ def other_records(ask: Ask, rows: int) -> NotSeen:
     )
 
 
-def bare_rows(ask: Ask, identity: Sequence[str], bare: int, rows: int) -> NotSeen:
-    """What is said of rows of the window that have no position."""
-    name = identity[-1]
-    has = "has" if bare == 1 else "have"
-    return NotSeen(
-        source=f"column {name} of {ask.observation.table.name}",
-        reason=f"{bare:,} of the window's {counted(rows, 'row')} {has} null in {name}: whether these came again is not "
-        "known.",
-        remedy="Look who wrote them, and whether the job still fills it; duplicate_rows compares what lives by its "
-        "key.",
-    )
-
-
 def without_identity(ask: Ask, identity: Sequence[str]) -> Answer:
     """Where no row of the window has one."""
     name = identity[-1]

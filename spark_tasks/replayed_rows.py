@@ -11,6 +11,7 @@ from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from spark_tasks._columns_of_before import added_since, renamed
 from spark_tasks._data_files import data_added, files_of
+from spark_tasks._null_positions import without_position
 from spark_tasks._overwriting import brings_new_rows, mixes
 from spark_tasks._repeats import (
     brought_rows,
@@ -22,7 +23,7 @@ from spark_tasks._repeats import (
     replays_of,
     twice_within,
 )
-from spark_tasks._replayed_words import bare_rows, came_again, came_once, other_records, without_identity
+from spark_tasks._replayed_words import came_again, came_once, other_records, without_identity
 from spark_tasks._told_apart import key_columns
 from spark_tasks._window import Reach, begin_expired, begin_of, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, could_not
@@ -69,7 +70,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         if checked == 0 and any(brings_new_rows(commit) for commit in reach.main):
             return without_identity(ask, identity)
         if bare:
-            unseen = (bare_rows(ask, identity, bare, checked + bare), *unseen)
+            unseen = (without_position(ask, identity[-1], bare, checked + bare, "these came again"), *unseen)
         told = rows.where(named)
         whole = told if reach.since is None else told.unionByName(older_rows(spark, ask, reach, told, identity))
         again = replays_of(whole, identity).persist()

@@ -2,7 +2,7 @@
 commits with the V1 sink (F5), and of any other nothing but its rows tells where it began in its source."""
 
 from bot.diagnosis._case import committer_ids, in_window, living, writes_as_v1
-from bot.diagnosis._read_again_once import uncounted
+from bot.diagnosis._first_rows import first_rows_tell
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.flink import JobRun
 from bot.domain.guests import commits_of_job
@@ -37,8 +37,6 @@ def started_after_a_drain(case: Case) -> CannotTell | None:
         if not before or before[-1].checkpoint_id != DRAINED or (first and first.snapshot_id not in inside):
             continue
         begun = f"where run {short_job(run.job_id)} began, after the drained commit {short(before[-1].snapshot_id)}"
-        if first is None:
-            return CannotTell(missing=(f"{begun}: its first rows tell, and it has brought none yet",))
-        if (left := uncounted(case, run.job_id, first.snapshot_id)) is not None:
-            return CannotTell(missing=(f"{begun}: {'; '.join(left.missing)}",), asks=left.asks)
+        if (left := first_rows_tell(case, begun, run.job_id, first)) is not None:
+            return left
     return None

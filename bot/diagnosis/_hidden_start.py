@@ -2,7 +2,7 @@
 without rows are committed from time to time, whatever the state was that it began with."""
 
 from bot.diagnosis._case import run_of, unlisted_switches
-from bot.diagnosis._read_again_once import uncounted
+from bot.diagnosis._first_rows import first_rows_tell
 from bot.domain.beginnings import began_from
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.guests import Guests
@@ -20,10 +20,9 @@ def hidden_start(case: Case) -> CannotTell | None:
     edge = table.place_of(newest.first)
     since = (s for s in table.of_flink if table.place_of(s.snapshot_id) >= edge and s.adds_rows and not guests.has(s))
     brought = next(since, None)
-    if brought is None or brought.job_id is None:
-        begun = f"where run {short_job(newest.run)} began, whose first restore Flink no longer lists"
-        return CannotTell(missing=(f"{begun}: its first rows tell, and it has brought none yet",))
-    return uncounted(case, brought.job_id, brought.snapshot_id)
+    begun = f"where run {short_job(newest.run)} began, whose first restore Flink no longer lists"
+    run = newest.run if brought is None or brought.job_id is None else brought.job_id
+    return first_rows_tell(case, begun, run, brought)
 
 
 def _is_told_by_its_ids(case: Case, switch: Switch) -> bool:

@@ -2,7 +2,7 @@
 another job's, or the job's own from before its uid was changed."""
 
 from bot.diagnosis._case import in_window, living
-from bot.diagnosis._read_again_once import uncounted
+from bot.diagnosis._first_rows import first_rows_tell
 from bot.domain.beginnings import began_without_state
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.guests import Guests
@@ -27,8 +27,6 @@ def started_over_others(case: Case) -> CannotTell | None:
             f"where run {short_job(run.job_id)} began, without state after {short(before.snapshot_id)} of run "
             f"{short_job(before.job_id)}, which Flink does not list"
         )
-        if first is None:
-            return CannotTell(missing=(f"{begun}: its first rows tell, and it has brought none yet",))
-        if (left := uncounted(case, run.job_id, first.snapshot_id)) is not None:
-            return CannotTell(missing=(f"{begun}: {'; '.join(left.missing)}",), asks=left.asks)
+        if (left := first_rows_tell(case, begun, run.job_id, first)) is not None:
+            return left
     return None
