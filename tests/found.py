@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from bot.domain.diagnosis import Case
+from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import (
     DuplicateCommitsFinding,
     DuplicateFile,
@@ -29,7 +31,7 @@ from bot.domain.findings import (
     UnreadableFilesFinding,
 )
 from bot.domain.flink import CheckpointKind, FlinkManifest
-from bot.domain.ids import CheckpointId, JobId, SnapshotId
+from bot.domain.ids import CheckpointId, EvidenceId, JobId, SnapshotId
 from bot.domain.ledger import Ledger, LedgerRow
 from bot.domain.table import TableState, Window
 
@@ -217,3 +219,21 @@ def newest_event(age_s: float | None = 5.0, **told: Any) -> FreshnessFinding:
         "is_event_time_stuck": False,
     }
     return FreshnessFinding(event_age_s=age_s, **(words | told))
+
+
+def ruled_out(case: Case, task: str, head: SnapshotId, since: SnapshotId | None = None) -> Evidence:
+    """The task has answered just now, of the table as it stood at this head."""
+    return Evidence(
+        id=EvidenceId(task),
+        task=task,
+        task_version=1,
+        question="Is it?",
+        verdict=Verdict.RULED_OUT,
+        headline="It is not.",
+        metadata_location=case.observation.table.metadata_location,
+        head=head,
+        window=Window(since=since, until=head),
+        at=case.observation.table.read_at,
+        took_ms=1,
+        bytes_read=0,
+    )

@@ -46,6 +46,8 @@ class Walk:
 
     patience_s = 240.0
     """How long a whole walk may take, on a machine that has nothing else to do."""
+    click_patience_s = 120.0
+    """How long the card may take to change after a click."""
 
     def __init__(self, workspace: Workspace, runbook: str, say: Callable[[str], None]) -> None:
         self._ana, self._ben, self._cleo = (workspace.person(name) for name in ("ana", "ben", "cleo"))
@@ -131,8 +133,8 @@ class Walk:
         self._show_everything()
 
     def _has_changed(self, before: str) -> bool:
-        """Whether the card has, within two minutes."""
-        deadline = time.monotonic() + 120
+        """Whether the card has, in time."""
+        deadline = time.monotonic() + self.click_patience_s
         while time.monotonic() < deadline:
             self._show_everything()
             now = self._card()

@@ -1,6 +1,6 @@
 """Whether what a run may have read again is in the table once, counted since it brought the first of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from bot.diagnosis._asked import answers, checked_until, lacking, reaches_head, unasked
 from bot.diagnosis._case import at_position
@@ -95,14 +95,15 @@ def not_passed(case: Case, run: JobId, first: SnapshotId) -> CannotTell | None:
     table, guests = case.observation.table, Guests(case)
     edge = table.place_of(first)
     rows = [row for row in case.ledger.main if row.snapshot_id in table.by_id]
-    own = _until(r for r in rows if r.job_id == run and table.place_of(r.snapshot_id) >= edge)
+    mine = [r for r in rows if r.job_id == run and table.place_of(r.snapshot_id) >= edge]
+    own = _until(mine)
     theirs = (r for r in rows if r.job_id != run and r.operation != "replace")
     others = [r for r in theirs if not guests.has(table.by_id[r.snapshot_id])]
     before = highest = _until(r for r in others if table.place_of(r.snapshot_id) < edge)
     if not any(r.added_rows and table.place_of(r.snapshot_id) > edge for r in others):
         highest = max((end for end in (before, _highest(case)) if end is not None), default=None)
     if own is None or highest is None or own >= highest:
-        return None
+        return _counted_before_it_passed(case, run, mine, before)
     if (before is None or own >= before) and (newer := _above_the_ledger(case, run)) is not None:
         said = f"ledger, once more: {short(newer)}, which it does not list, may have brought the highest position"
         return CannotTell(missing=(said,), asks=("ledger",))
@@ -110,6 +111,21 @@ def not_passed(case: Case, run: JobId, first: SnapshotId) -> CannotTell | None:
     return CannotTell(
         missing=(f"whether run {short_job(run)}, which has come to {so_far}, brings again what lies up to {until}",)
     )
+
+
+def _counted_before_it_passed(
+    case: Case, run: JobId, mine: Sequence[LedgerRow], before: int | None
+) -> CannotTell | None:
+    """What is missing where rows were counted while the run still read again what main had up to the position `before`.
+    `mine`: its commits since it began."""
+    place = case.observation.table.place_of
+    passed = (r for r in mine if before is not None and r.position_until is not None and r.position_until >= before)
+    first = min(passed, key=lambda r: place(r.snapshot_id), default=None)
+    below = tuple(task for task in _COUNTS if first is not None and not _covers(case, task, first.snapshot_id))
+    if first is None or not below:
+        return None
+    said = f"only there has run {short_job(run)} passed where main had come"
+    return CannotTell(missing=(f"{', '.join(below)}, once more, up to {short(first.snapshot_id)}: {said}",), asks=below)
 
 
 def restored_since(case: Case) -> CannotTell | None:

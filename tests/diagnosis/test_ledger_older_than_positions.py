@@ -2,11 +2,9 @@
 
 from bot.diagnosis import recovered_by_itself
 from bot.domain.diagnosis import CannotTell, Case, Matches
-from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import GapsFinding
-from bot.domain.ids import EvidenceId, SnapshotId
-from bot.domain.table import Window
 from tests.cases import Tale, job_id
+from tests.found import ruled_out
 
 ROWS = 10
 
@@ -28,29 +26,11 @@ def _looked(tale: Tale, *, ledger_until: int, until: int = 4, highest: int) -> C
         for index, row in enumerate(sorted(listed, key=lambda row: row.committed_at))
     )
     asked = tuple(
-        _evidence(case, task, tale.at("a", ledger_until) if task == "ledger" else tale.at("a", until))
+        ruled_out(case, task, tale.at("a", ledger_until) if task == "ledger" else tale.at("a", until))
         for task in ("ledger", "missing_positions")
     )
     return case.model_copy(
         update={"ledger": case.ledger.model_copy(update={"rows": rows}), "evidence": (*case.evidence, *asked)}
-    )
-
-
-def _evidence(case: Case, task: str, head: SnapshotId) -> Evidence:
-    table = case.observation.table
-    return Evidence(
-        id=EvidenceId(task),
-        task=task,
-        task_version=1,
-        question="Is it?",
-        verdict=Verdict.RULED_OUT,
-        headline="It is not.",
-        metadata_location=table.metadata_location,
-        head=head,
-        window=Window(since=case.window.since, until=head),
-        at=table.read_at,
-        took_ms=1,
-        bytes_read=0,
     )
 
 

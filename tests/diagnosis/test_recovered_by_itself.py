@@ -10,13 +10,11 @@ from bot.diagnosis._examine import diagnose
 from bot.diagnosis._scan import scan
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
-from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import LeakStanding, RepeatedCommit, ReplayedRowsFinding, UnreadableFile
-from bot.domain.ids import CheckpointId, EvidenceId, SnapshotId, short
+from bot.domain.ids import CheckpointId, SnapshotId, short
 from bot.domain.ledger import BesideMain
-from bot.domain.table import Window
 from tests.cases import Tale, job_id
-from tests.found import hole, leaks, orphans, repeats, unreadable
+from tests.found import hole, leaks, orphans, repeats, ruled_out, unreadable
 
 TASKS = recovered_by_itself.MODE.needs
 MODES = scan(bot.diagnosis)
@@ -28,23 +26,7 @@ def healthy() -> Tale:
 
 def pinned(case: Case, head: SnapshotId, since: SnapshotId | None = None) -> Case:
     """All evidence was collected when the table stood at this head."""
-    evidence = tuple(
-        Evidence(
-            id=EvidenceId(task),
-            task=task,
-            task_version=1,
-            question="Is it?",
-            verdict=Verdict.RULED_OUT,
-            headline="It is not.",
-            metadata_location=case.observation.table.metadata_location,
-            head=head,
-            window=Window(since=since, until=head),
-            at=case.observation.table.read_at,
-            took_ms=1,
-            bytes_read=0,
-        )
-        for task in TASKS
-    )
+    evidence = tuple(ruled_out(case, task, head, since) for task in TASKS)
     return case.model_copy(update={"evidence": evidence})
 
 

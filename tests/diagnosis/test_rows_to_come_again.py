@@ -9,10 +9,9 @@ from bot.diagnosis import (
     two_jobs_write_the_table,
 )
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
-from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import GapsFinding
-from bot.domain.ids import EvidenceId
 from tests.cases import Tale, job_id
+from tests.found import ruled_out
 
 WHOLE = GapsFinding(lowest=0, highest=29, positions=30, missing=0, gaps=())
 
@@ -130,29 +129,10 @@ def test_two_unlisted_turns_are_no_meant_writer_before_evidence_has_seen_the_las
     """No key lived twice when it was looked: what came since may be copies."""
     tale = submitted_twice().forgets("b")
     before = tale.looked_at(gaps=WHOLE)
+    assert tale.head is not None
+    old = ruled_out(before, "duplicate_rows", tale.head)
     tale.commits("a", 3)
-    at = before.observation.table.head
-    old = _evidence_of("duplicate_rows", before)
     case = tale.looked_at(gaps=WHOLE, evidence=(old,))
 
-    assert at == old.head
     assert isinstance(two_jobs_write_the_table.examine(case), CannotTell)
     assert isinstance(two_jobs_write_the_table.examine(tale.looked_at(gaps=WHOLE)), Excluded)
-
-
-def _evidence_of(task: str, case: Case) -> Evidence:
-    table = case.observation.table
-    return Evidence(
-        id=EvidenceId(task),
-        task=task,
-        task_version=1,
-        question="Is it?",
-        verdict=Verdict.RULED_OUT,
-        headline="It is not.",
-        metadata_location=table.metadata_location,
-        head=table.head,
-        window=case.window,
-        at=table.read_at,
-        took_ms=1,
-        bytes_read=0,
-    )

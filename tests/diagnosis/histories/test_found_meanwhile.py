@@ -87,6 +87,16 @@ FOUND = {
         then=(Event(6, "started from an older point"),),
         meanwhile=(Event(100, "a checkpoint"),),
     ),
+    "rows were counted before the run had passed where main had come": Plan(
+        104787,
+        Setting("V1", keeps_keys=False),
+        (Event(1, "a checkpoint"), Event(2, "an expiry of snapshots")),
+        meanwhile=(
+            Event(100, "started from an older point with another uid"),
+            Event(101, "a checkpoint"),
+            Event(102, "a checkpoint"),
+        ),
+    ),
     "a compaction holds rows that the run has still before it": Plan(
         89759,
         Setting("V1", keeps_keys=False),
