@@ -1,6 +1,7 @@
 """What a run reads again is only known to be there once by counts that have seen the first of it (F2, F15)."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
@@ -65,6 +66,30 @@ def test_a_count_that_has_seen_its_first_rows_settles_it(examine: Examine, resto
     case = tale.commits("b", first + 1).looked_at(evidence=counts)
 
     assert (Remedy.TELL_CONSUMERS, ()) == told(examine(case))
+
+
+@MODES
+def test_a_count_that_could_not_see_all_settles_nothing(examine: Examine, restored: int | None, first: int) -> None:
+    """Rows without a position may be copies: the task has a finding, and is inconclusive."""
+    tale = started(restored).commits("b", first)
+    counts = tuple(
+        each.model_copy(update={"verdict": Verdict.INCONCLUSIVE}) if each.task == "duplicate_commits" else each
+        for each in counted_at(tale)
+    )
+
+    assert (Remedy.REWIND_TABLE_AND_JOB, ()) == told(examine(tale.looked_at(evidence=counts)))
+
+
+@MODES
+def test_what_a_later_restore_committed_is_counted_too(examine: Examine, restored: int | None, first: int) -> None:
+    """The run failed over after its first rows were counted, and may have committed what its state owed."""
+    tale = started(restored).commits("b", first)
+    counts = counted_at(tale)
+    tale.now += timedelta(minutes=5)
+    tale.came_from("b", first, f"s3://state/{job_id('b')}/chk-{first}").completes("b", first + 1)
+    case = tale.commits("b", first + 1).looked_at(evidence=counts)
+
+    assert (Remedy.REWIND_TABLE_AND_JOB, COUNTS) == told(examine(case))
 
 
 @MODES

@@ -7,7 +7,7 @@ from bot.diagnosis import recovered_by_itself
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
 from bot.domain.ids import DRAINED, OperatorId
 from tests.cases import Tale, job_id
-from tests.found import point, points
+from tests.found import point, points, ruled_out
 
 
 def drained() -> Tale:
@@ -160,3 +160,18 @@ def test_nor_does_a_run_of_another_uid_meet_the_mark_in_healthy() -> None:
 
     assert isinstance(recovered_by_itself.examine(restored().looked_at()), Excluded)
     assert isinstance(recovered_by_itself.examine(tale.looked_at()), CannotTell)
+
+
+def test_nor_do_first_rows_below_the_window_leave_anything_open() -> None:
+    """It tells of what came since. Of a source in partitions all would have to be counted up to the head for ever."""
+    tale = Tale().flink_runs("a").commits("a", 1, DRAINED).becomes("a", "FINISHED").flink_runs("b", 2).commits("b", 3)
+    begins = tale.head
+    case = tale.commits("b", 4).looked_at(since=begins)
+    assert begins is not None
+    contract = case.contract.model_copy(update={"position_partition": "split"})
+    tasks = ("ledger", "duplicate_rows", "missing_positions", "duplicate_commits")
+    evidence = tuple(ruled_out(case, task, begins, begins) for task in tasks)
+
+    found = recovered_by_itself.examine(case.model_copy(update={"contract": contract, "evidence": evidence}))
+
+    assert not (isinstance(found, CannotTell) and any("drained commit" in each for each in found.missing))

@@ -236,3 +236,15 @@ def test_what_waits_for_the_sink_that_runs_is_no_doubt_of_it() -> None:
 
     assert isinstance(mode.examine(tale.looked_at(leaked=waiting(tale))), Excluded)
     assert isinstance(mode.examine(newer.looked_at(leaked=waiting(newer))), Excluded)
+
+
+@pytest.mark.parametrize("run", ["b", "z"])
+def test_what_another_job_or_the_run_itself_has_left_is_none_of_it(run: str) -> None:
+    """Of run b it is from before a failover, and gone from storage since; run z is of no job that wrote this table."""
+    tale = changed(v1=False)
+    tale.manifests.clear()
+    tale.leaves_manifest(run, 4)
+    left = waiting(tale)
+    tale.manifests.clear()
+
+    assert isinstance(mode.examine(tale.looked_at(leaked=left)), Excluded)

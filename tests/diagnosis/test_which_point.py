@@ -1,6 +1,7 @@
 """Two points of one run may bear the same checkpoint id: then what pairs by its id may be a state main never had."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
@@ -10,9 +11,10 @@ from bot.diagnosis import (
     restarted_from_empty,
     restored_from_older_savepoint,
 )
+from bot.diagnosis._which_point import which_point
 from bot.domain.diagnosis import CannotTell, Matches, Remedy
 from bot.domain.flink import CheckpointKind
-from bot.domain.ids import DRAINED
+from bot.domain.ids import DRAINED, OperatorId
 from tests.cases import Tale, job_id
 from tests.found import hole
 
@@ -166,3 +168,27 @@ def test_without_a_path_a_drain_may_have_left_the_point() -> None:
     assert any("tells no path, and run aaaaaa was drained since, …003003" in each for each in silent.missing)
     assert isinstance(recovered_by_itself.examine(listed.looked_at()), Matches)
     assert isinstance(recovered_by_itself.examine(untold.commits("b", 2).looked_at()), Matches)
+
+
+def takes_over_from_3() -> Tale:
+    """Run a has committed 1 to 3, and run b goes on from a 3 whose path is not told."""
+    return Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").flink_runs("b", restored=3)
+
+
+def test_another_jobs_checkpoint_of_that_id_is_no_rival() -> None:
+    """It counts its own, by its own sink, while the job runs."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits("z", 3).by_sink(OperatorId("ee" * 16)).commits("a", 3)
+    tale.becomes("a", "CANCELED").flink_runs("b", restored=3)
+
+    assert which_point(tale.looked_at()) is None
+
+
+def test_nor_is_what_was_committed_after_the_restore() -> None:
+    """Neither another run's commit under that id, nor the drain of the run before, can have left the point."""
+    later, drained = takes_over_from_3(), takes_over_from_3()
+    for tale in (later, drained):
+        tale.now += timedelta(minutes=1)
+    later.flink_runs("c", restored=2).commits("c", 3).becomes("c", "CANCELED")
+    drained.commits("a", DRAINED)
+
+    assert [None, None] == [which_point(tale.looked_at()) for tale in (later, drained)]
