@@ -8,10 +8,12 @@ _DECIMAL = re.compile(r"decimal\((\d+), ?(\d+)\)")
 
 
 def may_become(before: str, now: str) -> bool:
-    """Whether files with the type `before` are read as `now`; both in Iceberg's words. Nested types are not looked
-    into. Source: the Iceberg specification, schema evolution, format 3."""
-    if before == now or "<" in before or "<" in now or before == "unknown":
+    """Whether files with the type `before` are read as `now`; both in Iceberg's words. Nested types of one kind are
+    not looked into. Source: the Iceberg specification, schema evolution, format 3."""
+    if before in {now, "unknown"}:
         return True
+    if "<" in before or "<" in now:
+        return before.split("<")[0] == now.split("<")[0]
     if _WIDER.get(before) == now or (before == "date" and now in _DATES):
         return True
     one, other = _DECIMAL.fullmatch(before), _DECIMAL.fullmatch(now)

@@ -14,6 +14,7 @@ from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._as_stored import exact
 from spark_tasks._manifests import Manifest, not_too_many, own_manifests
+from spark_tasks._promotions import may_become
 from spark_tasks._reshaped import reshaped
 
 _FEW, _FEW_BYTES = 64, 8 * 1024 * 1024
@@ -24,9 +25,6 @@ _FILE = "content: int, file_path: string, file_format: string, record_count: big
 _BOUNDS = dict.fromkeys(("lower_bounds", "upper_bounds"), "array<struct<key: int, value: binary>>")
 _MANIFEST = "status int, snapshot_id bigint, sequence_number bigint, data_file struct<{}>"
 """Reader schemas: manifests of different writers differ, and a field that one lacks is then null."""
-_EVOLVED = {"whole": ("int", "long"), "floating": ("float", "double")} | {
-    each: (each,) for each in ("decimal", "struct", "list", "map")
-}
 
 
 def column(name: str) -> Column:
@@ -70,18 +68,13 @@ def _told(now: TableColumn, then: TableColumn | None, stored_as: StructType, kin
     if then is None:
         return F.lit(None).cast(kind).alias(now.name)
     stands = column(then.name) if then.name == now.name else F.coalesce(column(then.name), column(then.name))
-    is_evolved = then.type != now.type and _family(then.type) == _family(now.type) is not None
+    is_evolved = then.type != now.type and may_become(then.type, now.type)
     return (reshaped(stands, stored_as[then.name].dataType, kind) if is_evolved else stands).alias(now.name)
 
 
 def _kept(columns: Iterable[TableColumn]) -> dict[int, tuple[str, str]]:
     """Field id -> what a read at an older snapshot must agree in: name and type."""
     return {each.field_id: (each.name, each.type) for each in columns}
-
-
-def _family(kind: str) -> str | None:
-    """Of types of which one can become another (Iceberg spec, "Schema Evolution"); None: it cannot."""
-    return next((family for family, kinds in _EVOLVED.items() if kind.startswith(kinds)), None)
 
 
 def rows_appended(spark: SparkSession, table: TableState, since: SnapshotId, until: SnapshotId) -> DataFrame:

@@ -221,7 +221,10 @@ def test_a_column_whose_type_was_replaced_is_not_read_from_older_files(orders: O
         ("date", "timestamp", True),
         ("date", "timestamptz", False),
         ("string", "string", True),
+        ("unknown", "int", True),
         ("struct<1: a: optional int>", "struct<1: a: optional long>", True),
+        ("list<int>", "map<string, int>", False),
+        ("list<int>", "int", False),
     ],
 )
 def test_what_iceberg_promotes_is_read_from_older_files(before: str, now: str, may: bool) -> None:
