@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from tests.in_memory import keep_in_memory
 from tests.lab_fixtures import fresh_lab, lab_cluster
 from tests.postgres import Postgres, postgres_server
 
@@ -13,6 +14,11 @@ __all__ = ["fresh_lab", "lab_cluster", "postgres"]
 
 settings.register_profile("waterline", deadline=None)  # no test measures time
 settings.load_profile("waterline")
+
+
+def pytest_configure() -> None:
+    """Before the first folder is made, and before xdist starts its workers, which take the environment over."""
+    keep_in_memory()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -50,12 +50,14 @@ def found_in(folder: Path, content: bytes, rows: Rows, ends: Ends) -> tuple[tupl
     path = folder / "tampered.db"
     path.write_bytes(content)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("BEGIN")  # a row at a time, each would wait for the disk
         db.execute("DELETE FROM journal")
         db.execute("DELETE FROM incidents")
         marks = ", ".join("?" * len(COLUMNS))
         names = ", ".join(f'"{name}"' for name in COLUMNS)
         db.executemany(f"INSERT INTO journal ({names}) VALUES ({marks})", [tuple(vars(row).values()) for row in rows])  # noqa: S608
         db.executemany("INSERT INTO incidents VALUES (?, ?, ?)", [(n, e.seq, e.hash) for n, e in ends.items()])
+        db.execute("COMMIT")
     engine = create(f"sqlite:///{path}")
     journal = SqlJournal(engine)
     try:
