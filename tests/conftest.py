@@ -1,4 +1,4 @@
-"""Fixtures that folders share: one real cluster a session, one PostgreSQL server a session."""
+"""Fixtures that folders share: one real cluster a session, one PostgreSQL server, one Spark."""
 
 import signal
 from collections.abc import Iterator
@@ -9,8 +9,9 @@ from hypothesis import settings
 from tests.in_memory import keep_in_memory
 from tests.lab_fixtures import fresh_lab, lab_cluster
 from tests.postgres import Postgres, postgres_server
+from tests.spark_fixtures import embedded, runner, server
 
-__all__ = ["fresh_lab", "lab_cluster", "postgres"]
+__all__ = ["embedded", "fresh_lab", "lab_cluster", "postgres", "runner", "server"]
 
 settings.register_profile("waterline", deadline=None)  # no test measures time
 settings.load_profile("waterline")

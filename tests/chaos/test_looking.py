@@ -8,12 +8,12 @@ from bot.domain.evidence import Ask
 from bot.evidence import find_tasks
 from bot.service.asking import ask_of
 from tests.chaos.cluster import commit_newest_again
-from tests.repairs.conftest import embedded, runner, scene, server
+from tests.repairs.conftest import scene
 from tests.repairs.scene import RUN, RepairScene
 from tests.slack.looking import ArrowRunner
 from tests.tables import ORDERS, job
 
-__all__ = ["embedded", "runner", "scene", "server"]
+__all__ = ["scene"]
 pytestmark = pytest.mark.slow
 
 ASKED = ("duplicate_commits", "duplicate_files")

@@ -1,7 +1,6 @@
-"""One embedded Spark for all tests of evidence, and a table of orders for each."""
+"""A session of the one embedded Spark, and a table of orders for each test."""
 
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,38 +8,13 @@ from pyspark.sql import SparkSession
 
 import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.adapters.spark_server import EmbeddedSpark, SparkServer
+from bot.adapters.spark_server import SparkServer
 from bot.adapters.spark_session import open_session
 from bot.domain.evidence import Answer, Ask
 from bot.evidence import check_answer, find_tasks
-from bot.lab.jars import spark_jars
 from tests.tables import OrdersTable
 
 Asks = Callable[[str, Ask], Answer]
-
-
-@pytest.fixture(scope="session")
-def embedded() -> EmbeddedSpark:
-    """A small server with the jars that the lab has fetched and verified. For a hundred rows, interpreting a query
-    is faster than compiling it."""
-    interpreted = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    return EmbeddedSpark(memory="512m", jars=tuple(spark_jars()), conf=interpreted)
-
-
-@pytest.fixture(scope="session")
-def server(embedded: EmbeddedSpark) -> Iterator[SparkServer]:
-    """The one server of the tests."""
-    started = SparkServer(embedded)
-    yield started
-    started.stop()
-
-
-@pytest.fixture(scope="session")
-def runner(server: SparkServer) -> Iterator[SparkEvidenceRunner]:
-    """Every task of the project, on that server by its address."""
-    made = SparkEvidenceRunner(find_tasks(spark_tasks), server.url, time_limit=timedelta(minutes=2))
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="module")

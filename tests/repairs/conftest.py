@@ -13,11 +13,11 @@ from bot.adapters.spark_server import SparkServer
 from bot.adapters.spark_session import open_session
 from bot.domain.ids import SnapshotId
 from bot.domain.table import TableState
-from tests.evidence.conftest import Asks, asks, embedded, runner, server
+from tests.evidence.conftest import Asks, asks
 from tests.repairs.scene import RepairScene
 from tests.tables import ORDERS, OrdersTable
 
-__all__ = ["Asks", "asks", "embedded", "runner", "server"]
+__all__ = ["Asks", "asks"]
 Reads = Callable[[SnapshotId], list[int]]
 Positions = Callable[[RepairScene, str], list[int]]
 

@@ -27,7 +27,6 @@ from bot.ports import Post
 from bot.service.record import Records
 from bot.slack.render import render
 from tests.cases import Tale
-from tests.evidence.conftest import embedded, runner, server
 from tests.found import unreadable
 from tests.repairs.conftest import Positions, positions, spark
 from tests.repairs.scene import ANA, RUN, RepairScene
@@ -35,7 +34,7 @@ from tests.tables import CONTRACT, ORDERS, rows
 
 pytestmark = pytest.mark.slow
 
-__all__ = ["embedded", "positions", "runner", "server", "spark"]
+__all__ = ["positions", "spark"]
 SECRET = "ACME"
 REVENUE = Consumer(name="revenue_daily", channel="C0REVENUE1")
 

@@ -25,14 +25,12 @@ from bot.domain.table import Window
 from bot.domain.veiling import withheld_from
 from bot.evidence import Collector, find_tasks
 from bot.service.diagnosing import build_case
-from tests.evidence.conftest import embedded, runner, server
 from tests.evidence.test_ledger import run_of
 from tests.evidence.test_recovery_extent import stored
 from tests.evidence.test_source_goes_on import reading_on
 from tests.repairs.recipes import declared
 from tests.tables import ORDERS, OrdersTable, job, of_flink, rows
 
-__all__ = ["embedded", "runner", "server"]
 FIRST = 73_402_600_000
 """Source position of the first row; its event happens in the year 1951."""
 _EARLIER = pa.scalar(timedelta(seconds=FIRST, days=75 * 365))

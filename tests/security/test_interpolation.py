@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from bot.domain.contract import TableContract
-from tests.evidence.conftest import Asks, asks, embedded, runner, server
+from tests.evidence.conftest import Asks, asks
 from tests.tables import CONTRACT, ORDERS, OrdersTable, of_flink, rows
 
 pytestmark = pytest.mark.slow
 
-__all__ = ["asks", "embedded", "runner", "server"]
+__all__ = ["asks"]
 
 ROOT = Path(__file__).parents[2]
 STATEMENTS = {"sql", "expr", "selectExpr", "where", "filter", "having", "text", "execute", "exec_driver_sql",

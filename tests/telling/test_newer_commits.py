@@ -21,14 +21,12 @@ from bot.evidence import Collector, find_tasks
 from bot.notices.affecting import affected_commits, affected_of
 from bot.service.newer_commits import NewerCommits
 from tests import orders_table as orders
-from tests.evidence.conftest import embedded, runner, server
 from tests.incidents import Story
 from tests.published import WRONG, table_rewound
 from tests.repairs.scene import RUN, RepairScene
 
 pytestmark = pytest.mark.slow
 
-__all__ = ["embedded", "runner", "server"]
 CONTRACT = orders.contract().model_copy(update={"event_time": "event_time"})
 
 

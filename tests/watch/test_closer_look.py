@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.spark import SparkEvidenceRunner
-from tests.evidence.conftest import embedded, runner, server
 from tests.tables import job
 from tests.watch.on_spark import OrdersOnSpark, OverOrders, after_three_looks, over_orders_in
 
-__all__ = ["embedded", "runner", "server"]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 """Each look asks every task; on a busy machine the first one, which warms Spark up, takes two minutes."""
 NEXT = {"next.parquet": range(30, 40)}
