@@ -101,7 +101,7 @@ def hook() -> Iterator[Hook]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     taken.url = f"http://127.0.0.1:{server.server_port}/hook"
     yield taken
