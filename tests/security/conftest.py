@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from bot.workspace import Channel, Workspace, default_cast
+from tests.ended_aside import ended_aside
 from tests.patient_slack import PATIENT
 from tests.slack.conftest import (
     ana,
@@ -47,5 +48,6 @@ def slack() -> Iterator[Workspace]:
     """A fresh workspace in which Ana and Ben have a private channel with the bot."""
     cast = default_cast()
     quiet = Channel(id="C0QUIET001", name=QUIET, members=frozenset({ANA, BEN, BOT}), is_private=True)
-    with Workspace(cast.model_copy(update={"channels": (*cast.channels, quiet)}), rules=PATIENT).serve() as served:
+    workspace = Workspace(cast.model_copy(update={"channels": (*cast.channels, quiet)}), rules=PATIENT)
+    with ended_aside(workspace.serve()) as served:
         yield served

@@ -11,6 +11,7 @@ import pytest
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.reads import Consumer
 from bot.workspace import SeenMessage, Workspace
+from tests.ended_aside import ended_aside
 from tests.hanging_up import HangUp, hang_up
 from tests.patient_slack import PATIENT
 from tests.rewound import Damaged
@@ -24,7 +25,7 @@ __all__ = ["hang_up"]
 @pytest.fixture
 def slack() -> Iterator[Workspace]:
     """A fresh workspace."""
-    with Workspace(rules=PATIENT).serve() as served:
+    with ended_aside(Workspace(rules=PATIENT).serve()) as served:
         yield served
 
 

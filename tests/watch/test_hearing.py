@@ -12,6 +12,7 @@ from bot.domain.ids import UserId
 from bot.slack.checking import EVENTS, SCOPES
 from bot.workspace import Workspace
 from bot.workspace.people import BotApp
+from tests.ended_aside import ended_aside
 from tests.patient_slack import PATIENT
 from tests.slack.people import Responder, eventually
 from tests.tables import ORDERS
@@ -27,7 +28,8 @@ FIRING = {
 @pytest.fixture
 def slack() -> Iterator[Workspace]:
     """With the events and the scopes that the manifest asks for, and no more."""
-    with Workspace(app=BotApp(events=frozenset(EVENTS)), scopes=frozenset(SCOPES), rules=PATIENT).serve() as served:
+    workspace = Workspace(app=BotApp(events=frozenset(EVENTS)), scopes=frozenset(SCOPES), rules=PATIENT)
+    with ended_aside(workspace.serve()) as served:
         yield served
 
 

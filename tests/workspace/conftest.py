@@ -10,6 +10,7 @@ from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
 
 from bot.workspace import Actor, Workspace
+from tests.ended_aside import ended_aside
 from tests.hanging_up import HangUp, hang_up
 from tests.patient_slack import PATIENT
 
@@ -20,7 +21,7 @@ Connect = Callable[..., SocketModeHandler]
 @pytest.fixture
 def ws() -> Iterator[Workspace]:
     """A fresh workspace."""
-    with Workspace(rules=PATIENT).serve() as served:
+    with ended_aside(Workspace(rules=PATIENT).serve()) as served:
         yield served
 
 
