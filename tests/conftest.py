@@ -1,5 +1,6 @@
 """Fixtures that folders share: one real cluster a session, one PostgreSQL server, one Spark."""
 
+import gc
 import signal
 from collections.abc import Iterator
 
@@ -20,6 +21,11 @@ settings.load_profile("waterline")
 def pytest_configure() -> None:
     """Before the first folder is made, and before xdist starts its workers, which take the environment over."""
     keep_in_memory()
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests and all modules stay to the end: Python need not look through them again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
