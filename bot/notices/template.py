@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -24,6 +25,8 @@ from bot.notices.facts import NoticeFacts
 SUFFIX = ".md.j2"
 MOST_RANGES = 12
 """Of snapshots in one text; how many more there are is said, and programs get all."""
+_SHORT = 200
+"""Characters of what is kept once it was made inert: a thousand names are little, a thousand stack traces are not."""
 
 
 class Head(Record):
@@ -179,8 +182,18 @@ def _escaped(value: object) -> object:
     """Inert, and the three characters that Slack decodes, no other: `&#39;` would be shown as it is."""
     if isinstance(value, StrictUndefined):
         return value
-    text = value if isinstance(value, Copied) else inert(str(value))
+    text = value if isinstance(value, Copied) else _inert(str(value))
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _inert(text: str) -> str:
+    """The same few names stand in every notice, and lint renders each notice in a thousand shapes."""
+    return _inert_again(text) if len(text) <= _SHORT else inert(text)
+
+
+@lru_cache(maxsize=1024)
+def _inert_again(text: str) -> str:
+    return inert(text)
 
 
 def _parts(path: Path) -> tuple[str, str]:
