@@ -39,10 +39,17 @@ test-operator: install ## Try the Flink operator's resources on a real Kubernete
 	WATERLINE_BUILD_API_SERVER=1 $(BIN)/pytest tests/adapters/test_flink_operator*.py -m slow --timeout=1800
 
 check: install ## Format, lint, types, floors, runbooks and messages
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target checked-types checked-style checked-content
+
+checked-types:
+	$(BIN)/mypy
+
+checked-style:
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+checked-content:
 	$(BIN)/waterline lint
 
 fix: install ## Format and mend what the linter can mend
@@ -90,4 +97,4 @@ lock: ## Pin every package anew (needs uv)
 clean: ## Remove what was installed and built here
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .cache artifacts
 
-.PHONY: help install demo walk test test-slow test-long test-operator check fix bench bench-short matrix chaos chaos-short races reference lock clean
+.PHONY: help install demo walk test test-slow test-long test-operator check checked-types checked-style checked-content fix bench bench-short matrix chaos chaos-short races reference lock clean
