@@ -1,6 +1,7 @@
 """Ends Socket Mode clients without waiting for them."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
@@ -17,7 +18,8 @@ _PATIENCE_S = 10.0
 def hang_up() -> Iterator[HangUp]:
     """`hang_up(slack, socket)`: a client's own `close` sits out a read of up to three seconds and a queue's second.
 
-    A close that hangs (it waits for each of the client's threads without a limit) holds up no test run."""
+    A close that hangs (it waits for each of the client's threads without a limit) holds up no test run,
+    and many hold it up no longer than one."""
     closing: list[threading.Thread] = []
 
     def end(slack: Workspace, socket: SocketModeHandler) -> None:
@@ -29,8 +31,9 @@ def hang_up() -> Iterator[HangUp]:
 
     yield end
 
+    given_up = time.monotonic() + _PATIENCE_S
     for thread in closing:
-        thread.join(_PATIENCE_S)
+        thread.join(max(0.0, given_up - time.monotonic()))
 
 
 def _close(socket: SocketModeHandler) -> None:
