@@ -13,10 +13,11 @@ from bot.domain.contract import TableContract
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._bounds import NULLS
+from spark_tasks._covered import Covered
 from spark_tasks._few_entries import Entry, few_entries
 from spark_tasks._manifests import own_manifests
 from spark_tasks._reading import entries_of, own_entries
-from spark_tasks._source_ranges import Covered, ranges_here, ranges_of, source_columns
+from spark_tasks._source_ranges import ranges_here, ranges_of, source_columns
 from spark_tasks._unstated import with_rows_read
 
 _MAX_GROUPS = 500
@@ -53,7 +54,7 @@ def _told_by_manifests(
     if few is not None:
         wanted = {int(commit.snapshot_id) for commit in commits}
         brought = [each for each in few if each.snapshot_id in wanted and each.status == 1]
-        return Brought(ranges_here(brought, contract), _shared_here(brought))
+        return Brought(ranges_here(brought, table, contract), _shared_here(brought))
     added = own_entries(entries_of(spark, manifests, bounds=True, more=NULLS), commits).where("status = 1").persist()
     try:
         return Brought(ranges_of(added, table, contract), _shared_files(added))

@@ -9,8 +9,9 @@ from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
+from spark_tasks._covered import Covered
 from spark_tasks._null_positions import without_position
-from spark_tasks._source_ranges import Covered, source_columns
+from spark_tasks._source_ranges import source_columns
 from spark_tasks._source_runs import run_of
 from spark_tasks._window import Reach
 from spark_tasks._words import absent_columns, ids
@@ -21,7 +22,8 @@ class Doubts(NamedTuple):
 
     unseen: tuple[NotSeen, ...] = ()
     are_of_rows: bool = True
-    """Whether what could be told of whole commits was: rows that say nothing of the source are left."""
+    """Whether what could be told of whole commits was: rows that say nothing of the source are left, or files of which
+    only the rows do."""
 
 
 def doubts_of(ask: Ask, reach: Reach, commits: Sequence[Snapshot], covered: Covered) -> Doubts:
@@ -36,7 +38,10 @@ def doubts_of(ask: Ask, reach: Reach, commits: Sequence[Snapshot], covered: Cove
         return Doubts(unfit)
     unstated = [each.snapshot_id for each in placed if each.snapshot_id in covered.unstated]
     bare = sum(covered.bare.get(each.snapshot_id, 0) for each in of_window)
+    mixed = [each.snapshot_id for each in placed if each.snapshot_id in covered.mixed]
     unseen = [_without_bounds(ask, unstated, covered)] if unstated else []
+    if mixed:
+        unseen.append(_of_several_partitions(ask, mixed, covered))
     if bare:
         rows = sum(each.counted("added-records") for each in of_window)
         doubt = "it repeats another" if bare == 1 else "these repeat others"
@@ -96,4 +101,17 @@ def _without_bounds(ask: Ask, unstated: Sequence[SnapshotId], covered: Covered) 
         f"the rows were not read instead{why}: whether what was brought there came before, or again, is not known.",
         remedy="Ask again with a shorter window, or for replayed_rows, which compares the rows. So that files to come "
         f"state it, set {' and '.join(f'write.metadata.metrics.column.{name}' for name in columns)} to full.",
+    )
+
+
+def _of_several_partitions(ask: Ask, mixed: Sequence[SnapshotId], covered: Covered) -> NotSeen:
+    named, bring = ask.contract.position_partition, "brings" if len(mixed) == 1 else "bring"
+    why = f" ({covered.unread})" if covered.unread else ""
+    return NotSeen(
+        source=f"bounds of {named} in the files of {ask.observation.table.name}",
+        reason=f"{counted(len(mixed), 'commit')} ({ids(mixed)}) {bring} several source partitions in one file, of "
+        f"which its bounds tell nothing, and the rows were not read instead{why}: whether what was brought there came "
+        "before, or again, is not known.",
+        remedy="Ask again with a shorter window, or for replayed_rows, which compares the rows. Where the table is "
+        f"partitioned by {named}, each file holds one.",
     )

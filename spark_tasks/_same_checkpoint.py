@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence, Set
 
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot
-from spark_tasks._source_ranges import Covered
+from spark_tasks._covered import Covered
 
 _COUNTERS = ("added-data-files", "added-records")
 BATCH = "flink.batch-index"

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from bot.domain.ids import JobId, OperatorId, SnapshotId
 from bot.domain.other_writers import origin_of
 from bot.domain.table import Snapshot, TableState
+from spark_tasks._covered import Range
 from spark_tasks._same_checkpoint import BATCH
-from spark_tasks._source_ranges import Range
 
 
 def run_of(table: TableState, commit: Snapshot) -> JobId | None:

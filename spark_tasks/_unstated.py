@@ -1,7 +1,8 @@
 """Where commits stand in the source whose manifests do not say: read from their rows, as long as these are few.
 
 A writer leaves bounds out where the table tells it to (`write.metadata.metrics`), of columns behind the hundredth, and
-in Avro files.
+in Avro files. Where a file holds several source partitions, its bounds tell nothing of any: so it is where a job has
+fewer writers than its source has partitions.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,9 +16,12 @@ from bot.domain.contract import TableContract
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._columns_of_before import renamed
+from spark_tasks._covered import Covered, Range
 from spark_tasks._data_files import DataFile, data_added, files_of, grouped_in
+from spark_tasks._orc_times import orc_times
 from spark_tasks._reading import column
-from spark_tasks._source_ranges import MAX_RANGES, Covered, Range, source_columns
+from spark_tasks._source_partition import WHOLE, of_value
+from spark_tasks._source_ranges import MAX_RANGES, source_columns
 from spark_tasks._source_runs import run_of
 
 MOST_FILES = 2_000
@@ -25,39 +29,51 @@ MOST_BYTES = 64 * 1024 * 1024
 _VALUE_BYTES = 8
 """Of one value of a column, at the most: positions rise and partitions repeat, so that they are mostly kept in less."""
 _BY_COLUMN = frozenset({"parquet", "orc"})
-_WIDTHS = {"int": 4, "long": 8}
 
 
 def with_rows_read(
     spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot], covered: Covered
 ) -> Covered:
-    """`covered`, with ranges and rows without a position read from the files of commits that state none: of those that
-    a Flink run made, the others are not compared. What is not read stays `unstated`, and `unread` says why. None is
-    unstated where the contract names no position, or columns that cannot be read as one.
+    """`covered`, with ranges and rows without a position read from the files of commits that are `unstated` or `mixed`:
+    of those that a Flink run made, the others are not compared. What is not read stays so, and `unread` says why. None
+    is where the contract names no position, or columns that cannot be read as one.
 
     Cost: manifests of these commits, and the position, with the source partition, of all rows of theirs: up to
     `MOST_FILES` and `MOST_BYTES`, else none.
     """
     position, _, of = source_columns(table, contract)
-    asked = {each.snapshot_id for each in commits if run_of(table, each) is not None}
-    wanted = [each for each in commits if each.snapshot_id in covered.unstated and each.snapshot_id in asked]
+    asked = frozenset(each.snapshot_id for each in commits if run_of(table, each) is not None)
     if position is None or (of is None and contract.position_partition is not None) or len(asked) < 2:
-        return replace(covered, unstated=frozenset())
-    unstated = replace(covered, unstated=frozenset(each.snapshot_id for each in wanted))
+        return replace(covered, unstated=frozenset(), mixed=frozenset())
+    untold = replace(covered, unstated=covered.unstated & asked, mixed=covered.mixed & asked)
+    wanted = [each for each in commits if each.snapshot_id in untold.unstated | untold.mixed]
     if not wanted:
-        return unstated
+        return untold
+    found = readable(spark, table, contract, wanted)
+    return replace(untold, unread=found) if isinstance(found, str) else _read(spark, table, untold, *found)
+
+
+def readable(
+    spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot]
+) -> tuple[Sequence[DataFile], list[str], str] | str:
+    """(The files that these commits added, the names of the source partition's column, if there is one, and of the
+    position's, the type of the former), where their rows are few enough to be read; else why not, the end of a
+    sentence. The contract names a position. Cost: manifests of these commits."""
+    position, _, of = source_columns(table, contract)
     names = [each.name for each in (of, position) if each is not None]
     kind = of.type if of is not None else "string"
-    if kind not in _WIDTHS and kind != "string":
-        return replace(unstated, unread=f"{names[0]} holds {kind}, which is not compared")
+    if kind not in WHOLE and kind != "string":
+        return f"{names[0]} holds {kind}, which is not compared"
     if renamed(table, names):
-        return replace(unstated, unread=f"{' or '.join(names)} was renamed since they were written")
-    if sum(each.counted("added-data-files") for each in wanted) > MOST_FILES:
-        return replace(unstated, unread=f"to read their rows is too much: more than {MOST_FILES:,} files")
-    files = data_added(files_of(spark, wanted))
+        return f"{' or '.join(names)} was renamed since they were written"
+    if sum(each.counted("added-data-files") for each in commits) > MOST_FILES:
+        return f"to read their rows is too much: more than {MOST_FILES:,} files"
+    files = data_added(files_of(spark, commits))
     if sum(_bytes(file, len(names)) for file in files) > MOST_BYTES:
-        return replace(unstated, unread=f"to read their rows is too much: more than {MOST_BYTES // 1024**2:,} MB")
-    return _read(spark, table, unstated, files, names, kind)
+        return f"to read their rows is too much: more than {MOST_BYTES // 1024**2:,} MB"
+    if orc_times(table, {file.format for file in files}, names):
+        return "Spark cannot read the ORC files among theirs"
+    return files, names, kind
 
 
 def _read(
@@ -65,10 +81,11 @@ def _read(
 ) -> Covered:
     place = column(names[-1]).cast("bigint")
     partition = column(names[0]).cast("string") if len(names) > 1 else F.lit(None).cast("string")
-    ends = {"low": F.min(place), "high": F.max(place), "bare": F.count_if(place.isNull())}
+    counts = {"placed": F.count(place), "bare": F.count_if(place.isNull())}
+    ends = {"low": F.min(place), "high": F.max(place), **counts}
     of_files = grouped_in(spark, table, files, names, {"partition": partition}, ends)
     grouped = of_files.groupBy("snapshot_id", "partition").agg(
-        F.min("low").alias("low"), F.max("high").alias("high"), F.sum("bare").alias("bare")
+        F.min("low").alias("low"), F.max("high").alias("high"), *(F.sum(name).alias(name) for name in counts)
     )
     try:
         found = grouped.limit(MAX_RANGES + 1).collect()
@@ -78,12 +95,14 @@ def _read(
         return replace(covered, unread="a file of theirs is gone from storage")
     if len(found) > MAX_RANGES:
         return replace(covered, unread=f"they are of more than {MAX_RANGES:,} source partitions")
-    ranges = tuple(_range(row, kind) for row in found if row["low"] is not None)
-    bare = {each: _sum(found, each, "bare") for each in covered.unstated}
+    ranges = tuple(_range(row, kind, has_partitions=len(names) > 1) for row in found if row["low"] is not None)
+    were_read = covered.unstated | covered.mixed
+    bare = {each: _sum(found, each, "bare") for each in were_read}
     return replace(
         covered,
-        positions=tuple(each for each in covered.positions if each.snapshot_id not in covered.unstated) + ranges,
+        positions=tuple(each for each in covered.positions if each.snapshot_id not in were_read) + ranges,
         unstated=frozenset(),
+        mixed=frozenset(),
         bare={**covered.bare, **{each: rows for each, rows in bare.items() if rows}},
     )
 
@@ -96,17 +115,9 @@ def _bytes(file: DataFile, columns: int) -> int:
     return values if size is None else min(values, size)
 
 
-def _range(row: Row, kind: str) -> Range:
-    return Range(SnapshotId(row["snapshot_id"]), _as_stored(row["partition"], kind), row["low"], row["high"])
-
-
-def _as_stored(partition: str | None, kind: str) -> str:
-    """The value as bounds of files have it, in hexadecimal digits, so that it can be compared with theirs."""
-    if partition is None:
-        return ""
-    if kind in _WIDTHS:
-        return int(partition).to_bytes(_WIDTHS[kind], "little", signed=True).hex().upper()
-    return partition.encode().hex().upper()
+def _range(row: Row, kind: str, *, has_partitions: bool) -> Range:
+    partition = of_value(row["partition"], kind) if has_partitions else ""
+    return Range(SnapshotId(row["snapshot_id"]), partition, row["low"], row["high"], int(row["placed"]))
 
 
 def _sum(found: Iterable[Row], commit: SnapshotId, name: str) -> int:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Literal
 
 from pyspark.sql import SparkSession
 
@@ -12,16 +11,16 @@ from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.listed_views import at_checkpoints
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
-from bot.domain.table import Snapshot, TableState
-from spark_tasks._brought import Shared, brought_by
+from bot.domain.table import Snapshot
+from spark_tasks._brought import brought_by
 from spark_tasks._not_compared import Doubts, doubts_of, runs_apart
-from spark_tasks._same_checkpoint import came_whole, earlier_of_checkpoint
-from spark_tasks._source_ranges import Covered
-from spark_tasks._source_runs import by_two_runs, read_twice
+from spark_tasks._repeated_parts import Spans, counted_in_parts, parts_in_words
+from spark_tasks._repeating import STRENGTH, repeating
 from spark_tasks._window import Reach, line_of, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, ids
 
 COMMITS_BELOW = 20
+_NAMED = 3
 TASK = Task(
     name="duplicate_commits",
     title="Duplicate commits",
@@ -29,14 +28,11 @@ TASK = Task(
     confirmed_means="some checkpoint or source range was committed twice",
     needs=("table",),
     cost=f"manifests that the window's commits and the {COMMITS_BELOW} below it wrote, with their bounds; where these "
-    "leave bounds of positions out, the position columns of their files, up to 64 MB",
+    "leave bounds of positions out, or a file holds several source partitions, the position columns of their files, up "
+    "to 64 MB; of commits that came again in part, theirs too",
     reads="metadata",
-    version=5,
+    version=6,
 )
-_How = Literal["same-files", "same-checkpoint", "same-source-range"]
-_STRENGTH: tuple[_How, ...] = ("same-files", "same-checkpoint", "same-source-range")
-_Proof = tuple[int, int, int]
-"""Place in `_STRENGTH`, minus the size of what is repeated, place of the earlier commit: the least is the best."""
 
 
 def answer(spark: SparkSession, ask: Ask) -> Answer:
@@ -56,7 +52,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return _none(0, "No commit in the window, so none repeats another.")
     commits = _compared(ask, reach)
     covered, shared = brought_by(spark, ask.observation.table, ask.contract, commits)
-    repeated = _repeated(ask.observation.table, commits, reach, covered, shared)
+    repeated, spans = repeating(ask.observation.table, commits, reach, covered, shared)
+    repeated = _in_parts(spark, ask, repeated, spans)
     doubts = doubts_of(ask, reach, commits, covered)
     if repeated:
         return _some(reach, repeated, len(commits), doubts)
@@ -88,67 +85,16 @@ def _or_below(ask: Ask, reach: Reach) -> str:
     return f", nor {below}{older}"
 
 
-def _repeated(
-    table: TableState,
-    commits: Sequence[Snapshot],
-    reach: Reach,
-    covered: Covered,
-    shared: Mapping[tuple[SnapshotId, ...], Shared],
+def _in_parts(
+    spark: SparkSession, ask: Ask, repeated: Sequence[RepeatedCommit], spans: Mapping[SnapshotId, Spans]
 ) -> tuple[RepeatedCommit, ...]:
-    place = {commit.snapshot_id: number for number, commit in enumerate(commits)}
-    by_id = {commit.snapshot_id: commit for commit in commits}
-    proofs: dict[SnapshotId, list[_Proof]] = {}
-
-    def proves(first: SnapshotId, again: SnapshotId, how: _How, size: int) -> None:
-        proofs.setdefault(again, []).append((_STRENGTH.index(how), -size, place[first]))
-
-    of_files: dict[SnapshotId, int] = {}
-    for together, (files, rows) in shared.items():
-        first, *later = sorted(together, key=lambda snapshot: place[snapshot])
-        for again in later:
-            proves(first, again, "same-files", files)
-            of_files[again] = of_files.get(again, 0) + rows
-    overlapping: dict[tuple[SnapshotId, SnapshotId], int] = {}
-    exact: set[tuple[SnapshotId, SnapshotId]] = set()
-    for overlap in covered.overlaps():
-        first, again = sorted((overlap.one, overlap.other), key=lambda snapshot: place[snapshot])
-        overlapping[first, again] = overlapping.get((first, again), 0) + overlap.size
-        exact |= {(first, again)} if overlap.is_exact else set()
-    again_by_one = read_twice(table, commits, covered.positions, exact)
-    for (first, again), size in overlapping.items():
-        if (first, again) in again_by_one or by_two_runs(table, by_id[first], by_id[again]):
-            proves(first, again, "same-source-range", size)
-    for first, again in earlier_of_checkpoint(commits, set(overlapping), covered):
-        proves(first, again, "same-checkpoint", by_id[again].counted("added-records"))
-    found = []
-    for commit in (each for each in reach.main if each.snapshot_id in proofs):
-        how, _, number = min(proofs[commit.snapshot_id])
-        told = _told(commits[number], commit, _STRENGTH[how])
-        many = _too_many(told, commits[number], commit, covered, of_files)
-        found.append(told.model_copy(update={"too_many": many}))
-    return tuple(found)
-
-
-def _told(first: Snapshot, again: Snapshot, how: _How) -> RepeatedCommit:
-    return RepeatedCommit(
-        first=first.snapshot_id,
-        again=again.snapshot_id,
-        how=how,
-        job_id=again.job_id,
-        checkpoint_id=again.checkpoint_id,
-        rows=again.counted("added-records"),
-        is_cherry_pick=again.is_pick,
+    """With the part of each that came again, where not all of it surely did: what else it brought is there once."""
+    table, contract = ask.observation.table, ask.contract
+    own = {each.again: spans.get(each.again, {}) for each in repeated if not each.too_many}
+    return tuple(
+        each.model_copy(update={"parts": parts_in_words(own.get(each.again, {}), table, contract)})
+        for each in counted_in_parts(spark, table, contract, repeated, own)
     )
-
-
-def _too_many(
-    told: RepeatedCommit, first: Snapshot, again: Snapshot, covered: Covered, of_files: Mapping[SnapshotId, int]
-) -> int | None:
-    if told.how == "same-files":
-        return of_files[told.again]
-    if told.how == "same-checkpoint":
-        return told.rows if came_whole(first, again, covered) else 0
-    return None
 
 
 def _some(reach: Reach, repeated: tuple[RepeatedCommit, ...], compared: int, doubts: Doubts) -> Answer:
@@ -163,7 +109,7 @@ def _some(reach: Reach, repeated: tuple[RepeatedCommit, ...], compared: int, dou
             Measure(name="commits of the window", value=len(reach.main), unit="commits"),
             Measure(name="commits compared", value=compared, unit="commits"),
         ),
-        columns=("first", "again", "proof", "run", "checkpoint", "rows", "brought again", "cherry-picked"),
+        columns=("first", "again", "proof", "run", "checkpoint", "rows", "brought again", "positions", "cherry-picked"),
         rows=tuple(_row(each) for each in repeated[:MAX_ROWS]),
         finding=finding,
         sources=_SOURCES,
@@ -183,15 +129,31 @@ def _headline(repeated: Sequence[RepeatedCommit], rows: int) -> str:
     if len(repeated) == 1:
         one = repeated[0]
         own = f" of its {one.rows:,}" if rows < one.rows else ""
-        most = "up to " if one.is_doubtful else ""
+        most = "up to " if one.is_at_most else ""
+        where = f": position{'' if _is_one_place(one) else 's'} {_places(one)}" if one.parts else ""
         return (
             f"Commit {short(one.again)} brings {ways[one.how]} of {short(one.first)} again, "
-            f"{most}{counted(rows, 'row')}{own}."
+            f"{most}{counted(rows, 'row')}{own}{where}."
         )
-    counts = {how: sum(each.how == how for each in repeated) for how in _STRENGTH}
+    counts = {how: sum(each.how == how for each in repeated) for how in STRENGTH}
     told = ", ".join(f"{number} {ways[how]}" for how, number in counts.items() if number)
     again = ids([each.again for each in repeated])
-    return f"{len(repeated)} commits bring again what others had brought ({told}), {rows:,} rows in all: {again}."
+    most = "up to " if any(each.is_at_most for each in repeated) else ""
+    return f"{len(repeated)} commits bring again what others had brought ({told}), {most}{rows:,} rows in all: {again}."
+
+
+def _is_one_place(each: RepeatedCommit) -> bool:
+    return len(each.parts) == 1 and each.parts[0].first == each.parts[0].last
+
+
+def _places(each: RepeatedCommit) -> str:
+    """`10 to 19 of partition 0, 15 to 20 of partition 1 and 3 more`; empty where no part is told."""
+    told = ", ".join(
+        (f"{part.first} to {part.last}" if part.first < part.last else f"{part.first}")
+        + (f" of partition {part.partition}" if part.partition is not None else "")
+        for part in each.parts[:_NAMED]
+    )
+    return f"{told} and {len(each.parts) - _NAMED} more" if len(each.parts) > _NAMED else told
 
 
 def _row(each: RepeatedCommit) -> tuple[str, ...]:
@@ -202,7 +164,8 @@ def _row(each: RepeatedCommit) -> tuple[str, ...]:
         short_job(each.job_id) if each.job_id else "none",
         cell(each.checkpoint_id),
         f"{each.rows:,}",
-        f"{'up to ' if each.is_doubtful else ''}{each.rows_again:,}",
+        f"{'up to ' if each.is_at_most else ''}{each.rows_again:,}",
+        _places(each) or cell(None),
         "yes" if each.is_cherry_pick else "no",
     )
 

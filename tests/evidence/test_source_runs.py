@@ -6,7 +6,7 @@ import pytest
 
 from bot.domain.evidence import Verdict
 from bot.domain.ids import OperatorId, SnapshotId
-from spark_tasks._source_ranges import Range
+from spark_tasks._covered import Range
 from spark_tasks._source_runs import by_two_runs, read_twice
 from tests.cases import Tale
 from tests.evidence.conftest import Asks

@@ -131,7 +131,7 @@ def test_a_checkpoint_that_came_again_with_other_rows_is_deduplicated(scene: Rep
     [(mode, match)] = scene.store.get(scene.incident).diagnosis.to_act_on
 
     assert ("F1", "deduplicate-rows") == (mode.code, match.remedy.value)
-    assert match.headline.endswith("up to 10 rows too many.")
+    assert match.headline.endswith("up to 5 rows too many.")
 
 
 def test_a_checkpoint_that_came_again_with_other_rows_is_not_dropped(scene: RepairScene) -> None:

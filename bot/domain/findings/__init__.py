@@ -9,6 +9,7 @@ from bot.domain.findings.commits import (
     ForkedWritersFinding,
     LedgerFinding,
     RepeatedCommit,
+    RepeatedPart,
     Writer,
 )
 from bot.domain.findings.files import (
@@ -124,6 +125,7 @@ __all__ = [
     "ReadsFinding",
     "RecoveryExtentFinding",
     "RepeatedCommit",
+    "RepeatedPart",
     "ReplayableFinding",
     "ReplayedRowsFinding",
     "RestoreReach",

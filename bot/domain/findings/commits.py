@@ -16,6 +16,16 @@ class LedgerFinding(Record):
     ledger: Ledger
 
 
+class RepeatedPart(Record):
+    """Positions of one source partition that a commit brought, and that others had brought before."""
+
+    partition: str | None
+    """As text; None where the contract names no column for it, and for rows that have none."""
+    first: int
+    last: int
+    """Inclusive."""
+
+
 class RepeatedCommit(Record):
     """Two commits on main of which the second brings what the first had brought."""
 
@@ -37,10 +47,21 @@ class RepeatedCommit(Record):
     that came again whole. 0: it may hold other rows, too, and nothing tells which. None: of a source range, or an older
     version did not say."""
 
+    parts: tuple[RepeatedPart, ...] = Field(default=(), exclude_if=lambda told: not told)
+    """Where `too_many` does not tell all: the positions that it shares with earlier commits, by the bounds of both, by
+    partition and rising; at most 100. Rows beside them are there once. Empty: not known, or not to be shown."""
+    in_parts: int | None = Field(default=None, exclude_if=lambda told: told is None)
+    """Of `rows` those that stand at these positions, listed or not; None: not known."""
+
     @property
     def rows_again(self) -> int:
         """Rows that it brought again; where that is not known for sure, as many as it can be."""
-        return self.too_many or self.rows
+        return self.too_many or (self.rows if self.in_parts is None else self.in_parts)
+
+    @property
+    def is_at_most(self) -> bool:
+        """Whether `rows_again` counts rows that may be there once."""
+        return self.is_doubtful or (self.how == "same-source-range" and self.in_parts is None)
 
     @property
     def is_doubtful(self) -> bool:

@@ -1,0 +1,44 @@
+"""How the value of a source partition is spelled, wherever it was found: a bound keeps an int in four bytes and, since
+its column was widened, in eight; a row holds the number itself."""
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from spark_tasks._few_entries import Edges
+
+NULL = "null"
+"""Of rows that have none; no value is spelled so: numbers in digits, all else by its bytes in capital digits."""
+WHOLE = frozenset({"int", "long"})
+
+
+def of_bounds(edges: Edges, rows: int, kind: str) -> str | None:
+    """The one value in a file of so many rows; None where the file holds several, null among them, or does not say."""
+    if edges.stored_low is None or edges.stored_high is None:
+        return NULL if edges.nulls == rows else None
+    if edges.nulls:
+        return None
+    if kind in WHOLE:
+        return str(edges.low) if edges.low is not None and edges.low == edges.high else None
+    return edges.stored_low.hex().upper() if edges.stored_low == edges.stored_high else None
+
+
+def by_bounds(low: Column, high: Column, nulls: Column, rows: Column) -> Column:
+    """The same, made by Spark; `low` and `high` as numbers where the column holds such, else as stored, in hexadecimal
+    digits."""
+    is_null = low.isNull() & F.coalesce(nulls == rows, F.lit(False))
+    is_single = (low == high) & (F.coalesce(nulls, F.lit(0)) == 0)
+    return F.when(is_null, F.lit(NULL)).when(is_single, low.cast("string"))
+
+
+def of_value(value: str | None, kind: str) -> str:
+    """Of a value that a row holds, as text; `kind` is one of `WHOLE`, or `string`."""
+    if value is None:
+        return NULL
+    return str(int(value)) if kind in WHOLE else value.encode().hex().upper()
+
+
+def in_words(spelled: str, kind: str) -> str | None:
+    """As people write it; None: none."""
+    if spelled == NULL:
+        return None
+    return bytes.fromhex(spelled).decode(errors="replace") if kind == "string" else spelled
