@@ -4,8 +4,9 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from spark_tasks._before_compaction import HIDDEN_BY, ORIGIN, WRITER
-from spark_tasks._copies import FILE, IN_WINDOW, PARTITION, with_key_in
+from spark_tasks._copies import FILE, IN_WINDOW, with_key_in
 from spark_tasks._file_names import SUBTASK_IN_FILE_NAME
+from spark_tasks._lies_in import PARTITION
 
 
 def copies_in_order(copies: DataFrame, order: DataFrame, keys: tuple[str, ...], begins: int) -> DataFrame:

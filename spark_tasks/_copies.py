@@ -12,12 +12,12 @@ from bot.domain.evidence import Ask
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot
 from spark_tasks._keys_brought import keys_brought
+from spark_tasks._lies_in import PARTITION, lies_in
 from spark_tasks._reading import column, operations, rows_appended, rows_at
 from spark_tasks._window import Reach
 
 FILE = "_file"
 IN_WINDOW = "_in_window"
-PARTITION = "_lies_in"
 _BOUNDING = ("int", "long", "date", "timestamp", "decimal", "string")
 """How the Iceberg types begin whose values stand in one order for Spark, Iceberg and the files alike. Not `uuid`, which
 is text to Spark and finds nothing between two texts, nor `double`, which has NaN."""
@@ -40,6 +40,8 @@ class Copies:
     window_rows: int
     sources: tuple[str, ...]
     """What was read, in words."""
+    older_as_of: SnapshotId
+    """As of which snapshot the older rows were read, or all."""
 
 
 def with_key_in(rows: DataFrame, wanted: DataFrame, keys: Sequence[str]) -> DataFrame:
@@ -92,13 +94,13 @@ def copies_of(spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame) -
     """
     names = {f"key_{place}": name for place, name in enumerate(ask.contract.key)}
     keys = tuple(names)
-    chosen = [*(column(name).alias(alias) for alias, name in names.items()), F.col(FILE), _partition(ask)]
+    chosen = [*(column(name).alias(alias) for alias, name in names.items()), F.col(FILE)]
     if reach.since is None or not _only_appends(reach.main):
-        live = rows_at(spark, ask.observation.table, reach.until).select(*chosen)
+        live = rows_at(spark, ask.observation.table, reach.until).select(*chosen, lies_in(ask, reach.until))
         brought = keys_brought(spark, ask, reach, names) if reach.since is not None else None
-        return _at_the_end(ask, live, names, written, brought)
-    inside = rows_appended(spark, ask.observation.table, reach.since, reach.until).select(*chosen)
-    older = rows_at(spark, ask.observation.table, reach.since).select(*chosen)
+        return _at_the_end(ask, reach, live, names, written, brought)
+    inside = rows_appended(spark, ask.observation.table, reach.since, reach.until).select(*chosen, lies_in(ask))
+    older = rows_at(spark, ask.observation.table, reach.since).select(*chosen, lies_in(ask, reach.since))
     older, bounds, window_rows = _with_a_key_of(ask, inside, older, names)
     both = inside.withColumn(IN_WINDOW, F.lit(True)).unionByName(older.withColumn(IN_WINDOW, F.lit(False)))
     return Copies(
@@ -109,6 +111,7 @@ def copies_of(spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame) -
             "rows that the window appended",
             f"older rows{_in_range(bounds, names)}" if bounds else "all older rows",
         ),
+        older_as_of=reach.since,
     )
 
 
@@ -137,7 +140,7 @@ def _with_a_key_of(
 
 
 def _at_the_end(
-    ask: Ask, live: DataFrame, names: Mapping[str, str], written: DataFrame, brought: DataFrame | None
+    ask: Ask, reach: Reach, live: DataFrame, names: Mapping[str, str], written: DataFrame, brought: DataFrame | None
 ) -> Copies:
     keys, bounds = tuple(names), tuple[str, ...]()
     if brought is not None:
@@ -154,17 +157,12 @@ def _at_the_end(
             f"all live rows{_in_range(bounds, names)}, because the window does more than append or begins with the "
             "table",
         ),
+        older_as_of=reach.until,
     )
 
 
 def _in_range(bounds: Sequence[str], names: Mapping[str, str]) -> str:
     return f" with {' and '.join(names[each] for each in bounds)} in the window's range" if bounds else ""
-
-
-def _partition(ask: Ask) -> Column:
-    table = ask.observation.table
-    is_partitioned = any(table.specs.values()) or bool(table.partitioning)
-    return (F.col("_partition").cast("string") if is_partitioned else F.lit(None).cast("string")).alias(PARTITION)
 
 
 def _is_spread(ask: Ask) -> bool:

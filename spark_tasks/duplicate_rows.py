@@ -15,6 +15,7 @@ from spark_tasks._before_compaction import with_writers
 from spark_tasks._columns_of_before import added_since
 from spark_tasks._commits_of_copies import copies_in_order, most_copied, pairs_of, shares_of
 from spark_tasks._copies import FILE, IN_WINDOW, Copies, copies_of, keys_at, with_key_in
+from spark_tasks._lies_in import untold
 from spark_tasks._reading import entries, local_ids
 from spark_tasks._window import Reach, begin_of, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not, shown, without_key
@@ -146,6 +147,7 @@ def _some(
             *((_without_a_key(ask, keyless),) if keyless else ()),
             *added_since(table, begin_of(reach), ask.contract.key),
             *((_behind_a_compaction(ask, finding.hidden),) if finding.hidden else ()),
+            *(untold(ask, copies.older_as_of) if not finding.across_partitions else ()),
         ),
     )
 

@@ -196,6 +196,38 @@ def test_a_source_partition_that_was_widened_after_the_last_commit_is_read(order
     assert gaps_of(answer).gaps == (PositionGap(first=10, last=14, partition="0"),)
 
 
+@pytest.mark.parametrize(
+    ("narrow", "wide", "old", "new"),
+    [(IntegerType(), LongType(), pa.int32(), pa.int64()), (FloatType(), DoubleType(), pa.float32(), pa.float64())],
+    ids=["int", "float"],
+)
+@pytest.mark.parametrize("window", ["only appends", "deletes too"])
+def test_copies_are_found_beside_older_rows_in_partitions_of_a_narrower_type(
+    orders: OrdersTable,
+    asks: Asks,
+    narrow: PrimitiveType,
+    wide: PrimitiveType,
+    old: pa.DataType,
+    new: pa.DataType,
+    window: str,
+) -> None:
+    """Iceberg fails over where rows lay at an older snapshot; the copies are counted, and that is said."""
+    orders.adds_column("amount", narrow)
+    orders.partitions_by(("amount", IdentityTransform()))
+    before = orders.appends(with_amounts(range(10), [1.0] * 10, old), of_flink("a", 1))
+    widens(orders, "amount", wide)
+    orders.appends(with_amounts(range(5, 15), [1.0] * 10, new), of_flink("b", 2))
+    if window == "deletes too":
+        orders.deletes("source_position == 14")
+
+    copies, extra = (asks(task, orders.ask(before)) for task in ("duplicate_rows", "extra_copies"))
+
+    assert (duplicates_of(copies).keys, duplicates_of(copies).across_partitions) == (5, 0)
+    told = [each.reason.split(",")[0] for each in copies.could_not_look]
+    assert told == (["Column amount"] if window == "only appends" else [])
+    assert extra.verdict is Verdict.CONFIRMED
+
+
 def test_a_column_whose_type_was_replaced_is_not_read_from_older_files(orders: OrdersTable, asks: Asks) -> None:
     """`CREATE OR REPLACE TABLE` keeps the field id under another type: what Spark would fail over is said instead."""
     before = orders.appends(rows(range(10)), of_flink("a", 1))
