@@ -8,7 +8,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Ask
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot
-from spark_tasks._data_files import data_added, files_of, rows_in
+from spark_tasks._columns_of_before import renamed
+from spark_tasks._data_files import DataFile, data_added, files_of, rows_in
 from spark_tasks._near import Edge, Range, partition_of, within
 from spark_tasks._reading import column, entries, operations, rows_appended, rows_at
 from spark_tasks._told_apart import key_columns, key_hash, moment_of
@@ -105,14 +106,36 @@ def _added(
 
 
 def _compacted(spark: SparkSession, ask: Ask, commits: tuple[Snapshot, ...]) -> DataFrame:
-    """Places in files that these commits added and then compacted."""
+    """Places in files that these commits added and then compacted. Where a column was renamed since, or took the place
+    of another of its name, such a file holds it under another name: then what lived in it right before is read, by
+    field ids."""
     compactions = {commit.snapshot_id for commit in commits if commit.operation == "replace"}
     files = files_of(spark, commits)
     gone = {each.path for each in files if not each.is_added and each.snapshot_id in compactions}
     brought = [each for each in data_added(files) if each.snapshot_id not in compactions and each.path in gone]
     named, present = (ask.contract.position_partition, ask.contract.position), [*key_columns(ask), *moment_of(ask)]
     names = dict.fromkeys(name for name in (*named, *present) if name is not None)
+    if renamed(ask.observation.table, names):
+        paths = {each.path for each in brought}
+        taken = [each for each in files if not each.is_added and each.snapshot_id in compactions and each.path in paths]
+        return _right_before(spark, ask, taken)
     return _places(rows_in(spark, ask.observation.table, brought, list(names)), ask)
+
+
+def _right_before(spark: SparkSession, ask: Ask, taken: Sequence[DataFile]) -> DataFrame:
+    """Places of rows that lived in these files right before a compaction took them. Cost: these columns of the whole
+    table, for each compaction."""
+    table = ask.observation.table
+    found = spark.createDataFrame([], "partition string, position bigint, key bigint, moment bigint")
+    for compaction in dict.fromkeys(each.snapshot_id for each in taken):
+        parent = table.by_id[compaction].parent_id
+        if parent is None or parent not in table.by_id:
+            continue
+        paths = [(each.path,) for each in taken if each.snapshot_id == compaction]
+        files = F.broadcast(spark.createDataFrame(paths, "_file string").distinct())
+        rows = rows_at(spark, table, parent).select("*", "_file").join(files, on="_file", how="left_semi")
+        found = found.unionByName(_places(rows, ask))
+    return found
 
 
 def _places(rows: DataFrame, ask: Ask) -> DataFrame:

@@ -18,6 +18,7 @@ from spark_tasks._columns_of_before import names_at
 from spark_tasks._data_files import data_added, files_of, rows_in
 from spark_tasks._event_time import brings_rows
 from spark_tasks._near import partition_of
+from spark_tasks._reading import column as named
 from spark_tasks._source_edges import MOST_PARTITIONS, Edges
 from spark_tasks._source_state import source_state
 from spark_tasks._window import Reach
@@ -195,7 +196,7 @@ def _wrote(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot]) -> dict[s
     place = {commit.snapshot_id: at for at, commit in enumerate(commits)}
     rows = rows_in(spark, ask.observation.table, data_added(files_of(spark, commits)), [column, position])
     told = (
-        rows.where(F.col(f"`{position}`").isNotNull())
+        rows.where(named(position).isNotNull())
         .groupBy(partition_of(ask).alias("partition"))
         .agg(F.collect_set("snapshot_id").alias("commits"))
         .limit(MOST_PARTITIONS)
