@@ -21,6 +21,9 @@ from spark_tasks._orc_times import orc_times
 from spark_tasks._reading import column, entries, whole_schema
 
 MAX_FILES = 20_000
+COMMIT, PATH = "_waterline_commit", "_waterline_path"
+"""What is told of each row beside its own columns, which may have any name: tables have a `name`, or a `file_path`."""
+_SPARKS, _NAME = "_waterline_spelled", "_waterline_name"
 Content = Literal["data", "position-deletes", "equality-deletes"]
 _CONTENT: dict[int, Content] = {0: "data", 1: "position-deletes", 2: "equality-deletes"}
 
@@ -81,7 +84,7 @@ def data_added(files: Iterable[DataFile]) -> tuple[DataFile, ...]:
 
 
 def rows_in(spark: SparkSession, table: TableState, files: Sequence[DataFile], names: Sequence[str]) -> DataFrame:
-    """Shape: snapshot_id (bigint, the commit), file_path, then the named columns; one row per row in the files.
+    """Shape: `COMMIT` (bigint), `PATH` (the file's), then the named columns; one row per row in the files.
 
     Deletes are not applied. A column that a file lacks is null. Cost: these columns of these files. Raises
     EvidenceFailed where Spark would fail or tell other values; see `orc_times`.
@@ -90,7 +93,7 @@ def rows_in(spark: SparkSession, table: TableState, files: Sequence[DataFile], n
         raise EvidenceFailed(f"Rows of the {unread.source} cannot be read.", unread.reason, unread.remedy)
     kinds = {each.name: each.type for each in table.columns}
     read = _united(spark, _asked(spark, table, names), files)
-    return read.select("snapshot_id", "file_path", *(_told(name, kinds.get(name, "")) for name in names))
+    return read.select(COMMIT, PATH, *(_told(name, kinds.get(name, "")) for name in names))
 
 
 def grouped_in(
@@ -101,12 +104,12 @@ def grouped_in(
     groups: Mapping[str, Column],
     sums: Mapping[str, Column],
 ) -> DataFrame:
-    """Shape: snapshot_id, file_path, then `groups` and `sums`, which are made of the named columns as files store them;
+    """Shape: `COMMIT`, `PATH`, then `groups` and `sums`, which are made of the named columns as files store them;
     one row per file and group. To find a row's commit takes longer than to read the row: here it is done once a group.
     """
     by, told = ([each.alias(name) for name, each in some.items()] for some in (groups, sums))
     read = _united(spark, _asked(spark, table, names), files, by, told)
-    return read.select("snapshot_id", "file_path", *groups, *sums)
+    return read.select(COMMIT, PATH, *groups, *sums)
 
 
 def comparable(name: str, kind: DataType) -> Column:
@@ -128,11 +131,11 @@ def _united(
     by: Sequence[Column] = (),
     sums: Sequence[Column] = (),
 ) -> DataFrame:
-    """Shape: snapshot_id, file_path, then `by` and `sums`: one row per file and group, or with no sums per row."""
+    """Shape: `COMMIT`, `PATH`, then `by` and `sums`: one row per file and group, or with no sums per row."""
     parts = [_placed(spark, batch, _read(spark, batch, asked), by, sums) for batch in _batches(files)]
     if not parts:
         none = spark.createDataFrame([], _empty(asked))
-        return none.groupBy("snapshot_id", "file_path", *by).agg(*sums) if sums else none
+        return none.groupBy(COMMIT, PATH, *by).agg(*sums) if sums else none
     read = parts[0]
     for part in parts[1:]:
         read = read.unionByName(part)
@@ -145,7 +148,7 @@ def _read(spark: SparkSession, files: Sequence[DataFile], asked: StructType) -> 
     kept_as = {each.name: stored_name(each.name, form) for each in asked}
     stored = StructType([StructField(kept_as[each.name], each.dataType) for each in asked])
     read = spark.read.format(form).schema(stored).load([exact(file.path) for file in files])
-    read = read.withColumn("_path", F.col("_metadata.file_path"))
+    read = read.withColumn(_SPARKS, F.col("_metadata.file_path"))
     return read.withColumnsRenamed({kept: name for name, kept in kept_as.items()})
 
 
@@ -156,13 +159,13 @@ def _placed(
     its last part is not. To decode a name takes fifteen times as long as to read a row; and it is never null, as Spark
     would look whether it is before it groups, in every row."""
     placed = [(file.path.rsplit("/", 1)[-1], int(file.snapshot_id), file.path) for file in files]
-    where = spark.createDataFrame(placed, "name string, snapshot_id bigint, file_path string")
-    told = read.groupBy("_path", *by).agg(*sums) if sums else read
-    plain = F.substring_index("_path", "/", -1)
+    where = spark.createDataFrame(placed, f"{_NAME} string, {COMMIT} bigint, {PATH} string")
+    told = read.groupBy(_SPARKS, *by).agg(*sums) if sums else read
+    plain = F.substring_index(_SPARKS, "/", -1)
     decoded = F.url_decode(F.replace(plain, F.lit("+"), F.lit("%2B")))
     name = F.when(plain.contains("%"), decoded).otherwise(plain)
-    named = told.withColumn("_name", F.coalesce(name, F.lit(""))).drop("_path")
-    return named.join(F.broadcast(where), on=F.col("_name") == F.col("name"), how="inner").drop("_name", "name")
+    named = told.withColumn(_NAME, F.coalesce(name, F.lit(""))).drop(_SPARKS)
+    return named.join(F.broadcast(where), on=_NAME, how="inner").drop(_NAME)
 
 
 def _batches(files: Sequence[DataFile]) -> list[list[DataFile]]:
@@ -191,7 +194,7 @@ def _told(name: str, kind: str) -> Column:
 
 
 def _empty(asked: StructType) -> StructType:
-    known = StructType().add("snapshot_id", "long").add("file_path", "string")
+    known = StructType().add(COMMIT, "long").add(PATH, "string")
     return StructType([*known.fields, *asked.fields])
 
 

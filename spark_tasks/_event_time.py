@@ -12,7 +12,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._ahead import latest_of
-from spark_tasks._data_files import DataFile, data_added, files_of, rows_in
+from spark_tasks._data_files import COMMIT, PATH, DataFile, data_added, files_of, rows_in
 from spark_tasks._reading import column
 from spark_tasks._words import absent_columns, could_not
 
@@ -80,12 +80,12 @@ def timed_files(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot], even
     if not unsure:
         return tuple(told)
     limits = spark.createDataFrame([(int(each), limit) for each, limit in latest.items()], "of bigint, latest bigint")
-    rows = rows_in(spark, ask.observation.table, unsure, [event.name]).withColumn("at", micros(event))
-    read = rows.join(F.broadcast(limits), on=F.col("snapshot_id") == F.col("of"), how="inner")
+    rows = rows_in(spark, ask.observation.table, unsure, [event.name]).select(COMMIT, PATH, micros(event).alias("at"))
+    read = rows.join(F.broadcast(limits), on=F.col(COMMIT) == F.col("of"), how="inner")
     high = F.max(F.when(F.col("at") <= F.col("latest"), F.col("at")))
-    edges = read.groupBy("snapshot_id", "file_path").agg(F.min("at").alias("low"), high.alias("high"))
+    edges = read.groupBy(COMMIT, PATH).agg(F.min("at").alias("low"), high.alias("high"))
     ends = {(file.snapshot_id, file.path): (file.low, None) for file in unsure}
-    ends |= {(r["snapshot_id"], r["file_path"]): (r["low"], r["high"]) for r in edges.limit(len(unsure)).collect()}
+    ends |= {(r[COMMIT], r[PATH]): (r["low"], r["high"]) for r in edges.limit(len(unsure)).collect()}
     return tuple(_with(file, *ends.get((file.snapshot_id, file.path), (file.low, file.high))) for file in told)
 
 

@@ -13,7 +13,7 @@ from bot.domain.findings import RepeatedCommit, RepeatedPart
 from bot.domain.ids import SnapshotId
 from bot.domain.table import TableState
 from spark_tasks._covered import Covered, Overlap, Range
-from spark_tasks._data_files import rows_in
+from spark_tasks._data_files import COMMIT, rows_in
 from spark_tasks._reading import column
 from spark_tasks._source_partition import in_words
 from spark_tasks._source_ranges import source_columns
@@ -94,13 +94,13 @@ def _rows_read(
     wanted = []
     for commit, spans in asked.items():
         for spelled, its in spans.items():
-            is_there = F.col("snapshot_id") == F.lit(int(commit))
+            is_there = F.col(COMMIT) == F.lit(int(commit))
             if len(names) > 1:
                 is_there = is_there & of.eqNullSafe(F.lit(in_words(spelled, kind)))
             wanted += [is_there & position.between(first, last) for first, last in its]
-    rows = rows_in(spark, table, files, names).where(reduce(or_, wanted)).groupBy("snapshot_id").count()
+    rows = rows_in(spark, table, files, names).where(reduce(or_, wanted)).groupBy(COMMIT).count()
     try:
-        told = {SnapshotId(row["snapshot_id"]): int(row["count"]) for row in rows.limit(len(asked)).collect()}
+        told = {SnapshotId(row[COMMIT]): int(row["count"]) for row in rows.limit(len(asked)).collect()}
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise

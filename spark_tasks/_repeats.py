@@ -11,7 +11,7 @@ from bot.domain.evidence import Ask
 from bot.domain.table import Snapshot
 from spark_tasks._columns_of_before import names_at
 from spark_tasks._copies import FILE, in_range_of, with_key_in
-from spark_tasks._data_files import DataFile, comparable, rows_in
+from spark_tasks._data_files import COMMIT, PATH, DataFile, comparable, rows_in
 from spark_tasks._reading import column, local_ids, rows_at, whole_schema
 from spark_tasks._told_apart import key_columns, key_hash, moment_of
 from spark_tasks._window import Reach
@@ -55,7 +55,8 @@ def brought_rows(
     sides = spark.createDataFrame(told, "snapshot_id bigint, on_main boolean")
     names = _compared(ask, reach)
     rows = rows_in(spark, table, files, [*identity, *names])
-    named = rows.select(*_identity(identity), *_digests(spark, ask, names), "file_path", "snapshot_id")
+    told_of = F.col(PATH).alias("file_path"), F.col(COMMIT).alias("snapshot_id")
+    named = rows.select(*_identity(identity), *_digests(spark, ask, names), *told_of)
     order = local_ids(spark, [s.snapshot_id for s in table.snapshots])
     chosen = named.join(F.broadcast(order), on="snapshot_id", how="inner").join(
         F.broadcast(sides), on="snapshot_id", how="inner"
@@ -114,10 +115,12 @@ def commits_of_first(spark: SparkSession, at: Snapshot, pairs: DataFrame) -> Dat
 
 
 def _compared(ask: Ask, reach: Reach) -> list[str]:
-    """Columns beside the identity, that both the window's beginning and its end have."""
+    """Columns beside the identity, that both the window's beginning and its end have; of these none with a default,
+    which files that lack it do not tell."""
     table, identity = ask.observation.table, identity_of(ask)
     names = [each.name for each in table.columns] if reach.since is None else names_at(table, reach.since)
-    return [name for name in names if name not in identity]
+    untold = {each.name for each in table.columns if each.has_default}
+    return [name for name in names if name not in identity and name not in untold]
 
 
 def _identity(identity: Sequence[str]) -> list[Column]:

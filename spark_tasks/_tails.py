@@ -15,7 +15,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from spark_tasks._columns_of_before import names_at
-from spark_tasks._data_files import data_added, files_of, rows_in
+from spark_tasks._data_files import COMMIT, data_added, files_of, rows_in
 from spark_tasks._event_time import brings_rows
 from spark_tasks._near import partition_of
 from spark_tasks._reading import column as named
@@ -198,7 +198,7 @@ def _wrote(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot]) -> dict[s
     told = (
         rows.where(named(position).isNotNull())
         .groupBy(partition_of(ask).alias("partition"))
-        .agg(F.collect_set("snapshot_id").alias("commits"))
+        .agg(F.collect_set(COMMIT).alias("commits"))
         .limit(MOST_PARTITIONS)
         .collect()
     )

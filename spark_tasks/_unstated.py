@@ -17,7 +17,7 @@ from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._columns_of_before import renamed
 from spark_tasks._covered import Covered, Range
-from spark_tasks._data_files import DataFile, data_added, files_of, grouped_in
+from spark_tasks._data_files import COMMIT, DataFile, data_added, files_of, grouped_in
 from spark_tasks._orc_times import orc_times
 from spark_tasks._reading import column
 from spark_tasks._source_partition import WHOLE, of_value
@@ -84,7 +84,7 @@ def _read(
     counts = {"placed": F.count(place), "bare": F.count_if(place.isNull())}
     ends = {"low": F.min(place), "high": F.max(place), **counts}
     of_files = grouped_in(spark, table, files, names, {"partition": partition}, ends)
-    grouped = of_files.groupBy("snapshot_id", "partition").agg(
+    grouped = of_files.groupBy(F.col(COMMIT).alias("snapshot_id"), "partition").agg(
         F.min("low").alias("low"), F.max("high").alias("high"), *(F.sum(name).alias(name) for name in counts)
     )
     try:

@@ -14,7 +14,7 @@ from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot
 from spark_tasks._ahead import of_the_future
 from spark_tasks._columns_of_before import renamed
-from spark_tasks._data_files import DataFile, rows_in
+from spark_tasks._data_files import COMMIT, DataFile, rows_in
 from spark_tasks._event_time import (
     BELOW,
     MICROS,
@@ -93,7 +93,8 @@ def _late(
         return []
     told = [(int(commit), marks[commit], edge) for commit, edge in edges.items()]
     before = spark.createDataFrame(told, "snapshot_id bigint, mark bigint, edge bigint")
-    rows = rows_in(spark, ask.observation.table, reaching, [event.name]).withColumn("at", micros(event))
+    read = rows_in(spark, ask.observation.table, reaching, [event.name])
+    rows = read.select(F.col(COMMIT).alias("snapshot_id"), micros(event).alias("at"))
     found = rows.join(F.broadcast(before), on="snapshot_id", how="inner").where("at < edge")
     by_commit = found.groupBy("snapshot_id").agg(F.count("*").alias("late"), F.max(F.expr("mark - at")).alias("worst"))
     ordered = by_commit.orderBy(F.desc("late"), "snapshot_id").limit(len(edges)).collect()
