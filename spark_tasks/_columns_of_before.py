@@ -10,8 +10,8 @@ from spark_tasks._reading import columns_at
 
 
 def renamed(table: TableState, names: Collection[str]) -> tuple[NotSeen, ...]:
-    """A NotSeen for each column whose name meant another column once, or the same in a type that is no narrower one:
-    its old files cannot be read by name."""
+    """A NotSeen for each column whose name meant another column once, or the same in a type that is no narrower one, or
+    whose value the table gives where a file lacks it: its old files cannot be read by name."""
     now = {each.name: each for each in table.columns}
     once = [each for columns in table.schemas.values() for each in columns]
     told = ((name, _of_before(now[name], once)) for name in names)
@@ -28,6 +28,8 @@ def renamed(table: TableState, names: Collection[str]) -> tuple[NotSeen, ...]:
 
 def _of_before(column: Column, once: Iterable[Column]) -> str | None:
     """What older files may hold it as, the end of a sentence; None: as itself."""
+    if column.has_default:
+        return "was added with a default, which rows of files without it have, and these files do not tell it"
     for each in once:
         if (each.name == column.name) != (each.field_id == column.field_id):
             return "was renamed, or replaces another column of this name, so older files hold it under another name"

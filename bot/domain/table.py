@@ -44,6 +44,8 @@ class Column(Record):
     type: str
     is_required: bool = False
     """Whether the table itself refuses null there."""
+    has_default: bool = Field(default=False, exclude_if=lambda told: not told)
+    """Whether rows of files that lack it read a value of the table's own there (format 3, `initial-default`)."""
 
 
 class TableState(Record):

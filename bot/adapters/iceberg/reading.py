@@ -63,7 +63,13 @@ def table_state(
 def columns_of(schema: Schema) -> tuple[Column, ...]:
     """Top-level columns."""
     return tuple(
-        Column(field_id=field.field_id, name=field.name, type=str(field.field_type), is_required=field.required)
+        Column(
+            field_id=field.field_id,
+            name=field.name,
+            type=str(field.field_type),
+            is_required=field.required,
+            has_default=field.initial_default is not None,
+        )
         for field in schema.fields
     )
 
