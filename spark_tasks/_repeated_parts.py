@@ -1,8 +1,6 @@
 """Which positions of a repeating commit other commits had brought before, and how many of its rows stand there."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
-from operator import or_
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
@@ -12,7 +10,7 @@ from bot.domain.contract import TableContract
 from bot.domain.findings import RepeatedCommit, RepeatedPart
 from bot.domain.ids import SnapshotId
 from bot.domain.table import TableState
-from spark_tasks._covered import Covered, Overlap, Range
+from spark_tasks._covered import Covered, Overlap
 from spark_tasks._data_files import COMMIT, rows_in
 from spark_tasks._reading import column
 from spark_tasks._source_partition import in_words
@@ -36,19 +34,16 @@ def spans_of(overlaps: Iterable[Overlap]) -> Spans:
     return found
 
 
-def rows_by_bounds(commit: SnapshotId, spans: Spans, covered: Covered) -> int | None:
-    """How many rows of the commit stand at these positions; None where only the rows tell: its range reaches further,
-    and has not each of its positions once."""
-    counts = [_rows(each, spans.get(each.partition, [])) for each in covered.positions if each.snapshot_id == commit]
-    known = [count for count in counts if count is not None]
-    return sum(known) if spans and len(known) == len(counts) else None
-
-
-def _rows(of: Range, spans: Sequence[tuple[int, int]]) -> int | None:
-    inside = sum(max(0, min(of.high, last) - max(of.low, first) + 1) for first, last in spans)
-    if inside == 0:
-        return 0
-    return of.rows if inside == of.high - of.low + 1 else inside if of.is_dense else None
+def rows_by_bounds(overlaps: Sequence[Overlap], covered: Covered) -> int | None:
+    """How many rows of a commit stand at the positions of its overlaps; None where only the rows tell: a range that
+    takes part has not each of its positions once, as where the job filters, or the contract does not tell source
+    partitions apart."""
+    ranges = {(each.snapshot_id, each.partition): each for each in covered.positions}
+    sides = ((each.one, each.other, each.partition) for each in overlaps)
+    parts = [ranges.get((side, of)) for one, other, of in sides for side in (one, other)]
+    if not overlaps or not all(each is not None and each.is_dense for each in parts):
+        return None
+    return sum(last - first + 1 for spans in spans_of(overlaps).values() for first, last in spans)
 
 
 def parts_in_words(spans: Spans, table: TableState, contract: TableContract) -> tuple[RepeatedPart, ...]:
@@ -69,40 +64,45 @@ def counted_in_parts(
     table: TableState,
     contract: TableContract,
     repeated: Sequence[RepeatedCommit],
-    spans: Mapping[SnapshotId, Spans],
+    overlaps: Mapping[SnapshotId, Sequence[Overlap]],
 ) -> tuple[RepeatedCommit, ...]:
     """`repeated`, those whose rows bounds do not tell with what is read from these: none that has no row there.
 
-    Cost: position columns of these commits, up to what `readable` allows; above, `in_parts` stays None.
+    Cost: position columns of these commits, and of those that they repeat, up to what `readable` allows; above,
+    `in_parts` stays None.
     """
-    asked = {each.again: spans[each.again] for each in repeated if each.in_parts is None and spans.get(each.again)}
-    asked = {each: its for each, its in asked.items() if sum(map(len, its.values())) <= MOST_PARTS}
-    rows = _rows_read(spark, table, contract, asked) if asked else {}
+    asked = [each.again for each in repeated if each.in_parts is None and spans_of(overlaps.get(each.again, ()))]
+    pairs = {(again, side) for again in asked for each in overlaps[again] for side in (each.one, each.other)}
+    rows = _rows_read(spark, table, contract, {pair for pair in pairs if pair[0] != pair[1]}) if asked else {}
     told = (each.model_copy(update={"in_parts": rows.get(each.again, each.in_parts)}) for each in repeated)
     return tuple(each for each in told if each.in_parts != 0)
 
 
 def _rows_read(
-    spark: SparkSession, table: TableState, contract: TableContract, asked: Mapping[SnapshotId, Spans]
+    spark: SparkSession, table: TableState, contract: TableContract, pairs: Set[tuple[SnapshotId, SnapshotId]]
 ) -> dict[SnapshotId, int]:
-    """Commit -> rows of it in its spans; empty where they are too many to be read, or cannot be."""
-    found = readable(spark, table, contract, [table.by_id[each] for each in asked])
+    """Commit -> rows of it at a position that one of those which it is paired with has too; empty where they are too
+    many to be read, or cannot be."""
+    found = readable(
+        spark, table, contract, [table.by_id[each] for each in sorted({s for pair in pairs for s in pair})]
+    )
     if isinstance(found, str):
         return {}
-    files, names, kind = found
-    position, of = column(names[-1]).cast("bigint"), column(names[0]).cast("string")
-    wanted = []
-    for commit, spans in asked.items():
-        for spelled, its in spans.items():
-            is_there = F.col(COMMIT) == F.lit(int(commit))
-            if len(names) > 1:
-                is_there = is_there & of.eqNullSafe(F.lit(in_words(spelled, kind)))
-            wanted += [is_there & position.between(first, last) for first, last in its]
-    rows = rows_in(spark, table, files, names).where(reduce(or_, wanted)).groupBy(COMMIT).count()
+    files, names, _ = found
+    of = column(names[0]).cast("string") if len(names) > 1 else F.lit(None).cast("string")
+    position = column(names[-1]).cast("bigint")
+    rows = rows_in(spark, table, files, names).select(COMMIT, of.alias("of"), position.alias("at"))
+    told = spark.createDataFrame([(int(again), int(first)) for again, first in pairs], "again bigint, first bigint")
+    before = rows.join(F.broadcast(told), on=F.col(COMMIT) == F.col("first"), how="inner")
+    before = before.select("again", F.col("of").alias("of_first"), F.col("at").alias("at_first"))
+    same = (F.col(COMMIT) == F.col("again")) & (F.col("at") == F.col("at_first"))
+    both = rows.join(before, on=same & F.col("of").eqNullSafe(F.col("of_first")), how="left_semi")
+    again = {again for again, _ in pairs}
     try:
-        told = {SnapshotId(row[COMMIT]): int(row["count"]) for row in rows.limit(len(asked)).collect()}
+        found_rows = both.groupBy(COMMIT).count().limit(len(again)).collect()
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
         return {}
-    return {each: told.get(each, 0) for each in asked}
+    counts = {row[COMMIT]: int(row["count"]) for row in found_rows}
+    return {each: counts.get(int(each), 0) for each in again}

@@ -8,7 +8,7 @@ from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._brought import Shared
 from spark_tasks._covered import Covered, Overlap
-from spark_tasks._repeated_parts import Spans, rows_by_bounds, spans_of
+from spark_tasks._repeated_parts import rows_by_bounds
 from spark_tasks._same_checkpoint import came_whole, earlier_of_checkpoint
 from spark_tasks._source_runs import by_two_runs, read_twice
 from spark_tasks._window import Reach
@@ -25,7 +25,7 @@ def repeating(
     reach: Reach,
     covered: Covered,
     shared: Mapping[tuple[SnapshotId, ...], Shared],
-) -> tuple[tuple[RepeatedCommit, ...], dict[SnapshotId, Spans]]:
+) -> tuple[tuple[RepeatedCommit, ...], dict[SnapshotId, list[Overlap]]]:
     """The repeating commits, and what each shares with those before it of which that is proven."""
     place = {commit.snapshot_id: number for number, commit in enumerate(commits)}
     by_id = {commit.snapshot_id: commit for commit in commits}
@@ -54,15 +54,15 @@ def repeating(
     for first, again in earlier_of_checkpoint(commits, set(overlapping), covered):
         proves(first, again, "same-checkpoint", by_id[again].counted("added-records"))
         proven.setdefault(again, []).extend(overlapping.get((first, again), ()))
-    found, spans = [], {again: spans_of(those) for again, those in proven.items()}
+    found = []
     for commit in (each for each in reach.main if each.snapshot_id in proofs):
         how, _, number = min(proofs[commit.snapshot_id])
         told = _told(commits[number], commit, STRENGTH[how])
         many = _too_many(told, commits[number], commit, covered, of_files)
-        its = spans.get(commit.snapshot_id, {}) if not many else {}
-        in_parts = rows_by_bounds(commit.snapshot_id, its, covered)
+        its = [each for each in proven.get(commit.snapshot_id, ()) if each.is_of_positions and not many]
+        in_parts = rows_by_bounds(its, covered)
         found.append(told.model_copy(update={"too_many": many, "in_parts": in_parts}))
-    return tuple(found), spans
+    return tuple(found), proven
 
 
 def _told(first: Snapshot, again: Snapshot, how: _How) -> RepeatedCommit:

@@ -13,8 +13,9 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from spark_tasks._brought import brought_by
+from spark_tasks._covered import Overlap
 from spark_tasks._not_compared import Doubts, doubts_of, runs_apart
-from spark_tasks._repeated_parts import Spans, counted_in_parts, parts_in_words
+from spark_tasks._repeated_parts import counted_in_parts, parts_in_words, spans_of
 from spark_tasks._repeating import STRENGTH, repeating
 from spark_tasks._window import Reach, line_of, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, ids
@@ -29,7 +30,7 @@ TASK = Task(
     needs=("table",),
     cost=f"manifests that the window's commits and the {COMMITS_BELOW} below it wrote, with their bounds; where these "
     "leave bounds of positions out, or a file holds several source partitions, the position columns of their files, up "
-    "to 64 MB; of commits that came again in part, theirs too",
+    "to 64 MB; where positions have holes, those of commits that overlap, too",
     reads="metadata",
     version=6,
 )
@@ -52,8 +53,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return _none(0, "No commit in the window, so none repeats another.")
     commits = _compared(ask, reach)
     covered, shared = brought_by(spark, ask.observation.table, ask.contract, commits)
-    repeated, spans = repeating(ask.observation.table, commits, reach, covered, shared)
-    repeated = _in_parts(spark, ask, repeated, spans)
+    repeated, proven = repeating(ask.observation.table, commits, reach, covered, shared)
+    repeated = _in_parts(spark, ask, repeated, proven)
     doubts = doubts_of(ask, reach, commits, covered)
     if repeated:
         return _some(reach, repeated, len(commits), doubts)
@@ -86,13 +87,13 @@ def _or_below(ask: Ask, reach: Reach) -> str:
 
 
 def _in_parts(
-    spark: SparkSession, ask: Ask, repeated: Sequence[RepeatedCommit], spans: Mapping[SnapshotId, Spans]
+    spark: SparkSession, ask: Ask, repeated: Sequence[RepeatedCommit], proven: Mapping[SnapshotId, Sequence[Overlap]]
 ) -> tuple[RepeatedCommit, ...]:
     """With the part of each that came again, where not all of it surely did: what else it brought is there once."""
     table, contract = ask.observation.table, ask.contract
-    own = {each.again: spans.get(each.again, {}) for each in repeated if not each.too_many}
+    own = {each.again: proven.get(each.again, ()) for each in repeated if not each.too_many}
     return tuple(
-        each.model_copy(update={"parts": parts_in_words(own.get(each.again, {}), table, contract)})
+        each.model_copy(update={"parts": parts_in_words(spans_of(own.get(each.again, ())), table, contract)})
         for each in counted_in_parts(spark, table, contract, repeated, own)
     )
 

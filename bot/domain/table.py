@@ -44,8 +44,8 @@ class Column(Record):
     type: str
     is_required: bool = False
     """Whether the table itself refuses null there."""
-    has_default: bool = Field(default=False, exclude_if=lambda told: not told)
-    """Whether rows of files that lack it read a value of the table's own there (format 3, `initial-default`)."""
+    has_default: bool | None = _UNSET
+    """Whether rows of files that lack it read a value of the table's own (format 3, `initial-default`)."""
 
 
 class TableState(Record):
@@ -58,8 +58,7 @@ class TableState(Record):
     format_version: int
     head: SnapshotId | None
     snapshots: Long[Snapshot]
-    """Every snapshot the metadata still lists, oldest first, none before its parent; ancestors and rolled-back ones
-    alike."""
+    """Every snapshot that is still listed, oldest first, none before its parent; rolled-back ones, too."""
     refs: tuple[Ref, ...]
     head_moves: Long[HeadMove]
     """The snapshot log, oldest first. Expiry shortens it."""

@@ -73,7 +73,7 @@ def test_parts_are_told_by_source_partition(orders: OrdersTable, asks: Asks) -> 
 
 
 def test_rows_are_counted_where_positions_have_holes(orders: OrdersTable, asks: Asks) -> None:
-    """The job filters: bounds do not tell how many of its rows stand there."""
+    """The job filters: bounds do not tell how many of its rows stand at a position that the other has, too."""
     before = orders.commits("a", 1, range(0, 100, 10))
     orders.commits("a", 2, range(100, 200, 10))
     orders.commits("b", 2, range(150, 400, 5), orders=range(1000, 1050))
@@ -81,7 +81,7 @@ def test_rows_are_counted_where_positions_have_holes(orders: OrdersTable, asks: 
     found = only(asks("duplicate_commits", orders.ask(before)))
 
     assert parts_of(found) == [(None, 150, 190)]
-    assert (found.rows, found.rows_again, found.is_at_most) == (50, 9, False)
+    assert (found.rows, found.rows_again, found.is_at_most) == (50, 5, False)
 
 
 def test_more_rows_than_are_read_are_no_more_than_that(
@@ -104,6 +104,18 @@ def test_a_commit_without_a_row_in_the_other_s_range_repeats_nothing(orders: Ord
     before = orders.commits("a", 1, range(10))
     orders.commits("a", 2, range(20, 30))
     orders.commits("b", 1, [*range(10, 20), *range(30, 40)])
+
+    answer = asks("duplicate_commits", orders.ask(before))
+
+    assert answer.verdict is Verdict.RULED_OUT
+
+
+def test_a_run_that_goes_on_in_partitions_that_nobody_names_repeats_nothing(orders: OrdersTable, asks: Asks) -> None:
+    """The contract names no source partition: the ranges of two runs overlap, and no position came again."""
+    before = orders.commits("a", 1, [*range(10), *range(1000, 1010)])
+    orders.commits("a", 2, [*range(10, 20), *range(1010, 1020)])
+    orders.commits("b", 3, [*range(20, 30), *range(1020, 1030)])
+    orders.commits("b", 4, range(500, 510))
 
     answer = asks("duplicate_commits", orders.ask(before))
 

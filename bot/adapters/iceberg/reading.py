@@ -68,7 +68,7 @@ def columns_of(schema: Schema) -> tuple[Column, ...]:
             name=field.name,
             type=str(field.field_type),
             is_required=field.required,
-            has_default=field.initial_default is not None,
+            has_default=True if field.initial_default is not None else None,
         )
         for field in schema.fields
     )
