@@ -29,15 +29,24 @@ class JobTale:
         self.jobs_down = False
 
     def flink_runs(
-        self, run: str, restored: int | None = None, *, state: str = "RUNNING", v1: bool = False, vertices: bool = True
+        self,
+        run: str,
+        restored: int | None = None,
+        *,
+        of: str | None = None,
+        state: str = "RUNNING",
+        v1: bool = False,
+        vertices: bool = True,
     ) -> Self:
-        """A run that started (or was restored) now; told again, the same run was restored by failover."""
+        """A run that started (or was restored) now; told again, the same run was restored by failover. `of`: the run
+        whose checkpoint it was restored from, where Flink shows the path."""
         self.now += timedelta(seconds=10)
         before = self.runs.get(run)
         committer = "IcebergFilesCommitter" if v1 else "Sink pre-commit aggregator"
         status = "RUNNING" if state == "RUNNING" else "CREATED"
         attempt = before.restored_count + 1 if before else 0
-        point = Restored(checkpoint_id=CheckpointId(restored or 0), at=self.now, is_savepoint=not before, path=None)
+        path = f"s3://state/{job_id(of)}/chk-{restored}" if of is not None else None
+        point = Restored(checkpoint_id=CheckpointId(restored or 0), at=self.now, is_savepoint=not before, path=path)
         self.runs[run] = JobRun(
             job_id=job_id(run),
             name=JOB,

@@ -7,8 +7,8 @@ from itertools import pairwise
 from bot.diagnosis._case import living
 from bot.diagnosis._read_again import is_live
 from bot.diagnosis._read_again_once import uncounted
+from bot.diagnosis._room_for_a_start import leaves_room, may_have_completed, may_have_counted_anew
 from bot.domain.beginnings import began_from, began_without_state
-from bot.domain.checkpoint_pace import interval_of
 from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest, LeakStanding
@@ -25,7 +25,7 @@ def which_point(case: Case) -> str | None:
     counted. None where nothing does."""
     for run in living(case):
         point = run.restored
-        commit = _newest_of(case, point) if point is not None else None
+        commit = newest_of(case, point) if point is not None else None
         if point is None or commit is None or _is_counted(case, run, point):
             continue
         if (shown := _other_state(case, run, point, commit)) is not None:
@@ -51,7 +51,7 @@ def counted_twice(case: Case, job: JobId, number: CheckpointId) -> LeakedManifes
     return None
 
 
-def _newest_of(case: Case, point: Restored) -> Snapshot | None:
+def newest_of(case: Case, point: Restored) -> Snapshot | None:
     """Main's newest commit before the restore, of the run that the path names. Where Flink tells no path, of any run
     and each sink, for a guest commits by one of its own: that of the restored checkpoint first."""
     before = (s for s in reversed(flink_commits(case.observation.table)) if s.committed_at <= point.at + CLOCKS_DIFFER)
@@ -97,10 +97,13 @@ def _came_twice(
         return f"a Flink manifest of that run's checkpoint {unseen.checkpoint_id} came after leaked_manifests looked"
     if (again := _counted_anew(case, commit)) is not None:
         return f"that run's ids on the table do not rise: they begin anew with {short(again)}"
-    is_takeover = commit.job_id != run.job_id
-    if is_takeover and point.path is None and (other := _same_id_elsewhere(case, run, point, commit)) is not None:
-        whose = f"run {short_job(other.job_id)} had that id too, {short(other.snapshot_id)}"
-        return f"tells no path, and {whose}"
+    if point.path is None and (other := _had_by_another(case, run, point, commit)) is not None:
+        return f"tells no path, and {other}"
+    if not starts and (after := may_have_counted_anew(case, run, point, commit)) is not None:
+        return (
+            f"Flink does not list that run, which may have been started without state after {short(after)}: its next "
+            "commit came late enough"
+        )
     listed = [c for each in starts for c in each.checkpoints if _is_completed(c, point.checkpoint_id)]
     if listed:
         return _other_than_listed(listed, point, commit)
@@ -109,7 +112,7 @@ def _came_twice(
     if point.path is None and (drained := _drained_since(case, point, commit)) is not None:
         return f"tells no path, and run {short_job(commit.job_id)} was drained since, {short(drained.snapshot_id)}"
     is_stopped = any(each.state == "FINISHED" for each in starts)
-    if _folder(point.path).startswith("savepoint-") and not is_stopped and _leaves_room(case, run, commit):
+    if _folder(point.path).startswith("savepoint-") and not is_stopped and leaves_room(case, run, commit):
         return "that one is a savepoint, and the run may have been restarted between it and the commit"
     return None
 
@@ -123,12 +126,19 @@ def _not_looked_at(case: Case, commit: Snapshot, number: CheckpointId) -> FlinkM
     return next((m for m in same if m.checkpoint_id == number and m.path not in known), None)
 
 
-def _same_id_elsewhere(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> Snapshot | None:
-    """A commit by another run of the job, under the id of the restored point, before that was restored."""
+def _had_by_another(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> str | None:
+    """Which other run of the job has, or may have, completed the restored id before; None: none, or the run itself made
+    the commit."""
+    if commit.job_id == run.job_id:
+        return None
     guests, until = Guests(case), point.at + CLOCKS_DIFFER
     same = (s for s in case.observation.table.snapshots if s.checkpoint_id == point.checkpoint_id and s.job_id)
     others = (s for s in same if s.job_id not in (commit.job_id, run.job_id) and s.committed_at <= until)
-    return next((s for s in others if not guests.has(s)), None)
+    other = next((s for s in others if not guests.has(s)), None)
+    if other is not None:
+        return f"run {short_job(other.job_id)} had that id too, {short(other.snapshot_id)}"
+    silent = may_have_completed(case, run, point, commit)
+    return f"run {short_job(silent)} may have completed that id without a commit" if silent is not None else None
 
 
 def _drained_since(case: Case, point: Restored, commit: Snapshot) -> Snapshot | None:
@@ -147,19 +157,6 @@ def _counted_anew(case: Case, commit: Snapshot) -> SnapshotId | None:
     since = mine[mine.index(commit) :]
     falls = (after for one, after in pairwise(since) if (after.checkpoint_id or 0) <= (one.checkpoint_id or 0))
     return next((after.snapshot_id for after in falls), None)
-
-
-def _leaves_room(case: Case, run: JobRun, commit: Snapshot) -> bool:
-    """Whether the commit came later after the one before it than so many checkpoints take: a restart lies between, or a
-    pause. `run` is one that took over; it is taken to have the interval of that one."""
-    mine = [s for s in flink_commits(case.observation.table) if s.job_id == commit.job_id]
-    place = next(place for place, each in enumerate(mine) if each.snapshot_id == commit.snapshot_id)
-    interval = interval_of(run)
-    if not place or interval is None:
-        return True
-    before = mine[place - 1]
-    number = (commit.checkpoint_id or 0) - (before.checkpoint_id or 0)
-    return commit.committed_at - before.committed_at > (number + 1) * interval + CLOCKS_DIFFER
 
 
 def _is_completed(checkpoint: CompletedCheckpoint, number: CheckpointId) -> bool:

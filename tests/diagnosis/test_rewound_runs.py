@@ -89,7 +89,7 @@ def failed_over() -> Tale:
 def followed() -> Tale:
     """The same, and Flink has forgotten the run: another one has taken over."""
     tale = failed_over().becomes("b", "FINISHED").forgets("b")
-    return tale.flink_runs("c", restored=8, v1=True).commits("c", 9)
+    return tale.flink_runs("c", restored=8, of="b", v1=True).commits("c", 9)
 
 
 def bounds(case: Case, first: SnapshotId, begins: int) -> Case:
