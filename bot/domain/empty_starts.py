@@ -32,46 +32,71 @@ class EmptyStart(Record):
         return self.run == self.earlier
 
 
-def empty_starts(table: TableState, runs: Sequence[JobRun]) -> tuple[EmptyStart, ...]:
+def empty_starts(
+    table: TableState, runs: Sequence[JobRun], beside: Collection[JobId] = frozenset()
+) -> tuple[EmptyStart, ...]:
     """All that main or Flink shows, oldest first, the silent ones last. A drained or batch commit before it does not
-    count: such a job has ended on purpose. `runs`: those of the job that Flink lists."""
+    count: such a job has ended on purpose. `runs`: those of the job that Flink lists; `beside`: those of other jobs
+    that are alive, which none of the job took over from."""
     known = frozenset(run.job_id for run in runs)
-    told = [s for run in runs if (s := _told_by_flink(table, run, known)) is not None]
+    told = [s for run in runs if (s := _told_by_flink(table, run, known, beside)) is not None]
     starts = {(s.run, s.first) for s in told}
-    shown = [s for s in _shown_by_ids(table, runs) if (s.run, s.first) not in starts]
+    shown = [s for s in _shown_by_ids(table, runs, beside) if (s.run, s.first) not in starts]
     found = [s for s in [*told, *shown] if s.reached != DRAINED]
     place = {s.snapshot_id: index for index, s in enumerate(reversed(table.chain))}
     return tuple(sorted(found, key=lambda s: place[s.first] if s.first else len(place)))
 
 
-def _told_by_flink(table: TableState, run: JobRun, known: Collection[JobId]) -> EmptyStart | None:
+def _told_by_flink(
+    table: TableState, run: JobRun, known: Collection[JobId], beside: Collection[JobId]
+) -> EmptyStart | None:
     """None also of a run that is over and of which only its end is known: its ids on main may still tell. Where no
     commit before is of its sink, those of other runs that Flink lists (`known`) count: the sink was renamed with it."""
-    commits = flink_commits(table)
+    commits = [c for c in flink_commits(table) if c.job_id not in beside]
     before = [c for c in commits if c.committed_at < run.started_at]
     mine = [c for c in commits if c.job_id == run.job_id and c.committed_at >= run.started_at]
     began_empty = began_without_state(run, mine[0].committed_at if mine else None)
     is_untold = run.restored is None and origin_of(run) is None
     if not began_empty or is_untold or not before or (run.is_terminal and not mine):
         return None
-    if mine and None not in (mine[0].operator_id, before[-1].operator_id):
-        same = [c for c in before if c.operator_id in (None, mine[0].operator_id)]
+    sinks = _sinks_of(run, commits, mine)
+    if sinks and before[-1].operator_id is not None:
+        same = [c for c in before if c.operator_id is None or c.operator_id in sinks]
         before = same or [c for c in before if c.job_id in known]
     return _start(before[-1], run.job_id, mine[0] if mine else None, told=True) if before else None
 
 
-def _shown_by_ids(table: TableState, runs: Sequence[JobRun]) -> list[EmptyStart]:
+def _sinks_of(run: JobRun, commits: Sequence[Snapshot], mine: Sequence[Snapshot]) -> frozenset[OperatorId]:
+    """By what the run commits: as its first commit says; before it, as its graph does, where a sink of it is on main.
+    Empty: neither tells."""
+    if mine:
+        return frozenset({mine[0].operator_id}) if mine[0].operator_id is not None else frozenset()
+    graph = {vertex.vertex_id for vertex in run.vertices}
+    return frozenset(c.operator_id for c in commits if c.operator_id is not None and c.operator_id in graph)
+
+
+def _shown_by_ids(table: TableState, runs: Sequence[JobRun], beside: Collection[JobId]) -> list[EmptyStart]:
     """First commits under checkpoint id 1: after any restore the ids are higher. Each sink of a job counts its own."""
     known = frozenset(run.job_id for run in runs)
+    begun = [s for s in switches(table) if s.first_checkpoint == 1 and not _is_guest(table, known, s)]
     found = [
-        _start(next(c for c in table.ancestors(s.first) if c.job_id == s.earlier), s.run, table.by_id[s.first])
-        for s in switches(table)
-        if s.first_checkpoint == 1 and not _is_guest(table, known, s)
+        _start(before, s.run, table.by_id[s.first])
+        for s in begun
+        if (before := _taken_from(table, s, beside)) is not None
     ]
     for before, after in of_one_sink(flink_commits(table)):
         if before.job_id == after.job_id and after.checkpoint_id == 1:
             found.append(_start(before, JobId(after.job_id or ""), after))
     return found
+
+
+def _taken_from(table: TableState, switch: Switch, beside: Collection[JobId]) -> Snapshot | None:
+    """The newest commit of the run before; where that is another job's which is alive, of whoever came before it."""
+    others = (c for c in table.ancestors(switch.first) if c.job_id not in (None, switch.run, *beside))
+    first = table.by_id[switch.first]
+    if switch.earlier in beside:
+        return next((c for c in others if _may_be_one_sink(c.operator_id, first.operator_id)), None)
+    return next(c for c in table.ancestors(switch.first) if c.job_id == switch.earlier)
 
 
 def _is_guest(table: TableState, known: frozenset[JobId], switch: Switch) -> bool:
