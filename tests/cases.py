@@ -7,7 +7,7 @@ from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Observation
 from bot.domain.findings import DuplicatesFinding, GapsFinding
-from bot.domain.flink import FlinkManifest
+from bot.domain.flink import CheckpointKind, FlinkManifest, StoredCheckpoint
 from bot.domain.ids import CheckpointId, OperatorId, SnapshotId, TableName
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.table import HeadMove, Ref, Snapshot, TableState, Window
@@ -47,6 +47,7 @@ class Tale(JobTale):
         self.refs: list[Ref] = []
         self.storage_down = False
         self.manifests: list[FlinkManifest] = []
+        self.points: list[StoredCheckpoint] = []
         self.lost_metadata: str | None = None
         self.numbers_snapshots = True
         """Whether the metadata keeps the last sequence number; format v1 does not."""
@@ -111,6 +112,21 @@ class Tale(JobTale):
                     written_at=self.now,
                 )
             )
+        return self
+
+    def keeps_point(self, run: str, checkpoint: int, path: str | None = None) -> Self:
+        """The restore point from which the run's commit of this id came is on storage; `path` where it is none of its
+        retained checkpoints."""
+        made = next(s for s in self.snapshots if s.snapshot_id == self.at(run, checkpoint))
+        self.points.append(
+            StoredCheckpoint(
+                path=path or f"s3://state/{job_id(run)}/chk-{checkpoint}",
+                kind=CheckpointKind.SAVEPOINT if path else CheckpointKind.CHECKPOINT,
+                checkpoint_id=CheckpointId(checkpoint),
+                job_id=job_id(run),
+                written_at=made.committed_at - timedelta(seconds=1),
+            )
+        )
         return self
 
     def trusts(self, run: str, checkpoint: int, status: str = "trusted") -> Self:
@@ -189,9 +205,10 @@ class Tale(JobTale):
         assert self.head is not None
         table, window = self.table, Window(since=since, until=self.head)
         none = NotSeen(source="lineage", reason="None is configured.", remedy="Configure it.")
+        points = Seen[StoredCheckpoint](source="s3://state", values=tuple(self.points)) if self.points else none
         return Case(
             observation=Observation(
-                table=table, jobs=self.jobs, checkpoints=none, reads=none, flink_manifests=self.flink_manifests
+                table=table, jobs=self.jobs, checkpoints=points, reads=none, flink_manifests=self.flink_manifests
             ),
             window=window,
             contract=TableContract(key=("id",), position="pos"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from bot.diagnosis._agreeing import agreeing
 from bot.diagnosis._last_good import with_rows_told
 from bot.diagnosis._scan import ModeModule
 from bot.domain.diagnosis import Case, Diagnosis, Examined, Matches, ModeResult
@@ -12,8 +13,9 @@ from bot.domain.veiling import veiled_body
 def diagnose(case: Case, modes: Mapping[str, ModeModule]) -> Diagnosis:
     """Every mode's answer, in the mapping's order, which is the order in which to act; without values of hidden
     columns, wherever it is read. Each match says what is known of the rows up to the snapshot that it names."""
-    results = tuple(ModeResult(mode=module.mode, examined=_examined(case, module)) for module in modes.values())
-    told = veiled_body(Diagnosed(diagnosis=Diagnosis(results=results)), case.contract)
+    results = (ModeResult(mode=module.mode, examined=_examined(case, module)) for module in modes.values())
+    diagnosis = Diagnosis(results=agreeing(case, results))
+    told = veiled_body(Diagnosed(diagnosis=diagnosis), case.contract)
     assert isinstance(told, Diagnosed)
     return told.diagnosis
 

@@ -27,21 +27,24 @@ def leaves_room(case: Case, run: JobRun, commit: Snapshot) -> bool:
 def may_have_counted_anew(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> SnapshotId | None:
     """The commit after which the run that made `commit`, which Flink does not list, may have been started without state
     under its job id, counted up to the restored id once more, and committed nothing of it: ids at or below the highest
-    committed one its sink passes over. None: there was no time for it, or Flink does not tell how often `run`, which
-    went on from it, takes checkpoints."""
+    committed one its sink passes over. None: there was no time for it before its next commit or the restore, or Flink
+    does not tell how often `run`, which went on from it, takes checkpoints."""
     interval, table = interval_of(run), case.observation.table
     if interval is None:
         return None
     mine = [s for s in table.snapshots if s.job_id == commit.job_id and s.operator_id == commit.operator_id]
     mine = sorted((s for s in mine if s.checkpoint_id != DRAINED), key=lambda s: table.place_of(s.snapshot_id))
     since = [s for s in mine[mine.index(commit) :] if s.committed_at <= point.at + CLOCKS_DIFFER]
-    late = (
+    counted = (
         one
         for one, after in pairwise(since)
         if _is_late(one, after, interval)
         and after.committed_at - one.committed_at >= interval * (after.checkpoint_id or 0)
     )
-    return next((each.snapshot_id for each in late), None)
+    others = (s for s in flink_commits(table) if s.job_id != commit.job_id)
+    ends = min((s.committed_at for s in others if s.committed_at > since[-1].committed_at), default=point.at)
+    is_long = min(ends, point.at) - since[-1].committed_at > interval * point.checkpoint_id + CLOCKS_DIFFER
+    return next((each.snapshot_id for each in counted), since[-1].snapshot_id if is_long else None)
 
 
 def may_have_completed(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> JobId | None:

@@ -2,6 +2,7 @@
 count the same ids twice, and then what pairs with main by its id may be a state that main never had."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import pairwise
 
 from bot.diagnosis._case import living
@@ -15,6 +16,7 @@ from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CompletedCheckpoint, FlinkManifest, JobRun, Restored, names_run
 from bot.domain.guests import Guests
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
+from bot.domain.kin import writer_of
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
 
@@ -91,19 +93,10 @@ def _came_twice(
     case: Case, run: JobRun, point: Restored, commit: Snapshot, starts: Sequence[JobRun], later: Sequence[JobRun]
 ) -> str | None:
     """`starts`: of the run that made the commit, as Flink lists them; `later`: those that are younger than it."""
-    if (leak := counted_twice(case, JobId(commit.job_id or ""), point.checkpoint_id)) is not None:
-        return f"a Flink manifest of that run's checkpoint {leak.checkpoint_id} is left, which main did not take"
-    if (unseen := _not_looked_at(case, commit, point.checkpoint_id)) is not None:
-        return f"a Flink manifest of that run's checkpoint {unseen.checkpoint_id} came after leaked_manifests looked"
-    if (again := _counted_anew(case, commit)) is not None:
-        return f"that run's ids on the table do not rise: they begin anew with {short(again)}"
+    if (trace := _left_by_another_start(case, point, commit)) is not None:
+        return trace
     if point.path is None and (other := _had_by_another(case, run, point, commit)) is not None:
         return f"tells no path, and {other}"
-    if not starts and (after := may_have_counted_anew(case, run, point, commit)) is not None:
-        return (
-            f"Flink does not list that run, which may have been started without state after {short(after)}: its next "
-            "commit came late enough"
-        )
     listed = [c for each in starts for c in each.checkpoints if _is_completed(c, point.checkpoint_id)]
     if listed:
         return _other_than_listed(listed, point, commit)
@@ -114,7 +107,42 @@ def _came_twice(
     is_stopped = any(each.state == "FINISHED" for each in starts)
     if _folder(point.path).startswith("savepoint-") and not is_stopped and leaves_room(case, run, commit):
         return "that one is a savepoint, and the run may have been restarted between it and the commit"
-    return None
+    return None if starts else _of_a_forgotten_start(case, run, point, commit)
+
+
+def _left_by_another_start(case: Case, point: Restored, commit: Snapshot) -> str | None:
+    """What is on the table or on storage of a start that came to the restored id once more."""
+    if (leak := counted_twice(case, JobId(commit.job_id or ""), point.checkpoint_id)) is not None:
+        return f"a Flink manifest of that run's checkpoint {leak.checkpoint_id} is left, which main did not take"
+    if (unseen := _not_looked_at(case, commit, point.checkpoint_id)) is not None:
+        return f"a Flink manifest of that run's checkpoint {unseen.checkpoint_id} came after leaked_manifests looked"
+    if (again := _counted_anew(case, commit)) is not None:
+        return f"that run's ids on the table do not rise: they begin anew with {short(again)}"
+    written = _written_at(case, point)
+    is_later = written is not None and written > commit.committed_at + CLOCKS_DIFFER
+    return "that point was written after the commit of that id was made" if is_later else None
+
+
+def _of_a_forgotten_start(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> str | None:
+    """Whether there was time for one that Flink does not list, and storage has not the point, which tells its time."""
+    if _written_at(case, point) is not None:
+        return None
+    after = may_have_counted_anew(case, run, point, commit)
+    if after is None:
+        return None
+    return (
+        f"Flink does not list that run, which may have been started without state after {short(after)}: there was time "
+        "for it, and the point, which was not found on storage, would tell when it was written"
+    )
+
+
+def _written_at(case: Case, point: Restored) -> datetime | None:
+    """When the restored point was written, by the clock of storage; None: it was not seen there, or may be a copy."""
+    if point.path is None or writer_of(point.path) is None:
+        return None
+    folder = point.path.rstrip("/").removesuffix("/_metadata")
+    stored = case.observation.checkpoints.values
+    return next((each.written_at for each in stored if each.path.rstrip("/") == folder), None)
 
 
 def _not_looked_at(case: Case, commit: Snapshot, number: CheckpointId) -> FlinkManifest | None:

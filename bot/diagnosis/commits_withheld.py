@@ -23,6 +23,7 @@ from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._copies_untold import copies_of_itself
 from bot.diagnosis._leaks import in_words, leaks_of, up_to
 from bot.diagnosis._passed_over import forgotten, passed_over
+from bot.diagnosis._read_again_once import lives_once, not_passed, uncounted
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -31,6 +32,7 @@ from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import DRAINED, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import Rewind, flink_commits
+from bot.domain.switches import Switch
 
 MODE = Mode(
     code="F3",
@@ -119,8 +121,15 @@ def _doubt(case: Case, left: tuple[LeakedManifest, ...]) -> str | None:
     untold = (whose_run(r) for r in open_rewinds(case) if _keeps_maximum(case, r) is not False)
     if (order := untold_order(case) or next(untold, None)) is not None:
         return order
-    doubtful = next((s for s in unlisted_switches(case) if leaves_gap(s)), None)
+    gaps = (s for s in unlisted_switches(case) if leaves_gap(s))
+    doubtful = next((s for s in gaps if _is_uncounted(case, s)), None)
     return LOST_FIRST_RESTORE.format(run=short_job(doubtful.run)) if doubtful is not None else None
+
+
+def _is_uncounted(case: Case, switch: Switch) -> bool:
+    """Whether the rows that the run has brought were not held yet against those that main had before."""
+    run, first = switch.run, switch.first
+    return not lives_once(case) or (uncounted(case, run, first) or not_passed(case, run, first)) is not None
 
 
 def _keeps_maximum(case: Case, rewind: Rewind) -> bool | None:

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from bot.diagnosis._asked import checked_until
 from bot.diagnosis._case import living, time_in, unseen
+from bot.diagnosis._drained import started_after_a_drain
 from bot.diagnosis._left_by_a_restore import left_by_a_restore
 from bot.diagnosis._rewound_in_doubt import rewound_in_doubt
 from bot.diagnosis._standstill import loop, since_checkpoint, stuck
@@ -88,8 +89,8 @@ def _in_doubt(case: Case) -> CannotTell | None:
     """What is missing to know that nothing else than that is to be waited for; None: nothing is."""
     repeated = repeats_unexplained(case)
     again = may_come_again(case, checked_until(case, "missing_positions"))
-    if repeated is not None:
-        return repeated
+    if (left := repeated or started_after_a_drain(case)) is not None:
+        return left
     return CannotTell(missing=(again,)) if again is not None else None
 
 

@@ -152,7 +152,12 @@ def rows_up_to(incident: Incident, snapshot: SnapshotId | None) -> LastGoodRows 
 
 def rows_are_right(match: Matches) -> bool:
     """Whether what it asks for leaves the table's rows alone, because nothing is wrong with them."""
-    return match.remedy in _ROWS_ARE_RIGHT
+    return leaves_rows(match.remedy)
+
+
+def leaves_rows(remedy: Remedy) -> bool:
+    """Whether it changes no row of main."""
+    return remedy in _ROWS_ARE_RIGHT
 
 
 def _raises_doubt(body: Body) -> bool:

@@ -93,7 +93,7 @@ def test_a_guest_hides_no_rewind(places: tuple[str, ...], ids: tuple[int, ...]) 
 @pytest.mark.parametrize("restored", [6, 4])
 def test_the_path_of_the_savepoint_tells_whose_commits_count(restored: int) -> None:
     """Flink has forgotten run a."""
-    tale = redeployed(restored, path=OF_A).forgets("a")
+    tale = redeployed(restored, path=OF_A).forgets("a").keeps_point("a", restored, OF_A)
 
     found = restored_from_older_savepoint.examine(tale.case())
 

@@ -58,7 +58,7 @@ def test_nor_does_its_first_commit_before_positions_are_looked_for() -> None:
 )
 def test_a_manifest_that_tells_of_no_second_count_makes_no_doubt(standing: LeakStanding, rows: int) -> None:
     """The rewind was right, as far as anybody sees."""
-    case = looked_at(rewound_to_an_id_of_two(), TO_COME, standing, rows)
+    case = looked_at(rewound_to_an_id_of_two().keeps_point("a", 1), TO_COME, standing, rows)
     files = 1 if rows else 0
     assert case.leaked is not None
     told = tuple(leak.model_copy(update={"files": files}) for leak in case.leaked.manifests)
@@ -83,6 +83,7 @@ def test_nor_does_one_below_the_target_whose_rows_main_has() -> None:
     """A failover broke off checkpoint 2 of run a, which read its rows again."""
     tale = Tale().flink_runs("a").commits("a", 1).leaves_manifest("a", 2).commits("a", 3, 4).becomes("a", "CANCELED")
     tale.rolls_back_to("a", 3).forgets("a").flink_runs("b").came_from("b", 3, f"s3://state/{job_id('a')}/chk-3")
+    tale.keeps_point("a", 3)
     gaps = GapsFinding(lowest=0, highest=19, positions=20, missing=0, gaps=(), to_come=10)
     leaked = leaks(*tale.manifests, standing=LeakStanding.UNTOLD, positions=(10, 15))
 

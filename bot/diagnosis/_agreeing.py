@@ -1,0 +1,42 @@
+"""Nothing is called right while a mode by which rows are lost or doubled cannot tell: one answer, not two that a tired
+reader has to weigh against each other."""
+
+from collections.abc import Iterable, Iterator
+
+from bot.diagnosis._asked import lacking
+from bot.domain.diagnosis import HEALTHY, Act, CannotTell, Case, Matches, Mode, ModeResult
+from bot.domain.doubt import leaves_rows, rows_are_right
+
+VOUCHING = frozenset({HEALTHY, "no-advance"})
+"""The modes that say that the rows are right."""
+_OF_NOW = frozenset({Act.CONTAIN, Act.RECOVER, Act.REPAIR})
+
+
+def agreeing(case: Case, results: Iterable[ModeResult]) -> tuple[ModeResult, ...]:
+    """The same answers, but that none of `VOUCHING` holds beside a doubt of a mode that has all the evidence that it
+    needs: what is missing there is missing here."""
+    told = tuple(results)
+    doubts = tuple(_doubts_in(case, told))
+    if not doubts:
+        return told
+    left = CannotTell(
+        missing=tuple(dict.fromkeys(what for doubt in doubts for what in doubt.missing)),
+        asks=tuple(dict.fromkeys(task for doubt in doubts for task in doubt.asks)),
+    )
+    return tuple(each.model_copy(update={"examined": left}) if _vouches(each) else each for each in told)
+
+
+def _doubts_in(case: Case, told: Iterable[ModeResult]) -> Iterator[CannotTell]:
+    for each in told:
+        if isinstance(each.examined, CannotTell) and _is_of_rows(each.mode) and not lacking(case, *each.mode.needs):
+            yield each.examined
+
+
+def _is_of_rows(mode: Mode) -> bool:
+    """Whether rows are wrong where it holds: it may ask for more than to leave them alone."""
+    return mode.code not in VOUCHING and mode.act in _OF_NOW and not all(leaves_rows(each) for each in mode.remedies)
+
+
+def _vouches(result: ModeResult) -> bool:
+    found = result.examined
+    return result.mode.code in VOUCHING and isinstance(found, Matches) and rows_are_right(found)
