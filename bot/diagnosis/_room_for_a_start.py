@@ -10,7 +10,7 @@ from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun, Restored
 from bot.domain.guests import Guests
-from bot.domain.ids import DRAINED, JobId, SnapshotId
+from bot.domain.ids import DRAINED, CheckpointId, JobId, SnapshotId
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
 
@@ -22,6 +22,17 @@ def leaves_room(case: Case, run: JobRun, commit: Snapshot) -> bool:
     place = next(place for place, each in enumerate(mine) if each.snapshot_id == commit.snapshot_id)
     interval = interval_of(run)
     return not place or interval is None or _is_late(mine[place - 1], commit, interval)
+
+
+def has_room_up_to(run: JobRun, number: CheckpointId, commit: Snapshot, until: datetime) -> bool:
+    """Whether from the commit to that moment a start could count from 1 up to this id, and going on from the commit
+    should have counted further than that; False where Flink does not tell the interval of `run`, which went on from it.
+    """
+    interval, reached = interval_of(run), commit.checkpoint_id or 0
+    if interval is None or reached >= number:
+        return False
+    took = until - commit.committed_at
+    return took > (number - reached + 1) * interval + CLOCKS_DIFFER and took >= number * interval
 
 
 def may_have_counted_anew(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> SnapshotId | None:

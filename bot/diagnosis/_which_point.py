@@ -8,7 +8,7 @@ from itertools import pairwise
 from bot.diagnosis._case import living
 from bot.diagnosis._read_again import is_live
 from bot.diagnosis._read_again_once import uncounted
-from bot.diagnosis._room_for_a_start import leaves_room, may_have_completed, may_have_counted_anew
+from bot.diagnosis._room_for_a_start import has_room_up_to, leaves_room, may_have_completed, may_have_counted_anew
 from bot.domain.beginnings import began_from, began_without_state
 from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
@@ -80,7 +80,7 @@ def _other_state(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> 
     if any(began_without_state(each, None) for each in later):
         return f"that run was started anew without state since its commit {short(commit.snapshot_id)} on main"
     if commit.checkpoint_id != point.checkpoint_id:
-        return None
+        return _counted_up_to(case, run, point, commit, starts)
     shown = _came_twice(case, run, point, commit, starts, later)
     return f"{shown}, so that id of {short(commit.snapshot_id)} on main may have come twice" if shown else None
 
@@ -108,6 +108,18 @@ def _came_twice(
     if _folder(point.path).startswith("savepoint-") and not is_stopped and leaves_room(case, run, commit):
         return "that one is a savepoint, and the run may have been restarted between it and the commit"
     return None if starts else _of_a_forgotten_start(case, run, point, commit)
+
+
+def _counted_up_to(case: Case, run: JobRun, point: Restored, commit: Snapshot, starts: Sequence[JobRun]) -> str | None:
+    """Whether a start that Flink does not list may have counted from 1 up to an id above the run's newest commit."""
+    is_shown = any(not _is_younger(each, commit) for each in starts)
+    until = _written_at(case, point) or point.at
+    if is_shown or not has_room_up_to(run, point.checkpoint_id, commit, until):
+        return None
+    return (
+        f"Flink does not list how that run came from {short(commit.snapshot_id)} to that id, which a start without "
+        "state may have counted since: there was time for it, and no commit came"
+    )
 
 
 def _left_by_another_start(case: Case, point: Restored, commit: Snapshot) -> str | None:

@@ -1,5 +1,5 @@
 """Histories in which an answer was too safe once, found where a job commits while evidence is collected, where Flink
-tells no paths or has forgotten runs, or above a drained commit; each is reduced to what it takes."""
+tells no paths, or above a drained commit; each is reduced to what it takes."""
 
 import pytest
 
@@ -118,48 +118,6 @@ FOUND = {
         (Event(0, "redeployed under its job id"),),
         then=(Event(5, "a standby JobManager takes over"),),
         meanwhile=(Event(100, "started from an older point under its job id"), Event(101, "a checkpoint")),
-    ),
-    "a forgotten run counted up to the restored id twice": Plan(
-        96754,
-        Setting("V1", lists="the living run"),
-        (
-            Event(1, EMPTY_UNDER_ITS_ID),
-            Event(2, "a checkpoint whose commit is late"),
-            Event(3, "a checkpoint whose commit is late"),
-            Event(4, "a checkpoint"),
-            Event(7, "table and job rewound together"),
-        ),
-    ),
-    "the same in silence": Plan(
-        113667,
-        Setting("V1", lists="the living run"),
-        (
-            Event(0, EMPTY_UNDER_ITS_ID),
-            Event(1, "a quiet time"),
-            Event(7, "rolled back while the job runs"),
-        ),
-        then=(Event(11, "table and job rewound together"),),
-    ),
-    "the restored id was another run's, which had no commit of it": Plan(
-        97058,
-        Setting("V1", commits_empty_after=3, lists="ended runs without details", shows_paths=False),
-        (
-            Event(0, "a quiet time"),
-            Event(1, "table and job rewound together"),
-            Event(2, "a checkpoint"),
-            Event(3, "started from another run's point"),
-        ),
-    ),
-    "a run without rows goes on from one below rows whose commits have expired": Plan(
-        106860,
-        Setting("V1", keeps_keys=False, lists="ended runs without details"),
-        (
-            Event(0, "the job runs twice"),
-            Event(2, "started from an older point with another uid"),
-            Event(3, "a quiet time"),
-            Event(4, "cancelled and started again"),
-            Event(5, "an expiry of snapshots"),
-        ),
     ),
 }
 

@@ -1,0 +1,46 @@
+"""No table is called right beside a mode of rows that cannot tell."""
+
+import bot.diagnosis
+from bot.diagnosis._examine import diagnose
+from bot.diagnosis._scan import ModeModule, scan
+from bot.domain.diagnosis import HEALTHY, CannotTell, Case, Examined, Matches
+from tests.cases import Tale
+
+MODES = scan(bot.diagnosis)
+
+
+def answer(case: Case, code: str, told: Examined) -> Examined:
+    """What `healthy` says where this mode answers so."""
+    said = ModeModule(mode=MODES[code].mode, examine=lambda _case: told)
+    found = diagnose(case, {**MODES, code: said})
+    return next(each.examined for each in found.results if each.mode.code == HEALTHY)
+
+
+def well() -> Tale:
+    """Nothing is wrong."""
+    return Tale().flink_runs("a").commits("a", 1, 2, 3)
+
+
+DOUBT = CannotTell(missing=("whether the rows of checkpoint 2 come",), asks=("orphan_files",))
+
+
+def test_a_doubt_of_a_mode_of_rows_is_the_tables() -> None:
+    """With what is missing, and what would settle it."""
+    found = answer(well().looked_at(), "F12", DOUBT)
+
+    assert isinstance(found, CannotTell)
+    assert (DOUBT.missing, DOUBT.asks) == (found.missing, found.asks)
+
+
+def test_a_doubt_of_what_leaves_rows_alone_is_not() -> None:
+    """F14 is only worth knowing, and F25 is about the next restore."""
+    assert isinstance(answer(well().looked_at(), "F14", DOUBT), Matches)
+    assert isinstance(answer(well().looked_at(), "F25", DOUBT), Matches)
+
+
+def test_nor_is_that_of_a_mode_without_its_evidence() -> None:
+    """Nobody is told to collect all there is before a table may be called right."""
+    case = well().looked_at(duplicate_files=None)
+
+    assert isinstance(answer(case, "F1", DOUBT), Matches)
+    assert isinstance(answer(well().looked_at(), "F1", DOUBT), CannotTell)
