@@ -9,6 +9,7 @@ from bot.diagnosis._wrong_rows import wrong_rows
 from bot.domain.beginnings import began_without_state, origin_of
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.flink import JobRun
+from bot.domain.guests import Guests
 from bot.domain.ids import short, short_job
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
@@ -50,7 +51,8 @@ def over_expired(case: Case) -> Iterator[tuple[JobRun, Snapshot | None, Snapshot
     root = next(reversed(case.observation.table.chain), None)
     if root is None or not root.has_commit_below:
         return
-    inside, commits = {s.snapshot_id for s in in_window(case)}, flink_commits(case.observation.table)
+    inside, alive = {s.snapshot_id for s in in_window(case)}, Guests(case).alive
+    commits = [s for s in flink_commits(case.observation.table) if s.job_id not in alive]
     for run in case.runs:
         began = run.started_at
         first = next((s for s in commits if s.job_id == run.job_id and s.committed_at >= began), None)

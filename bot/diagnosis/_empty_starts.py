@@ -11,8 +11,7 @@ from bot.domain.guests import Guests
 def empty_starts(case: Case) -> tuple[EmptyStart, ...]:
     """Those whose first commit lies in the window, oldest first, the silent ones last."""
     inside = {s.snapshot_id for s in in_window(case)}
-    alive = frozenset(run.job_id for run in case.observation.jobs.values if not run.is_terminal)
-    found = on_main.empty_starts(case.observation.table, case.runs, alive & Guests(case).of_other_jobs)
+    found = on_main.empty_starts(case.observation.table, case.runs, Guests(case).alive)
     return tuple(s for s in found if s.first is None or s.first in inside)
 
 

@@ -66,6 +66,12 @@ class Guests:
         return (listed | apart) - self.own - self.kin
 
     @cached_property
+    def alive(self) -> frozenset[JobId]:
+        """The runs of other jobs that go on: none of the job took over from them."""
+        jobs = self._case.observation.jobs.values
+        return self.of_other_jobs & {run.job_id for run in jobs if not run.is_terminal}
+
+    @cached_property
     def beside(self) -> frozenset[JobId]:
         """The runs after whose first commit on main the job has gone on committing."""
         found, mine = set[JobId](), 0

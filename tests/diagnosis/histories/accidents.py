@@ -102,7 +102,7 @@ def drains(history: History) -> None:
         job.passes(6)
         history.table.adds(job.run, DRAINED, rows, sink=sink.operator)
         assert job.newest is not None
-        job.newest = job.newest._replace(pending=())
+        job.newest = job.newest._replace(pending=(), is_drained=True)
         job.points[-1] = job.newest
     job.ends("FINISHED")
     job.starts(job.newest)

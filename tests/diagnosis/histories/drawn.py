@@ -107,7 +107,9 @@ class Drawn(NamedTuple):
 def plan_of(seed: int, *, with_mistakes: bool, never_together: tuple[tuple[str, ...], ...] = ()) -> Plan:
     """What the seed says; of events that may not come together, the first is left out."""
     draw = Random(seed)  # noqa: S311 - a seed that can be given again
-    setting = _setting_of(draw)._replace(clock_s=[3.0, -3.0, 0.0, 0.0][int(_draws(seed, "clock") * 4)])
+    setting = _setting_of(draw)._replace(
+        clock_s=[3.0, -3.0, 0.0, 0.0][int(_draws(seed, "clock") * 4)], shows_points=_draws(seed, "points") < 0.5
+    )
     kinds = OF_THE_JOB | BESIDE_IT | (MISTAKES if with_mistakes else {})
     kinds |= ACCIDENTS if with_mistakes and _draws(seed, "accidents") < 0.3 else {}
     kinds |= OF_SPARK if draw.random() < 0.25 else {}

@@ -29,6 +29,8 @@ class Setting(NamedTuple):
     """How far Flink's clock is ahead of the catalog's."""
     lists_guest: bool = False
     """Whether the other job runs on the same Flink."""
+    shows_points: bool = False
+    """Whether storage is read for restore points: each run's newest checkpoints, and all savepoints."""
 
 
 class History:

@@ -1,11 +1,11 @@
 """The reading half of a job: where its source stands, and the checkpoints that a run completes."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from random import Random
 from typing import NamedTuple
 
 from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun
-from bot.domain.ids import CheckpointId
+from bot.domain.ids import CheckpointId, OperatorId
 from tests.cases import Tale, job_id
 from tests.diagnosis.histories.sink import Sink, Written
 
@@ -22,6 +22,10 @@ class RestorePoint(NamedTuple):
     position: int
     pending: tuple[Written, ...]
     path: str
+    at: datetime
+    operator: OperatorId
+    """The sink's."""
+    is_drained: bool = False
 
 
 class Reader:
@@ -106,7 +110,8 @@ class Reader:
 
     def _keeps(self, kind: CheckpointKind) -> None:
         """A checkpoint takes the folder of an older one of the same id; the folder of a savepoint is its own."""
-        point = RestorePoint(self.run, self.checkpoint, kind, self.position, self.sink.pending, self._path(kind))
+        listed = self.sink.pending, self._path(kind), self.tale.now, self.sink.operator
+        point = RestorePoint(self.run, self.checkpoint, kind, self.position, *listed)
         self.points = [*(each for each in self.points if each.path != point.path), point]
         if kind is not CheckpointKind.SAVEPOINT:
             self.newest = point

@@ -3,13 +3,16 @@
 from datetime import timedelta
 
 from bot.domain.diagnosis import Case
-from bot.domain.flink import JobRun
-from bot.domain.ids import SnapshotId
+from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
+from bot.domain.ids import CheckpointId, OperatorId, SnapshotId
 from bot.domain.looked import NotSeen, Seen
 from tests.cases import job_id
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.neighbours import GUEST
+from tests.diagnosis.histories.reading import RestorePoint
 
+_RETAINED = 3
+"""So many checkpoints of a run stay on storage (`execution.checkpointing.num-retained`)."""
 _DETAILS = {"from_history": True, "vertices": (), "checkpoints": (), "completed_count": 0, "failed_count": 0}
 
 
@@ -26,8 +29,37 @@ def case_shown(history: History, since: SnapshotId | None) -> Case:
     """The case without any evidence."""
     history.tale.manifests = [written.listed() for written in history.sink.manifests.values()]
     case = history.tale.case(since=since, ledger=False)
-    observation = case.observation.model_copy(update={"jobs": jobs_shown(history)})
+    told: dict[str, object] = {"jobs": jobs_shown(history)}
+    if history.setting.shows_points:
+        told["checkpoints"] = Seen[StoredCheckpoint](source="s3://state", values=_points(history))
+    observation = case.observation.model_copy(update=told)
     return case.model_copy(update={"observation": observation})
+
+
+def _points(history: History) -> tuple[StoredCheckpoint, ...]:
+    """The restore points on storage, newest first."""
+    kept = list[RestorePoint]()
+    for point in reversed(history.job.points):
+        same = [each for each in kept if each.run == point.run and each.kind is CheckpointKind.CHECKPOINT]
+        if point.kind is not CheckpointKind.CHECKPOINT or len(same) < _RETAINED:
+            kept.append(point)
+    return tuple(_stored(point) for point in kept)
+
+
+def _stored(point: RestorePoint) -> StoredCheckpoint:
+    is_checkpoint = point.kind is CheckpointKind.CHECKPOINT
+    return StoredCheckpoint(
+        path=point.path,
+        kind=CheckpointKind.CHECKPOINT if is_checkpoint else CheckpointKind.SAVEPOINT,
+        checkpoint_id=CheckpointId(point.checkpoint),
+        job_id=job_id(point.run),
+        written_at=point.at,
+        pending_manifests=tuple(each.manifest for each in point.pending),
+        is_committer_read=True,
+        operator_ids=(OperatorId("aa" * 16), point.operator),
+        is_drained=point.is_drained,
+        problem="It was taken with drain." if point.is_drained else None,
+    )
 
 
 def _is_listed(run: JobRun, history: History) -> bool:

@@ -87,6 +87,12 @@ FOUND = {
             Event(7, "the sink's uid is changed"),
         ),
     ),
+    "a start without state over the job's expired commits, below another job that goes on": Plan(
+        126131,
+        Setting("V1", lists_guest=True),
+        (Event(6, "another job commits"), Event(7, "an expiry of snapshots")),
+        then=(Event(9, "started without state"),),
+    ),
     "a run that is to catch up began below a drained commit": Plan(
         132383,
         Setting("V1"),
