@@ -89,6 +89,11 @@ def _is_younger(run: JobRun, commit: Snapshot) -> bool:
     return run.started_at > commit.committed_at + CLOCKS_DIFFER
 
 
+def _is_shown(starts: Sequence[JobRun], commit: Snapshot) -> bool:
+    """Whether Flink lists the very start that made the commit, so that it would list a later one, too."""
+    return any(not _is_younger(each, commit) for each in starts)
+
+
 def _came_twice(
     case: Case, run: JobRun, point: Restored, commit: Snapshot, starts: Sequence[JobRun], later: Sequence[JobRun]
 ) -> str | None:
@@ -107,14 +112,13 @@ def _came_twice(
     is_stopped = any(each.state == "FINISHED" for each in starts)
     if _folder(point.path).startswith("savepoint-") and not is_stopped and leaves_room(case, run, commit):
         return "that one is a savepoint, and the run may have been restarted between it and the commit"
-    return None if starts else _of_a_forgotten_start(case, run, point, commit)
+    return None if _is_shown(starts, commit) else _of_a_forgotten_start(case, run, point, commit)
 
 
 def _counted_up_to(case: Case, run: JobRun, point: Restored, commit: Snapshot, starts: Sequence[JobRun]) -> str | None:
     """Whether a start that Flink does not list may have counted from 1 up to an id above the run's newest commit."""
-    is_shown = any(not _is_younger(each, commit) for each in starts)
     until = _written_at(case, point) or point.at
-    if is_shown or not has_room_up_to(run, point.checkpoint_id, commit, until):
+    if _is_shown(starts, commit) or not has_room_up_to(run, point.checkpoint_id, commit, until):
         return None
     return (
         f"Flink does not list how that run came from {short(commit.snapshot_id)} to that id, which a start without "

@@ -11,6 +11,7 @@ from bot.diagnosis._case import committer_ids, in_window, living, not_asked, run
 from bot.diagnosis._leaks import can_be_appended, in_words
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
+from bot.domain.flink import names_run
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
@@ -66,6 +67,7 @@ def examine(case: Case) -> Examined:
     if (silent := _silent_change(case)) is not None:
         changes.append(silent)
     owing = [(change, owed) for change in changes if (owed := _owed(case, change))]
+    owing = owing or _shown_by_manifests(case)
     if owing:
         return _matches(owing)
     if isinstance(jobs, NotSeen):
@@ -129,25 +131,30 @@ def _change(before: Snapshot, after: Snapshot) -> Change:
 
 
 def _silent_change(case: Case) -> Change | None:
-    """A restored run that goes on without having committed what the state it came from still owed."""
+    """A restored run whose sink has another id than the last one on main, or shows none and goes on without having
+    committed what the state it came from still owed."""
     run = next(reversed(case.runs), None)
     newest = next(reversed(flink_commits(case.observation.table)), None)
     if run is None or run.restored is None or newest is None or newest.operator_id is None:
         return None
     restored = run.restored
-    went_on = any(c.status == "COMPLETED" and c.triggered_at > restored.at for c in run.checkpoints)
-    if newest.committed_at > restored.at or not went_on or newest.job_id == run.job_id:
-        return None
     committers = committer_ids(case, run)
+    went_on = any(c.status == "COMPLETED" and c.triggered_at > restored.at for c in run.checkpoints)
+    if newest.committed_at > restored.at or not (went_on or committers) or newest.job_id == run.job_id:
+        return None
     if newest.operator_id in committers:
         return None
+    since = (
+        f"and its sink is {next(iter(committers))[:6]}, no longer {newest.operator_id[:6]}"
+        if committers
+        else "and has completed checkpoints since, without committing what the state it came from still owed"
+    )
     return Change(
         before=newest.operator_id,
         after=next(iter(committers), None),
         last=newest.snapshot_id,
         first=None,
-        shown_by=f"Run {short_job(run.job_id)} was restored from checkpoint {restored.checkpoint_id} and has completed "
-        "checkpoints since, without committing what the state it came from still owed.",
+        shown_by=f"Run {short_job(run.job_id)} was restored from checkpoint {restored.checkpoint_id}, {since}.",
     )
 
 
@@ -184,6 +191,28 @@ def _owed(case: Case, change: Change) -> tuple[LeakedManifest, ...]:
         and leak.checkpoint_id > (last.checkpoint_id or 0)
         and not leak.is_empty
     )
+
+
+def _shown_by_manifests(case: Case) -> list[tuple[Change, tuple[LeakedManifest, ...]]]:
+    """Where neither main nor Flink's graph shows another id: the newest run was restored from a checkpoint of another
+    that owed a manifest, and its sink committed nothing of it. So of a run that is silent, and after one that never had
+    a commit."""
+    run, commits = next(reversed(case.runs), None), commits_of_job(case)
+    point = run.restored if run is not None else None
+    if run is None or point is None or point.path is None or case.leaked is None:
+        return []
+    before = [s for s in commits if s.committed_at <= point.at]
+    found = list[tuple[Change, tuple[LeakedManifest, ...]]]()
+    for leak in case.leaked.of(LeakStanding.LOST_STATE):
+        same = [s for s in commits if s.job_id == leak.job_id and s.operator_id in (None, leak.operator_id)]
+        is_committed = any((s.checkpoint_id or 0) >= leak.checkpoint_id for s in same)
+        is_of_state = names_run(point.path, leak.job_id) and leak.checkpoint_id <= point.checkpoint_id
+        if leak.job_id == run.job_id or leak.is_empty or is_committed or not is_of_state or not before:
+            continue
+        last = (same or before)[-1].snapshot_id
+        change = Change(before=leak.operator_id, after=None, last=last, first=None, shown_by=leak.reason)
+        found.append((change, (leak,)))
+    return found
 
 
 def _matches(owing: list[tuple[Change, tuple[LeakedManifest, ...]]]) -> Matches:

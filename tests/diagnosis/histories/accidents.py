@@ -13,6 +13,8 @@ def commits_twice(history: History) -> None:
     """The answer to a commit is lost, and the job commits the same files once more."""
     newest = history.table.chain[-1]
     rows = history.table.holds[newest.snapshot_id]
+    if newest.snapshot_id != history.tale.snapshots[-1].snapshot_id:
+        return
     if newest.job_id is not None and rows and newest.checkpoint_id is not None and newest.operator_id is not None:
         history.job.passes(4)
         run = next(name for name in (*RUNS, "z") if job_id(name) == newest.job_id)
