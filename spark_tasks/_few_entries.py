@@ -21,7 +21,8 @@ from spark_tasks._reading import stored_entries
 FEW_ENTRIES = 2_500
 """Above, Spark counts: half a megabyte comes here, and the loop would cost as much as the plan."""
 _BOUND_BYTES = frozenset({4, 8})
-_EDGES = {"lower_bounds": "binary", "upper_bounds": "binary", "null_value_counts": "bigint"}
+_EDGES = {"lower_bounds": "binary", "upper_bounds": "binary"}
+_COUNTED = {"null_value_counts": "bigint"}
 """Fields of a data file, in the order of `Edges`, and the type of what they hold of one column."""
 
 
@@ -31,7 +32,7 @@ class Edges(NamedTuple):
     stored_low: bytes | None
     stored_high: bytes | None
     nulls: int | None = None
-    """Rows in which it is null; None where the file does not count them."""
+    """Rows in which it is null; None where the file does not count them, or nobody asked."""
 
     @property
     def low(self) -> int | None:
@@ -67,16 +68,19 @@ def few_entries(
     manifests: Sequence[Manifest],
     bounded: Sequence[TableColumn | None] = (),
     parted: Sequence[Parted] = (),
+    *,
+    nulls: bool = False,
 ) -> list[Entry] | None:
-    """Every entry of these manifests, with the edges of these columns and its values of these fields; None where
-    there are more than `FEW_ENTRIES`, or nobody says how many. Reads the manifests now."""
+    """Every entry of these manifests, with the edges of these columns (also their `nulls`) and its values of these
+    fields; None where there are more than `FEW_ENTRIES`, or nobody says how many. Reads the manifests now."""
     counts = [each for m in manifests for each in (m.added, m.existing, m.removed)]
     if None in counts or sum(m.entries for m in manifests) > FEW_ENTRIES:
         return None
     if not manifests:
         return []
-    nulls = NULLS if any(bounded) else {}
-    read = stored_entries(spark, manifests, bounds=any(bounded), more={**struct_of(parted), **nulls})
+    edges = _EDGES | _COUNTED if nulls else _EDGES
+    more = NULLS if nulls and any(bounded) else {}
+    read = stored_entries(spark, manifests, bounds=any(bounded), more={**struct_of(parted), **more})
     file = F.col("data_file")
     told = read.select(
         F.col("_metadata.file_name"),
@@ -86,22 +90,22 @@ def few_entries(
         file["file_path"],
         file["record_count"],
         *(file["partition"][each.stored] for each in parted),
-        *(_edge(edge, column) for column in bounded for edge in _EDGES),
+        *(_edge(edge, type_, column) for column in bounded for edge, type_ in edges.items()),
     )
     rows = first_of_each_task(told, FEW_ENTRIES + 1).collect()
     if len(rows) > FEW_ENTRIES:  # a writer that miscounts
         return None
     by_name = {manifest.path.rsplit("/", 1)[-1]: manifest for manifest in manifests}
-    return [_entry(row, by_name[row[0]], len(parted)) for row in rows]
+    return [_entry(row, by_name[row[0]], len(parted), len(edges)) for row in rows]
 
 
-def _edge(edge: str, column: TableColumn | None) -> Column:
+def _edge(edge: str, type_: str, column: TableColumn | None) -> Column:
     if column is None:
-        return F.lit(None).cast(_EDGES[edge])
+        return F.lit(None).cast(type_)
     return F.try_element_at(F.map_from_entries(F.col("data_file")[edge]), F.lit(column.field_id))
 
 
-def _entry(row: Row, manifest: Manifest, fields: int) -> Entry:
+def _entry(row: Row, manifest: Manifest, fields: int, edges: int) -> Entry:
     _, status, snapshot_id, content, path, count, *more = row
     bounds = more[fields:]
     return Entry(
@@ -111,7 +115,7 @@ def _entry(row: Row, manifest: Manifest, fields: int) -> Entry:
         path=path,
         rows=count,
         spec_id=manifest.spec_id,
-        edges=tuple(map(Edges, bounds[::3], bounds[1::3], bounds[2::3])),
+        edges=tuple(map(Edges, *(bounds[place::edges] for place in range(edges)))),
         partition=tuple(map(stored_text, more[:fields])),
     )
 
