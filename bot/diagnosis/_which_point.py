@@ -1,7 +1,7 @@
 """Which point a run was restored from, where two of one run bear the same checkpoint id: starts under one job id may
 count the same ids twice, and then what pairs with main by its id may be a state that main never had."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
 
@@ -116,7 +116,10 @@ def _came_twice(
 
 
 def _counted_up_to(case: Case, run: JobRun, point: Restored, commit: Snapshot, starts: Sequence[JobRun]) -> str | None:
-    """Whether a start that Flink does not list may have counted from 1 up to an id above the run's newest commit."""
+    """Whether the restored id, above the run's newest commit, may be another run's, or of a start that Flink does not
+    list, which counted from 1 up to it."""
+    if point.path is None and (other := _had_before(case, run, point, commit)) is not None:
+        return f"Flink tells no path, and run {short_job(other)} has, or may have, completed that id before"
     until = _written_at(case, point) or point.at
     if _is_shown(starts, commit) or not has_room_up_to(run, point.checkpoint_id, commit, until):
         return None
@@ -181,8 +184,27 @@ def _had_by_another(case: Case, run: JobRun, point: Restored, commit: Snapshot) 
     other = next((s for s in others if not guests.has(s)), None)
     if other is not None:
         return f"run {short_job(other.job_id)} had that id too, {short(other.snapshot_id)}"
+    if (known := next(_completed_by(case, run, point, commit), None)) is not None:
+        return f"run {short_job(known.job_id)} has completed that id, too"
     silent = may_have_completed(case, run, point, commit)
     return f"run {short_job(silent)} may have completed that id without a commit" if silent is not None else None
+
+
+def _had_before(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> JobId | None:
+    """Another run than that of main's newest commit that may have come to the restored id before that commit, which it
+    does not hold then. One that began later goes on from it."""
+    if commit.job_id == run.job_id:
+        return None
+    older = (each for each in _completed_by(case, run, point, commit) if not _is_younger(each, commit))
+    return next((each.job_id for each in older), None) or may_have_completed(case, run, point, commit)
+
+
+def _completed_by(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> Iterator[JobRun]:
+    """The job's other listed runs that have completed the restored id."""
+    for each in case.runs:
+        is_other = each.job_id not in (commit.job_id, run.job_id)
+        if is_other and any(_is_completed(c, point.checkpoint_id) for c in each.checkpoints):
+            yield each
 
 
 def _drained_since(case: Case, point: Restored, commit: Snapshot) -> Snapshot | None:

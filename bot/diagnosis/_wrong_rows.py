@@ -1,6 +1,7 @@
 """What evidence found that speaks against the rows: doubled, missing, to come, dropped, unreadable, unwritten."""
 
 from bot.diagnosis._asked import lacking, unasked
+from bot.diagnosis._came_again import came_again
 from bot.diagnosis._case import at_position
 from bot.diagnosis._empty_starts import counted_anew
 from bot.diagnosis._lost_files import missing_now
@@ -9,7 +10,8 @@ from bot.diagnosis.schema_changed_under_the_job import unwritten, written_in_vai
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.findings import LeakStanding, MissingFilesFinding, RepeatedCommit
 from bot.domain.ids import short
-from bot.domain.unread_rows import rows_told
+from bot.domain.sentences import counted
+from bot.domain.unread_rows import rows_of
 
 
 def wrong_rows(case: Case) -> str | None:
@@ -40,9 +42,10 @@ def wrong_files(case: Case) -> str | None:
     if repeated is not None:
         how = "the same files" if repeated.how == "same-files" else f"checkpoint {repeated.checkpoint_id}"
         return f"{short(repeated.again)} brings {how} once more after {short(repeated.first)} (F1)."
-    if case.leaked is not None and (lost := case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE)):
-        rows = rows_told(case.leaked.lost_rows, sum(leak.rows is None for leak in lost), case.leaked.lost_deletes)
-        return f"{len(lost)} Flink manifests with {rows} were never committed and never will be."
+    dropped = case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE) if case.leaked is not None else ()
+    if lost := tuple(leak for leak in dropped if came_again(leak, case) is not True):
+        were = "was never committed and never will be" if len(lost) == 1 else "were never committed and never will be"
+        return f"{counted(len(lost), 'Flink manifest')} with {rows_of(lost)} {were}."
     if case.forked is not None and case.forked.forked:
         return f"{len(case.forked.forked)} runs take turns on main (F13)."
     return None

@@ -13,9 +13,10 @@ from bot.diagnosis._which_point import which_point
 from bot.diagnosis._wrong_rows import repeats_unexplained
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import Failure, JobRun
-from bot.domain.ids import short_job
+from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rollbacks import rollbacks
+from bot.domain.sentences import counted
 from bot.domain.suspicion import is_unexplained
 
 RECENT = timedelta(minutes=1)
@@ -61,7 +62,7 @@ def examine(case: Case) -> Examined:
     fresh = _fresh(run, case.observation.table.read_at)
     if not is_recovering(run, case.observation.table.read_at):
         if _is_catching_up(case, run):
-            return _in_doubt(case) or _catching_up(case, run)
+            return _in_doubt(case, run) or _catching_up(case, run)
         return Excluded(
             reason=f"Run {short_job(run.job_id)} is RUNNING with every operator running: there is nothing to wait for."
         )
@@ -85,13 +86,24 @@ def _is_catching_up(case: Case, run: JobRun) -> bool:
     return bool(taken) and is_told and (which_point(case) or left_by_a_restore(case)) is None
 
 
-def _in_doubt(case: Case) -> CannotTell | None:
+def _in_doubt(case: Case, run: JobRun) -> CannotTell | None:
     """What is missing to know that nothing else than that is to be waited for; None: nothing is."""
     repeated = repeats_unexplained(case)
     again = may_come_again(case, checked_until(case, "missing_positions"))
     if (left := repeated or started_after_a_drain(case)) is not None:
         return left
-    return CannotTell(missing=(again,)) if again is not None else None
+    if case.duplicates is not None and case.duplicates.keys:
+        return CannotTell(missing=(f"why {counted(case.duplicates.keys, 'key')} came twice: no rewind does that",))
+    if again is not None:
+        return CannotTell(missing=(again,))
+    table = case.observation.table
+    since = table.place_of(checked_until(case, "duplicate_commits"))
+    others = (s for s in table.chain if s.adds_rows and s.job_id != run.job_id)
+    newer = next((s for s in others if table.place_of(s.snapshot_id) > since), None)
+    if case.duplicate_commits is None or newer is None:
+        return None
+    said = f"duplicate_commits, once more: {short(newer.snapshot_id)}, by another writer, is newer"
+    return CannotTell(missing=(said,), asks=("duplicate_commits",))
 
 
 def _catching_up(case: Case, run: JobRun) -> Matches:

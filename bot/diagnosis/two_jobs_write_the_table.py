@@ -85,9 +85,14 @@ def _may_be_copies(case: Case, doubtful: list[Turn]) -> CannotTell | None:
     if not alike:
         return None
     place_of = case.observation.table.place_of
-    if place_of(checked_until(case, "duplicate_rows")) < max(place_of(turn.at) for turn in alike):
-        at = short(alike[-1].at)
-        return CannotTell(missing=(f"duplicate_rows, once more: {at}, where a writer came back, is newer",))
+    newest = max(alike, key=lambda turn: place_of(turn.at))
+    by_position = ("duplicate_commits",) if case.duplicate_commits is not None else ()
+    tasks = ("duplicate_rows", *by_position)
+    older = tuple(task for task in tasks if place_of(checked_until(case, task)) < place_of(newest.at))
+    if older:
+        at = short(newest.at)
+        said = f"{', '.join(older)}, once more: {at}, where a writer came back, is newer"
+        return CannotTell(missing=(said,), asks=older)
     return repeats_unexplained(case)
 
 

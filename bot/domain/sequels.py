@@ -1,13 +1,14 @@
 """What became of the rows that a rollback took off main: told by the job's next commits, and by its living runs."""
 
 from collections.abc import Iterable, Sequence
-from enum import Enum, StrEnum, auto
+from enum import StrEnum
 from typing import NamedTuple
 
-from bot.domain.beginnings import FROM_NOTHING, began_from, first_shown
+from bot.domain.beginnings import began_from, first_shown
 from bot.domain.beside_a_rollback import Scene, Whose, reached_by, writers_of
 from bot.domain.flink import JobRun, names_run
-from bot.domain.held_states import ended_since, first_commit_of, has_passed_over, holds_lost
+from bot.domain.held_lost import Held, came_after, ids_of, is_held, own_is_held
+from bot.domain.held_states import ended_since, has_passed_over, holds_lost
 from bot.domain.ids import CheckpointId, JobId
 from bot.domain.later_starts import start_from_what_was_lost
 from bot.domain.table import Snapshot, TableState
@@ -151,7 +152,7 @@ def _by_commit(
 ) -> Told:
     own = [s for s in lost if s.job_id == first.job_id and s.checkpoint_id is not None]
     others = [s for s in (theirs if own else lost) if s.job_id != first.job_id]
-    ids = _ids(own, 0) + _ids(others, reached)
+    ids = ids_of(own, 0) + ids_of(others, reached)
     number, again = first.checkpoint_id or 0, Sequel.REDONE if own else Sequel.OTHER_RUN
     run = scene.runs.get(first.job_id or JobId(""))
     if run is not None and not own:
@@ -159,17 +160,14 @@ def _by_commit(
         if held is not None or began_from(run, first.committed_at) is not None:
             return Told(Sequel.UNTOLD if held is None else Sequel.WENT_ON if held else again, first)
     elif run is not None and (point := _restored_between(run, own, first)) is not None:
-        is_beyond = any(each <= point for each in ids) or has_passed_over(scene, run, own)
-        return Told(Sequel.WENT_ON if is_beyond else again, first, by_a_loser=True)
+        if any(each <= point for each in ids) or has_passed_over(scene, run, own):
+            return Told(Sequel.WENT_ON, first, by_a_loser=True)
+        return Told(Sequel.UNTOLD if came_after(own, lost) else again, first, by_a_loser=True)
     is_taken_over = run is not None and not own and first.committed_at < run.started_at
     may_be_next = is_taken_over and number <= reached + scene.allowed
-    if ids and number > max(_ids(own, 0) or ids) and not may_be_next:
+    if ids and number > max(ids_of(own, 0) or ids) and not may_be_next:
         return Told(Sequel.WENT_ON, first, by_a_loser=bool(own))
     return Told(Sequel.UNTOLD if any(each < number for each in ids) else again, first, by_a_loser=bool(own))
-
-
-def _ids(commits: Iterable[Snapshot], above: int) -> list[CheckpointId]:
-    return [s.checkpoint_id for s in commits if s.checkpoint_id is not None and s.checkpoint_id > above]
 
 
 def _restored_between(run: JobRun, own: list[Snapshot], first: Snapshot) -> CheckpointId | None:
@@ -189,50 +187,18 @@ def _by_living(scene: Scene, lost: Sequence[Snapshot], reached: int) -> Told:
         if run.restored is not None and any(each <= run.restored.checkpoint_id for each in again):
             may_go_on = run.job_id
         own = [s for s in lost if s.job_id == run.job_id]
-        held = _own_is_held(scene, run, own) if own else _is_held(scene, run, lost, reached)
-        if held is _Held.YES:
+        held = own_is_held(scene, run, own, lost) if own else is_held(scene, run, lost, reached)
+        if held is Held.YES:
             goes_on, by_a_loser = run.job_id, bool(own)
-        elif held is _Held.PERHAPS:
+        elif held is Held.PERHAPS:
             may_go_on = run.job_id
-        is_rewound = is_rewound or held is _Held.NO
+        is_rewound = is_rewound or held is Held.NO
     is_rewound = is_rewound and goes_on is None and may_go_on is None
     if (last := ended_since(scene)) is not None:
         own = [s for s in lost if s.job_id == last.job_id]
-        held = _own_is_held(scene, last, own) if own else _is_held(scene, last, lost, reached)
-        return Told(Sequel.NOTHING_YET, ended_on=last.job_id if held is _Held.YES else None, by_a_loser=bool(own))
+        held = own_is_held(scene, last, own, lost) if own else is_held(scene, last, lost, reached)
+        return Told(Sequel.NOTHING_YET, ended_on=last.job_id if held is Held.YES else None, by_a_loser=bool(own))
     return Told(Sequel.NOTHING_YET, goes_on=goes_on, may_go_on=may_go_on, is_rewound=is_rewound, by_a_loser=by_a_loser)
-
-
-class _Held(Enum):
-    """Whether a living run's state holds what main lost."""
-
-    YES = auto()
-    PERHAPS = auto()
-    NO = auto()
-    """It reads it again."""
-    NOT_ITS = auto()
-    """The run has to do with none of it, for all that is known."""
-
-
-def _own_is_held(scene: Scene, run: JobRun, own: Sequence[Snapshot]) -> _Held:
-    """Of a run that lost some itself: not where Flink has restored it since from below."""
-    if run.restored is None or any(s.committed_at >= run.restored.at for s in own):
-        return _Held.YES
-    is_beyond = run.restored.checkpoint_id >= min(_ids(own, 0), default=0)
-    return _Held.YES if is_beyond or has_passed_over(scene, run, own) else _Held.NO
-
-
-def _is_held(scene: Scene, run: JobRun, lost: Sequence[Snapshot], reached: int) -> _Held:
-    """Of a run that lost none: what it began with lies before all that it did, whenever the lost commits came."""
-    of_flink = [s for s in lost if s.checkpoint_id is not None]
-    if run.restored is None or not of_flink:
-        return _Held.NOT_ITS
-    held = holds_lost(scene, run, first_commit_of(scene, run), of_flink, reached)
-    if held is not None:
-        is_since = all(s.committed_at < run.restored.at for s in of_flink)
-        reads_again = is_since and run.restored.checkpoint_id > FROM_NOTHING
-        return _Held.YES if held else _Held.NO if reads_again else _Held.NOT_ITS
-    return _Held.PERHAPS
 
 
 def counted_again(lost: Iterable[Snapshot], kept: Snapshot | None) -> frozenset[CheckpointId]:

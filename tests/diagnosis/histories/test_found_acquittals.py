@@ -150,6 +150,40 @@ FOUND = {
             ),
         ),
     ),
+    "F12: the sink of a silent run has another uid, and the point that owed rows is on storage": (
+        "F12",
+        Plan(23759, Setting(shows_points=True), (Event(1, "the sink's uid is changed"),)),
+    ),
+    "F12: the same with the V1 sink, whose id Flink shows": (
+        "F12",
+        Plan(23008, Setting("V1", shows_points=True), (Event(2, "the sink's uid is changed"),)),
+    ),
+    "F13: two writers take turns under new keys since commits were held against each other": (
+        "F13",
+        Plan(
+            37454,
+            Setting("V1", keeps_keys=False),
+            (Event(6, "the job runs twice"),),
+            meanwhile=(Event(100, "a checkpoint"),),
+        ),
+    ),
+    "healthy: rows that a sink passed over came again, and a later manifest waits": (
+        "healthy",
+        Plan(
+            35693,
+            Setting("V1", shows_points=True),
+            (
+                Event(1, "a checkpoint"),
+                Event(2, "a checkpoint"),
+                Event(4, "a checkpoint"),
+                Event(5, "started from an older point under its job id"),
+                Event(7, "a checkpoint"),
+                Event(9, "redeployed under its job id"),
+                Event(10, "a checkpoint"),
+            ),
+            then=(Event(11, "a standby JobManager takes over"), Event(12, "an upgrade with a savepoint")),
+        ),
+    ),
 }
 
 

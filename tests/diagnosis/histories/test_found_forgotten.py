@@ -109,6 +109,51 @@ FOUND = {
         then=(Event(11, "started from another run's point"),),
         opens_where_suspicious=True,
     ),
+    "a standby JobManager goes on from an id that a forgotten start counted again": Plan(
+        301610,
+        Setting(),
+        (
+            Event(2, EMPTY_UNDER_ITS_ID),
+            Event(7, "a quiet time"),
+            Event(9, "a standby JobManager takes over"),
+        ),
+    ),
+    "a start without state goes back to its own checkpoint, and main to one of the run before": Plan(
+        333450,
+        Setting("V1"),
+        (
+            Event(1, "started without state"),
+            Event(4, "a checkpoint whose commit is late"),
+            Event(5, "a checkpoint"),
+            Event(6, "started from an older point under its job id"),
+            Event(7, "rolled back while the job runs"),
+        ),
+        then=(Event(10, "a checkpoint"),),
+    ),
+    "what was lost is picked again beside the run that brings it again": Plan(
+        331007,
+        Setting("V1"),
+        (
+            Event(2, "an upgrade with a savepoint"),
+            Event(5, "rolled back while the job runs"),
+            Event(7, "table and job rewound together"),
+        ),
+        meanwhile=(
+            Event(100, "a checkpoint"),
+            Event(101, "lost commits are picked again"),
+            Event(102, "a checkpoint"),
+        ),
+    ),
+    "an older run's checkpoint, whose id main's newest run had not reached, and no path": Plan(
+        34798,
+        Setting(shows_paths=False),
+        (
+            Event(2, "a quiet time"),
+            Event(4, "table and job rewound together"),
+            Event(7, "a checkpoint"),
+            Event(8, "started from another run's point"),
+        ),
+    ),
 }
 
 
