@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
 
+from bot.diagnosis._came_since import came_since
 from bot.diagnosis._case import living
 from bot.diagnosis._read_again import is_live
 from bot.diagnosis._read_again_once import uncounted
@@ -167,10 +168,8 @@ def _written_at(case: Case, point: Restored) -> datetime | None:
 def _not_looked_at(case: Case, commit: Snapshot, number: CheckpointId) -> FlinkManifest | None:
     """A manifest on storage under the id that the run has on main, of which evidence has seen nothing: its sink deletes
     it with the commit."""
-    known = {leak.path for leak in case.leaked.manifests} if case.leaked is not None else set[str]()
-    listed = case.observation.flink_manifests.values if case.leaked is not None else ()
-    same = (m for m in listed if m.job_id == commit.job_id and m.operator_id == commit.operator_id)
-    return next((m for m in same if m.checkpoint_id == number and m.path not in known), None)
+    same = (m for m in came_since(case) if m.job_id == commit.job_id and m.operator_id == commit.operator_id)
+    return next((m for m in same if m.checkpoint_id == number), None)
 
 
 def _had_by_another(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> str | None:

@@ -7,11 +7,12 @@ Flink manifest that nobody commits any more (facts 1.1, F12).
 from collections.abc import Set
 from itertools import pairwise
 
+from bot.diagnosis._came_since import came_since
 from bot.diagnosis._case import committer_ids, in_window, living, not_asked, run_of, unseen
 from bot.diagnosis._leaks import can_be_appended, in_words
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
-from bot.domain.flink import names_run
+from bot.domain.flink import FlinkManifest, names_run
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
@@ -74,6 +75,10 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=(unseen(jobs),))
     if (waiting := _of_another_sink(case)) is not None:
         return CannotTell(missing=(waiting,))
+    if (unseen_yet := _left_since(case)) is not None:
+        said = f"checkpoint {unseen_yet.checkpoint_id} of run {short_job(unseen_yet.job_id)}"
+        missing = f"leaked_manifests, once more: a Flink manifest of {said} came since it looked"
+        return CannotTell(missing=(missing,), asks=("leaked_manifests",))
     if not changes:
         return Excluded(
             reason="All commits by Flink in the window, and Flink's graph, name one operator id for the sink."
@@ -177,6 +182,12 @@ def _of_another_sink(case: Case) -> str | None:
         f"whether the restore point of run {short_job(run.job_id)}, {sink}, owed {rows_of((leak,))} of {whose}: under "
         f"another id they are lost. {leak.reason}"
     )
+
+
+def _left_since(case: Case) -> FlinkManifest | None:
+    """A manifest by an ended run of the job that evidence has not seen."""
+    ended = {run.job_id for run in case.runs if run.is_terminal}
+    return next((each for each in came_since(case) if each.job_id in ended), None)
 
 
 def _owed(case: Case, change: Change) -> tuple[LeakedManifest, ...]:
