@@ -29,10 +29,16 @@ def _first_rows_of(case: Case, run: JobRun) -> Snapshot | None:
 
 
 def _first_rows_before(case: Case, run: JobRun) -> Snapshot | None:
-    """The oldest listed commit with rows of the run whose state it has."""
+    """The oldest listed commit with rows of the run whose state it has; the newest, where Flink does not list the start
+    that made it: an earlier one under that job id may have stood elsewhere."""
     point = run.restored
     commit = newest_of(case, point) if point is not None else None
-    return next(_of(case, commit.job_id), None) if commit is not None else None
+    if commit is None:
+        return None
+    own, starts = tuple(_of(case, commit.job_id)), (r for r in case.runs if r.job_id == commit.job_id)
+    if not own or any(each.started_at <= own[0].committed_at for each in starts):
+        return own[0] if own else None
+    return own[-1]
 
 
 def _of(case: Case, job: str | None) -> Iterator[Snapshot]:

@@ -7,12 +7,12 @@ Flink manifest that nobody commits any more (facts 1.1, F12).
 from collections.abc import Set
 from itertools import pairwise
 
-from bot.diagnosis._came_since import came_since
-from bot.diagnosis._case import committer_ids, in_window, living, not_asked, run_of, unseen
+from bot.diagnosis._case import committer_ids, in_window, not_asked, run_of, unseen
 from bot.diagnosis._leaks import can_be_appended, in_words
+from bot.diagnosis._waits_for_its_sink import left_since, of_another_sink
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
-from bot.domain.flink import FlinkManifest, names_run
+from bot.domain.flink import JobRun, names_run
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
@@ -73,9 +73,9 @@ def examine(case: Case) -> Examined:
         return _matches(owing)
     if isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
-    if (waiting := _of_another_sink(case)) is not None:
+    if (waiting := of_another_sink(case)) is not None:
         return CannotTell(missing=(waiting,))
-    if (unseen_yet := _left_since(case)) is not None:
+    if (unseen_yet := left_since(case)) is not None:
         said = f"checkpoint {unseen_yet.checkpoint_id} of run {short_job(unseen_yet.job_id)}"
         missing = f"leaked_manifests, once more: a Flink manifest of {said} came since it looked"
         return CannotTell(missing=(missing,), asks=("leaked_manifests",))
@@ -163,33 +163,6 @@ def _silent_change(case: Case) -> Change | None:
     )
 
 
-def _of_another_sink(case: Case) -> str | None:
-    """What is missing to know that nothing was owed where a manifest of an ended run waits for a restore under its own
-    sink's id, and the living run has another, or one that it has not shown yet; None: none does."""
-    alive = living(case)
-    if len(alive) != 1 or alive[0].restored is None or case.leaked is None:
-        return None
-    run, known = alive[0], committer_ids(case, alive[0])
-    owed = (leak for leak in case.leaked.of(LeakStanding.PENDING) if not leak.is_empty and leak.job_id != run.job_id)
-    mine = {run.job_id for run in case.runs} | {s.job_id for s in commits_of_job(case)}
-    open_ones = (leak for leak in owed if leak.job_id in mine and leak.operator_id not in known)
-    leak = next((leak for leak in open_ones if known or leak.checkpoint_id <= alive[0].restored.checkpoint_id), None)
-    if leak is None:
-        return None
-    whose = f"checkpoint {leak.checkpoint_id} of run {short_job(leak.job_id)}, whose sink was {leak.operator_id[:6]}"
-    sink = f"whose sink is {next(iter(known))[:6]}" if known else "which has not shown its sink yet"
-    return (
-        f"whether the restore point of run {short_job(run.job_id)}, {sink}, owed {rows_of((leak,))} of {whose}: under "
-        f"another id they are lost. {leak.reason}"
-    )
-
-
-def _left_since(case: Case) -> FlinkManifest | None:
-    """A manifest by an ended run of the job that evidence has not seen."""
-    ended = {run.job_id for run in case.runs if run.is_terminal}
-    return next((each for each in came_since(case) if each.job_id in ended), None)
-
-
 def _owed(case: Case, change: Change) -> tuple[LeakedManifest, ...]:
     """The old id's manifests above its last commit that no run will commit."""
     last = case.observation.table.by_id[change.last]
@@ -205,25 +178,29 @@ def _owed(case: Case, change: Change) -> tuple[LeakedManifest, ...]:
 
 
 def _shown_by_manifests(case: Case) -> list[tuple[Change, tuple[LeakedManifest, ...]]]:
-    """Where neither main nor Flink's graph shows another id: the newest run was restored from a checkpoint of another
-    that owed a manifest, and its sink committed nothing of it. So of a run that is silent, and after one that never had
-    a commit."""
-    run, commits = next(reversed(case.runs), None), commits_of_job(case)
-    point = run.restored if run is not None else None
-    if run is None or point is None or point.path is None or case.leaked is None:
-        return []
-    before = [s for s in commits if s.committed_at <= point.at]
-    found = list[tuple[Change, tuple[LeakedManifest, ...]]]()
-    for leak in case.leaked.of(LeakStanding.LOST_STATE):
+    """Where neither main nor Flink's graph shows another id: a run was restored from a checkpoint of another that owed
+    a manifest, and its sink committed nothing of it. So of a run that is silent, and after one that never had a
+    commit."""
+    commits, found = commits_of_job(case), list[tuple[Change, tuple[LeakedManifest, ...]]]()
+    for leak in case.leaked.of(LeakStanding.LOST_STATE) if case.leaked is not None else ():
         same = [s for s in commits if s.job_id == leak.job_id and s.operator_id in (None, leak.operator_id)]
         is_committed = any((s.checkpoint_id or 0) >= leak.checkpoint_id for s in same)
-        is_of_state = names_run(point.path, leak.job_id) and leak.checkpoint_id <= point.checkpoint_id
-        if leak.job_id == run.job_id or leak.is_empty or is_committed or not is_of_state or not before:
+        heir = next((run for run in case.runs if _has_state_of(run, leak)), None)
+        if heir is None or heir.restored is None or leak.is_empty or is_committed:
             continue
-        last = (same or before)[-1].snapshot_id
-        change = Change(before=leak.operator_id, after=None, last=last, first=None, shown_by=leak.reason)
-        found.append((change, (leak,)))
+        before = same or [s for s in commits if s.committed_at <= heir.restored.at]
+        if before:
+            last = before[-1].snapshot_id
+            change = Change(before=leak.operator_id, after=None, last=last, first=None, shown_by=leak.reason)
+            found.append((change, (leak,)))
     return found
+
+
+def _has_state_of(run: JobRun, leak: LeakedManifest) -> bool:
+    point = run.restored
+    if point is None or point.path is None or run.job_id == leak.job_id:
+        return False
+    return names_run(point.path, leak.job_id) and leak.checkpoint_id <= point.checkpoint_id
 
 
 def _matches(owing: list[tuple[Change, tuple[LeakedManifest, ...]]]) -> Matches:

@@ -158,6 +158,15 @@ FOUND = {
         "F12",
         Plan(23008, Setting("V1", shows_points=True), (Event(2, "the sink's uid is changed"),)),
     ),
+    "F12: a run that never had a commit left rows behind under its own uid": (
+        "F12",
+        Plan(
+            50847,
+            Setting(shows_points=True),
+            (Event(1, "the sink's uid is changed"), Event(2, "the sink's uid is changed")),
+            then=(Event(7, "drained and started"),),
+        ),
+    ),
     "F13: two writers take turns under new keys since commits were held against each other": (
         "F13",
         Plan(

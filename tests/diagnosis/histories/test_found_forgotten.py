@@ -154,6 +154,18 @@ FOUND = {
             Event(8, "started from another run's point"),
         ),
     ),
+    "a standby JobManager goes on from below rows whose run had stood above them": Plan(
+        403715,
+        Setting(keeps_keys=False),
+        (
+            Event(0, "a checkpoint"),
+            Event(1, "a checkpoint"),
+            Event(3, "an expiry of snapshots"),
+            Event(4, "started from an older point under its job id"),
+            Event(5, "a checkpoint"),
+            Event(6, "a standby JobManager takes over"),
+        ),
+    ),
 }
 
 
