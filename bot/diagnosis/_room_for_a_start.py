@@ -1,7 +1,5 @@
-"""Whether there was time for what nothing lists: a start without state between two commits of one run, or checkpoints
-that a run completed without a commit."""
+"""Whether there was time for a start without state that nothing lists, between two commits of one run, or since."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise
 
@@ -9,8 +7,7 @@ from bot.domain.checkpoint_pace import interval_of
 from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun, Restored
-from bot.domain.guests import Guests
-from bot.domain.ids import DRAINED, CheckpointId, JobId, SnapshotId
+from bot.domain.ids import DRAINED, CheckpointId, SnapshotId
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
 
@@ -56,41 +53,6 @@ def may_have_counted_anew(case: Case, run: JobRun, point: Restored, commit: Snap
     ends = min((s.committed_at for s in others if s.committed_at > since[-1].committed_at), default=point.at)
     is_long = min(ends, point.at) - since[-1].committed_at > interval * point.checkpoint_id + CLOCKS_DIFFER
     return next((each.snapshot_id for each in counted), since[-1].snapshot_id if is_long else None)
-
-
-def may_have_completed(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> JobId | None:
-    """Another run of the job than that of `commit` that may have completed the restored id without a commit of it:
-    between its commits, or since the last one of which there was time; and Flink does not list its checkpoints."""
-    interval = interval_of(run)
-    if interval is None:
-        return None
-    known = {each.job_id for each in case.observation.jobs.values if each.checkpoints} | {commit.job_id, run.job_id}
-    for other, newest, ends in _came_to(case, point):
-        each = max(interval, _pace_of(case, other))
-        reached = (newest.checkpoint_id or 0) + (ends - newest.committed_at) // each
-        begins = min(s.checkpoint_id or 0 for s in case.observation.table.snapshots if s.job_id == other)
-        if other not in known and begins < point.checkpoint_id <= reached:
-            return other
-    return None
-
-
-def _came_to(case: Case, point: Restored) -> Iterator[tuple[JobId, Snapshot, datetime]]:
-    """(run, its newest commit, when the next commit by another run came or the point was restored) of each run of the
-    job that committed before that."""
-    guests, table = Guests(case), case.observation.table
-    line = (s for s in table.snapshots if s.job_id and s.checkpoint_id != DRAINED and not guests.has(s))
-    before = sorted((s for s in line if s.committed_at <= point.at), key=lambda s: table.place_of(s.snapshot_id))
-    for one, after in pairwise([*before, None]):
-        if one is not None and one.job_id is not None and (after is None or after.job_id != one.job_id):
-            yield one.job_id, one, after.committed_at if after is not None else point.at
-
-
-def _pace_of(case: Case, run: JobId) -> timedelta:
-    """The least time that a checkpoint of this run has taken from one commit to the next."""
-    mine = [s for s in flink_commits(case.observation.table) if s.job_id == run]
-    spans = ((after.checkpoint_id or 0) - (one.checkpoint_id or 0) for one, after in pairwise(mine))
-    took = (after.committed_at - one.committed_at for one, after in pairwise(mine))
-    return min((time / ids for ids, time in zip(spans, took, strict=True) if ids > 0), default=timedelta(0))
 
 
 def _is_late(one: Snapshot, after: Snapshot, interval: timedelta) -> bool:

@@ -1,21 +1,21 @@
 """Which point a run was restored from, where two of one run bear the same checkpoint id: starts under one job id may
 count the same ids twice, and then what pairs with main by its id may be a state that main never had."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 
+from bot.diagnosis._another_had_it import had_before, had_by_another, is_completed, is_younger
 from bot.diagnosis._came_since import came_since
 from bot.diagnosis._case import living
 from bot.diagnosis._read_again import is_live
 from bot.diagnosis._read_again_once import uncounted
-from bot.diagnosis._room_for_a_start import has_room_up_to, leaves_room, may_have_completed, may_have_counted_anew
+from bot.diagnosis._room_for_a_start import has_room_up_to, leaves_room, may_have_counted_anew
 from bot.domain.beginnings import began_from, began_without_state
 from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CompletedCheckpoint, FlinkManifest, JobRun, Restored, names_run
-from bot.domain.guests import Guests
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.kin import writer_of
 from bot.domain.rewinds import flink_commits
@@ -77,7 +77,7 @@ def _is_counted(case: Case, run: JobRun, point: Restored) -> bool:
 def _other_state(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> str | None:
     """What shows that the run had another state than that of this commit, under the restored id; None: nothing."""
     starts = [each for each in case.observation.jobs.values if each.job_id == commit.job_id]
-    later = [each for each in starts if each.job_id != run.job_id and _is_younger(each, commit)]
+    later = [each for each in starts if each.job_id != run.job_id and is_younger(each, commit)]
     if any(began_without_state(each, None) for each in later):
         return f"that run was started anew without state since its commit {short(commit.snapshot_id)} on main"
     if commit.checkpoint_id != point.checkpoint_id:
@@ -86,13 +86,9 @@ def _other_state(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> 
     return f"{shown}, so that id of {short(commit.snapshot_id)} on main may have come twice" if shown else None
 
 
-def _is_younger(run: JobRun, commit: Snapshot) -> bool:
-    return run.started_at > commit.committed_at + CLOCKS_DIFFER
-
-
 def _is_shown(starts: Sequence[JobRun], commit: Snapshot) -> bool:
     """Whether Flink lists the very start that made the commit, so that it would list a later one, too."""
-    return any(not _is_younger(each, commit) for each in starts)
+    return any(not is_younger(each, commit) for each in starts)
 
 
 def _came_twice(
@@ -101,9 +97,9 @@ def _came_twice(
     """`starts`: of the run that made the commit, as Flink lists them; `later`: those that are younger than it."""
     if (trace := _left_by_another_start(case, point, commit)) is not None:
         return trace
-    if point.path is None and (other := _had_by_another(case, run, point, commit)) is not None:
+    if point.path is None and (other := had_by_another(case, run, point, commit)) is not None:
         return f"tells no path, and {other}"
-    listed = [c for each in starts for c in each.checkpoints if _is_completed(c, point.checkpoint_id)]
+    listed = [c for each in starts for c in each.checkpoints if is_completed(c, point.checkpoint_id)]
     if listed:
         return _other_than_listed(listed, point, commit)
     if any((began_from(each, None) or 0) < point.checkpoint_id for each in later):
@@ -119,7 +115,7 @@ def _came_twice(
 def _counted_up_to(case: Case, run: JobRun, point: Restored, commit: Snapshot, starts: Sequence[JobRun]) -> str | None:
     """Whether the restored id, above the run's newest commit, may be another run's, or of a start that Flink does not
     list, which counted from 1 up to it."""
-    if point.path is None and (other := _had_before(case, run, point, commit)) is not None:
+    if point.path is None and (other := had_before(case, run, point, commit)) is not None:
         return f"Flink tells no path, and run {short_job(other)} has, or may have, completed that id before"
     until = _written_at(case, point) or point.at
     if _is_shown(starts, commit) or not has_room_up_to(run, point.checkpoint_id, commit, until):
@@ -172,40 +168,6 @@ def _not_looked_at(case: Case, commit: Snapshot, number: CheckpointId) -> FlinkM
     return next((m for m in same if m.checkpoint_id == number), None)
 
 
-def _had_by_another(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> str | None:
-    """Which other run of the job has, or may have, completed the restored id before; None: none, or the run itself made
-    the commit."""
-    if commit.job_id == run.job_id:
-        return None
-    guests, until = Guests(case), point.at + CLOCKS_DIFFER
-    same = (s for s in case.observation.table.snapshots if s.checkpoint_id == point.checkpoint_id and s.job_id)
-    others = (s for s in same if s.job_id not in (commit.job_id, run.job_id) and s.committed_at <= until)
-    other = next((s for s in others if not guests.has(s)), None)
-    if other is not None:
-        return f"run {short_job(other.job_id)} had that id too, {short(other.snapshot_id)}"
-    if (known := next(_completed_by(case, run, point, commit), None)) is not None:
-        return f"run {short_job(known.job_id)} has completed that id, too"
-    silent = may_have_completed(case, run, point, commit)
-    return f"run {short_job(silent)} may have completed that id without a commit" if silent is not None else None
-
-
-def _had_before(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> JobId | None:
-    """Another run than that of main's newest commit that may have come to the restored id before that commit, which it
-    does not hold then. One that began later goes on from it."""
-    if commit.job_id == run.job_id:
-        return None
-    older = (each for each in _completed_by(case, run, point, commit) if not _is_younger(each, commit))
-    return next((each.job_id for each in older), None) or may_have_completed(case, run, point, commit)
-
-
-def _completed_by(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> Iterator[JobRun]:
-    """The job's other listed runs that have completed the restored id."""
-    for each in case.runs:
-        is_other = each.job_id not in (commit.job_id, run.job_id)
-        if is_other and any(_is_completed(c, point.checkpoint_id) for c in each.checkpoints):
-            yield each
-
-
 def _drained_since(case: Case, point: Restored, commit: Snapshot) -> Snapshot | None:
     """What the run of this commit committed at its drain, later and before the restore: it does not tell the id of the
     savepoint."""
@@ -222,10 +184,6 @@ def _counted_anew(case: Case, commit: Snapshot) -> SnapshotId | None:
     since = mine[mine.index(commit) :]
     falls = (after for one, after in pairwise(since) if (after.checkpoint_id or 0) <= (one.checkpoint_id or 0))
     return next((after.snapshot_id for after in falls), None)
-
-
-def _is_completed(checkpoint: CompletedCheckpoint, number: CheckpointId) -> bool:
-    return checkpoint.checkpoint_id == number and checkpoint.status == "COMPLETED"
 
 
 def _other_than_listed(listed: list[CompletedCheckpoint], point: Restored, commit: Snapshot) -> str | None:
