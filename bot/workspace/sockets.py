@@ -12,7 +12,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from bot.workspace.delivery import Ack, Delivery
 from bot.workspace.payload import Payload
 from bot.workspace.people import Cast
+from bot.workspace.rules import Rules
 from bot.workspace.wire_log import WireLog
+
+_AFTER_ITS_END_S = Rules().ack_s
+"""How long an envelope whose connection has ended is waited for: its app may acknowledge it over the next one. A
+workspace may be patient with a slow app, but an app that has died says nothing however long one waits."""
 
 Abort = Callable[[WebSocket], None]
 
@@ -28,6 +33,7 @@ class Sockets:
         self._retiring: list[WebSocket] = []
         self._turn = 0
         self._waiting: dict[str, asyncio.Future[Payload | None]] = {}
+        self._sent_over: dict[str, WebSocket] = {}
         self._sent_at: dict[str, float] = {}
         self.abort: Abort | None = None
 
@@ -63,6 +69,7 @@ class Sockets:
             for listed in (self._open, self._retiring):
                 if socket in listed:
                     listed.remove(socket)
+            self._is_over(socket)
 
     async def carry(self, delivery: Delivery, within_s: float) -> Ack:
         """Send an envelope to one connection, in turn, and wait for its acknowledgement."""
@@ -80,6 +87,7 @@ class Sockets:
         started = self._sent_at[envelope_id] = time.perf_counter()
         if not await self._send(envelope):
             del self._waiting[envelope_id]
+            self._sent_over.pop(envelope_id, None)
             return Ack(outcome="unreachable", detail="no Socket Mode connection is open")
         try:
             payload = await asyncio.wait_for(answer, within_s)
@@ -87,6 +95,7 @@ class Sockets:
             return Ack(outcome="timed-out", took_ms=_ms_since(started))
         finally:
             self._waiting.pop(envelope_id, None)
+            self._sent_over.pop(envelope_id, None)
         return Ack(outcome="acked", took_ms=_ms_since(started), payload=payload)
 
     async def announce_disconnect(self, reason: str) -> int:
@@ -127,7 +136,7 @@ class Sockets:
     async def _send(self, envelope: Payload) -> bool:
         for _ in range(len(self._open)):
             self._turn += 1
-            socket = self._open[self._turn % len(self._open)]
+            socket = self._sent_over[envelope["envelope_id"]] = self._open[self._turn % len(self._open)]
             try:
                 await socket.send_json(envelope)
             except (WebSocketDisconnect, RuntimeError):
@@ -136,6 +145,12 @@ class Sockets:
                 continue
             return True
         return False
+
+    def _is_over(self, socket: WebSocket) -> None:
+        for envelope_id, over in self._sent_over.items():
+            if over is socket:
+                waiting = self._waiting[envelope_id]
+                asyncio.get_running_loop().call_later(_AFTER_ITS_END_S, _give_up, waiting)
 
     def _receive(self, text: str) -> None:
         ack = json.loads(text)
@@ -154,6 +169,11 @@ class Sockets:
             "connection_info": {"app_id": self._cast.app.app_id},
             "debug_info": {"host": "workspace", "build_number": 1, "approximate_connection_time": 18_060},
         }
+
+
+def _give_up(waiting: asyncio.Future[Payload | None]) -> None:
+    if not waiting.done():
+        waiting.set_exception(TimeoutError())
 
 
 def _ms_since(started: float) -> float:

@@ -1,7 +1,9 @@
 """Socket Mode as Slack runs it: one connection per envelope, and three seconds to acknowledge it."""
 
+import json
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -90,6 +92,41 @@ def test_a_late_ack_of_a_command_is_an_operation_timeout(ws: Workspace, app: App
     assert len(ana.messages()) == 1
 
 
+def test_who_has_died_is_not_waited_for_as_long_as_who_is_slow(ws: Workspace, ana: Actor) -> None:
+    """An app ends with its connection before it has acknowledged: that took Slack's own time, not a busy computer's."""
+    ws.faults.sets_rules(ack_s=60)
+    with ThreadPoolExecutor() as aside:
+        with open_socket(url_of(ws)) as app:
+            app.recv()
+            typed = aside.submit(ana.types, "/waterline status")
+            app.recv()
+
+        outcome = typed.result()
+
+    assert outcome.outcome == "timed-out"
+    assert outcome.took_ms < 30_000
+
+
+def test_what_came_over_a_connection_that_ended_is_acknowledged_over_the_next(ws: Workspace, ana: Actor) -> None:
+    """As Slack's own client does, which sends over the connection that it has."""
+    with ThreadPoolExecutor() as aside:
+        with open_socket(url_of(ws)) as app:
+            app.recv()
+            typed = aside.submit(ana.types, "/waterline status")
+            envelope = json.loads(app.recv())
+        with open_socket(url_of(ws)) as app:
+            app.send(json.dumps({"envelope_id": envelope["envelope_id"]}))
+
+            outcome = typed.result()
+
+    assert outcome.outcome == "acked"
+
+
+def url_of(ws: Workspace) -> str:
+    """Where an app connects, once."""
+    return str(WebClient(ws.app_token, base_url=ws.api_url).apps_connections_open(app_token=ws.app_token)["url"])
+
+
 def test_without_a_connection_a_command_fails_at_once(ana: Actor) -> None:
     """Nobody listens: Slack says so instead of waiting."""
     outcome = ana.types("/waterline status")
@@ -119,8 +156,7 @@ def test_each_envelope_goes_to_one_connection(ws: Workspace, app: App, connect: 
 
 def test_a_connection_url_is_good_once(ws: Workspace) -> None:
     """A second connection with the same ticket is refused."""
-    app_client = WebClient(ws.app_token, base_url=ws.api_url)
-    url = app_client.apps_connections_open(app_token=ws.app_token)["url"]
+    url = url_of(ws)
 
     with open_socket(url) as first:
         hello = first.recv()
