@@ -6,18 +6,17 @@ shows a warning to who clicked and brings only events again.
 
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import uvicorn
 from slack_bolt import App
-from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
 
 from bot.ports import Clock, Inbox, Outbox
 from bot.slack.app import build_app
 from bot.slack.form_opener import FormOpener
 from bot.slack.http import http_app
+from bot.slack.socket_mode import AcknowledgingSocket
 
 _RECEIVE_BYTES = 64 * 1024
 """slack_sdk's client (3.47) hands envelopes on only when a read ends where a frame ends, and recurses until then:
@@ -35,7 +34,7 @@ class FrontDoor:
     ) -> None:
         self._wants: Callable[[dict[str, Any]], bool] | None = None
         self._on_stored: Callable[[], None] = lambda: None
-        self._socket: SocketModeHandler | None = None
+        self._socket: AcknowledgingSocket | None = None
         self._server: uvicorn.Server | None = None
         self._serving: threading.Thread | None = None
         self.forms = FormOpener(client, outbox, clock)
@@ -59,7 +58,7 @@ class FrontDoor:
         slack_sdk notices a reset connection after five pings without an answer (measured on 3.47), so it pings
         every second: at most five seconds are lost, and Slack delivers again what was not acknowledged.
         """
-        self._socket = SocketModeHandler(
+        self._socket = AcknowledgingSocket(
             self.app,
             app_token,
             web_client=WebClient(token=app_token, base_url=base_url),
@@ -77,15 +76,10 @@ class FrontDoor:
         self._serving.start()
 
     def close(self) -> None:
-        """Take nothing more. Safe to repeat.
-
-        slack_sdk's own reader can end the connection between its question whether there is one and its close of it:
-        an AttributeError (seen on 3.47, under load).
-        """
+        """Take nothing more. Safe to repeat."""
         socket, self._socket = self._socket, None
         if socket is not None:
-            with suppress(OSError, AttributeError):
-                socket.close()  # type: ignore[no-untyped-call]
+            socket.close()
         if self._server is not None and self._serving is not None:
             self._server.should_exit = True
             self._serving.join(timeout=5)
