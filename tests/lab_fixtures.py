@@ -1,10 +1,11 @@
 """A real cluster for slow tests: one for the whole session, a new table and job for each test.
 
-Use: `from tests.lab_fixtures import fresh_lab, lab_cluster` in a conftest, then `fresh_lab("v1")` in the test.
+They are fixtures of the topmost conftest: `fresh_lab("v1")` in a test. One that is imported into another conftest or
+into a test file is another fixture to pytest, with a cluster of its own.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from pathlib import Path
 
 import pytest
 
@@ -12,32 +13,42 @@ from bot.lab.kind import Format, Sink
 from bot.lab.lab import Lab
 
 
-class FreshLab(Protocol):
-    """See `fresh_lab`."""
+class FreshLab:
+    """One lab; its cluster starts at the first call."""
+
+    def __init__(self, home: Path) -> None:
+        self._lab = Lab(home, consumers=())
+        self._is_started = False
 
     def __call__(self, sink: Sink, consumers: Sequence[str] = (), format_version: Format = 2) -> Lab:
-        """`consumers`: who reads the table; each read takes seconds."""
+        """A new table and a new job (about 2 s). `consumers`: who reads the table; each read takes seconds."""
+        if self._is_started:
+            self._lab.reset(sink, format_version, consumers=consumers)
+        else:
+            self._lab.start(sink, format_version, consumers=consumers)
+        self._is_started = True
+        return self._lab
+
+    def rest(self) -> None:
+        """The job would commit on, every second and a half, beside all tests that come until the next one of these."""
+        if self._is_started:
+            self._lab.rest()
+
+    def close(self) -> None:
+        """Ends it."""
+        self._lab.close()
 
 
 @pytest.fixture(scope="session")
 def lab_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshLab]:
-    """Starts the lab at the first call; each later call gives it a new table and a new job (about 2 s)."""
-    with Lab(tmp_path_factory.mktemp("lab"), consumers=()) as lab:
-        is_running = False
-
-        def begin(sink: Sink, consumers: Sequence[str] = (), format_version: Format = 2) -> Lab:
-            nonlocal is_running
-            if is_running:
-                lab.reset(sink, format_version, consumers=consumers)
-            else:
-                lab.start(sink, format_version, consumers=consumers)
-            is_running = True
-            return lab
-
-        yield begin
+    """The one of this session."""
+    lab = FreshLab(tmp_path_factory.mktemp("lab"))
+    yield lab
+    lab.close()
 
 
 @pytest.fixture
-def fresh_lab(lab_cluster: FreshLab) -> FreshLab:
+def fresh_lab(lab_cluster: FreshLab) -> Iterator[FreshLab]:
     """A running job with either sink on an otherwise empty table: `lab = fresh_lab("v2")`."""
-    return lab_cluster
+    yield lab_cluster
+    lab_cluster.rest()

@@ -121,16 +121,21 @@ class Lab:
         `forget`: with a new JobManager, so that Flink lists no job of before. `consumers`: others than before.
         """
         self._kind = self._kind.with_choice(sink, format_version, upsert, consumers)
+        self.rest()
+        if forget:
+            with contextlib.closing(FlinkRest(self.state.flink_url)) as flink:
+                Machines(self.home, flink).restart_jobmanager()
+        self.home.empty()
+        return self._begin()
+
+    def rest(self) -> None:
+        """Cancels all jobs, and ends consumers that still read; the cluster runs on. Safe to call twice."""
         if self._readers is not None:
             self._readers.close()
         mend(self.home / "scratch")
         with contextlib.closing(FlinkRest(self.state.flink_url)) as flink:
             for job in flink.running():
                 flink.cancel(job)
-            if forget:
-                Machines(self.home, flink).restart_jobmanager()
-        self.home.empty()
-        return self._begin()
 
     def tell(self, story: str, early: bool = False) -> Told:
         """Makes a story happen; see `bot.lab.stories`. The job runs on afterwards."""

@@ -19,9 +19,8 @@ from bot.domain.table import TableState, Window
 from bot.evidence import check_answer, find_tasks
 from bot.lab.lab import Lab
 from tests.evidence.test_collecting import TickingClock
-from tests.lab_fixtures import FreshLab, fresh_lab, lab_cluster
+from tests.lab_fixtures import FreshLab
 
-__all__ = ["fresh_lab", "lab_cluster"]
 pytestmark = pytest.mark.slow
 CONTRACT = TableContract(key=("order_id",), position="source_position")
 
