@@ -9,6 +9,7 @@ from hypothesis import settings
 
 from tests.in_memory import keep_in_memory
 from tests.lab_fixtures import fresh_lab, lab_cluster
+from tests.longest_first import put_longest_first
 from tests.postgres import Postgres, postgres_server
 from tests.spark_fixtures import embedded, runner, server
 
@@ -21,6 +22,13 @@ settings.load_profile("waterline")
 def pytest_configure() -> None:
     """Before the first folder is made, and before xdist starts its workers, which take the environment over."""
     keep_in_memory()
+
+
+@pytest.hookimpl(trylast=True)  # after pytest-randomly, which shuffles files and tests
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Only where workers share them out."""
+    if hasattr(config, "workerinput"):
+        put_longest_first(items)
 
 
 def pytest_collection_finish() -> None:
