@@ -1,37 +1,22 @@
 """Spark on a table of a REST catalog or a Hive metastore: evidence reads the very metadata file that the catalog named,
 and what Spark writes goes through the same catalog."""
 
-from collections.abc import Iterator
-from datetime import timedelta
-
 import pytest
 
 import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_catalog import spark_catalog
-from bot.adapters.spark_server import EmbeddedSpark, SparkServer
 from bot.domain.contract import TableContract
 from bot.domain.errors import CommitRefused
 from bot.domain.evidence import Ask, Observation, Verdict
 from bot.domain.looked import NotSeen
 from bot.domain.table import Window
 from bot.evidence import find_tasks
-from bot.lab.jars import spark_jars
 from tests.catalogs.orders import Orders
 from tests.catalogs.test_every_catalog import rewind
 
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("kind", ["rest", "hive"])]
 UNASKED = NotSeen(source="a test", reason="Not asked.", remedy="")
-
-
-@pytest.fixture(scope="module")
-def runner() -> Iterator[SparkEvidenceRunner]:
-    """A small Spark of its own."""
-    server = SparkServer(EmbeddedSpark(memory="512m", jars=tuple(spark_jars())))
-    made = SparkEvidenceRunner(find_tasks(spark_tasks), server.url, time_limit=timedelta(minutes=2))
-    yield made
-    made.close()
-    server.stop()
 
 
 def test_evidence_is_pinned_to_what_the_catalog_named(orders: Orders, runner: SparkEvidenceRunner) -> None:
