@@ -1,8 +1,8 @@
 """In which order xdist gives files to its workers: those with the longest tests first.
 
-By itself (and with `--no-loadscope-reorder` no more) it begins with the files of the most tests, and so leaves for the
-end the walks of a whole incident, one or two minutes each and one or two in a file: then one worker walks while the
-other has nothing left to do.
+By itself it begins with the files of the most tests (`--no-loadscope-reorder` says otherwise), and leaves for the end
+the walks of a whole incident, one or two minutes each and one or two in a file: one worker still walks while the other
+has nothing left to do.
 """
 
 from collections import Counter
