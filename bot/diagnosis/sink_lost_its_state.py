@@ -12,10 +12,11 @@ from bot.diagnosis._leaks import can_be_appended, in_words
 from bot.diagnosis._waits_for_its_sink import left_since, of_another_sink
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
-from bot.domain.flink import JobRun, names_run
+from bot.domain.flink import JobRun
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.paths import may_be_same
 from bot.domain.record import Record
 from bot.domain.rewinds import flink_commits
 from bot.domain.sentences import counted
@@ -185,7 +186,7 @@ def _shown_by_manifests(case: Case) -> list[tuple[Change, tuple[LeakedManifest, 
     for leak in case.leaked.of(LeakStanding.LOST_STATE) if case.leaked is not None else ():
         same = [s for s in commits if s.job_id == leak.job_id and s.operator_id in (None, leak.operator_id)]
         is_committed = any((s.checkpoint_id or 0) >= leak.checkpoint_id for s in same)
-        heir = next((run for run in case.runs if _has_state_of(run, leak)), None)
+        heir = next((run for run in case.runs if _owed_in_state(case, run, leak)), None)
         if heir is None or heir.restored is None or leak.is_empty or is_committed:
             continue
         before = same or [s for s in commits if s.committed_at <= heir.restored.at]
@@ -196,11 +197,13 @@ def _shown_by_manifests(case: Case) -> list[tuple[Change, tuple[LeakedManifest, 
     return found
 
 
-def _has_state_of(run: JobRun, leak: LeakedManifest) -> bool:
-    point = run.restored
-    if point is None or point.path is None or run.job_id == leak.job_id:
+def _owed_in_state(case: Case, run: JobRun, leak: LeakedManifest) -> bool:
+    """Whether the committer's state in the point from which the run was restored lists the manifest."""
+    path, name = run.restored.path if run.restored is not None else None, leak.path.rsplit("/", 1)[-1]
+    if path is None or run.job_id == leak.job_id:
         return False
-    return names_run(point.path, leak.job_id) and leak.checkpoint_id <= point.checkpoint_id
+    points = case.observation.checkpoints.values
+    return any(name in point.pending_manifests and may_be_same(path, point.path) for point in points)
 
 
 def _matches(owing: list[tuple[Change, tuple[LeakedManifest, ...]]]) -> Matches:
