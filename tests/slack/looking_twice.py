@@ -14,7 +14,7 @@ from spark_tasks._repeated_files import told_here
 from spark_tasks._repeating import repeating
 from spark_tasks._source_ranges import ranges_here, source_columns
 from spark_tasks._window import Reach, reach_of
-from spark_tasks.duplicate_commits import _compared
+from spark_tasks.duplicate_commits import _compared, _in_parts
 from spark_tasks.duplicate_files import _by_age
 
 
@@ -24,7 +24,8 @@ def duplicate_commits(ask: Ask) -> Answer:
     table, commits = ask.observation.table, _compared(ask, reach)
     columns, wanted = source_columns(table, ask.contract), {int(commit.snapshot_id) for commit in commits}
     added = [each for each in _added(ask, wanted, columns) if each.snapshot_id in wanted]
-    repeated, _ = repeating(table, commits, reach, ranges_here(added, table, ask.contract), _shared_here(added))
+    repeated, proven = repeating(table, commits, reach, ranges_here(added, table, ask.contract), _shared_here(added))
+    repeated = _in_parts(None, ask, repeated, proven)  # type: ignore[arg-type] - bounds tell here
     return Answer(
         verdict=Verdict.CONFIRMED if repeated else Verdict.RULED_OUT,
         headline=f"{len(repeated)} commits bring again what others had brought.",
