@@ -13,8 +13,8 @@ _OF_NOW = frozenset({Act.CONTAIN, Act.RECOVER, Act.REPAIR})
 
 
 def agreeing(case: Case, results: Iterable[ModeResult]) -> tuple[ModeResult, ...]:
-    """The same answers, but that none of `VOUCHING` holds beside a doubt of a mode that has all the evidence that it
-    needs: what is missing there is missing here."""
+    """The same answers, but that none of `VOUCHING` holds beside a doubt of a mode that speaks of rows: what is missing
+    there is missing here. Evidence that nobody asked for is no doubt: not all there is must be collected."""
     told = tuple(results)
     doubts = tuple(_doubts_in(case, told))
     if not doubts:
@@ -28,8 +28,10 @@ def agreeing(case: Case, results: Iterable[ModeResult]) -> tuple[ModeResult, ...
 
 def _doubts_in(case: Case, told: Iterable[ModeResult]) -> Iterator[CannotTell]:
     for each in told:
-        if isinstance(each.examined, CannotTell) and _is_of_rows(each.mode) and not lacking(case, *each.mode.needs):
-            yield each.examined
+        if isinstance(each.examined, CannotTell) and _is_of_rows(each.mode):
+            unasked = lacking(case, *each.mode.needs)
+            if not {*each.examined.missing} <= {*unasked}:
+                yield each.examined
 
 
 def _is_of_rows(mode: Mode) -> bool:

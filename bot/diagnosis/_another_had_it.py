@@ -45,7 +45,7 @@ def _completed_by(case: Case, run: JobRun, point: Restored, commit: Snapshot) ->
     """The job's other listed runs that have completed the restored id."""
     for each in case.runs:
         is_other = each.job_id not in (commit.job_id, run.job_id)
-        if is_other and any(is_completed(c, point.checkpoint_id) for c in each.checkpoints):
+        if is_other and has_completed(each, point.checkpoint_id):
             yield each
 
 
@@ -82,6 +82,11 @@ def _pace_of(case: Case, run: JobId) -> timedelta:
     spans = ((after.checkpoint_id or 0) - (one.checkpoint_id or 0) for one, after in pairwise(mine))
     took = (after.committed_at - one.committed_at for one, after in pairwise(mine))
     return min((time / ids for ids, time in zip(spans, took, strict=True) if ids > 0), default=timedelta(0))
+
+
+def has_completed(run: JobRun, number: CheckpointId) -> bool:
+    """Whether Flink lists that it completed a checkpoint of this id."""
+    return any(is_completed(each, number) for each in run.checkpoints)
 
 
 def is_completed(checkpoint: CompletedCheckpoint, number: CheckpointId) -> bool:

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from bot.diagnosis._another_had_it import has_completed
 from bot.diagnosis._case import in_window, living
 from bot.diagnosis._read_again_once import uncounted
 from bot.diagnosis._which_point import which_point
@@ -32,7 +33,7 @@ def unknown_origin(case: Case) -> str | None:
             continue
         checkpoint = run.restored.checkpoint_id
         writer = _writer_of(case, checkpoint, run)
-        others = {other.job_id for other in case.observation.jobs.values if _has(other, checkpoint)}
+        others = {other.job_id for other in case.observation.jobs.values if has_completed(other, checkpoint)}
         if writer is None or not others - {run.job_id, writer} or names_run(run.restored.path, writer):
             continue
         told = ", ".join(short_job(job_id) for job_id in sorted(others - {run.job_id}))
@@ -125,7 +126,3 @@ def _writer_of(case: Case, checkpoint: CheckpointId, run: JobRun) -> JobId | Non
         if s.checkpoint_id == checkpoint and not guests.has_run(s.job_id) and (ended is None or s.committed_at < ended)
     ]
     return writers[-1] if writers and writers[-1] != run.job_id else None
-
-
-def _has(run: JobRun, checkpoint: CheckpointId) -> bool:
-    return any(each.checkpoint_id == checkpoint and each.status == "COMPLETED" for each in run.checkpoints)
