@@ -1,6 +1,7 @@
 """No table is called right beside a mode of rows that cannot tell."""
 
 import bot.diagnosis
+from bot.diagnosis._asked import lacking
 from bot.diagnosis._examine import diagnose
 from bot.diagnosis._scan import ModeModule, scan
 from bot.domain.diagnosis import HEALTHY, CannotTell, Case, Examined, Matches
@@ -38,9 +39,14 @@ def test_a_doubt_of_what_leaves_rows_alone_is_not() -> None:
     assert isinstance(answer(well().looked_at(), "F25", DOUBT), Matches)
 
 
-def test_nor_is_that_of_a_mode_without_its_evidence() -> None:
+def test_nor_is_evidence_that_nobody_asked_for() -> None:
     """Nobody is told to collect all there is before a table may be called right."""
     case = well().looked_at(duplicate_files=None)
 
-    assert isinstance(answer(case, "F1", DOUBT), Matches)
+    assert isinstance(answer(case, "F1", CannotTell(missing=lacking(case, "duplicate_files"))), Matches)
+
+
+def test_a_doubt_counts_also_where_other_evidence_was_not_asked_for() -> None:
+    """F1 rests on files, too, and these say nothing of it."""
+    assert isinstance(answer(well().looked_at(duplicate_files=None), "F1", DOUBT), CannotTell)
     assert isinstance(answer(well().looked_at(), "F1", DOUBT), CannotTell)

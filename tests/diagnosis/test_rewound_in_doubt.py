@@ -6,6 +6,7 @@ import pytest
 from bot.diagnosis import flink_is_recovering, recovered_by_itself, rolled_back_while_running
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
+from bot.domain.rollbacks import rollbacks
 from tests.cases import Tale, job_id
 from tests.found import leaks
 
@@ -109,3 +110,28 @@ def test_lost_positions_that_are_missing_let_no_restore_explain_a_rollback(missi
     found = rolled_back_while_running.examine(case)
 
     assert isinstance(found, CannotTell if missing else Excluded)
+
+
+@pytest.mark.parametrize("of_another", [True, False])
+def test_a_checkpoint_of_its_own_reads_nothing_again_that_another_run_lost_before(*, of_another: bool) -> None:
+    """Run b began after run a, nobody knows where, and went back to its own 1 before main lost commits of both."""
+    tale = Tale().flink_runs("a").commits("a", 1)
+    tale = (tale.commits("a", 2) if of_another else tale).becomes("a", "CANCELED").flink_runs("b").commits("b", 2)
+    tale.rolls_back_to("a", 1).came_from("b", 1, f"s3://state/{job_id('b')}/chk-1")
+
+    [lost] = rollbacks(tale.table, tale.looked_at().runs)
+
+    assert (job_id("b") if of_another else None, not of_another) == (lost.may_go_on, lost.is_rewound)
+
+
+def test_nobody_waits_for_a_run_to_catch_up_while_keys_live_twice() -> None:
+    """No rewind brings a key twice."""
+    tale = rewound_to_an_id_of_two().keeps_point("a", 1)
+    tale.manifests.clear()
+
+    well = flink_is_recovering.examine(tale.looked_at(gaps=TO_COME))
+    doubled = flink_is_recovering.examine(tale.looked_at(gaps=TO_COME, duplicates=2))
+
+    assert isinstance(well, Matches)
+    assert isinstance(doubled, CannotTell)
+    assert "2 keys came twice" in doubled.missing[0]

@@ -55,12 +55,15 @@ def test_when_the_point_was_written_tells() -> None:
     assert "was written after the commit" in (which_point(tale.looked_at()) or "")
 
 
-@pytest.mark.parametrize(("number", "is_open"), [(4, False), (7, True), (40, False)])
-def test_an_id_above_mains_may_be_of_a_count_from_1(*, number: int, is_open: bool) -> None:
-    """A minute passed: going on from 2, a run would have come beyond 7; and none can have come to 40. Of the next ones
-    a count from 1 may have come, too, but they were due."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).forgets("a").flink_runs("a")
-    tale.now += timedelta(seconds={4: 0, 7: 60, 40: 60}[number])
+@pytest.mark.parametrize(
+    ("reached", "number", "pause", "is_open"),
+    [(2, 4, 0, False), (2, 7, 60, True), (2, 7, 11, False), (40, 42, 60, False)],
+    ids=["at once", "it should have come further", "so far it would have come", "too far from 1"],
+)
+def test_an_id_above_mains_may_be_of_a_count_from_1(*, reached: int, number: int, pause: int, is_open: bool) -> None:
+    """11 s pass by themselves, and a checkpoint takes three."""
+    tale = Tale().flink_runs("a").commits("a", reached - 1, reached).forgets("a").flink_runs("a")
+    tale.now += timedelta(seconds=pause)
     tale.came_from("a", number, f"s3://state/{job_id('a')}/chk-{number}")
 
     assert (which_point(tale.looked_at()) is not None) is is_open
