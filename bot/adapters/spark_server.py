@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import random
 import secrets
 import shutil
 import socket
@@ -185,10 +186,14 @@ def listens(host: str, port: int, timeout_s: float) -> bool:
 
 
 def _free_port() -> int:
+    """One that the system gives to no outgoing connection (Linux: those from 32,768 on) while the server starts."""
+    for port in random.sample(range(15_000, 32_768), 100):
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
+        return int(probe.getsockname()[1])
 
 
 def _spark_home() -> Path:

@@ -1,9 +1,10 @@
 """The one folder of a lab: where each thing lives, how a used one is emptied, and the state file's model."""
 
 import json
+import random
 import shutil
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
@@ -12,6 +13,7 @@ from bot.lab.errors import LabError
 from bot.lab.process import pid_in
 
 _FOLDERS = ("conf", "logs", "run", "warehouse", "checkpoints", "savepoints", "lineage", "scratch")
+_PORTS = range(15_000, 32_768)
 _FILES = ("catalog.db", "catalog.db-journal", "lab.json", "story.json")
 
 
@@ -141,9 +143,22 @@ class Home:
 
 
 def free_ports(count: int) -> list[int]:
-    """Loopback ports that were free a moment ago, all different."""
+    """Loopback ports that were free a moment ago, all different.
+
+    The system gives none of these to outgoing connections (Linux: those from 32,768 on). From there, one that a JVM
+    takes seconds to bind is now and then gone by then: even who asks it whether it listens may connect to itself.
+    """
     with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
+        found: list[int] = []
+        for port in random.sample(_PORTS, 100 * count):
+            each = held.enter_context(socket.socket())
+            with suppress(OSError):
+                each.bind(("127.0.0.1", port))
+                found.append(port)
+            if len(found) == count:
+                return found
+    raise LabError(
+        "No port is free.",
+        f"Expected {count} among {100 * count} drawn from {_PORTS.start} to {_PORTS.stop - 1}; found {len(found)}.",
+        "End what listens there.",
+    )

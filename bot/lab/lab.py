@@ -89,24 +89,17 @@ class Lab:
     ) -> LabState:
         """Starts everything in this home, makes the table and the job; returns after its first commit.
 
-        Raises: LabError when the home is taken, a jar or Java is missing, or a process does not come up.
+        Raises: LabError when the home is taken, a jar or Java is missing, or a process does not come up; what had come
+        up is ended again.
         """
         self._kind = self._kind.with_choice(sink, format_version, upsert, consumers)
         self.home.prepare()
-        self._say(f"Starting Flink {self._flink} (JobManager, TaskManager, SQL gateway) and Spark")
-        more = [generator_jar(self.home / "conf", self._flink, orders.TABLE)] if self._kind.sink == "dynamic" else []
-        self._cluster = FlinkCluster(
-            self.home, self._checkpoint_every, self._flink, self._taskmanagers, self._wired, self._backend, more
-        )
-        self._processes += self._cluster.processes
-        self._spark = SparkServer(self.home, orders.CATALOG, self.home.jdbc_uri, self.home.warehouse)
-        self._processes.append(self._spark.process)
-        with contextlib.closing(SqlGateway(self._cluster.gateway_url)) as gateway:
-            self._await("the SQL gateway", gateway.is_ready)
-        with contextlib.closing(FlinkRest(self._cluster.flink_url)) as flink:
-            self._await("the TaskManager", lambda: flink.taskmanagers() == self._taskmanagers or None)
-        self._say("Flink is ready")
-        return self._begin()
+        with contextlib.ExitStack() as where_it_fails:
+            where_it_fails.callback(self.close)
+            self._start_processes()
+            state = self._begin()
+            where_it_fails.pop_all()
+        return state
 
     def reset(
         self,
@@ -167,6 +160,21 @@ class Lab:
         for process in self._processes:
             process.wait_for_end()
         self._processes.clear()
+
+    def _start_processes(self) -> None:
+        self._say(f"Starting Flink {self._flink} (JobManager, TaskManager, SQL gateway) and Spark")
+        more = [generator_jar(self.home / "conf", self._flink, orders.TABLE)] if self._kind.sink == "dynamic" else []
+        self._cluster = FlinkCluster(
+            self.home, self._checkpoint_every, self._flink, self._taskmanagers, self._wired, self._backend, more
+        )
+        self._processes += self._cluster.processes
+        self._spark = SparkServer(self.home, orders.CATALOG, self.home.jdbc_uri, self.home.warehouse)
+        self._processes.append(self._spark.process)
+        with contextlib.closing(SqlGateway(self._cluster.gateway_url)) as gateway:
+            self._await("the SQL gateway", gateway.is_ready)
+        with contextlib.closing(FlinkRest(self._cluster.flink_url)) as flink:
+            self._await("the TaskManager", lambda: flink.taskmanagers() == self._taskmanagers or None)
+        self._say("Flink is ready")
 
     def _say(self, text: str) -> None:
         self._speak(f"{time.monotonic() - self._began:5.1f} s  {text}")

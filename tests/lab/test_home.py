@@ -1,5 +1,7 @@
 """A home is the lab's own folder, fresh or used, and never somebody else's."""
 
+import random
+import socket
 from pathlib import Path
 
 import pytest
@@ -43,8 +45,19 @@ def test_without_a_lab_its_state_is_refused_with_what_to_do(tmp_path: Path) -> N
     assert "waterline lab up" in refused.value.next_step
 
 
-def test_free_ports_are_all_different() -> None:
-    """Two processes of one lab never want the same port."""
+def test_free_ports_are_all_different_and_the_system_gives_them_to_nobody_else() -> None:
+    """Two processes of one lab never want the same port, and no client's outgoing connection takes one meanwhile."""
     ports = free_ports(20)
 
     assert len(set(ports)) == 20
+    with socket.socket() as client:
+        client.bind(("127.0.0.1", 0))
+        assert all(port < 32_768 <= client.getsockname()[1] for port in ports)
+
+
+def test_a_port_that_somebody_listens_on_is_not_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the draw names a taken one first, the next one is the answer."""
+    taken, free = free_ports(2)
+    monkeypatch.setattr(random, "sample", lambda *_: [taken, free])
+    with socket.create_server(("127.0.0.1", taken)):
+        assert free_ports(1) == [free]
