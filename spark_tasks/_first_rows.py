@@ -32,7 +32,7 @@ def first_positions(spark: SparkSession, ask: Ask) -> Mapping[JobId, int]:
     _, position = range_columns(world.table, contract)
     if position is None or contract.position_partition is not None:
         return {}
-    first = {run.job_id: commits for run in runs_of(world) if (commits := _first_of(run, world))}
+    first = {run.job_id: commits for run in runs_of(world) if (commits := first_commits(run, world))}
     told = files_by_commit(spark, world.table, contract, [s for commits in first.values() for s in commits])
     found = dict[JobId, int]()
     for job, commits in first.items():
@@ -43,7 +43,7 @@ def first_positions(spark: SparkSession, ask: Ask) -> Mapping[JobId, int]:
     return found
 
 
-def _first_of(run: JobRun, world: Observation) -> list[Snapshot]:
+def first_commits(run: JobRun, world: Observation) -> list[Snapshot]:
     """Its first commits with rows, oldest first; none where one before them may be missing: expired (some engines leave
     no parent's name then), taken off main, passed over by a sink whose job id had committed before, or written and
     never committed."""

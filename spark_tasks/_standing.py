@@ -208,10 +208,14 @@ def _untold(later: JobId, leak: FlinkManifest, world: Observation, behind: Set[J
 
 def _is_below_drained(leak: FlinkManifest, run: JobRun, table: TableState) -> bool:
     """A restored V1 sink measures its checkpoints by the run whose state it holds (facts 1.1): where the operator's
-    newest commit is a drained one, none is ever above it."""
-    same = (s.checkpoint_id for s in table.chain if s.checkpoint_id is not None and s.operator_id == leak.operator_id)
-    is_v1 = any(V1_COMMITTER in vertex.name for vertex in run.vertices)
-    return is_v1 and run.restored is not None and next(same, None) == DRAINED
+    newest commit was a drained one when the run was restored, none is ever above it. It was also where it still is,
+    whatever the clocks say."""
+    restored, is_v1 = run.restored, any(V1_COMMITTER in vertex.name for vertex in run.vertices)
+    if restored is None or not is_v1:
+        return False
+    same = [s for s in table.chain if s.checkpoint_id is not None and s.operator_id == leak.operator_id]
+    before = next((s for s in same if s.committed_at <= restored.at), None)
+    return DRAINED in {s.checkpoint_id for s in (*same[:1], before) if s is not None}
 
 
 def _owing(leak: FlinkManifest, stored: Iterable[StoredCheckpoint]) -> list[StoredCheckpoint]:

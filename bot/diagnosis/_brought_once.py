@@ -2,7 +2,7 @@
 
 from bot.diagnosis._case import at_position, unseen
 from bot.diagnosis._taken_off import taken_off
-from bot.diagnosis._unbroken import is_filled, is_found_missing, untold_beginning
+from bot.diagnosis._unbroken import is_found_missing, lies_beside_gaps, rows_were_put_back, untold_beginning
 from bot.domain.diagnosis import CannotTell, Case, Excluded
 from bot.domain.findings import GapsFinding
 from bot.domain.guests import Guests
@@ -37,7 +37,7 @@ def _rolled_back(case: Case) -> Excluded | CannotTell | None:
     seen = (lost for lost in rollbacks(table, case.runs) if lost.is_within(case.window, table))
     explained, guests = {Sequel.REDONE, Sequel.OTHER_RUN}, Guests(case)
     own = (lost for lost in seen if not all(guests.has(table.by_id[each]) for each in lost.left))
-    still = [lost for lost in own if lost.sequel not in explained and not is_filled(case, lost)]
+    still = [lost for lost in own if lost.sequel not in explained and not _is_another_hole(case, lost)]
     if not still:
         return None
     if isinstance(jobs, NotSeen):
@@ -49,6 +49,10 @@ def _rolled_back(case: Case) -> Excluded | CannotTell | None:
         reason=f"Main was rolled back to {short(lost.target)} and lost {counted(len(lost.left), 'commit')}, which "
         "held rows that are missing now (F6)."
     )
+
+
+def _is_another_hole(case: Case, lost: Rollback) -> bool:
+    return rows_were_put_back(case, lost) or lies_beside_gaps(case, lost)
 
 
 def _is_untold(case: Case, lost: Rollback) -> bool:

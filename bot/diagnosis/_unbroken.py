@@ -64,17 +64,23 @@ def rows_were_put_back(case: Case, lost: Rollback) -> bool:
 
 def is_filled(case: Case, lost: Rollback) -> bool:
     """Whether the rows of this rollback were put back, also where others are missing: every gap is named, and none lies
-    among the positions that its commits had brought. Bounds of several source partitions are of all together, and tell
-    nothing of one."""
+    among the positions that its commits had brought."""
     if rows_were_put_back(case, lost):
         return True
     gaps, brought = case.gaps, _brought(case, lost)
     if gaps is None or brought is None or gaps.lowest is None or gaps.highest is None or not looked_since(case, lost):
         return False
-    (low, high), named = brought, sum(gap.last - gap.first + 1 for gap in gaps.gaps)
-    if case.contract.position_partition is not None or named != gaps.missing:
+    return gaps.lowest <= brought[0] and brought[1] <= gaps.highest and lies_beside_gaps(case, lost)
+
+
+def lies_beside_gaps(case: Case, lost: Rollback) -> bool:
+    """Whether every gap is named, and none lies among the positions that these commits had brought: whatever took the
+    missing rows, this rollback did not. Bounds of several source partitions are of all together: they tell nothing."""
+    gaps, brought = case.gaps, _brought(case, lost)
+    if gaps is None or brought is None or case.contract.position_partition is not None:
         return False
-    return gaps.lowest <= low and high <= gaps.highest and not any(g.first <= high and low <= g.last for g in gaps.gaps)
+    (low, high), named = brought, sum(gap.last - gap.first + 1 for gap in gaps.gaps)
+    return named == gaps.missing and not any(gap.first <= high and low <= gap.last for gap in gaps.gaps)
 
 
 def untold_beginning(case: Case, lost: Rollback) -> str:

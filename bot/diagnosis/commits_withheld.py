@@ -22,6 +22,7 @@ from bot.diagnosis._case import (
 from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._copies_untold import copies_of_itself
 from bot.diagnosis._leaks import in_words, leaks_of, up_to
+from bot.diagnosis._never_let_in import runs_never_let_in
 from bot.diagnosis._passed_over import forgotten, passed_over
 from bot.diagnosis._read_again_once import lives_once, not_passed, uncounted
 from bot.diagnosis._restoring import can_rewind_to
@@ -89,7 +90,8 @@ def examine(case: Case) -> Examined:
         return _matches(case, held)
     if isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
-    left = passed_over(case)
+    of_a_drain = runs_never_let_in(case)
+    left = tuple(leak for leak in passed_over(case) if leak.job_id not in of_a_drain)
     lost = [leak for leak in left if came_again(leak, case) is False]
     if lost:
         return forgotten(case, leaks_of(case, lost[0].job_id, LeakStanding.DROPPED))

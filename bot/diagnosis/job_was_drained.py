@@ -4,11 +4,10 @@ A drained V1 sink commits its last rows under Long.MAX_VALUE. Every later checkp
 is restored from that state, or from any older one of that job, takes each of its checkpoints for committed (facts 0.6).
 """
 
-from datetime import datetime
-
 from bot.diagnosis._case import listed, unseen
 from bot.diagnosis._drained import takes_for_its_own
 from bot.diagnosis._leaks import in_words, leaks_of
+from bot.diagnosis._never_let_in import began, never_let_in
 from bot.diagnosis._restoring import can_rewind_to
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakStanding
@@ -38,19 +37,25 @@ MODE = Mode(
         "drained commit takes its checkpoints for committed.",
     },
     act=Act.RECOVER,
-    remedies=(Remedy.REWIND_TABLE_AND_JOB, Remedy.CHANGE_OPERATOR_UID),
+    remedies=(
+        Remedy.REWIND_TABLE_AND_JOB,
+        Remedy.CHANGE_OPERATOR_UID,
+        Remedy.RECOVER_LEAKED_MANIFESTS,
+        Remedy.REPLAY_SOURCE_RANGE,
+    ),
 )
 
 
 def examine(case: Case) -> Examined:
-    """Matches when the newest Flink commit is a drained one and a run came after it that takes it for its own."""
+    """Matches when the newest Flink commit is a drained one and a run came after it that takes it for its own; also
+    when such a run was replaced since, and rows are left that it wrote."""
     newest = next(reversed(commits_of_job(case)), None)
     drained = newest if newest is not None and newest.checkpoint_id == DRAINED else None
     if drained is None:
-        return Excluded(reason=_why_not(case))
+        return never_let_in(case) or Excluded(reason=_why_not(case))
     if isinstance(case.observation.jobs, NotSeen):
         return CannotTell(missing=(unseen(case.observation.jobs),))
-    after = [run for run in case.runs if _began(run) > drained.committed_at]
+    after = [run for run in case.runs if began(run) > drained.committed_at]
     if not after:
         return Excluded(
             reason=f"{short(drained.snapshot_id)} was committed by a job that ended on purpose (Long.MAX_VALUE), and "
@@ -76,10 +81,6 @@ def _why_not(case: Case) -> str:
     if marked:
         return f"After the drained commit {short(marked[-1].snapshot_id)} further checkpoints were committed."
     return "No commit on main carries Long.MAX_VALUE, which a drained or finished job leaves."
-
-
-def _began(run: JobRun) -> datetime:
-    return run.restored.at if run.restored else run.started_at
 
 
 def _completed(run: JobRun) -> list[CheckpointId]:

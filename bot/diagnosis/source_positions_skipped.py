@@ -66,8 +66,8 @@ def examine(case: Case) -> Examined:
     if dropped:
         rows = rows_told(case.leaked.lost_rows, sum(leak.rows is None for leak in dropped), case.leaked.lost_deletes)
         return Excluded(
-            reason=f"{len(dropped)} Flink manifests with {rows} were written and never "
-            "committed: the source did give these rows, and the sink lost them (F3, F4, F9, F12)."
+            reason=f"{counted(len(dropped), 'Flink manifest')} with {rows} {'was' if len(dropped) == 1 else 'were'} "
+            "written and never committed: the source did give these rows, and the sink lost them (F3, F4, F5, F9, F12)."
         )
     if (open_still := _may_have_been_written(case) or taken_in_part(case, found)) is not None:
         return open_still

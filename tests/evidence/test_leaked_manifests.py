@@ -1,6 +1,6 @@
 """Files that Flink wrote and no commit took along are found, and a healthy job is not accused."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -119,6 +119,14 @@ def test_what_goes_on_from_a_drained_v1_job_is_dropped(orders: OrdersTable, asks
 
     assert told(dropped) == [(3, LeakStanding.DROPPED, 1, 10)]
     assert told(waiting) == [(3, LeakStanding.PENDING, 1, 10)]
+
+    assert v1.restored is not None
+    over = {"state": "CANCELED", "restored": v1.restored.model_copy(update={"at": datetime.now(UTC)})}
+    orders.commits("c", 1, range(30, 40))
+    replaced = asks("leaked_manifests", ask_about(orders, before, v1.model_copy(update=over)))
+
+    assert told(replaced) == [(3, LeakStanding.UNTOLD, 1, 10)]
+    assert "goes on from a drained job" in finding_of(replaced).manifests[0].reason
 
 
 def test_checkpoints_below_what_the_table_has_are_dropped_for_good(orders: OrdersTable, asks: Asks) -> None:

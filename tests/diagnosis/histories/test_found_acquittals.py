@@ -193,6 +193,20 @@ FOUND = {
             then=(Event(11, "a standby JobManager takes over"), Event(12, "an upgrade with a savepoint")),
         ),
     ),
+    "positions that were skipped beside a rollback of copies": (
+        "F18",
+        Plan(
+            47662,
+            Setting("V1", lists="the living run"),
+            (
+                Event(1, EMPTY_UNDER_ITS_ID),
+                Event(2, "drained and started"),
+                Event(7, "a commit is made twice"),
+                Event(8, "rolled back while the job runs"),
+            ),
+            job_fails_for_good=True,
+        ),
+    ),
 }
 
 
