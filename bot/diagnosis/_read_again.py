@@ -1,5 +1,6 @@
 """What source positions tell of Flink manifests of which neither Flink nor a restore point tells what became."""
 
+from bot.diagnosis._case import living
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.findings import GapsFinding, LeakedManifest, LeakedManifestsFinding, LeakStanding
@@ -21,10 +22,13 @@ def all_are_live(leaked: LeakedManifestsFinding, case: Case) -> bool:
 
 
 def may_be_missing(case: Case) -> tuple[LeakedManifest, ...]:
-    """The untold manifests that may hold what is missing: all but those that list nothing, and those whose positions
-    lie beside every gap. A position may be missing because a delete came there, which leaves none."""
-    untold = case.leaked.of(LeakStanding.UNTOLD) if case.leaked is not None else ()
-    return tuple(leak for leak in untold if not leak.is_empty and not _lies_beside(leak, case))
+    """The manifests that may hold what is missing: of those that are untold, or wait although their run is over, all
+    but those that list nothing, and those whose positions lie beside every gap. A position may be missing because a
+    delete came there, which leaves none."""
+    alive = {run.job_id for run in living(case)}
+    found = case.leaked.of(LeakStanding.UNTOLD, LeakStanding.PENDING) if case.leaked is not None else ()
+    open_still = (leak for leak in found if leak.standing is LeakStanding.UNTOLD or leak.job_id not in alive)
+    return tuple(leak for leak in open_still if not leak.is_empty and not _lies_beside(leak, case))
 
 
 def _lies_beside(leak: LeakedManifest, case: Case) -> bool:

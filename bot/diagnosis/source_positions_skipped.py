@@ -83,9 +83,9 @@ def _may_have_been_written(case: Case) -> CannotTell | None:
     if untold := may_be_missing(case):
         return CannotTell(
             missing=(
-                f"whether the missing rows are those of {counted(len(untold), 'Flink manifest')} of which nobody can "
-                f"tell whether they were read again, the first of checkpoint {untold[0].checkpoint_id} of run "
-                f"{short_job(untold[0].job_id)}",
+                f"whether the missing rows are those of {counted(len(untold), 'Flink manifest')} that may still be "
+                "committed, or of which nobody can tell whether they were read again; the first is of checkpoint "
+                f"{untold[0].checkpoint_id} of run {short_job(untold[0].job_id)}",
             )
         )
     if (unknown := may_be_replaced(case)) is not None:

@@ -124,6 +124,22 @@ def test_what_an_untold_manifest_holds_may_be_what_is_missing() -> None:
     assert "whether the missing rows are those of 1 Flink manifest" in found.missing[0]
 
 
+@pytest.mark.parametrize(
+    ("run", "positions", "answer"),
+    [("a", (50, 59), CannotTell), ("a", (70, 79), Matches), ("b", (50, 59), Matches)],
+    ids=["in the gap", "beside it", "of the living run"],
+)
+def test_rows_that_a_restore_would_commit_were_not_skipped(run: str, positions: tuple[int, int], answer: type) -> None:
+    """Run a is over, and a savepoint lists its manifest: to say that nobody wrote these rows would be false."""
+    tale = jumped().leaves_manifest(run, 3)
+
+    found = source_positions_skipped.examine(
+        tale.looked_at(gaps=GAP, leaked=leaks(*tale.manifests, positions=positions))
+    )
+
+    assert isinstance(found, answer)
+
+
 def test_before_manifests_were_listed_it_stays_open() -> None:
     """The missing rows may wait in files on storage."""
     found = source_positions_skipped.examine(jumped().looked_at(gaps=GAP, leaked=None))
