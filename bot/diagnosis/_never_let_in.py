@@ -3,7 +3,7 @@ nothing (F5): what it wrote may still be on storage."""
 
 from collections.abc import Iterator
 from datetime import datetime
-from itertools import pairwise
+from itertools import zip_longest
 
 from bot.diagnosis._drained import takes_for_its_own
 from bot.diagnosis._leaks import can_be_appended, in_words, leaks_of
@@ -38,18 +38,21 @@ def began(run: JobRun) -> datetime:
 
 def _found(case: Case) -> Iterator[tuple[Snapshot, JobRun, tuple[LeakedManifest, ...]]]:
     """(The drained commit, the run, its Flink manifests), oldest first."""
-    for drained, following in pairwise(commits_of_job(case)):
-        if drained.checkpoint_id == DRAINED:
+    commits = commits_of_job(case)
+    for drained, following in zip_longest(commits, commits[1:]):
+        if drained is not None and drained.checkpoint_id == DRAINED:
             runs = _between(case, drained, following)
             yield from ((drained, run, leaks) for run in runs if (leaks := _rows_of(case, run)))
 
 
-def _between(case: Case, drained: Snapshot, following: Snapshot) -> Iterator[JobRun]:
-    """Runs of the job that came after the one and before the other, and take the drained commit for their own."""
+def _between(case: Case, drained: Snapshot, following: Snapshot | None) -> Iterator[JobRun]:
+    """Runs of the job that came after the one, and before the other where there is one, and take the drained commit for
+    their own."""
     table = case.observation.table
     later = {s.job_id for s in table.snapshots if s.committed_at > drained.committed_at}
     for run in case.runs:
-        is_there = drained.committed_at < began(run) < following.committed_at and run.job_id not in later
+        is_before = following is None or began(run) < following.committed_at
+        is_there = drained.committed_at < began(run) and is_before and run.job_id not in later
         if is_there and takes_for_its_own(case, run, drained):
             yield run
 
@@ -72,18 +75,22 @@ def _untold(drained: Snapshot, run: JobRun, leaks: tuple[LeakedManifest, ...]) -
 
 def _matches(case: Case, drained: Snapshot, run: JobRun, leaks: tuple[LeakedManifest, ...]) -> Matches:
     dropped = tuple(leak for leak in leaks if leak.standing is LeakStanding.DROPPED)
-    following = next(s for s in commits_of_job(case) if s.committed_at > began(run))
+    following = next((s for s in commits_of_job(case) if s.committed_at > began(run)), None)
     return Matches(
         headline=f"Run {short_job(run.job_id)} was restored after a drained job and never committed; what it read is "
         "in no snapshot.",
         reasons=(
             f"{short(drained.snapshot_id)} was committed by run {short_job(drained.job_id)} under checkpoint {DRAINED} "
             "(`drain: true`): the sink of a run that is restored from there takes every id of its own for committed.",
-            f"Run {short_job(run.job_id)} came after it, and the next commit {short(following.snapshot_id)} is by run "
-            f"{short_job(following.job_id)}.",
+            f"Run {short_job(run.job_id)} came after it, "
+            + (
+                f"and the next commit {short(following.snapshot_id)} is by run {short_job(following.job_id)}."
+                if following is not None
+                else "and nothing was committed since."
+            ),
             in_words(dropped),
         ),
-        rows=(drained.snapshot_id, following.snapshot_id),
+        rows=tuple(s.snapshot_id for s in (drained, following) if s is not None),
         last_good=drained.snapshot_id,
         wrong_run=None,
         remedy=Remedy.RECOVER_LEAKED_MANIFESTS if can_be_appended(dropped) else Remedy.REPLAY_SOURCE_RANGE,

@@ -67,7 +67,7 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=(f"the operators of run {short_job(run.job_id)} (Flink lists none)",))
     ids = _completed(run)
     if not concerned or (run.is_terminal and not ids):
-        return Excluded(
+        return never_let_in(case) or Excluded(
             reason=f"{short(drained.snapshot_id)} is the last commit of a drained or finished job, and run "
             f"{short_job(run.job_id)} does not take it for its own: it has another job id or sink, or no state of it."
             if not concerned

@@ -16,9 +16,10 @@ REPLACED = (
 """The second run reads 7 to 8 into a checkpoint and 9 beside it; the third begins at 10."""
 
 
-def test_its_rows_are_open_until_the_next_run_has_brought_some() -> None:
+@pytest.mark.parametrize("events", [REPLACED[:3], REPLACED], ids=["before it commits", "of empty commits alone"])
+def test_its_rows_are_open_until_the_next_run_has_brought_some(events: tuple[Event, ...]) -> None:
     """A start without state may begin at the earliest: nobody knows yet whether it reads them again."""
-    drawn = played(Plan(28774, Setting("V1"), REPLACED))
+    drawn = played(Plan(28774, Setting("V1"), events))
 
     assert () == wrongly_acquitted(drawn)
     missing = {mode.code: told.missing for mode, told in answered(drawn).undecided}
