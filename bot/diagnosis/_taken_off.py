@@ -13,9 +13,9 @@ from bot.domain.table import Snapshot
 
 
 def taken_off(case: Case, found: GapsFinding) -> Excluded | None:
-    """That is another mode's fault, where they may have taken all of them."""
+    """That is another mode's fault, where they have taken as many, or nobody knows how many."""
     removing, most = _removing(case), _most_taken(case)
-    if not removing or (most is not None and most < found.missing):
+    if not removing or (most is not None and most - _brought_back(case) < found.missing):
         return None
     first = removing[0]
     return Excluded(
@@ -25,17 +25,16 @@ def taken_off(case: Case, found: GapsFinding) -> Excluded | None:
 
 
 def taken_in_part(case: Case, found: GapsFinding) -> CannotTell | None:
-    """What is missing to know of all of them, where these changes took fewer rows than are missing; None: they took
-    none."""
+    """What is missing to know of all of them, where these changes may have taken fewer rows than are missing; None:
+    they took none."""
     removing, most = _removing(case), _most_taken(case)
     if not removing or not most:
         return None
-    return CannotTell(
-        missing=(
-            f"which of the {found.missing} missing positions {short(removing[0].snapshot_id)} and its like took off: "
-            f"they took {counted(most, 'row')} at the most, and nothing holds the others",
-        )
-    )
+    took = f"they took {counted(most, 'row')} at the most, and nothing holds the others"
+    if most >= found.missing:
+        took = f"they took {counted(most, 'row')}, and wrote {_brought_back(case)} anew, which may be the same ones"
+    which = f"which of the {found.missing} missing positions {short(removing[0].snapshot_id)} and its like took off"
+    return CannotTell(missing=(f"{which}: {took}",))
 
 
 def _removing(case: Case) -> tuple[Snapshot, ...]:
@@ -48,6 +47,15 @@ def _most_taken(case: Case) -> int | None:
     taken = [_counted(case, each) for each in _removing(case)]
     told = [each for each in taken if each is not None]
     return sum(told) if len(told) == len(taken) else None
+
+
+def _brought_back(case: Case) -> int:
+    """How many rows they have written that may be rows that they took: an engine without a job of its own writes anew
+    what it leaves of a file. Not where no file of theirs bears a position."""
+    rows = case.ledger.rows if case.ledger is not None else ()
+    bare = {row.snapshot_id for row in rows if row.added_rows and row.position_from is None}
+    own = (each for each in _removing(case) if each.operation == "overwrite" and each.job_id is None)
+    return sum(each.counted("added-records") for each in own if each.snapshot_id not in bare)
 
 
 def _counted(case: Case, change: Snapshot) -> int | None:

@@ -79,27 +79,6 @@ def test_rows_that_another_writer_deleted_were_not_skipped() -> None:
     assert "(F21)" in found.reason
 
 
-@pytest.mark.parametrize(
-    ("took", "answer"),
-    [
-        ({"deleted-records": "30"}, Excluded),
-        ({"deleted-records": "29"}, CannotTell),
-        ({"deleted-records": "0"}, Matches),
-        ({"deleted-records": "29", "added-position-deletes": "1"}, Excluded),
-        ({"deleted-records": "29", "added-equality-deletes": "1"}, Excluded),
-        ({"deleted-records": "29", "added-delete-files": "1"}, Excluded),
-    ],
-    ids=["all", "some", "none", "by position too", "by key too", "nobody knows how many"],
-)
-def test_another_writer_explains_no_more_rows_than_it_took(took: dict[str, str], answer: type) -> None:
-    """Thirty positions are missing; what it cannot have taken is some other fault's."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="delete").commits("a", 3)
-    change = tale.snapshots[2]
-    tale.snapshots[2] = change.model_copy(update={"summary": {**change.summary, **took}})
-
-    assert isinstance(source_positions_skipped.examine(tale.looked_at(missing=30)), answer)
-
-
 def test_rows_in_a_dropped_manifest_were_not_skipped() -> None:
     """The source gave them, and the sink lost them."""
     tale = Tale().flink_runs("a").commits("a", 1, 2).leaves_manifest("a", 2).commits("a", 3)
