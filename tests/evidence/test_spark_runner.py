@@ -21,7 +21,7 @@ from tests.tables import OrdersTable
 
 __all__ = ["ask", "with_task"]
 TASKS = find_tasks(spark_tasks)
-_SECONDS_OF_ROWS = 50_000_000
+_SECONDS_OF_ROWS = 5_000_000
 """Spark tells its progress five times a second: a query that is done sooner is never told of."""
 
 
