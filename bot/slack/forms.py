@@ -188,7 +188,10 @@ def open_form(offer: "Offer", runbooks: Sequence[Runbook], channel: str, sign: S
             DividerBlock(),
             SectionBlock(text=written(proposed)),
             _line(
-                "since", "Another last good snapshot", "A snapshot id; leave empty to keep the proposal", optional=True
+                "since",
+                "Another last good snapshot",
+                "A snapshot id, or its last six digits; empty keeps it",
+                optional=True,
             ),
             ContextBlock(
                 elements=[
