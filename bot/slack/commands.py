@@ -233,13 +233,10 @@ VERBS: dict[str, Verb] = {
 
 
 def _mistyped(word: str) -> str:
-    near = get_close_matches(word, VERBS, n=1)
-    if not near:
-        return f"There is no subcommand “{word}”.\n{help_text()}"
-    return (
-        f"There is no subcommand “{word}”, and nothing was done. Did you mean this?\n{_line(VERBS[near[0]])}\n"
-        f"`{COMMAND} help` lists all of them."
-    )
+    for near in get_close_matches(word, VERBS, n=1):
+        meant = f"Did you mean this?\n{_line(VERBS[near])}\n`{COMMAND} help` lists all of them."
+        return f"There is no subcommand “{word}”, and nothing was done. {meant}"
+    return f"There is no subcommand “{word}”.\n{help_text()}"
 
 
 def _line(verb: Verb) -> str:
