@@ -9,7 +9,7 @@ from bot.domain.listed_views import Mark, Writer, marks_of
 from bot.domain.sentences import counted
 from bot.domain.table import TableState
 from spark_tasks._window import Reach, line_of
-from spark_tasks._words import ids
+from spark_tasks._words import IDS_IN_A_SENTENCE, ids
 
 SAMPLE = 10
 _MOST = 3
@@ -116,10 +116,12 @@ def runs_of(rows: Iterable[LedgerRow]) -> list[JobId]:
 
 
 def telling(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
-    """Ten rows in their order: those around each break of the chain first, then the newest. The finding has all."""
+    """Ten rows in their order: those around each break of the chain first, then the lost ones that the headline names,
+    then the newest. The finding has all."""
     breaks = [n for n, (before, after) in enumerate(pairwise(rows), start=1) if _is_break(before, after)]
     around = [n + step for n in breaks for step in (-1, 0, -2, 1) if 0 <= n + step < len(rows)]
-    wanted = list(dict.fromkeys([*around, *range(len(rows) - 1, -1, -1)]))[:SAMPLE]
+    lost = [n for n, row in enumerate(rows) if not row.on_main][:IDS_IN_A_SENTENCE]
+    wanted = list(dict.fromkeys([*around, *lost, *range(len(rows) - 1, -1, -1)]))[:SAMPLE]
     return [rows[n] for n in sorted(wanted)]
 
 

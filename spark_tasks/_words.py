@@ -9,13 +9,13 @@ from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 
 MAX_ROWS = 20
-_IDS_IN_A_SENTENCE = 4
+IDS_IN_A_SENTENCE = 4
 
 
 def ids(snapshots: Sequence[SnapshotId]) -> str:
     """`…123456, …654321 and 3 more`."""
-    shown = ", ".join(short(snapshot) for snapshot in snapshots[:_IDS_IN_A_SENTENCE])
-    more = len(snapshots) - _IDS_IN_A_SENTENCE
+    shown = ", ".join(short(snapshot) for snapshot in snapshots[:IDS_IN_A_SENTENCE])
+    more = len(snapshots) - IDS_IN_A_SENTENCE
     return f"{shown} and {more} more" if more > 0 else shown
 
 

@@ -12,7 +12,7 @@ from bot.domain.ledger import Ledger, LedgerRow
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.sinks import Sinks
-from bot.domain.table import Snapshot
+from bot.domain.table import Snapshot, TableState
 from spark_tasks._bounds import range_columns
 from spark_tasks._chain import carried_before, faults, missing, runs_of, telling, unexplained
 from spark_tasks._code_version import code_version_of
@@ -61,7 +61,11 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         headline = f"{_opening(ledger.rows)}: an unbroken chain as far as metadata tells, but {open_ends[0]}."
     else:
         verdict = Verdict.RULED_OUT
-        headline = f"{_opening(ledger.rows)}: one unbroken chain of {_runs_in_words(ledger.rows)}."
+        headline = (
+            f"{_opening(ledger.rows)}: one unbroken chain of {_runs_in_words(ledger.rows)}."
+            if ledger.rows
+            else f"No commit in the window, so none breaks the chain. {_newest(world.table)}"
+        )
     asked = (world.jobs, world.checkpoints, world.reads, world.flink_manifests)
     beside = commits_beside_main(world.table)
     ledger = ledger.model_copy(update={"branches": tuple(told_of(*each) for each in beside.items())[:MAX_ROWS]})
@@ -166,6 +170,14 @@ def _runs_in_words(rows: Sequence[LedgerRow]) -> str:
 
 def _opening(rows: Sequence[LedgerRow]) -> str:
     return f"{counted(len(rows), 'commit')} in the window" if rows else "No commit in the window"
+
+
+def _newest(table: TableState) -> str:
+    """A sentence: a job that stands still is not healthy for want of commits."""
+    head = next(table.ancestors(table.head), None)
+    return (
+        "Main has none at all." if head is None else f"Main's newest is of {head.committed_at:%Y-%m-%d %H:%M:%S} UTC."
+    )
 
 
 def _measures(ledger: Ledger, beside: int) -> tuple[Measure, ...]:

@@ -56,11 +56,21 @@ def write_case(path: Path, saved: SavedCase, raw: Mapping[str, bytes], masking: 
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise BadConfiguration(
-            f"The case could not be written to {path}.",
-            f"Expected a new file in a folder that can be written; found {type(error).__name__}.",
-            "Choose another path.",
-        ) from error
+        raise _unwritable(path, type(error).__name__) from error
+
+
+def check_free(path: Path) -> None:
+    """Raises BadConfiguration where a file stands already: told before the sources are read, which takes a while."""
+    if path.exists():
+        raise _unwritable(path, "one that is there already")
+
+
+def _unwritable(path: Path, found: str) -> BadConfiguration:
+    return BadConfiguration(
+        f"The case could not be written to {path}.",
+        f"Expected a new file in a folder that can be written; found {found}.",
+        "Choose another path.",
+    )
 
 
 def _masked(content: bytes, masking: Masking) -> bytes | None:

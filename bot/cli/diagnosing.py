@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bot.adapters.case_file import raw_of, read_case, write_case
+from bot.adapters.case_file import check_free, raw_of, read_case, write_case
 from bot.adapters.case_rereading import ReadAgain, read_again
 from bot.adapters.case_sources import sources_of
 from bot.adapters.lineage_kept import kept_events
@@ -74,6 +74,7 @@ def save(
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """Diagnose a table and write everything that the answer was read from into one portable file."""
+    check_free(to)
     tape: dict[str, bytes] = {}
     with services_for(config, tape) as services:
         found = _examined(services, TableName(table), window)

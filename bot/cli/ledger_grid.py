@@ -4,6 +4,7 @@ from datetime import datetime
 
 from rich.table import Table as Grid
 
+from bot.cli.fitted_grid import fitted_grid
 from bot.domain.clock_time import column_times
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import short, short_job, short_operator
@@ -13,18 +14,19 @@ _COLUMNS = (
     "at (UTC)", "snapshot", "parent", "op", "writer", "run", "checkpoint", "no commit before", "att", "sub", "files",
     "deletes", "rows", "event time", "positions", "schema", "spec", "operator", "refs", "code", "read by",
 )  # fmt: skip
+_BY_WEIGHT = (
+    "snapshot", "at (UTC)", "checkpoint", "run", "no commit before", "rows", "read by", "positions", "refs", "deletes",
+    "event time", "writer", "op", "files", "code", "parent", "att", "sub", "operator", "schema", "spec",
+)  # fmt: skip
 
 
-def ledger_grid(ledger: Ledger, looked_at: datetime) -> Grid:
+def ledger_grid(ledger: Ledger, looked_at: datetime, width: int | None = None) -> Grid:
     """Oldest first; times with their day where not all are of the day of the look. A column in which nothing stands
-    is left out."""
+    is left out; `width` as in `fitted_grid`."""
     said = column_times((looked_at, *(row.committed_at for row in ledger.rows)))
     lines = [_line(row, said(row.committed_at), readers_known=ledger.readers_known) for row in ledger.rows]
     kept = [n for n in range(len(_COLUMNS)) if any(line[n] for line in lines)]
-    grid = Grid(*(_COLUMNS[n] for n in kept))
-    for line in lines:
-        grid.add_row(*(line[n] for n in kept))
-    return grid
+    return fitted_grid([_COLUMNS[n] for n in kept], [[line[n] for n in kept] for line in lines], width, _BY_WEIGHT)
 
 
 def missing_grid(ledger: Ledger) -> Grid | None:

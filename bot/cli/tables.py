@@ -13,6 +13,7 @@ from rich.table import Table as Grid
 import spark_tasks
 from bot.bootstrap import build
 from bot.cli.exact_json import print_exact
+from bot.cli.fitted_grid import fitted_grid
 from bot.cli.following import followed
 from bot.cli.ledger_grid import ledger_grid, missing_grid
 from bot.cli.nobody import NobodyThere
@@ -27,6 +28,8 @@ from bot.settings import Settings
 
 TableArgument = Annotated[str, typer.Argument(help="namespace.table, as configured.")]
 console = Console(soft_wrap=True, highlight=False)
+_file = Console(width=10_000, highlight=False)
+"""A file or a pipe has no width that a line could be too long for."""
 
 
 def ledger(
@@ -38,10 +41,10 @@ def ledger(
     """Print one line per commit of the window, and each checkpoint that has no commit with its reason."""
     found = _printed("ledger", table, window, as_json, config)
     if isinstance(found.finding, LedgerFinding) and not as_json:
-        console.print(ledger_grid(found.finding.ledger, found.at))
+        _print_grid(ledger_grid(found.finding.ledger, found.at, _width()))
         missing = missing_grid(found.finding.ledger)
         if missing is not None:
-            console.print(missing)
+            _print_grid(missing)
 
 
 def evidence(
@@ -54,10 +57,15 @@ def evidence(
     """Run one evidence task and print its answer."""
     found = _printed(task, table, window, as_json, config)
     if found.rows and not as_json:
-        grid = Grid(*found.columns)
-        for row in found.rows:
-            grid.add_row(*row)
-        console.print(grid)
+        _print_grid(fitted_grid(found.columns, found.rows, _width()))
+
+
+def _width() -> int | None:
+    return console.width if console.is_terminal else None
+
+
+def _print_grid(grid: Grid) -> None:
+    (console if console.is_terminal else _file).print(grid)
 
 
 def _printed(task: str, table: str, window: str | None, as_json: bool, config: Path) -> Evidence:

@@ -7,8 +7,13 @@ from bot.domain.errors import Refused
 from bot.domain.ids import SnapshotId, short
 from bot.domain.table import EMPTY, Snapshot, TableState, Window
 
-FORMS = "ID, ID..ID (snapshot ids), 2h or 30m (back from now), or TIME..TIME (ISO 8601, UTC unless it says otherwise)"
+FORMS = (
+    "ID, ID..ID (snapshot ids, or their last six digits), 2h or 30m (back from now), or TIME..TIME (ISO 8601, UTC "
+    "unless it says otherwise)"
+)
 _BACK = re.compile(r"(\d+)\s*(s|m|h|d)")
+_AS_READ = 6
+"""Digits of an id as it is read aloud: see `short`."""
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
@@ -32,10 +37,10 @@ def asked_window(text: str, table: TableState) -> Window:
         raise _not_understood(text)
     if not lower:
         return Window(since=None, until=until)
-    if lower.isdigit():
-        return _in_order(Window(since=_listed(lower, table), until=until), text, table)
+    if is_id(lower):
+        return _in_order(Window(since=listed(lower, table), until=until), text, table)
     edge = _time(lower, text)
-    if upper and edge > (table.by_id[until].committed_at if upper.isdigit() else _time(upper, text)):
+    if upper and edge > (table.by_id[until].committed_at if is_id(upper) else _time(upper, text)):
         raise _reversed(text, f"{edge:%Y-%m-%d %H:%M:%S} UTC lies after it")
     return Window(since=_newest_before(table, until, edge), until=until)
 
@@ -56,13 +61,13 @@ def _of_nothing(text: str, table: TableState) -> Window:
         if not ends:
             raise _not_understood(text)
         for end in ends:
-            _listed(end, table) if end.isdigit() else _time(end, text)
+            listed(end, table) if is_id(end) else _time(end, text)
     return EMPTY
 
 
 def _end(upper: str, table: TableState) -> SnapshotId:
-    if upper.isdigit():
-        return _on_main(_listed(upper, table), table)
+    if is_id(upper):
+        return _on_main(listed(upper, table), table)
     edge = _time(upper, upper)
     found = _newest_before(table, table.head, edge)
     if found is None:
@@ -80,15 +85,30 @@ def _newest_before(table: TableState, of: SnapshotId | None, edge: datetime) -> 
     return None if found is None else found.snapshot_id
 
 
-def _listed(digits: str, table: TableState) -> SnapshotId:
-    chosen = SnapshotId(int(digits))
-    if chosen not in table.by_id:
+def is_id(text: str) -> bool:
+    """Whether it is digits, or as a message shows an id, `…720061`."""
+    return text.strip().removeprefix("…").isdigit()
+
+
+def listed(text: str, table: TableState) -> SnapshotId:
+    """The snapshot with this id, or the only one whose id ends with these six or more digits. Raises Refused."""
+    digits = text.strip().removeprefix("…")
+    if (whole := SnapshotId(int(digits))) in table.by_id:
+        return whole
+    ending = [each for each in table.by_id if len(digits) >= _AS_READ and str(each).endswith(digits)]
+    if len(ending) == 1:
+        return ending[0]
+    if ending:
         raise Refused(
-            f"Table {table.name} lists no snapshot {digits}.",
-            "Expected one of the ids that the ledger shows; an expired one is not listed any more.",
-            "See them with `waterline ledger`.",
+            f"Table {table.name} lists {len(ending)} snapshots whose ids end with {digits}.",
+            f"Expected one; found {', '.join(map(str, ending[:3]))}.",
+            "Write the whole id.",
         )
-    return chosen
+    raise Refused(
+        f"Table {table.name} lists no snapshot {digits}.",
+        "Expected an id, or its last six digits, as the ledger shows them; an expired one is not listed any more.",
+        "See them with `waterline ledger`.",
+    )
 
 
 def _on_main(end: SnapshotId, table: TableState) -> SnapshotId:

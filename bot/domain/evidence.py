@@ -26,6 +26,9 @@ class Verdict(StrEnum):
     INCONCLUSIVE = "inconclusive"
 
 
+_SHORT = 150
+
+
 class Task(Record):
     """What a module of `spark_tasks/` declares of itself as `TASK`."""
 
@@ -47,6 +50,14 @@ class Task(Record):
     version: int = 1
     confirmed_is: Literal["trouble", "relief"] = "trouble"
     """How `confirmed` is felt: duplicates are trouble, a restore point that pairs is a relief."""
+
+    @property
+    def cost_in_short(self) -> str:
+        """Its first clauses, and that there is more: the catalogue has all of it."""
+        if len(self.cost) <= _SHORT:
+            return self.cost
+        ends = [self.cost.rfind(mark, 0, _SHORT) for mark in ("; ", ": ", " (")]
+        return f"{self.cost[: next((end for end in ends if end > 0), _SHORT)]}, and in some cases more"
 
 
 class Observation(Record):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from fnmatch import fnmatch
 
+from bot.domain.asked_window import listed
 from bot.domain.entries import IncidentOpened, ResponderAssigned
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, Severity, SnapshotId, TableName, UserId, short
@@ -95,11 +96,12 @@ class Opening:
         channel: str,
         summary: str,
         by: str,
-        since: SnapshotId | None = None,
+        since: str | None = None,
         private: bool = False,
         responder: UserId | None = None,
     ) -> IncidentId:
-        """Open it; `since` (exclusive) overrides the proposed window. One open incident a table: another is Refused.
+        """Open it; `since` (exclusive, an id as people write it) overrides the proposed window. One open incident a
+        table: another is Refused.
         `responder`: who responds; None: whoever opens it.
 
         Whether the channel of a private one is private is looked at by who knows channels.
@@ -119,7 +121,7 @@ class Opening:
             severity=severity,
             channel=channel,
             window=window,
-            trusted=since if since is not None else offer.trusted,
+            trusted=window.since if since is not None else offer.trusted,
             metadata_location=offer.metadata_location,
             summary=summary or offer.because,
             private=private,
@@ -133,14 +135,7 @@ class Opening:
         self._store.write(incident.id, by=by, decide=lambda _i: [assigned])
         return incident.id
 
-    def _window(self, offer: Offer, since: SnapshotId | None) -> Window:
+    def _window(self, offer: Offer, since: str | None) -> Window:
         if since is None:
             return offer.window
-        table = self._observer.table(offer.table)
-        if since not in table.by_id:
-            raise Refused(
-                f"Table {offer.table} lists no snapshot {since}.",
-                "Expected one of the ids that the ledger shows; an expired one is not listed any more.",
-                "See them with `waterline ledger`.",
-            )
-        return Window(since=since, until=offer.window.until)
+        return Window(since=listed(since, self._observer.table(offer.table)), until=offer.window.until)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 
 from bot.domain.errors import Refused, WaterlineError
@@ -48,10 +49,10 @@ class Commands:
         self._privacy = privacy
 
     def handle(self, command: Command) -> str | None:
-        """Do the subcommand; an unknown one gets the help."""
+        """Do the subcommand; an unknown one gets the one that is meant, or the help."""
         verb = VERBS.get(command.verb)
         if verb is None:
-            return f"There is no subcommand “{command.verb}”.\n{help_text()}"
+            return _mistyped(command.verb)
         return verb.do(self, command)
 
     def fill_open_form(self, request: Command | Clicked, table: str, sighting: str = "") -> None:
@@ -231,7 +232,17 @@ VERBS: dict[str, Verb] = {
 }
 
 
+def _mistyped(word: str) -> str:
+    for near in get_close_matches(word, VERBS, n=1):
+        meant = f"Did you mean this?\n{_line(VERBS[near])}\n`{COMMAND} help` lists all of them."
+        return f"There is no subcommand “{word}”, and nothing was done. {meant}"
+    return f"There is no subcommand “{word}”.\n{help_text()}"
+
+
+def _line(verb: Verb) -> str:
+    return f"• `{COMMAND} {verb.usage}` {verb.help}"
+
+
 def help_text() -> str:
     """One line a subcommand."""
-    lines = [f"• `{COMMAND} {verb.usage}` {verb.help}" for verb in VERBS.values()]
-    return "Waterline tells which state of a table its consumers can trust.\n" + "\n".join(lines)
+    return "Waterline tells which state of a table its consumers can trust.\n" + "\n".join(map(_line, VERBS.values()))

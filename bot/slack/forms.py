@@ -187,9 +187,7 @@ def open_form(offer: "Offer", runbooks: Sequence[Runbook], channel: str, sign: S
             ),
             DividerBlock(),
             SectionBlock(text=written(proposed)),
-            _line(
-                "since", "Another last good snapshot", "A snapshot id; leave empty to keep the proposal", optional=True
-            ),
+            _line("since", "Another last good snapshot", "Its id, or the last six digits", optional=True),
             ContextBlock(
                 elements=[
                     written(

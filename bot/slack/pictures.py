@@ -17,8 +17,8 @@ from bot.slack.sent_before import INTERRUPTED, file_is_there
 
 KIND = "picture"
 _COMMENT = (
-    "Newest on top. Each shape is one writer and each number a checkpoint; hollow is no longer in the table, and a "
-    "cross means that files may be missing."
+    "Newest on top, times in UTC. Each shape is one writer and each number a checkpoint; hollow is no longer in the "
+    "table, and a cross means that files may be missing."
 )
 _READERS_UNKNOWN = " Who read which commit is unknown: no lineage source could be asked."
 

@@ -3,8 +3,9 @@
 from typing import cast
 
 from bot.domain.approval_answers import approval_counts, settlement_counts
+from bot.domain.asked_window import is_id
 from bot.domain.errors import Refused, WaterlineError
-from bot.domain.ids import IncidentId, ProposalId, Severity, SnapshotId, StepId, TableName
+from bot.domain.ids import IncidentId, ProposalId, Severity, StepId, TableName
 from bot.service.services import Services
 from bot.slack.blocks.texts import audience
 from bot.slack.closings import closed
@@ -109,10 +110,10 @@ class Submits:
 
     def _opened(self, form: Submitted, table: str, channel: str) -> IncidentId:
         since = form.values.get("since", "").strip()
-        if since and not since.isdigit():
+        if since and not is_id(since):
             raise Refused(
                 f"“{since}” is no snapshot id.",
-                "Expected digits only, as the ledger shows them.",
+                "Expected an id, or its last six digits, as the ledger shows them.",
                 "Open the form again.",
             )
         private = "private" in form.values
@@ -125,7 +126,7 @@ class Submits:
             channel=channel,
             summary=form.values.get("summary", ""),
             by=form.user,
-            since=SnapshotId(int(since)) if since else None,
+            since=since or None,
             private=private,
         )
 

@@ -193,3 +193,13 @@ def test_an_answer_that_breaks_its_promises_is_no_evidence(
 
     with pytest.raises(EvidenceFailed, match=says):
         desk.collect("ledger", ask, run=EvidenceId("e-1"))
+
+
+def test_what_a_task_costs_is_told_in_a_breath_beside_its_button() -> None:
+    """Whole clauses, never cut in a bracket; what costs more in some cases says so."""
+    short = {name: module.task.cost_in_short for name, module in find_tasks(spark_tasks).items()}
+
+    assert max(map(len, short.values())) <= 180
+    assert all(told.count("(") == told.count(")") for told in short.values())
+    assert short["orphan_files"].endswith("because storage cannot list by time, and in some cases more")
+    assert short["ledger"] == "manifest lists and manifests of the window's commits"

@@ -166,12 +166,13 @@ def test_a_window_whose_beginning_has_expired_is_not_ruled_out(orders: OrdersTab
 
 
 def test_a_window_without_commits_is_told_as_such(orders: OrdersTable, asks: Asks) -> None:
-    """Nothing after `since` is a finding, not a failure."""
+    """Nothing after `since` is a finding, not a failure; when main's last commit was, is told with it."""
     before = orders.commits("a", 3, range(10))
 
     answer = asks("ledger", orders.ask(before))
 
     assert answer.verdict is Verdict.RULED_OUT
+    assert answer.headline.startswith("No commit in the window, so none breaks the chain. Main's newest is of 20")
     assert ledger_of(answer).rows == ()
 
 

@@ -45,6 +45,15 @@ def test_a_long_ledger_shows_where_the_chain_breaks() -> None:
     assert shown == [58, 59, 60, 61, *range(94, 100)]
 
 
+def test_each_lost_commit_that_the_headline_names_is_shown() -> None:
+    """Three commits were rolled back: the first of them, too, which no break of the chain is beside."""
+    rows = [commit(n, "a").model_copy(update={"on_main": n > 2}) for n in range(100)]
+
+    shown = [row.snapshot_id for row in telling(rows)]
+
+    assert shown == [0, 1, 2, 3, 4, *range(95, 100)]
+
+
 def test_a_short_ledger_is_shown_whole() -> None:
     """Nothing is left out while there is room."""
     rows = [commit(n, "a") for n in range(7)]

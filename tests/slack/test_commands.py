@@ -12,14 +12,23 @@ from tests.slack.people import ONCALL, Responder, eventually
 
 
 def test_help_lists_every_subcommand(ana: Responder) -> None:
-    """Nobody has to know a subcommand by heart; a mistyped one gets the list as well."""
+    """Nobody has to know a subcommand by heart; one that is like none gets the list as well."""
     bare = ana.asks("")
-    mistyped = ana.asks("opne")
+    mistyped = ana.asks("xyzzy")
 
     assert len(VERBS) > 15
     assert all(f"/waterline {verb.usage}" in bare and verb.help in bare for verb in VERBS.values())
-    assert "There is no subcommand “opne”" in mistyped
+    assert "There is no subcommand “xyzzy”" in mistyped
     assert "/waterline close REASON" in mistyped
+
+
+def test_a_mistyped_subcommand_is_answered_with_the_one_that_is_meant(ana: Responder) -> None:
+    """In one line that can be read at night, and not below the list of all."""
+    told = ana.asks("opne")
+
+    assert "There is no subcommand “opne”, and nothing was done." in told
+    assert "/waterline open [TABLE]" in told
+    assert "/waterline close REASON" not in told
 
 
 def test_a_table_that_is_not_watched_is_named_in_the_form(ana: Responder) -> None:

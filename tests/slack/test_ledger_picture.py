@@ -13,7 +13,7 @@ from tests.slack.orders import Orders
 from tests.slack.people import Responder, eventually
 
 WL_1 = IncidentId("wl-1")
-PICTURE = "Newest on top."
+PICTURE = "Newest on top, times in UTC."
 
 
 @pytest.fixture

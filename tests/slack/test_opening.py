@@ -94,6 +94,18 @@ def test_another_window_is_taken_only_from_the_ledger(ana: Responder, orders: Or
     assert len(bot.services.store.all()) == 1
 
 
+def test_a_last_good_snapshot_is_named_as_the_ledger_shows_it(ana: Responder, orders: Orders) -> None:
+    """Slack shows the last six digits of an id: they are enough to type."""
+    chosen = orders.commit_of("a", 2)
+
+    ana.opens_form()
+    ana.fills({"since": short(chosen)})
+    ana.submits()
+    ana.sees_on_card("under review")
+
+    assert orders.waterline == chosen
+
+
 @pytest.mark.parametrize("consumers", [()])
 def test_without_declared_consumers_nobody_is_told_and_that_is_said(ana: Responder) -> None:
     """An incident opens without consumers; the form says that nobody is told."""

@@ -7,16 +7,19 @@ from pathlib import Path
 import pytest
 
 import bot.diagnosis
+import spark_tasks
 from bot.adapters.journal_sql import open_store
 from bot.diagnosis._scan import scan
 from bot.domain.diagnosis import CannotTell, Diagnosis, Excluded, Matches, ModeResult, Remedy
 from bot.domain.entries import Finding
 from bot.domain.evidence import Measure, Task, Verdict
+from bot.domain.ledger import Ledger
 from bot.domain.named_people import users_in
 from bot.domain.sentences import counted
+from bot.evidence import find_tasks
 from bot.service.ledger_picture import picture
 from bot.slack.blocks.diagnosis import diagnosis_message
-from bot.slack.blocks.evidence import folded
+from bot.slack.blocks.evidence import evidence_message, folded
 from bot.slack.blocks.parts import measures, sign
 from bot.slack.blocks.review import review_message
 from bot.slack.commits import last_commits
@@ -82,6 +85,33 @@ def test_what_could_not_be_looked_at_is_told_apart_from_what_matches() -> None:
     assert "*F2* from *F13*: There the older run commits on" in said
     assert "from *F1*" not in said
     assert "from *F5*" not in said
+
+
+def test_a_mode_that_is_open_alone_is_named_by_more_than_its_code() -> None:
+    """F22 tells nobody what is still to be looked for; several that miss the same are told by their codes."""
+    modes = scan(bot.diagnosis)
+    missing = {"F22": "orphan_files", "F13": "Flink.", "F5": "Flink."}
+    told = Diagnosis(
+        results=tuple(ModeResult(mode=modes[c].mode, examined=CannotTell(missing=(m,))) for c, m in missing.items())
+    )
+
+    said = str([block.to_dict() for block in diagnosis_message(told)[1]])
+
+    assert f"*F22* {modes['F22'].mode.title}: orphan_files" in said
+    assert "*F13, F5*: Flink." in said
+
+
+def test_a_ledger_says_how_many_commits_its_table_leaves_out(tmp_path: Path) -> None:
+    """A jump in the checkpoint ids between two of its rows is no hole then."""
+    rows = orders.ledger().rows
+    with closing(open_store(f"sqlite:///{tmp_path}/record.sqlite")) as store:
+        story = Story(store.journal).opens()
+        story.draws_the_ledger(Ledger(rows=rows * 3, readers_known=True))
+        [run] = story.incident.runs.values()
+
+    said = str([block.to_dict() for block in evidence_message(run, find_tasks(spark_tasks)["ledger"].task)[1]])
+
+    assert f"{len(rows) * 3 - 2} of {len(rows) * 3} commits are left out here" in said
 
 
 def test_a_picture_is_posted_with_what_it_does_not_show() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from bot.adapters.case_file import raw_of, read_case, write_case
 from bot.bootstrap import failure_modes
+from bot.cli.diagnosing import save
 from bot.diagnosis._examine import diagnose
 from bot.domain.errors import BadConfiguration
 from bot.domain.masking import Masking
@@ -57,6 +58,14 @@ def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
 
     assert "mine" == (tmp_path / "a.case").read_text()
     assert ["a.case"] == [each.name for each in tmp_path.iterdir()]
+
+
+def test_a_file_that_is_there_is_told_before_anything_is_read(tmp_path: Path) -> None:
+    """A diagnosis takes half a minute: nobody waits for it to hear that it cannot be kept."""
+    (tmp_path / "a.case").write_text("mine")
+
+    with pytest.raises(BadConfiguration, match="could not be written"):
+        save("sales.orders", to=tmp_path / "a.case", config=tmp_path / "is-never-read.yaml")
 
 
 def test_what_is_no_text_and_holds_a_secret_stays_behind(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from datetime import timedelta
 
+import pytest
 from rich.console import Console
 from rich.table import Table
 
+from bot.cli.fitted_grid import fitted_grid
 from bot.cli.ledger_grid import ledger_grid, missing_grid
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import CheckpointId
@@ -93,3 +95,24 @@ def _cells(table: str, holding: str) -> list[str]:
     """The cells of the one line that holds the text."""
     [line] = [line for line in table.splitlines() if holding in line.split("…")[0]]
     return [cell.strip() for cell in line.strip("│┃ ").split("│")]
+
+
+@pytest.mark.parametrize(("width", "left_out"), [(80, "refs, parent"), (120, "")])
+def test_a_terminal_cuts_no_snapshot_id(width: int, left_out: str) -> None:
+    """Ids are copied from here: what does not fit is left out as a whole, and named."""
+    ledger = with_gaps()
+    terminal = Console(width=width, highlight=False)
+
+    with terminal.capture() as told:
+        terminal.print(ledger_grid(ledger, orders.NINE, width))
+
+    words = told.get().split()
+    assert [str(row.snapshot_id) in words for row in ledger.rows] == [True] * len(ledger.rows)
+    assert max(map(len, told.get().splitlines())) <= width
+    assert "The same in every row: rows 100" in told.get()
+    assert ("Too wide for here: " + left_out in told.get()) == bool(left_out)
+
+
+def test_a_cell_is_text_and_no_markup() -> None:
+    """A path in brackets is shown as it is."""
+    assert "[/chk-7]" in printed(fitted_grid(("path",), (("[/chk-7]",),), 80))

@@ -82,6 +82,30 @@ def test_what_is_not_understood_is_refused_with_the_forms(text: str) -> None:
         asked_window(text, table)
 
 
+def test_the_last_six_digits_are_enough_where_one_snapshot_has_them() -> None:
+    """Messages show no more of an id; fewer digits, or a second snapshot that ends so, name none."""
+    table = _named(8440393201885720061, 8440393201885720062, 8440393201995720061)
+
+    window = asked_window("…720062", table)
+
+    assert window.since == 8440393201885720062
+    assert asked_window("720062..", table) == window
+    with pytest.raises(Refused, match=r"lists 2 snapshots .* end with 720061\..*Write the whole id"):
+        asked_window("720061", table)
+    with pytest.raises(Refused, match="lists no snapshot 20062"):
+        asked_window("20062", table)
+
+
+def _named(*ids: int) -> TableState:
+    """A chain of commits with these ids."""
+    _tale, table = _table()
+    chain = [
+        commit.model_copy(update={"snapshot_id": each, "parent_id": parent})
+        for commit, each, parent in zip(table.snapshots, ids, (None, *ids), strict=False)
+    ]
+    return table.model_copy(update={"snapshots": tuple(chain), "head": ids[-1]})
+
+
 def test_an_unknown_snapshot_is_refused() -> None:
     """An expired id is not silently the beginning."""
     _tale, table = _table()

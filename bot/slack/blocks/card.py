@@ -102,7 +102,7 @@ def _step(incident: Incident, step: Step, tasks: dict[str, Task], progress: Prog
     if isinstance(step, EvidenceStep):
         task = tasks.get(step.task)
         if task is not None:
-            blocks.append(context(f":mag: {mrkdwn(task.question)} Reads {mrkdwn(task.cost)}."))
+            blocks.append(context(f":mag: {mrkdwn(task.question)} Reads {mrkdwn(task.cost_in_short)}."))
         run = incident.latest_run_of(step.id)
         if run is not None:
             blocks.append(section(_run_line(run, task, progress)))

@@ -70,16 +70,22 @@ def _last_good(match: Matches) -> str:
 
 def _undecided(undecided: tuple[tuple[Mode, CannotTell], ...]) -> str:
     """Modes that miss the very same are told in one line: one source that is down would fill the screen."""
-    by_missing: dict[tuple[str, ...], list[str]] = {}
+    by_missing: dict[tuple[str, ...], list[Mode]] = {}
     for mode, told in undecided:
-        by_missing.setdefault(told.missing, []).append(mode.code)
+        by_missing.setdefault(told.missing, []).append(mode)
     lines = [
-        f"• *{mrkdwn(', '.join(codes))}*: {mrkdwn(clipped(short_paths('; '.join(missing)), _MISSING))}"
-        for missing, codes in by_missing.items()
+        f"• {_named(modes)}: {mrkdwn(clipped(short_paths('; '.join(missing)), _MISSING))}"
+        for missing, modes in by_missing.items()
     ]
     left = len(lines) - _UNDECIDED_SHOWN
     lines = lines[:_UNDECIDED_SHOWN] + ([f"_{left} more in the record._"] if left > 0 else [])
     return "*Cannot tell yet, because this is missing*\n" + "\n".join(lines)
+
+
+def _named(modes: list[Mode]) -> str:
+    """With its title where it is one: a code alone tells nothing at night."""
+    codes = f"*{mrkdwn(', '.join(mode.code for mode in modes))}*"
+    return f"{codes} {mrkdwn(modes[0].title)}" if len(modes) == 1 else codes
 
 
 def _told_apart(diagnosis: Diagnosis) -> str:

@@ -4,6 +4,7 @@ from slack_sdk.models.blocks import Block, RawTextObject, TableBlock
 from slack_sdk.models.blocks.basic_components import TableBlockColumnSettings
 
 from bot.domain.evidence import Evidence, Task
+from bot.domain.findings import LedgerFinding
 from bot.domain.ids import short
 from bot.domain.incident import EvidenceRun
 from bot.slack.blocks.parts import clock, context, measures, said, section, sign, size
@@ -52,6 +53,7 @@ def _answered(run: EvidenceRun, evidence: Evidence, task: Task) -> tuple[str, li
         *([RUN_AGAIN] if run.is_again else []),
         *([f"The same in every row: {mrkdwn(same)}"] if same else []),
         *([f"{more} more sample row{'s are' if more > 1 else ' is'} in the record"] if more > 0 else []),
+        *_left_out(evidence),
         f"Pinned to head {short(evidence.head)} · window after {short(evidence.window.since)} · "
         f"{clock(evidence.at)} · {evidence.took_ms / 1000:.1f} s · {size(evidence.bytes_read)} read",
     ]
@@ -59,6 +61,13 @@ def _answered(run: EvidenceRun, evidence: Evidence, task: Task) -> tuple[str, li
     if rows:
         blocks.append(table(columns, rows))
     return f"{task.title}: {verdict}. {evidence.headline}", blocks
+
+
+def _left_out(evidence: Evidence) -> list[str]:
+    """Commits of a ledger that its table leaves out: what looks like a jump between two rows may be these."""
+    commits = len(evidence.finding.ledger.rows) if isinstance(evidence.finding, LedgerFinding) and evidence.rows else 0
+    out = commits - min(len(evidence.rows), _SHOWN_ROWS)
+    return [f"{out} of {commits} commits are left out here: a jump between two rows may be these"] if out > 0 else []
 
 
 def folded(
