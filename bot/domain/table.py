@@ -78,6 +78,10 @@ class TableState(Record):
     """The same fields as manifests hold them; without those whose type no schema tells."""
     last_sequence_number: int | None = _UNSET
     """Of the newest snapshot ever, listed or not, on whatever branch; None: format v1, or an older record."""
+    lineage_since: int | None = _UNSET
+    """The lowest sequence number of a listed snapshot that gave its rows ids, as all do since the table is of format 3:
+    what a row says of a commit before, its file's compaction may have said for it. None: there is none, or an older
+    record."""
 
     @cached_property
     def by_id(self) -> Mapping[SnapshotId, Snapshot]:
