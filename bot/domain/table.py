@@ -79,7 +79,7 @@ class TableState(Record):
     last_sequence_number: int | None = _UNSET
     """Of the newest snapshot ever, listed or not, on whatever branch; None: format v1, or an older record."""
     lineage_since: int | None = _UNSET
-    """The lowest sequence number of a listed snapshot whose rows have ids (format 3); None: there is none, or not told."""
+    """The lowest sequence number of a listed snapshot whose rows have ids (format 3); None: of none, or not told."""
 
     @cached_property
     def by_id(self) -> Mapping[SnapshotId, Snapshot]:
