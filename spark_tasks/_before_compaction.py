@@ -1,4 +1,8 @@
-"""Rows by the commit that wrote them first: a compaction writes them anew, and is the writer of none."""
+"""Rows by the commit that wrote them first: a compaction writes them anew, and is the writer of none.
+
+In format 3 a row keeps the sequence number of the commit that wrote or changed it. That tells the writer where no look
+at the files does; the file that the row was written to first, and with it the subtask, it does not tell.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -9,12 +13,14 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._copies import FILE
+from spark_tasks._copies import CHANGED_AT, FILE
 from spark_tasks._reading import entries
 from spark_tasks._storage import sizes_of
 from spark_tasks._writers import MAX_FILES, writers_of
 
 ORIGIN, WRITER, HIDDEN_BY = "_origin", "_writer", "_hidden_by"
+_LINEAGE = "_lineage"
+"""Who wrote the row by its own word; null where it says nothing, or names a compaction or a commit that has expired."""
 MAX_COMPACTIONS = 10
 """So many are looked behind, the newest first: each costs a read of the repeated keys where it began."""
 RowsAt = Callable[[SnapshotId], DataFrame]
@@ -23,17 +29,20 @@ RowsAt = Callable[[SnapshotId], DataFrame]
 def with_writers(
     spark: SparkSession, table: TableState, rows: DataFrame, same: Sequence[str], written: DataFrame, rows_at: RowsAt
 ) -> DataFrame:
-    """`rows` with _origin (the file that each was written to first), _writer (the commit that did; null: no listed one)
-    and _hidden_by (the compaction behind which its writer cannot be seen; then _writer is null). Persisted.
+    """`rows` with _origin (the file that each was written to first; null: not known), _writer (the commit that did;
+    null: no listed one) and _hidden_by (the compaction behind which its writer cannot be seen; then _writer is null).
+    Persisted.
 
     `same`: columns in which a row and what it was before a compaction agree. `written` has one row per file:
     file_path, snapshot_id. `rows_at` gives `same` and `_file` of the rows that lived at a snapshot. A row of which the
-    compaction wrote more copies than it read is its own.
+    compaction wrote more copies than it read is its own. Where a writer cannot be seen, or did no more than copy the
+    row with its file, as a delete that copies does, the row's `_changed_at` names it, if it does.
     Cost: for each compaction that wrote one of `rows`, the same keys once more, as they lived before it.
     """
     files = written.select(F.col("file_path").alias("_named"), F.col("snapshot_id").alias(WRITER))
-    placed = rows.join(F.broadcast(files), F.col(FILE) == F.col("_named"), "left").select(
-        *rows.columns, F.col(FILE).alias(ORIGIN), WRITER, F.lit(None).cast("bigint").alias(HIDDEN_BY)
+    by_file = rows.join(F.broadcast(files), F.col(FILE) == F.col("_named"), "left")
+    placed = _said(spark, table, by_file).select(
+        *rows.columns, _LINEAGE, *_named(table, F.col(FILE), F.col(WRITER)), F.lit(None).cast("bigint").alias(HIDDEN_BY)
     )
     placed, done, older = placed.persist(), set[SnapshotId](), None
     while (compaction := _newest_compaction(table, placed, done)) is not None:
@@ -42,11 +51,28 @@ def with_writers(
         done.add(compaction.snapshot_id)
         is_one_more = len(done) > MAX_COMPACTIONS
         before = None if is_one_more else _before(spark, table, compaction, rows_at, same)
-        told = _hidden(placed, compaction) if before is None else _told(placed, compaction, before, same)
+        told = _hidden(placed, compaction) if before is None else _told(table, placed, compaction, before, same)
         placed, older = told.persist(), placed
     if older is not None:
         older.unpersist()
     return placed
+
+
+def _said(spark: SparkSession, table: TableState, rows: DataFrame) -> DataFrame:
+    """With `_LINEAGE`. A file that was compacted before the table's upgrade to format 3 took the sequence number of the
+    newest commit then, which all its rows say since."""
+    since = table.lineage_since
+    commits = (s for s in table.snapshots if s.operation != "replace" and since is not None)
+    told = [(s.sequence_number, int(s.snapshot_id)) for s in commits if s.sequence_number >= (since or 0)]
+    known = F.broadcast(spark.createDataFrame(told, f"_number bigint, {_LINEAGE} bigint"))
+    return rows.join(known, F.col(CHANGED_AT) == F.col("_number"), "left")
+
+
+def _named(table: TableState, file: Column, writer: Column) -> tuple[Column, Column]:
+    """(_origin, _writer) where `writer` wrote the row's file."""
+    copying = [s.snapshot_id for s in table.snapshots if s.operation != "replace" and s.counted("deleted-data-files")]
+    is_copied = F.coalesce(writer.isin(list(map(int, copying))) & (F.col(_LINEAGE) != writer), F.lit(False))
+    return F.when(~is_copied, file).alias(ORIGIN), F.when(is_copied, F.col(_LINEAGE)).otherwise(writer).alias(WRITER)
 
 
 def _newest_compaction(table: TableState, placed: DataFrame, done: set[SnapshotId]) -> Snapshot | None:
@@ -87,7 +113,9 @@ def _before(
     )
 
 
-def _told(placed: DataFrame, compaction: Snapshot, before: DataFrame, same: Sequence[str]) -> DataFrame:
+def _told(
+    table: TableState, placed: DataFrame, compaction: Snapshot, before: DataFrame, same: Sequence[str]
+) -> DataFrame:
     """Rows of the compaction get the file and the writer that they had. Where fewer of them are left than it read,
     of several files, nobody knows which went. One join, and no union of two halves: the plan would double each time."""
     mine = _is_by(compaction)
@@ -101,19 +129,27 @@ def _told(placed: DataFrame, compaction: Snapshot, before: DataFrame, same: Sequ
     is_told = is_found & ((F.col("_left") >= F.col("_of")) | F.col("_is_one"))
     is_lost = is_found & ~is_told
     kept = [name for name in placed.columns if name not in (ORIGIN, WRITER, HIDDEN_BY)]
+    was_in, was_by = _named(table, F.col("_was_in"), F.col("_was_by"))
+    is_said = is_lost & F.col(_LINEAGE).isNotNull()
+    hidden_by = F.when(is_lost & ~is_said, F.lit(int(compaction.snapshot_id)))
     return found.select(
         *kept,
-        F.when(is_told, F.col("_was_in")).otherwise(F.col(ORIGIN)).alias(ORIGIN),
-        F.when(is_told, F.col("_was_by")).when(~is_found, F.col(WRITER)).alias(WRITER),
-        F.when(is_lost, F.lit(int(compaction.snapshot_id))).otherwise(F.col(HIDDEN_BY)).alias(HIDDEN_BY),
+        F.when(is_told, was_in).when(~is_said, F.col(ORIGIN)).alias(ORIGIN),
+        F.when(is_told, was_by).when(is_said, F.col(_LINEAGE)).when(~is_found, F.col(WRITER)).alias(WRITER),
+        F.coalesce(hidden_by, HIDDEN_BY).alias(HIDDEN_BY),
     )
 
 
 def _hidden(placed: DataFrame, compaction: Snapshot) -> DataFrame:
-    by = F.lit(int(compaction.snapshot_id))
+    """Rows of the compaction have the writer that they say, or none."""
+    by, is_said = F.lit(int(compaction.snapshot_id)), F.col(_LINEAGE).isNotNull()
     mine = _is_by(compaction)
     return placed.withColumns(
-        {HIDDEN_BY: F.when(mine, by).otherwise(F.col(HIDDEN_BY)), WRITER: F.when(~mine, F.col(WRITER))}
+        {
+            HIDDEN_BY: F.when(mine & ~is_said, by).otherwise(F.col(HIDDEN_BY)),
+            ORIGIN: F.when(~(mine & is_said), F.col(ORIGIN)),
+            WRITER: F.when(mine, F.col(_LINEAGE)).otherwise(F.col(WRITER)),
+        }
     )
 
 

@@ -49,7 +49,7 @@ def _told(copies: DataFrame, order: DataFrame, keys: tuple[str, ...], begins: in
     is_hidden = F.col(HIDDEN_BY).isNotNull()
     place = F.coalesce("place", F.lit(-1))
     name = F.regexp_extract(F.substring_index(ORIGIN, "/", -1), SUBTASK_IN_FILE_NAME, 1)
-    was_moved = F.col(ORIGIN) != F.col(FILE)
+    was_moved = ~F.col(ORIGIN).eqNullSafe(F.col(FILE))
     return placed.select(
         *keys,
         PARTITION,

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.domain.evidence import Ask
 from bot.domain.ids import SnapshotId
-from bot.domain.table import Snapshot
+from bot.domain.table import Snapshot, TableState
 from spark_tasks._keys_brought import keys_brought
 from spark_tasks._lies_in import PARTITION, lies_in
 from spark_tasks._reading import column, operations, rows_appended, rows_at
@@ -18,6 +18,8 @@ from spark_tasks._window import Reach
 
 FILE = "_file"
 IN_WINDOW = "_in_window"
+CHANGED_AT = "_changed_at"
+_WITH_LINEAGE = 3
 _BOUNDING = ("int", "long", "date", "timestamp", "decimal", "string")
 """How the Iceberg types begin whose values stand in one order for Spark, Iceberg and the files alike. Not `uuid`, which
 is text to Spark and finds nothing between two texts, nor `double`, which has NaN."""
@@ -33,8 +35,9 @@ class Copies:
     """The window's live rows, and older live rows that may repeat them."""
 
     frame: DataFrame
-    """Shape: `keys`, `_file`, `_in_window`, `_lies_in` (its partition as text; null where the table has none); one row
-    per live row. Rows below the window that no row of the window can repeat are left out."""
+    """Shape: `keys`, `_file`, `_in_window`, `_lies_in` (its partition as text; null where the table has none),
+    `_changed_at` (see `changed_at`); one row per live row. Rows below the window that no row of the window can repeat
+    are left out."""
     keys: tuple[str, ...]
     """Names of the key columns in `frame`, in the contract's order: its own could be those of our columns."""
     window_rows: int
@@ -42,6 +45,14 @@ class Copies:
     """What was read, in words."""
     older_as_of: SnapshotId
     """As of which snapshot the older rows were read, or all."""
+
+
+def changed_at(table: TableState) -> Column:
+    """The sequence number of the commit that wrote the row or changed it last, which it keeps through compactions and
+    rewrites of its file: of format 3. Null before that, and for rows of files from before the table was upgraded."""
+    if table.format_version < _WITH_LINEAGE:
+        return F.lit(None).cast("bigint").alias(CHANGED_AT)
+    return F.col("_last_updated_sequence_number").alias(CHANGED_AT)
 
 
 def with_key_in(rows: DataFrame, wanted: DataFrame, keys: Sequence[str]) -> DataFrame:
@@ -95,6 +106,7 @@ def copies_of(spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame) -
     names = {f"key_{place}": name for place, name in enumerate(ask.contract.key)}
     keys = tuple(names)
     chosen = [*(column(name).alias(alias) for alias, name in names.items()), F.col(FILE)]
+    chosen.append(changed_at(ask.observation.table))
     if reach.since is None or not _only_appends(reach.main):
         live = rows_at(spark, ask.observation.table, reach.until).select(*chosen, lies_in(ask, reach.until))
         brought = keys_brought(spark, ask, reach, names) if reach.since is not None else None
@@ -147,7 +159,7 @@ def _at_the_end(
         live, bounds, _ = _with_a_key_of(ask, brought, live, names)
     files = F.broadcast(written.select(F.col("file_path").alias("_written")).distinct())
     marked = live.join(files, F.col(FILE) == F.col("_written"), "left").select(
-        *keys, FILE, PARTITION, F.col("_written").isNotNull().alias(IN_WINDOW)
+        *keys, FILE, PARTITION, CHANGED_AT, F.col("_written").isNotNull().alias(IN_WINDOW)
     )
     return Copies(
         frame=marked,

@@ -9,7 +9,7 @@ from bot.domain.evidence import Ask
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot
 from spark_tasks._columns_of_before import renamed
-from spark_tasks._data_files import DataFile, data_added, files_of, rows_in
+from spark_tasks._data_files import COMMIT, DataFile, data_added, files_of, rows_in
 from spark_tasks._near import Edge, Range, partition_of, within
 from spark_tasks._reading import column, entries, operations, rows_appended, rows_at
 from spark_tasks._told_apart import key_columns, key_hash, moment_of
@@ -19,15 +19,47 @@ _SIMPLE = {"append", "replace"}
 """A compaction brings no new position and is passed over."""
 
 
-def window_places(spark: SparkSession, ask: Ask, reach: Reach) -> DataFrame:
+def window_places(spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame | None = None) -> DataFrame:
     """Shape: partition (string), position (bigint); one row per row that was added by the window's commits, rolled-back
-    ones too."""
-    parts = [_added(spark, ask, reach.main, reach.since, reach.until)] if reach.main else []
-    parts += [_of_branch(spark, ask, branch) for branch in reach.branches]
-    inside = parts[0]
+    ones too. Where they do more than append, of those on main what is left of it; or all, as `written` tells."""
+    parts = [lost_places(spark, ask, reach)] if reach.branches else []
+    if written is not None:
+        parts.append(written)
+    elif reach.main:
+        parts.append(_added(spark, ask, reach.main, reach.since, reach.until))
+    inside = parts[0].select("partition", "position")
     for part in parts[1:]:
-        inside = inside.unionByName(part)
-    return inside.select("partition", "position")
+        inside = inside.unionByName(part.select("partition", "position"))
+    return inside
+
+
+def places_as_written(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot]) -> DataFrame:
+    """Shape: snapshot_id, partition, position, key (a hash); one row per row that stands in a file which these commits
+    added, whether it lives or not; without compactions, which bring none. Cost: these columns of the files."""
+    files = data_added(files_of(spark, [commit for commit in commits if commit.operation != "replace"]))
+    rows = rows_in(spark, ask.observation.table, files, names_of_places(ask))
+    return rows.select(F.col(COMMIT).alias("snapshot_id"), *_told(ask)).drop("moment")
+
+
+def lost_places(spark: SparkSession, ask: Ask, reach: Reach) -> DataFrame:
+    """Shape: partition, position; one row per row of the commits that were rolled back, of which there are some."""
+    lost = _of_branch(spark, ask, reach.branches[0])
+    for branch in reach.branches[1:]:
+        lost = lost.unionByName(_of_branch(spark, ask, branch))
+    return lost.select("partition", "position")
+
+
+def older_places(spark: SparkSession, ask: Ask, at: SnapshotId, edges: Sequence[Edge]) -> DataFrame:
+    """Shape: partition, position, key; one row per row that lived at `at` at or above its partition's edge, and some
+    more. Cost: files whose positions reach the edges or more, by their bounds."""
+    ranges = [Range(edge.partition, edge.begins, None) for edge in edges]
+    return _places(within(rows_at(spark, ask.observation.table, at), ask, ranges), ask).drop("moment")
+
+
+def names_of_places(ask: Ask) -> list[str]:
+    """Columns that tell where in the source a row comes from, and of which record it is."""
+    named = (ask.contract.position_partition, ask.contract.position, *key_columns(ask), *moment_of(ask))
+    return list(dict.fromkeys(name for name in named if name is not None))
 
 
 def added_places(
@@ -74,10 +106,7 @@ def gaps_between(live: DataFrame) -> DataFrame:
 def rolled_back_places(spark: SparkSession, ask: Ask, reach: Reach, live: DataFrame) -> DataFrame:
     """Shape: one row: inside, above (bigint): positions of rolled-back commits that no live row carries, below
     and above the highest live position of their partition."""
-    lost = _of_branch(spark, ask, reach.branches[0])
-    for branch in reach.branches[1:]:
-        lost = lost.unionByName(_of_branch(spark, ask, branch))
-    lost = lost.where("position IS NOT NULL").select("partition", "position").distinct()
+    lost = lost_places(spark, ask, reach).where("position IS NOT NULL").distinct()
     places = live.select(F.col("partition").alias("of"), F.col("position").alias("at"))
     same = F.col("partition").eqNullSafe(F.col("of")) & (F.col("position") == F.col("at"))
     absent = lost.join(places, on=same, how="left_anti")
@@ -113,13 +142,12 @@ def _compacted(spark: SparkSession, ask: Ask, commits: tuple[Snapshot, ...]) -> 
     files = files_of(spark, commits)
     gone = {each.path for each in files if not each.is_added and each.snapshot_id in compactions}
     brought = [each for each in data_added(files) if each.snapshot_id not in compactions and each.path in gone]
-    named, present = (ask.contract.position_partition, ask.contract.position), [*key_columns(ask), *moment_of(ask)]
-    names = dict.fromkeys(name for name in (*named, *present) if name is not None)
+    names = names_of_places(ask)
     if renamed(ask.observation.table, names):
         paths = {each.path for each in brought}
         taken = [each for each in files if not each.is_added and each.snapshot_id in compactions and each.path in paths]
         return _right_before(spark, ask, taken)
-    return _places(rows_in(spark, ask.observation.table, brought, list(names)), ask)
+    return _places(rows_in(spark, ask.observation.table, brought, names), ask)
 
 
 def _right_before(spark: SparkSession, ask: Ask, taken: Sequence[DataFile]) -> DataFrame:
@@ -139,9 +167,13 @@ def _right_before(spark: SparkSession, ask: Ask, taken: Sequence[DataFile]) -> D
 
 
 def _places(rows: DataFrame, ask: Ask) -> DataFrame:
+    return rows.select(*_told(ask))
+
+
+def _told(ask: Ask) -> tuple[Column, ...]:
     position = ask.contract.position
     assert position is not None
-    return rows.select(
+    return (
         partition_of(ask).alias("partition"),
         column(position).cast("bigint").alias("position"),
         key_hash(key_columns(ask)).alias("key"),

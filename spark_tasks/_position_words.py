@@ -40,20 +40,37 @@ def headline(
             else ""
         )
         highest = shown(position, finding.highest, ask.contract)
-        up_to = f"{_beginning(ask, edges)} up to the highest live one, {highest}{_parts(ask, edges)}"
-        return f"No position is missing{up_to}.{waiting}{waiting_in_words(tails)}"
+        one = "live one" if finding.replaced is None else "one that was brought"
+        up_to = f"{_beginning(ask, edges)} up to the highest {one}, {highest}{_parts(ask, edges)}"
+        return f"No position is missing{up_to}.{_replaced(finding)}{waiting}{waiting_in_words(tails)}"
     first = finding.gaps[0]
     low, high = (shown(position, bound, ask.contract) for bound in (first.first, first.last))
     where = f"{low} to {high}" if first.size > 1 else low
     partition = f" of partition {first.partition}" if first.partition is not None else ""
     several = f" in {gaps} gaps, the first {where}{partition}" if gaps > 1 else f": {where}{partition}"
+    told = f"{_replaced(finding)}{waiting_in_words(tails)}"
     is_or_are = "is" if finding.missing == 1 else "are"
     cause = f"; {inside:,} of them stood in {of_rolled_back} ({ids(lost)})" if inside else ""
     if tails.size:
         cause += (
             f"; {tails.size:,} of them the job had read by checkpoint {tails.state_of}, which the newest commit carries"
         )
-    return f"{counted(finding.missing, 'position')} {is_or_are} missing{several}{cause}.{waiting_in_words(tails)}"
+    return f"{counted(finding.missing, 'position')} {is_or_are} missing{several}{cause}.{told}"
+
+
+def _replaced(finding: GapsFinding) -> str:
+    """Of a table that is written by key, the positions of rows that are gone rightly."""
+    if not finding.replaced:
+        return ""
+    return (
+        f" The rows of {counted(finding.replaced, 'position')} were replaced or deleted by their key: these are no "
+        "missing rows."
+    )
+
+
+def untold_still(gaps: NotSeen) -> str:
+    """No gap shows for sure that a row is missing, and some may."""
+    return f"No position is missing for sure, but not all is known: {gaps.reason}"
 
 
 def open_still(edges: Edges, unjudged: tuple[NotSeen, ...], *, is_deleted: bool) -> Answer:

@@ -6,10 +6,11 @@ Positions come in order, so it is nearly always the very next one below, in file
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Ask
+from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen
 from spark_tasks._near import Edge, Range, partition_of, within
 from spark_tasks._places import window_places
@@ -47,13 +48,16 @@ class Edges:
         return tuple(edge for edge in self.each if edge.below is None and edge.lowest != 0)
 
 
-def edges_of(spark: SparkSession, ask: Ask, reach: Reach) -> Edges | NotSeen:
+def edges_of(spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame | None = None) -> Edges | NotSeen:
     """Reads the positions of the window's rows, then looks below. NotSeen for a column that is no source partition.
+
+    `written`: of a table that is written by key, what the window's commits on main brought (`places_as_written`): its
+    rows may be replaced, and those below it, which are looked for where the window begins.
 
     Cost: files whose bounds hold the position next below; of a partition where that one does not live, files further
     down, and in the end all that can hold the partition.
     """
-    inside = window_places(spark, ask, reach).groupBy("partition")
+    inside = window_places(spark, ask, reach, written).groupBy("partition")
     told = (
         inside.agg(F.min("position").alias("lowest"), F.count("*").alias("rows"), F.count("position").alias("placed"))
         .limit(MOST_PARTITIONS + 1)
@@ -66,7 +70,8 @@ def edges_of(spark: SparkSession, ask: Ask, reach: Reach) -> Edges | NotSeen:
             remedy="Correct position_partition in the table's contract.",
         )
     lowest = {row["partition"]: int(row["lowest"]) for row in told if row["lowest"] is not None}
-    below = _below(spark, ask, reach, lowest)
+    at = reach.since if written is not None and reach.since is not None else reach.until
+    below = _below(spark, ask, at, lowest)
     each = [Edge(partition, low, below.get(partition)) for partition, low in lowest.items()]
     return Edges(
         each=tuple(sorted(each, key=lambda edge: edge.lowest)),
@@ -103,22 +108,22 @@ def several_partitions(ask: Ask, shared: int) -> NotSeen:
     return not_told_apart(ask, f"{number} carried {how}", "A position of one can hide what is missing of another.")
 
 
-def _below(spark: SparkSession, ask: Ask, reach: Reach, lowest: Mapping[str | None, int]) -> dict[str | None, int]:
+def _below(spark: SparkSession, ask: Ask, at: SnapshotId, lowest: Mapping[str | None, int]) -> dict[str | None, int]:
     """Partition -> the highest live position below its lowest; those without one are left out. Below 0, where few
     sources have any, it is looked for at once and by bounds alone finds no file to be read."""
     found: dict[str | None, int] = {}
     for step in _STEPS:
         left = {each: low for each, low in lowest.items() if each not in found and (low != 0 or step is None)}
         if left:
-            found |= _highest(spark, ask, reach, left, step)
+            found |= _highest(spark, ask, at, left, step)
     return found
 
 
 def _highest(
-    spark: SparkSession, ask: Ask, reach: Reach, lowest: Mapping[str | None, int], step: int | None
+    spark: SparkSession, ask: Ask, at: SnapshotId, lowest: Mapping[str | None, int], step: int | None
 ) -> dict[str | None, int]:
     ranges = [Range(each, None if step is None else low - step, low - 1) for each, low in lowest.items()]
-    live = within(rows_at(spark, ask.observation.table, reach.until), ask, ranges)
+    live = within(rows_at(spark, ask.observation.table, at), ask, ranges)
     assert ask.contract.position is not None
     places = live.select(partition_of(ask).alias("partition"), column(ask.contract.position).alias("position"))
     wanted = F.broadcast(spark.createDataFrame(list(lowest.items()), "of string, lowest bigint"))

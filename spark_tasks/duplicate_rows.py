@@ -27,7 +27,7 @@ TASK = Task(
     question="Does any business key live more than once, with at least one copy from the window?",
     confirmed_means="some key lives more than once",
     needs=("table", "contract.key"),
-    version=2,
+    version=3,
     cost="key columns of the window's rows, and of older rows whose key is in their range: for ids that are spread "
     "(text, UUIDs) of all rows of the table; where the window overwrites or deletes, also what was deleted from them; "
     "where a compaction rewrote copies, their keys once more as they lived before it",

@@ -13,7 +13,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from spark_tasks._before_compaction import with_writers
 from spark_tasks._columns_of_before import added_since
-from spark_tasks._copies import copies_of, in_range_of, with_key_in
+from spark_tasks._copies import changed_at, copies_of, in_range_of, with_key_in
 from spark_tasks._data_files import comparable
 from spark_tasks._extra import FILE, PLACE, extra_of, named_twice, placed_of, spans_of, standing_of
 from spark_tasks._reading import column, entries, local_ids, rows_at, whole_schema
@@ -27,6 +27,7 @@ TASK = Task(
     question="Which rows of the window repeat a key that lives in an older copy, and do all its copies say the same?",
     confirmed_means="some rows of the window are extra copies; the answer says where they stand",
     needs=("table", "contract.key"),
+    version=2,
     cost="as duplicate_rows; then all columns of the files in which a repeated key can lie",
 )
 MAX_SPANS = 5_000
@@ -91,6 +92,7 @@ def _rows(spark: SparkSession, ask: Ask, at: SnapshotId, repeated: DataFrame) ->
         *(column(name).alias(alias) for alias, name in zip(keys, ask.contract.key, strict=True)),
         F.col(FILE),
         F.col(PLACE),
+        changed_at(ask.observation.table),
         F.array(*(_hash(each) for each in told)).cast("array<bigint>").alias("hashes"),
     ]
     live = rows_at(spark, ask.observation.table, at).select(*chosen)

@@ -2,17 +2,19 @@
 
 from collections.abc import Sequence
 
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import GapsFinding, PositionGap
 from bot.domain.looked import NotSeen
+from spark_tasks._by_key import is_by_key, told_by_key, untold_gaps, written_places
 from spark_tasks._deleted_behind import deleted_behind
 from spark_tasks._event_time import brings_rows
+from spark_tasks._gaps import counted_gaps
 from spark_tasks._overwriting import overwrites
 from spark_tasks._places import gaps_between, live_places, rolled_back_places
-from spark_tasks._position_words import bare, headline, open_still
+from spark_tasks._position_words import bare, headline, open_still, untold_still
 from spark_tasks._silent import silences
 from spark_tasks._source_edges import Edges, edges_of, several_partitions, unplaced
 from spark_tasks._tails import Tails, cut_short, tails_of, tops_of
@@ -22,7 +24,7 @@ from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, shown
 TASK = Task(
     name="missing_positions",
     title="Missing positions",
-    version=7,
+    version=8,
     question="Is any source position missing between the lowest and the highest around the window?",
     confirmed_means="the source had records that no live row carries",
     needs=("table", "contract.position"),
@@ -30,7 +32,8 @@ TASK = Task(
     "lowest or the next below (where a source partition is named, both of the 20 commits below the window, of expired "
     "ones only in files that may hold another partition than the window's, and of the 20 newest where the window has "
     "more than five); of older files, where that one does not live; where the window deletes or overwrites, position "
-    "columns of all files that it added",
+    "columns of all files that it added; of a table that is written by key, key columns of these too, and "
+    "where another writer took rows out, of all rows",
 )
 _WHOLE = {"int", "long"}
 
@@ -53,13 +56,20 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
     if not reach.main and not reach.branches:
         return _whole(None, "No commit in the window, so no position can be missing from it.")
-    edges = edges_of(spark, ask, reach)
+    written = written_places(spark, ask, reach) if is_by_key(ask, reach) else None
+    if isinstance(written, NotSeen):
+        return could_not(f"Missing positions cannot be told: {written.reason}", written)
+    edges = edges_of(spark, ask, reach, written)
     if isinstance(edges, NotSeen):
         return could_not(f"Missing positions cannot be told: {edges.reason}", edges)
     if not edges.each:
         return _without_positions(ask, reach, edges.rows)
+    return _compared(spark, ask, reach, edges, written)
+
+
+def _compared(spark: SparkSession, ask: Ask, reach: Reach, edges: Edges, written: DataFrame | None) -> Answer:
     live = live_places(spark, ask, reach.until, edges.each).persist()
-    lost = None
+    lost, by_key = None, None
     try:
         span = live.agg(
             F.max("position").alias("highest"),
@@ -69,31 +79,38 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         assert span is not None
         if span["shared"]:
             return _of_several_partitions(ask, int(span["shared"]))
-        gaps = gaps_between(live)
-        counts = gaps.agg(F.count("*").alias("gaps"), F.sum("size").alias("missing")).first()
-        first = gaps.orderBy("partition", "first").limit(MAX_ROWS).collect()
-        assert counts is not None
+        if written is not None:
+            by_key = told_by_key(spark, ask, reach, edges.each, live, written)
+        there = live if by_key is None else by_key.brought
+        all_sure = gaps_between(live).withColumn("is_sure", F.lit(True))
+        gaps = counted_gaps(all_sure if by_key is None else by_key.gaps)
         if reach.branches:
-            lost = rolled_back_places(spark, ask, reach, live).first()
-        tops = tops_of(live)
+            lost = rolled_back_places(spark, ask, reach, there).first()
+        tops = tops_of(there)
+        replaced = None if by_key is None else by_key.brought.where("NOT is_live").count()
     finally:
         live.unpersist()
     tails = tails_of(spark, ask, reach, edges, tops)
     deleted = deleted_behind(spark, ask, reach, tops)
     unjudged = (*deleted, *_not_judged(ask, edges, silences(spark, ask, reach, edges), tails))
-    missing = int(counts["missing"] or 0) + tails.size
-    if unjudged and not missing:
+    missing = gaps.missing + tails.size
+    is_untold = bool(gaps.untold) and not missing
+    if gaps.untold:
+        unjudged = (untold_gaps(ask, reach, gaps), *unjudged)
+    elif unjudged and not missing:
         return open_still(edges, unjudged, is_deleted=bool(deleted))
-    between = [_gap(row["partition"], row["first"], row["last"], ask) for row in first]
+    between = [_gap(row["partition"], row["first"], row["last"], ask) for row in gaps.first]
     behind = [_gap(gap.partition, gap.first, gap.last, ask) for gap in tails.missing]
     finding = GapsFinding(
         lowest=edges.each[0].lowest,
-        highest=None if span["highest"] is None else int(span["highest"]),
+        highest=max(tops.values(), default=None),
         positions=int(span["positions"]),
-        missing=missing,
+        missing=gaps.untold if is_untold else missing,
         gaps=tuple(sorted((*between, *behind), key=lambda gap: (gap.partition or "", gap.first))[:MAX_ROWS]),
+        replaced=replaced,
+        is_untold=is_untold,
     )
-    return _told(ask, reach, finding, int(counts["gaps"]) + len(behind), lost, edges, tails, unjudged)
+    return _told(ask, reach, finding, gaps.count + len(behind), lost, edges, tails, unjudged)
 
 
 def _told(
@@ -109,16 +126,20 @@ def _told(
     inside = int(lost["inside"]) if lost else 0
     above = int(lost["above"]) if lost else 0
     verdict = Verdict.CONFIRMED if finding.missing else Verdict.RULED_OUT
+    said = headline(ask, reach, finding, gaps, inside, above, edges, tails)
+    if finding.is_untold:
+        verdict, said = Verdict.INCONCLUSIVE, untold_still(unjudged[0])
     return Answer(
         verdict=verdict,
-        headline=headline(ask, reach, finding, gaps, inside, above, edges, tails),
+        headline=said,
         measures=(
-            Measure(name="missing positions", value=finding.missing, unit="positions"),
+            Measure(name="missing positions", value=0 if finding.is_untold else finding.missing, unit="positions"),
             Measure(name="gaps", value=gaps, unit="gaps"),
             Measure(name="missing and rolled back", value=inside, unit="positions"),
             Measure(name="rolled back above the highest live position", value=above, unit="positions"),
             Measure(name="read by the job and not committed yet", value=tails.waiting, unit="positions"),
             Measure(name="rows of the window without a position", value=edges.without, unit="rows"),
+            *_of_replaced(finding),
             Measure(name="source partitions with a row in the window", value=len(edges.each), unit="partitions"),
         ),
         columns=("partition", "first missing", "last missing", "positions"),
@@ -127,6 +148,12 @@ def _told(
         sources=(f"column {ask.contract.position} of the window's rows, of its rolled-back commits and just below",),
         could_not_look=unjudged,
     )
+
+
+def _of_replaced(finding: GapsFinding) -> tuple[Measure, ...]:
+    if finding.replaced is None:
+        return ()
+    return (Measure(name="replaced or deleted by key, not missing", value=finding.replaced, unit="positions"),)
 
 
 def _not_judged(ask: Ask, edges: Edges, silent: Sequence[NotSeen], tails: Tails) -> tuple[NotSeen, ...]:

@@ -70,9 +70,15 @@ def upserts(
     field = table.schema().find_field(by).field_id
     parts.append(_written(table, gone, DataFileContent.EQUALITY_DELETES, (field,)))
     manifests = [_manifest(table, part, snapshot_id) for part in parts]
-    _commit(
-        orders, table, snapshot_id, parent, manifests, {**of_flink(run, checkpoint), "added-records": str(len(places))}
-    )
+    counts = {
+        "added-records": len(places),
+        "added-data-files": int(bool(places)),
+        "added-delete-files": 1,
+        "added-equality-delete-files": 1,
+        "added-equality-deletes": gone.num_rows,
+    }
+    told = {name: str(count) for name, count in counts.items()}
+    _commit(orders, table, snapshot_id, parent, manifests, {**of_flink(run, checkpoint), **told})
     return SnapshotId(snapshot_id)
 
 

@@ -36,6 +36,9 @@ costs more than going through them: measured on two cores, the ledger of 500 com
 and takes 1.7 s, that of 20 commits half as long when it is asked for the first time. Rows are read by compiled code."""
 _SAID_TWICE = "LAST_WIN"
 """Of a map that names a key twice, as a bad writer's bounds may: by itself Spark fails the whole question."""
+_BY_THEIR_VERY_NAMES = "true"
+"""Whether columns are told apart by case: to Iceberg `id` and `ID` are two, and Spark by itself calls both ambiguous,
+wherever a table has two such columns, asked about or not (`AMBIGUOUS_REFERENCE`, `COLUMN_ALREADY_EXISTS`)."""
 _TIME_ZONE = "spark.sql.session.timeZone"
 _OPENED: list[SparkSession] = []
 """Sessions that were opened, so that none is ever collected. A session that is (pyspark 4.1) waits, in whichever thread
@@ -154,6 +157,7 @@ def open_session(
         _OPENED.append(session)
         cast(Any, session).client.set_retry_policies([DefaultPolicy(max_retries=retries, max_backoff=2000)])
         session.conf.set(_TIME_ZONE, "UTC")
+        session.conf.set("spark.sql.caseSensitive", _BY_THEIR_VERY_NAMES)
         session.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", str(listing_tasks))
         session.conf.set("spark.sql.objectHashAggregate.sortBased.fallbackThreshold", _GROUPS_IN_MEMORY)
         session.conf.set("spark.sql.mapKeyDedupPolicy", _SAID_TWICE)

@@ -7,26 +7,17 @@ itself. Where it lies outside of everything that any commit brought, nobody ever
 from dataclasses import dataclass
 
 from bot.diagnosis._case import at_position, in_window
+from bot.domain.by_key import bare_deletes, why_by_key
 from bot.domain.diagnosis import Case
-from bot.domain.findings import PositionGap
+from bot.domain.findings import GapsFinding, PositionGap
 from bot.domain.ids import short
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 
-_PROPERTY = "write.upsert.enabled"
-
 
 def why_upsert(case: Case) -> str | None:
     """One sentence that shows it, from the table's properties or from Flink's own deletes; None: only appends."""
-    if case.observation.table.properties.get(_PROPERTY, "").lower() == "true":
-        return f"The table is written by key ({_PROPERTY} is true)."
-    deletes = sum(s.counted("added-equality-deletes") for s in in_window(case) if s.job_id)
-    if deletes:
-        return f"The job writes by key: its commits in the window carry {deletes} equality deletes."
-    files = sum(s.counted("added-delete-files") for s in in_window(case) if s.job_id)
-    if files:
-        return f"The job writes by key: its commits in the window carry {files} delete files."
-    return None
+    return why_by_key(case.observation.table.properties, in_window(case))
 
 
 @dataclass(frozen=True)
@@ -51,6 +42,8 @@ def may_be_replaced(case: Case) -> str | None:
     """What is missing to know that missing positions are missing rows; None: they are, or none is missing."""
     if case.gaps is None or not case.gaps.missing or (upsert := why_upsert(case)) is None:
         return None
+    if case.gaps.replaced is not None:
+        return _untold(case, case.gaps, upsert) if case.gaps.is_untold else None
     if skipped_between_commits(case):
         return None
     if not (seams := _seams(case)):
@@ -64,6 +57,16 @@ def may_be_replaced(case: Case) -> str | None:
         f"whether the source skipped {held} or had deletes there: {short(first.commits[0].snapshot_id)} to "
         f"{short(first.commits[-1].snapshot_id)}, on both sides, carry {deletes} without a row, and a delete leaves no "
         f"position. {upsert}"
+    )
+
+
+def _untold(case: Case, found: GapsFinding, upsert: str) -> str:
+    """The task told replaced rows apart, and nothing of what is left shows a missing row."""
+    first = found.gaps[0] if found.gaps else None
+    where = f" (from {at_position(case, first.first)} on)" if first is not None else ""
+    return (
+        f"whether {counted(found.missing, 'position')}{where} of which no commit brought a row held deletes, or rows "
+        f"that newer ones of their key followed at once, or rows that are missing. {upsert}"
     )
 
 
@@ -90,17 +93,4 @@ def _seams(case: Case) -> tuple[Seam, ...]:
 
 
 def _bare_deletes(case: Case, commits: tuple[Snapshot, ...]) -> int | None:
-    """Deletes of these commits that brought no row; None: nobody can tell how many. An upsert writes a delete of the
-    key with every row, by which commits with as many deletes as rows hold no deletion of a key alone; elsewhere a
-    delete may be one that takes a row away, or the first half of an update."""
-    is_upsert = case.observation.table.properties.get(_PROPERTY, "").lower() == "true"
-    bare = 0
-    for commit in commits:
-        deletes = commit.counted("added-equality-deletes") + commit.counted("added-position-deletes")
-        if not deletes and commit.counted("added-delete-files"):
-            return None
-        rows = commit.counted("added-records") if is_upsert else 0
-        if deletes and deletes < rows:
-            return None
-        bare += max(0, deletes - rows)
-    return bare
+    return bare_deletes(case.observation.table.properties, commits)

@@ -71,7 +71,7 @@ def examine(case: Case) -> Examined:
         )
     if (open_still := _may_have_been_written(case) or taken_in_part(case, found)) is not None:
         return open_still
-    if why_upsert(case) is not None:
+    if found.replaced is None and why_upsert(case) is not None:
         skipped = skipped_between_commits(case)
         missing_rows = sum(gap.last - gap.first + 1 for gap in skipped)
         found = found.model_copy(update={"gaps": skipped, "missing": missing_rows})

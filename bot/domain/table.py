@@ -78,6 +78,8 @@ class TableState(Record):
     """The same fields as manifests hold them; without those whose type no schema tells."""
     last_sequence_number: int | None = _UNSET
     """Of the newest snapshot ever, listed or not, on whatever branch; None: format v1, or an older record."""
+    lineage_since: int | None = _UNSET
+    """The lowest sequence number of a listed snapshot whose rows have ids (format 3); None: of none, or not told."""
 
     @cached_property
     def by_id(self) -> Mapping[SnapshotId, Snapshot]:
@@ -229,10 +231,8 @@ EMPTY = Window(since=None, until=None)
 
 
 def _above(table: TableState, until: SnapshotId | None, since: SnapshotId | None) -> Iterator[Snapshot]:
-    """`until` and those of its ancestors that are not `since` or an ancestor of it, newest first.
-
-    Both lines are walked side by side until they meet: the cost is the distance, not the table's age.
-    """
+    """`until` and those of its ancestors that are not `since` or an ancestor of it, newest first. Both
+    lines are walked side by side until they meet: the cost is the distance, not the table's age."""
     upper: dict[SnapshotId, Snapshot] = {}
     lower: set[SnapshotId] = set()
     for above, below in zip_longest(table.ancestors(until), table.ancestors(since)):

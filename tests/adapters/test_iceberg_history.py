@@ -84,6 +84,20 @@ def test_what_is_no_metadata_is_refused(told: bytes) -> None:
         read_split(BytesIO(told).read)
 
 
+def test_rows_tell_their_writers_since_the_first_snapshot_with_row_ids() -> None:
+    """Of a table that was upgraded to format 3, that is the lowest listed one that was made since; else none is."""
+    upgraded = [_snapshot(1), _snapshot(2), {**_snapshot(3), "first-row-id": 0}, {**_snapshot(4), "first-row-id": 9}]
+
+    for snapshots, since in ((upgraded, 3), (upgraded[:2], None)):
+        _, history = read_split(BytesIO(json.dumps({"snapshots": snapshots}).encode()).read)
+
+        assert history.lineage_since == since
+
+
+def _snapshot(number: int) -> dict[str, object]:
+    return {"snapshot-id": number, "sequence-number": number, "timestamp-ms": number, "manifest-list": f"{number}.avro"}
+
+
 def test_a_reader_writes_nothing(tmp_path: Path) -> None:
     """What was read without history must never be written back."""
     reader = LeanFileIO()

@@ -236,3 +236,25 @@ def test_deletes_of_a_changelog_may_have_been_the_whole_commit() -> None:
 
     assert isinstance(source_positions_skipped.examine(apart), Matches)
     assert isinstance(source_positions_skipped.examine(between), CannotTell)
+
+
+def test_where_replaced_rows_were_told_apart_what_is_left_was_skipped() -> None:
+    """The task looked into what the commits brought: bounds of files need not tell."""
+    found = GAP.model_copy(update={"replaced": 7})
+    case = by_key(jumped().looked_at(gaps=found), (0, 25, 50, 75))
+
+    examined = source_positions_skipped.examine(case)
+
+    assert isinstance(examined, Matches)
+    assert examined.headline.startswith(f"{GAP.missing} source position")
+
+
+def test_where_deletes_may_account_for_all_that_is_left_nobody_can_tell() -> None:
+    """Neither skipped for sure nor complete, and it is said from where on."""
+    found = GAP.model_copy(update={"replaced": 7, "is_untold": True})
+    case = by_key(jumped().looked_at(gaps=found), (0, 25, 60, 85))
+
+    examined = source_positions_skipped.examine(case)
+
+    assert isinstance(examined, CannotTell)
+    assert "of which no commit brought a row held deletes" in examined.missing[0]

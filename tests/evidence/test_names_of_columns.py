@@ -45,8 +45,9 @@ class NamedTable:
         (dict(zip(PLAIN, ("name", "of", "snapshot_id", "latest"), strict=True)), ()),
         (dict(zip(PLAIN, ("file_path", "partition", "position", "at"), strict=True)), ()),
         (dict(zip(PLAIN, ("größe", "a b", "pos`x", "event time"), strict=True)), ("ß", "a.b")),
+        ({}, ("ORDER_ID", "Source_Position", "Event_Time", "note", "NOTE")),
     ],
-    ids=["beside", "of commits", "of files", "odd"],
+    ids=["beside", "of commits", "of files", "odd", "but for case"],
 )
 def test_what_came_again_and_what_is_gone_is_told_whatever_columns_are_called(
     orders: OrdersTable, asks: Asks, names: Mapping[str, str], further: Sequence[str]

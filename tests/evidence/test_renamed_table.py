@@ -36,6 +36,31 @@ def test_a_renaming_of_the_table_loses_and_doubles_nothing(orders: OrdersTable, 
     assert set(answers.values()) == {Verdict.RULED_OUT}, answers
 
 
+def test_a_renaming_by_spark_loses_and_doubles_nothing(
+    orders: OrdersTable, session: SparkSession, asks: Asks, tmp_path: Path
+) -> None:
+    """`ALTER TABLE ... RENAME TO` by another engine than the one that made the table, which then goes on writing: what
+    was pinned before is told as it was, and what is asked after holds the newer rows too."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    pinned = orders.ask(before)
+    named = {"": "org.apache.iceberg.spark.SparkCatalog", ".type": "jdbc", ".uri": f"jdbc:sqlite:{tmp_path}/catalog.db"}
+    for key, value in {**named, ".warehouse": f"file://{tmp_path}/lake"}.items():
+        session.conf.set(f"spark.sql.catalog.lake{key}", value)
+    session.sql("ALTER TABLE lake.sales.orders RENAME TO sales.renamed")
+    session.sql("INSERT INTO lake.sales.renamed SELECT 20, 0, 20, timestamp'2026-11-03 00:00:20', 'customer-20'")
+    table = orders.catalog.load_table("sales.renamed")
+    state = table_state(TableName("sales.renamed"), table.metadata, table.metadata_location, datetime.now(UTC))
+    world = pinned.observation.model_copy(update={"table": state})
+    later = Ask(observation=world, window=Window(since=before, until=state.head), contract=pinned.contract)
+
+    answers = {task: [asks(task, ask).verdict for ask in (pinned, later)] for task in (*ROWS, "schema_drift")}
+    ledgers = [asks("ledger", ask) for ask in (pinned, later)]
+
+    assert {Verdict.RULED_OUT} == {verdict for each in answers.values() for verdict in each}, answers
+    assert [len(each.rows) for each in ledgers] == [1, 2]
+
+
 @pytest.mark.parametrize("again", [False, True], ids=["calm", "replayed"])
 @pytest.mark.parametrize("version", [2, 3])
 def test_a_compaction_of_the_files_from_before_an_append_hides_nothing_and_makes_nothing_up(

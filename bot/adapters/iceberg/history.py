@@ -19,6 +19,8 @@ from bot.domain.snapshot import Snapshot
 from bot.domain.summary import without_partitions
 
 _CHUNK = 1 << 18
+_Packed = tuple[Sequence[Snapshot], int | None]
+"""(All snapshots, the lowest sequence number of one that gave its rows ids; None: none did.)"""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class History:
     snapshots: Sequence[Snapshot]
     """By rising sequence number."""
     moves: Sequence[HeadMove]
+    lineage_since: int | None = None
+    """`TableState.lineage_since`."""
 
 
 def read_split(read: Callable[[int], bytes]) -> tuple[dict[str, Any], History]:
@@ -37,31 +41,35 @@ def read_split(read: Callable[[int], bytes]) -> tuple[dict[str, Any], History]:
     """
     text = _Text(read)
     rest: dict[str, Any] = {}
-    snapshots: Sequence[Snapshot] = ()
+    packed: _Packed = (), None
     moves: Sequence[HeadMove] = ()
     try:
         for name in text.names():
             if name == "snapshots":
-                snapshots = _packed(text.elements())
+                packed = _packed(text.elements())
             elif name == "snapshot-log":
                 moves = _moves(text.elements())
             else:
                 rest[name] = text.value()
     except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"Not Iceberg metadata: {type(error).__name__} {error} in a snapshot.") from error
-    return {**rest, "snapshots": [], "snapshot-log": []}, History(snapshots, moves)
+    return {**rest, "snapshots": [], "snapshot-log": []}, History(packed[0], moves, packed[1])
 
 
 def history_of(metadata: TableMetadata) -> History:
     """The history of metadata that PyIceberg has read whole, as from a catalog that sends it itself."""
     snapshots = (each.model_dump(by_alias=True, exclude_none=True) for each in metadata.snapshots)
     moves = (each.model_dump(by_alias=True) for each in metadata.snapshot_log)
-    return History(_packed(snapshots), _moves(moves))
+    packed = _packed(snapshots)
+    return History(packed[0], _moves(moves), packed[1])
 
 
-def _packed(told: Iterable[dict[str, Any]]) -> Sequence[Snapshot]:
-    packing = Packing()
+def _packed(told: Iterable[dict[str, Any]]) -> _Packed:
+    packing, with_row_ids = Packing(), None
     for raw in told:
+        if raw.get("first-row-id") is not None:
+            number = raw.get("sequence-number") or 0
+            with_row_ids = number if with_row_ids is None else min(with_row_ids, number)
         packing.add(
             snapshot_id=int(raw["snapshot-id"]),
             parent_id=raw.get("parent-snapshot-id"),
@@ -71,7 +79,7 @@ def _packed(told: Iterable[dict[str, Any]]) -> Sequence[Snapshot]:
             manifest_list=raw["manifest-list"],
             summary={key: str(value) for key, value in without_partitions(raw.get("summary") or {}).items()},
         )
-    return packing.packed()
+    return packing.packed(), with_row_ids
 
 
 def _moves(told: Iterable[dict[str, Any]]) -> HeadMoves:

@@ -57,6 +57,7 @@ def table_state(
             spec.spec_id: _typed_fields(spec, *reversed(metadata.schemas)) for spec in metadata.partition_specs
         },
         last_sequence_number=None if isinstance(metadata, TableMetadataV1) else metadata.last_sequence_number,
+        lineage_since=history.lineage_since,
     )
 
 

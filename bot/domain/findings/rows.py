@@ -143,6 +143,11 @@ class GapsFinding(Record):
     """Positions of rolled-back commits above the highest live one: not written again yet."""
     is_hidden: bool = False
     """Whether the contract hides the column: then positions are counted, and none is named."""
+    replaced: int | None = None
+    """Of a table that is written by key: positions that no live row carries although a commit brought a row there,
+    which a newer row or a delete of its key took along. These are not missing. None: nobody told them apart."""
+    is_untold: bool = False
+    """Whether deletes by key may account for all that is `missing`."""
 
     @property
     def has_positions(self) -> bool:
