@@ -68,8 +68,8 @@ def _headline(found: tuple[Pairing, ...], paired: list[Pairing], unreadable: lis
         return (
             f"{counted(len(paired), 'restore point')} of {len(found)} {'pairs' if len(paired) == 1 else 'pair'} "
             f"with a snapshot; the newest is checkpoint {newest.checkpoint_id} of run {short_job(newest.job_id)} "
-            f"with snapshot {short(newest.snapshot_id)}."
-            + (f" {len(unreadable)} could not be read." if unreadable else "")
+            f"with snapshot {short(newest.snapshot_id)}. The newest is not always the right one: restore "
+            "from the one that a proposal names." + (f" {len(unreadable)} could not be read." if unreadable else "")
         )
     if unreadable:
         return (

@@ -12,7 +12,7 @@ from bot.domain.snapshots_kept import kept_for, least_kept
 from bot.domain.table import TableState
 from spark_tasks._reading import entries
 from spark_tasks._retention import last_commits
-from spark_tasks._upkeep import problems_of
+from spark_tasks._upkeep import problems_of, small_files
 from spark_tasks._window import Reach, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, lasting
 
@@ -20,7 +20,7 @@ TASK = Task(
     name="table_health",
     title="Table health",
     question="Is the table kept so that reads are fast and the job can be restored against it?",
-    confirmed_means="retention may take away what a restore must find, or deletes and small files slow every read",
+    confirmed_means="retention may take away what a restore must find, or deletes slow every read",
     needs=("table", "jobs", "checkpoints"),
     cost="manifests of the window for the sizes of its files; all else is in hand",
     reads="metadata",
@@ -49,13 +49,13 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         equality_deletes=head.counted("total-equality-deletes"),
         snapshots=len(table.snapshots),
         last_commits=last,
-        problems=problems_of(ask, last, added, small, target),
+        problems=problems_of(ask, last),
     )
     unseen = tuple(source for source in (world.jobs, world.checkpoints) if isinstance(source, NotSeen))
-    return _told(table, finding, unseen)
+    return _told(table, finding, unseen, small_files(added, small, target))
 
 
-def _told(table: TableState, finding: TableHealthFinding, unseen: tuple[NotSeen, ...]) -> Answer:
+def _told(table: TableState, finding: TableHealthFinding, unseen: tuple[NotSeen, ...], remark: str) -> Answer:
     if finding.problems:
         verdict, headline = Verdict.CONFIRMED, _trouble(finding)
     elif unseen:
@@ -65,7 +65,7 @@ def _told(table: TableState, finding: TableHealthFinding, unseen: tuple[NotSeen,
         verdict, headline = Verdict.RULED_OUT, _calm(table, finding)
     return Answer(
         verdict=verdict,
-        headline=headline,
+        headline=f"{headline} {remark}".rstrip(),
         measures=(
             Measure(name="data files", value=finding.data_files, unit="files"),
             Measure(name="small files of the window", value=finding.small_files, unit="files"),

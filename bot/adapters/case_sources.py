@@ -2,7 +2,7 @@
 Flink and lineage told. What may hold values of rows is cut out of them unless it is asked for."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyarrow import ArrowException
@@ -30,6 +30,9 @@ LARGEST = 64 * 1024 * 1024
 IN_ALL = 512 * 1024 * 1024
 """Bytes of all sources, before they are packed."""
 _TROUBLE = (OSError, ArrowException, ValueError)
+GONE = "no longer there"
+"""Of a file that was deleted since; Flink does so with its own manifests once they are committed."""
+_MANY_GONE = 3
 Cut = Callable[[bytes], bytes]
 
 
@@ -78,7 +81,7 @@ def sources_of(case: Case, tape: Mapping[str, bytes], *, with_values: bool, of_t
             with files.open_input_stream(path) as stream:
                 content: bytes = stream.read(LARGEST + 1)
         except _TROUBLE as error:
-            found.left_out.append(f"{source}: {type(error).__name__}")
+            found.left_out.append(f"{source}: {_why(error)}")
             return None
         if len(content) > LARGEST:
             found.left_out.append(f"{source}: larger than {LARGEST // 2**20} MiB")
@@ -89,7 +92,7 @@ def sources_of(case: Case, tape: Mapping[str, bytes], *, with_values: bool, of_t
     try:
         found.add(*listing_of(table, of_table), None)
     except _TROUBLE as error:
-        found.left_out.append(f"the names in {folder_of_manifests(table)}: {type(error).__name__}")
+        found.left_out.append(f"the names in {folder_of_manifests(table)}: {_why(error)}")
     if (metadata := read(table.metadata_location)) is not None:
         cut = None if policy.why_no_manifest is None else without_told_partitions
         found.add(table.metadata_location, metadata, cut)
@@ -97,6 +100,23 @@ def sources_of(case: Case, tape: Mapping[str, bytes], *, with_values: bool, of_t
     for stored in case.observation.checkpoints.values:
         _add_checkpoint(found, stored, None if with_values else without_state, read)
     return found
+
+
+def left_out_in_short(left_out: Sequence[str]) -> tuple[str, ...]:
+    """For a terminal: those that are gone in one line, where they are many; the others one by one before it."""
+    gone = [each for each in left_out if each.endswith(f": {GONE}")]
+    if len(gone) <= _MANY_GONE:
+        return tuple(left_out)
+    first = gone[0].removesuffix(f": {GONE}")
+    return (
+        *(each for each in left_out if each not in gone),
+        f"{len(gone)} files that are {GONE} (Flink deletes its own once they are committed), the first {first}; the "
+        "saved file names all",
+    )
+
+
+def _why(error: Exception) -> str:
+    return GONE if isinstance(error, FileNotFoundError) else type(error).__name__
 
 
 def _of_tape(address: str, contract: TableContract, *, with_values: bool) -> Cut | None:
@@ -128,7 +148,7 @@ def _add_manifests(
         try:
             told += [(path, policy.cut) for path in manifests_of(snapshot, of_table)]
         except _TROUBLE as error:
-            found.left_out.append(f"manifests of {snapshot.snapshot_id}: {type(error).__name__}")
+            found.left_out.append(f"manifests of {snapshot.snapshot_id}: {_why(error)}")
     if told and policy.why_no_manifest is not None:
         found.left_out.append(f"{len(told)} manifests and lists of them: {policy.why_no_manifest}")
         return

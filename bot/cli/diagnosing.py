@@ -10,7 +10,7 @@ from rich.console import Console
 
 from bot.adapters.case_file import check_free, raw_of, read_case, write_case
 from bot.adapters.case_rereading import ReadAgain, read_again
-from bot.adapters.case_sources import sources_of
+from bot.adapters.case_sources import left_out_in_short, sources_of
 from bot.adapters.lineage_kept import kept_events
 from bot.bootstrap import failure_modes, files_of
 from bot.cli.exact_json import print_exact
@@ -94,7 +94,7 @@ def save(
     console.print(f"{to}: {codes}; {len(sources.raw)} source files, {to.stat().st_size / 1024:.0f} KiB.", markup=False)
     if sources.cut:
         console.print(f"  values of rows were cut out of {len(sources.cut)} of them; --values keeps them", markup=False)
-    for each in saved.left_out:
+    for each in left_out_in_short(saved.left_out):
         console.print(f"  left out: {each}", markup=False)
 
 

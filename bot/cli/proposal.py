@@ -208,7 +208,8 @@ def _newest(built: Built, incident: str) -> ProposalView:
 
 
 def _show(built: Built, incident: str) -> None:
-    show_proposal(_newest(built, incident), built.services.store.get(IncidentId(incident)).runs)
+    services = built.services
+    show_proposal(_newest(built, incident), services.store.get(IncidentId(incident)).runs, services.tasks)
 
 
 def _id(view: ProposalView) -> ProposalId:

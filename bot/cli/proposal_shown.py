@@ -9,6 +9,7 @@ from bot.domain.approval_refusals import approved_by
 from bot.domain.approval_times import last_approval_at
 from bot.domain.cited import cited
 from bot.domain.clock_time import clock_time
+from bot.domain.evidence import Task
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import EvidenceId
 from bot.domain.incident import EvidenceRun
@@ -22,7 +23,7 @@ DIGEST_SHOWN = 12
 console = Console(soft_wrap=True, highlight=False)
 
 
-def show_proposal(view: ProposalView, runs: Mapping[EvidenceId, EvidenceRun]) -> None:
+def show_proposal(view: ProposalView, runs: Mapping[EvidenceId, EvidenceRun], tasks: Mapping[str, Task]) -> None:
     """What it does, takes off main and requires, the evidence that it cites of `runs`, its digest, and who is still to
     approve."""
     proposal = view.proposal
@@ -36,7 +37,7 @@ def show_proposal(view: ProposalView, runs: Mapping[EvidenceId, EvidenceRun]) ->
     say("It is carried out only while all of this holds:")
     for requirement in proposal.requirements:
         say(f"  {_required(requirement)}")
-    say(f"Evidence: {', '.join(cited(proposal, runs)) or 'none: people asked for it'}")
+    say(f"Evidence: {', '.join(cited(proposal, runs, tasks)) or 'none: people asked for it'}")
     say(f"How to undo it: {proposal.undo}\nDigest: {proposal.digest[:DIGEST_SHOWN]}")
     if view.approvals:
         say(approved_by(view))

@@ -2,17 +2,20 @@
 
 from collections.abc import Mapping
 
+from bot.domain.evidence import Task
 from bot.domain.ids import EvidenceId
 from bot.domain.incident import EvidenceRun
 from bot.domain.proposal import Proposal
 
 
-def cited(proposal: Proposal, runs: Mapping[EvidenceId, EvidenceRun]) -> tuple[str, ...]:
-    """`ledger (confirmed)`, one an evidence, in the order in which it is cited; its id where it is not known."""
-    return tuple(_one(each, runs.get(each)) for each in proposal.evidence)
+def cited(proposal: Proposal, runs: Mapping[EvidenceId, EvidenceRun], tasks: Mapping[str, Task]) -> tuple[str, ...]:
+    """`Restore points (confirmed)`, one an evidence, in the order in which it is cited; its id where it is not known,
+    and its task's name where this version has none of that name."""
+    return tuple(_one(each, runs.get(each), tasks) for each in proposal.evidence)
 
 
-def _one(evidence: EvidenceId, run: EvidenceRun | None) -> str:
+def _one(evidence: EvidenceId, run: EvidenceRun | None, tasks: Mapping[str, Task]) -> str:
     if run is None or run.evidence is None:
         return evidence
-    return f"{run.task} ({run.evidence.verdict.value.replace('-', ' ')})"
+    title = tasks[run.task].title if run.task in tasks else run.task
+    return f"{title} ({run.evidence.verdict.value.replace('-', ' ')})"

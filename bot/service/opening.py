@@ -10,6 +10,7 @@ from bot.domain.ids import IncidentId, Severity, SnapshotId, TableName, UserId, 
 from bot.domain.privacy import already_open
 from bot.domain.record import Record
 from bot.domain.runbook import Runbook
+from bot.domain.sentences import counted
 from bot.domain.still_doubted import limited, limits_of
 from bot.domain.suspicion import propose_window
 from bot.domain.table import Window
@@ -34,7 +35,8 @@ class Offer(Record):
         """A clause."""
         if self.window.until is None:
             return "none, for nothing was ever committed to main"
-        return f"{self.commits} commits, after {short(self.window.since)} up to {short(self.window.until)}"
+        begins = "from the first" if self.window.since is None else f"after {short(self.window.since)}"
+        return f"{counted(self.commits, 'commit')}, {begins} up to {short(self.window.until)}"
 
 
 class Opening:

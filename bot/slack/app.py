@@ -18,6 +18,7 @@ from slack_sdk import WebClient
 
 from bot.domain.errors import CouldNotKeep
 from bot.ports import Clock, Delivery, Inbox
+from bot.slack.form_checks import wrong_in
 from bot.slack.form_opener import FormOpener
 from bot.slack.forms import following_form, problem_form
 from bot.slack.ids import COMMAND
@@ -65,6 +66,8 @@ def build_app(
             return BoltResponse(status=503, body="")
         if not wanted:
             return next()
+        if wrong := wrong_in(body, clock.now()):
+            return BoltResponse(status=200, body={"response_action": "errors", "errors": wrong})
         stamps = request.headers.get(SENT_AT) if signing_secret is not None else None
         delivery = _delivery({**body, SENT_AT: stamps[0]} if stamps else body, clock.now())
         forms.takes(delivery)

@@ -128,13 +128,16 @@ def placeholder(title: str, external_id: str, sentence: str) -> View:
     )
 
 
-def problem_form(title: str, sentence: str) -> View:
-    """What a placeholder becomes when the look failed."""
+def problem_form(title: str, sentence: str, typed: str = "") -> View:
+    """What a placeholder becomes when the look failed; with what was typed, so that it can be taken along."""
     return View(
         type="modal",
         title=clipped(title, MODAL_TITLE),
         close="Close",
-        blocks=[SectionBlock(text=written(f":warning: {clipped(addressed(visible(sentence)), SECTION_TEXT - 20)}"))],
+        blocks=[
+            SectionBlock(text=written(f":warning: {clipped(addressed(visible(sentence)), SECTION_TEXT - 20)}")),
+            *([SectionBlock(text=written(f"*You had written*\n{mrkdwn(typed)}"))] if typed else []),
+        ],
     )
 
 

@@ -85,8 +85,8 @@ def _diagnosis(incident: Incident, _services: Services, name: str) -> tuple[str,
     return diagnosis_message(body.diagnosis)
 
 
-def _proposal(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
-    return proposal_message(incident, incident.proposals[ProposalId(name)])
+def _proposal(incident: Incident, services: Services, name: str) -> tuple[str, list[Block]]:
+    return proposal_message(incident, incident.proposals[ProposalId(name)], services.tasks)
 
 
 def _execution(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:

@@ -126,7 +126,7 @@ def parse(delivery: Delivery) -> Request | None:
                 user=UserId(body["user"]["id"]),
                 form=view["callback_id"],
                 about=view.get("private_metadata") or "",
-                values=_entered(view["state"]["values"]),
+                values=entered(view["state"]["values"]),
                 trigger=body["trigger_id"],
             )
         case "event_callback" if body.get("event", {}).get("type") == "app_home_opened":
@@ -143,7 +143,7 @@ def _sent(body: dict[str, Any], received_at: datetime) -> datetime:
     return min(received_at, datetime.fromtimestamp(int(stamp) + 1, UTC)) if stamp is not None else received_at
 
 
-def _entered(state: dict[str, dict[str, dict[str, Any]]]) -> dict[str, str]:
+def entered(state: dict[str, dict[str, dict[str, Any]]]) -> dict[str, str]:
     """Block id -> entered text or chosen option's value; what was left empty is left out."""
     entered: dict[str, str] = {}
     for block_id, elements in state.items():

@@ -86,7 +86,8 @@ class Submits:
         try:
             incident_id = self._opened(form, table, channel)
         except WaterlineError as error:
-            if not self._views.fill(open_form_id(form.trigger), problem_form("Open an incident", str(error))):
+            problem = problem_form("Open an incident", str(error), form.values.get("summary", ""))
+            if not self._views.fill(open_form_id(form.trigger), problem):
                 raise  # the form is closed: who sent it hears it in the channel
             return
         self._services.duties.settle(incident_id)

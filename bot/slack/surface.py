@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import Literal
 
 from slack_sdk import WebClient
@@ -47,7 +48,7 @@ class SlackSurface:
     ) -> None:
         self._door = door
         self._services = services
-        services.approvals.seen_in_slack(is_shown_whole)
+        services.approvals.seen_in_slack(partial(is_shown_whole, tasks=services.tasks))
         self._views = Views(client, outbox)
         self._privacy = Privacy(services.store, SlackRooms(client))
         self._commands = Commands(services, self._views, self._privacy)

@@ -49,7 +49,7 @@ def labels(state: ProposalState) -> set[str]:
     incident = fold(Desk().entries)
     [view] = incident.proposals.values()
     view.state = state
-    rows = [block for block in proposal_message(incident, view)[1] if isinstance(block, ActionsBlock)]
+    rows = [block for block in proposal_message(incident, view, {})[1] if isinstance(block, ActionsBlock)]
     return {button.text.text for row in rows for button in row.elements}  # type: ignore[union-attr]
 
 

@@ -112,12 +112,12 @@ def test_a_table_without_partitions_says_nothing_of_them(story: Story, templates
     assert "artition" not in text
 
 
-def test_missing_rows_widen_what_is_computed_again(story: Story) -> None:
+def test_missing_rows_widen_what_is_computed_again(story: Story, templates: Mapping[str, NoticeTemplate]) -> None:
     """By the event times that their source gives; where it was not asked, nothing is said."""
     gaps = GapsFinding(lowest=1, highest=900, positions=890, missing=10, gaps=())
     story.opens().answers("missing_positions", finding=gaps).draws_the_ledger(minute_ledger())
     story.diagnoses().proposes().approves().rewinds().verifies()
-    unknown = facts_of(story).rerun
+    unknown, text = facts_of(story).rerun, render(templates["recovered"], facts_of(story))
     given = ReplayableFinding(
         bounds=ReplayRange(), missing=10, given=10, repeated=0, absent=10, elsewhere=0, not_given=0,
         event_from=EIGHT - timedelta(minutes=5), event_until=EIGHT, digest="0" * 64,
@@ -127,5 +127,7 @@ def test_missing_rows_widen_what_is_computed_again(story: Story) -> None:
     known = facts_of(story).rerun
 
     assert (unknown.event_from, unknown.event_until) == (None, None)
+    assert "Their rows have event times" in text
+    assert "We do not know all event times of the rows that were missing: where you are in doubt" in text
     assert known.event_from == EIGHT - timedelta(minutes=5)
     assert known.event_until == EIGHT + timedelta(minutes=8, seconds=59)

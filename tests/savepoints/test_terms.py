@@ -46,7 +46,7 @@ def test_people_are_asked_with_every_term_in_the_message(world: World) -> None:
     made = world.proposes(*world.savepoint())
     view = ProposalView(proposal=made, step=None)
 
-    _text, blocks = proposal_message(world.scene.store.get(world.scene.incident), view)
+    _text, blocks = proposal_message(world.scene.store.get(world.scene.incident), view, {})
 
     shown = str([block.to_dict() for block in blocks])
     assert "*What goes on record*" in shown

@@ -29,6 +29,14 @@ def state(bot: LittleBot) -> ProposalState:
     return view.state
 
 
+def test_the_evidence_is_cited_by_the_titles_of_the_card(proposed: SeenMessage) -> None:
+    """Whoever approves has read of “Restore points”, never of `checkpoint_pairing`."""
+    told = proposed.plain.partition("Evidence:")[2].partition("\n")[0]
+
+    assert "Restore points (confirmed)" in told
+    assert "_" not in told
+
+
 def test_the_proposer_is_told_whom_to_ask(proposed: SeenMessage, ana: Responder, bot: LittleBot) -> None:
     """The proposer never approves."""
     answer = ana.answer_to(lambda: ana.clicks("Approve", proposed))

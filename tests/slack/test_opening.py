@@ -4,7 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.ids import short
+from bot.domain.ids import SnapshotId, TableName, short
+from bot.domain.table import Window
+from bot.service.opening import Offer
 from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders
 from tests.slack.people import Responder
@@ -19,6 +21,16 @@ def test_the_form_proposes_the_window_and_what_to_trust(ana: Responder, orders: 
     assert f"Trusted until proven otherwise: {short(good)}" in ana.modal.plain
     assert "Proposed window: 5 commits" in ana.modal.plain
     assert "was restored from checkpoint 3" in ana.modal.plain
+
+
+def test_a_window_from_the_first_commit_says_so() -> None:
+    """Nothing comes before it."""
+    window = Window(since=None, until=SnapshotId(5447865766088436071))
+    offer = Offer(
+        table=TableName("sales.orders"), window=window, trusted=None, because="", commits=1, metadata_location=""
+    )
+
+    assert offer.window_in_words == "1 commit, from the first up to …436071"
 
 
 def test_opening_marks_the_table_and_shows_the_first_warning(ana: Responder, dana: Responder, orders: Orders) -> None:
@@ -73,14 +85,13 @@ def test_a_warning_that_nobody_sends_goes_out_by_itself(ana: Responder, dana: Re
 
 
 def test_another_window_is_taken_only_from_the_ledger(ana: Responder, orders: Orders, bot: LittleBot) -> None:
-    """A last good snapshot that is no number, or that the table does not list, is refused; a listed one counts."""
-    answers = []
-    for since in ("yesterday", "123"):
-        ana.opens_form()
-        ana.fills({"since": since})
-        ana.submits()
-        answers.append(ana.reads_form())
-        ana.dismisses()
+    """A last good snapshot that the table does not list is refused, with the words that were typed; a listed one
+    counts."""
+    ana.opens_form()
+    ana.fills({"since": "123", "summary": "Dana sees too much revenue."})
+    ana.submits()
+    refused = ana.reads_form()
+    ana.dismisses()
     chosen = orders.commit_of("a", 2)
 
     ana.opens_form()
@@ -88,10 +99,26 @@ def test_another_window_is_taken_only_from_the_ledger(ana: Responder, orders: Or
     ana.submits()
     ana.sees_on_card("under review")
 
-    assert "“yesterday” is no snapshot id." in answers[0]
-    assert "lists no snapshot 123." in answers[1]
+    assert "lists no snapshot 123." in refused
+    assert "Dana sees too much revenue." in refused
     assert orders.waterline == chosen
     assert len(bot.services.store.all()) == 1
+
+
+def test_what_is_no_snapshot_id_is_told_at_its_field(ana: Responder, orders: Orders, bot: LittleBot) -> None:
+    """The form stays open with all that was typed, as often as it is submitted; mended there, it opens the incident."""
+    chosen = orders.commit_of("a", 2)
+    ana.opens_form()
+    ana.fills({"since": "yesterday", "summary": "Dana sees too much revenue."})
+
+    told = [ana.submits().errors for _ in range(2)]
+    ana.fills({"since": str(chosen)})
+    ana.submits()
+    ana.sees_on_card("under review")
+
+    assert told[0] == told[1]
+    assert "This is no snapshot id." in told[0]["since"]
+    assert [each.opened.summary for each in bot.services.store.all()] == ["Dana sees too much revenue."]
 
 
 def test_a_last_good_snapshot_is_named_as_the_ledger_shows_it(ana: Responder, orders: Orders) -> None:

@@ -25,7 +25,7 @@ def shown(state: ProposalState = ProposalState.PROPOSED, **preview: object) -> s
     [view] = incident.proposals.values()
     changed = view.proposal.model_copy(update={"preview": view.proposal.preview.model_copy(update=preview)})
     incident.proposals[changed.id] = ProposalView(**{**vars(view), "proposal": changed, "state": state})
-    _text, blocks = proposal_message(incident, incident.proposals[changed.id])
+    _text, blocks = proposal_message(incident, incident.proposals[changed.id], {})
     return json.dumps(fit(blocks), ensure_ascii=False)
 
 

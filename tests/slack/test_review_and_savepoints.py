@@ -78,6 +78,19 @@ def test_a_savepoint_is_planned_in_a_form_and_stops_nothing(
     assert bot.flink.calls == told
 
 
+def test_a_time_that_is_none_is_told_at_its_field(collected: SeenMessage, ana: Responder, bot: LittleBot) -> None:
+    """The form stays open with the plan that was typed, and takes the time when it is one."""
+    ana.opens_form("savepoint sales.orders")
+    ana.fills({"reason": "New pricing.", "before": "1.4", "after": "1.5", "over": "after lunch"})
+
+    told = ana.submits().errors
+    ana.fills({"over": "14:10"})
+    answer = ana.answer_to(ana.submits)
+
+    assert "“after lunch” names no time. Expected 14:10 (the next one)" in told["over"]
+    assert "The plan is on record in wl-1." in answer
+
+
 def test_the_form_of_a_savepoint_takes_more_consumers_than_boxes(
     collected: SeenMessage, ana: Responder, bot: LittleBot
 ) -> None:

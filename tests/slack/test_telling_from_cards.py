@@ -69,7 +69,7 @@ def test_a_replay_is_announced_from_its_proposal(tmp_path: Path) -> None:
     with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
         incident = Story(store.journal).opens().diagnoses().proposes().incident
     view = incident.proposals[PROPOSAL]
-    before = labels(proposal_message(incident, view)[1])
+    before = labels(proposal_message(incident, view, {})[1])
     recipe, bounds = (
         ReplayRecipe(sql="SELECT 1", source="orders in Kafka"),
         ReplayRange(positions=(PositionRange(first=30, last=39),)),
@@ -81,7 +81,7 @@ def test_a_replay_is_announced_from_its_proposal(tmp_path: Path) -> None:
     rows = ReplayRows(table=orders.TABLE, branch="recovery-wl-1", incident=WL, why="Replay", replay=replay)
     view.proposal = view.proposal.model_copy(update={"effects": (rows,)})
 
-    after = labels(proposal_message(incident, view)[1])
+    after = labels(proposal_message(incident, view, {})[1])
 
     assert after == [*before, "Announce the backfill…"]
 

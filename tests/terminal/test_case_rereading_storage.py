@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.case_rereading import read_again
-from bot.adapters.case_sources import sources_of
+from bot.adapters.case_sources import left_out_in_short, sources_of
 from bot.adapters.checkpoint_handles import Handle
 from bot.adapters.checkpoint_point import stored_as
 from bot.adapters.clock import SystemClock
@@ -88,8 +88,21 @@ def test_a_source_that_is_gone_is_left_out_with_the_reason(tmp_path: Path) -> No
 
     sources = sources_of(case, {f"{JOBS}/overview": b"{}"}, with_values=False)
 
-    assert f"{stored.path}/_metadata: FileNotFoundError" in sources.left_out
+    assert f"{stored.path}/_metadata: no longer there" in sources.left_out
     assert b"{}" == sources.raw[f"{JOBS}/overview"]
+
+
+def test_many_that_are_gone_are_told_in_a_line() -> None:
+    """Flink deletes its manifests once they are committed: twenty lines of that hide the one that matters."""
+    gone = [f"/flink/{number:05}.avro: no longer there" for number in range(20)]
+
+    told = left_out_in_short([*gone, "/table/m0.avro: larger than 64 MiB"])
+
+    assert told == (
+        "/table/m0.avro: larger than 64 MiB",
+        "20 files that are no longer there (Flink deletes its own once they are committed), the first "
+        "/flink/00000.avro; the saved file names all",
+    )
 
 
 def test_manifests_are_held_against_what_spark_had_counted(tmp_path: Path) -> None:

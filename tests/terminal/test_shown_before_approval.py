@@ -12,7 +12,7 @@ from tests.approval.desk import Desk
 
 def printed(capsys: pytest.CaptureFixture[str], proposal: Proposal) -> str:
     """What `show` prints of it."""
-    show_proposal(ProposalView(proposal=proposal, step=None), fold(Desk().entries).runs)
+    show_proposal(ProposalView(proposal=proposal, step=None), fold(Desk().entries).runs, {})
     return capsys.readouterr().out
 
 

@@ -1,9 +1,12 @@
 """A proposal and, once decided, the stamp of the decision; then how far its execution has come."""
 
+from collections.abc import Mapping
+
 from slack_sdk.models.blocks import Block, ButtonElement, SectionBlock
 
 from bot.actions._effects import describe
 from bot.domain.effects import KeepSavepoint, ReplayRows, StopFork
+from bot.domain.evidence import Task
 from bot.domain.execution import UNDECIDED, ProposalState, ProposalView
 from bot.domain.ids import short, short_job
 from bot.domain.incident import Incident
@@ -35,10 +38,10 @@ _STATE = {
 }
 
 
-def proposal_message(incident: Incident, view: ProposalView) -> tuple[str, list[Block]]:
+def proposal_message(incident: Incident, view: ProposalView, tasks: Mapping[str, Task]) -> tuple[str, list[Block]]:
     """(notification text, blocks). Buttons are there only while they can do something, and those of a yes only where
     all that is approved is shown."""
-    proposal, blocks = view.proposal, _content(incident, view)
+    proposal, blocks = view.proposal, _content(incident, view, tasks)
     is_whole = not is_cut(blocks)
     if view.state in {ProposalState.PROPOSED, ProposalState.HELD} and not is_whole:
         blocks.insert(1, section(_too_long(incident)))
@@ -50,12 +53,12 @@ def proposal_message(incident: Incident, view: ProposalView) -> tuple[str, list[
     return f"{incident.id}: {proposal.title} ({view.state.value})", blocks
 
 
-def is_shown_whole(incident: Incident, view: ProposalView) -> bool:
+def is_shown_whole(incident: Incident, view: ProposalView, *, tasks: Mapping[str, Task]) -> bool:
     """Whether its message shows all that a yes covers, as it stands now."""
-    return not is_cut(_content(incident, view))
+    return not is_cut(_content(incident, view, tasks))
 
 
-def _content(incident: Incident, view: ProposalView) -> list[Block]:
+def _content(incident: Incident, view: ProposalView, tasks: Mapping[str, Task]) -> list[Block]:
     """All of it but the buttons, however long."""
     proposal, title = view.proposal, f"{incident.id}: {view.proposal.title}"
     blocks: list[Block] = [
@@ -70,7 +73,7 @@ def _content(incident: Incident, view: ProposalView) -> list[Block]:
             else [*sections(taken_off_main(view.proposal.preview, is_over=view.state in _OVER)), *sections(_undo(view))]
         ),
         *(_yes_at_length(view) if view.state in UNDECIDED else []),
-        *(covered(incident, view) if view.state in UNDECIDED else []),
+        *(covered(incident, view, tasks) if view.state in UNDECIDED else []),
         *([section(_not_known(view))] if view.state is ProposalState.UNKNOWN else []),
         *stamps(view),
         context(f"Digest {code(proposal.digest[:12])} covers effects, requirements, evidence and preview."),
