@@ -22,7 +22,7 @@ _COMMENT = "The record of wl-1."
 @pytest.fixture
 def shown(collected: SeenMessage, ana: Responder) -> None:
     """An incident whose ledger is in its thread as a picture: the next upload is the record."""
-    ana.sees("Newest on top.")
+    ana.sees("Newest on top, times in UTC.")
 
 
 def exports(ana: Responder) -> list[SeenMessage]:
