@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from bot.domain.action import Action, Plan
+from bot.domain.deeds import ASKED
 from bot.domain.effects import Effect
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.flink import JobRun
@@ -10,6 +11,8 @@ from bot.domain.ids import CheckpointId, SnapshotId, short_job
 from bot.domain.proposal import AffectedRun, Preview, Proposal, Term
 from bot.domain.requirements import NobodyWrites, Requirement, RunIsCurrent
 from bot.domain.table import Snapshot
+
+_ASKS = "A responder asks for it"
 
 
 def job_and_head(plan: Plan, action: Action) -> tuple[str, SnapshotId]:
@@ -194,7 +197,7 @@ def drafted(
         action=action.name,
         title=title,
         table=plan.case.observation.table.name,
-        because=f"{plan.mode.code}: {plan.match.headline}",
+        because=f"{_ASKS if plan.mode.code == ASKED else plan.mode.code}: {plan.match.headline}",
         code=plan.mode.code,
         effects=tuple(effects),
         requirements=tuple(requirements),

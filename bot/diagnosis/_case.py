@@ -1,6 +1,6 @@
 """What every failure mode asks of a case: its runs, its window, and what nobody has looked at yet."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from bot.domain.clock_time import clock_time
@@ -133,6 +133,11 @@ def committer_ids(case: Case, run: JobRun) -> frozenset[OperatorId]:
 def longest_silence(table: TableState) -> int:
     """Checkpoints that may pass without a commit; one more, because the newest may be on its way."""
     return empty_commits_allowed(table.properties) + 1
+
+
+def checkpoints(ids: Sequence[int]) -> str:
+    """`checkpoint 8`, `checkpoints 8 and 9`: a number alone is read as how many."""
+    return f"checkpoint{'s' if len(ids) > 1 else ''} {listed(ids)}"
 
 
 def listed(ids: Iterable[int]) -> str:

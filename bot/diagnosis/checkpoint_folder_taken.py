@@ -5,7 +5,7 @@ fail until a number is free. Meanwhile nothing is committed. Flink removes the f
 finalize, so afterwards the old folder is often gone; that the old start had committed the number then tells of it.
 """
 
-from bot.diagnosis._case import listed, time_in, unseen
+from bot.diagnosis._case import checkpoints, listed, time_in, unseen
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import CheckpointId, SnapshotId, short_job
@@ -50,8 +50,8 @@ def examine(case: Case) -> Examined:
     if isinstance(stored, NotSeen):
         return CannotTell(missing=(unseen(stored),))
     return Excluded(
-        reason=f"Run {short_job(run.job_id)} failed {listed(_failed_after_restore(run))} after its restore, but no "
-        "folder of these numbers is older than the restore."
+        reason=f"Run {short_job(run.job_id)} failed {checkpoints(_failed_after_restore(run))} after "
+        "its restore, but no folder of these numbers is older than the restore."
     )
 
 
@@ -121,7 +121,7 @@ def _matches(case: Case, run: JobRun, taken: tuple[CheckpointId, ...]) -> Matche
     else:
         reasons.append(f"Checkpoint {done} found a free number and completed: the rest comes by itself.")
     return Matches(
-        headline=f"Checkpoints {listed(taken)} of run {short_job(run.job_id)} failed because their folders were taken.",
+        headline=f"{checkpoints(taken).capitalize()} of run {short_job(run.job_id)} failed: the folders were taken.",
         reasons=tuple(reasons),
         rows=(),
         last_good=_before_restore(case, run) if done is None else None,

@@ -1,7 +1,7 @@
 """F20: some checkpoints failed or were aborted, or none completes any more. Their files come with the next one that
 completes: no row is lost, and until then none arrives."""
 
-from bot.diagnosis._case import listed, living, unseen
+from bot.diagnosis._case import checkpoints, living, unseen
 from bot.diagnosis._checkpoint_silence import Silence, checkpoint_silence
 from bot.diagnosis.checkpoint_folder_taken import collided
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -113,7 +113,7 @@ def _what_failed(run: JobRun) -> list[str]:
     reasons = [f"Flink counts {count} failed and {run.completed_count} completed checkpoints of the run."]
     if failed:
         words = sorted({c.failure for c in run.checkpoints if c.status == "FAILED" and c.failure})
-        reasons.append(f"It lists {listed(failed)} as failed{': ' + words[0].rstrip('.') if words else ''}.")
+        reasons.append(f"It lists {checkpoints(failed)} as failed{': ' + words[0].rstrip('.') if words else ''}.")
     if since:
         reasons.append(
             f"None has completed since {newest if newest is not None else 'the start'}: the table gets no rows until "

@@ -117,7 +117,7 @@ def _reasons(case: Case, run: JobRun, until: SnapshotId | None) -> tuple[str, ..
             f"{last.checkpoint_id} ({short(last.snapshot_id)}) without a repeat."
         )
     if case.duplicates is not None:
-        said.append(f"No key lives twice among the {case.duplicates.rows_checked} rows that were checked.")
+        said.append(f"No key lives twice among the {counted(case.duplicates.rows_checked, 'row')} that were checked.")
     if case.gaps is not None:
         said.append(
             f"No source position is missing between {at_position(case, case.gaps.lowest)} and "

@@ -85,6 +85,11 @@ def _newest_before(table: TableState, of: SnapshotId | None, edge: datetime) -> 
     return None if found is None else found.snapshot_id
 
 
+def begin_of(window: Window) -> str:
+    """Where it begins, as it is read: `after …720061`."""
+    return "from the first one" if window.since is None else f"after {short(window.since)}"
+
+
 def is_id(text: str) -> bool:
     """Whether it is digits, or as a message shows an id, `…720061`."""
     return text.strip().removeprefix("…").isdigit()

@@ -130,7 +130,7 @@ def why_it_is_proposed(
     good = [match.last_good for _, match in matches if match.last_good in table.chain_ids]
     asked = Mode(code=ASKED, name=ASKED, title="a responder asked for it", needs=(), false_positives=(), neighbours={})
     return asked, Matches(
-        headline=reason.strip() or "a responder asked for it; no diagnosis does.",
+        headline=reason.strip() or "no reason was given, and no diagnosis asks for it.",
         reasons=(),
         rows=(),
         last_good=min(good, key=table.place_of, default=incident.trusted),

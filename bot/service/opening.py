@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from fnmatch import fnmatch
 
-from bot.domain.asked_window import listed
+from bot.domain.asked_window import begin_of, listed
 from bot.domain.entries import IncidentOpened, ResponderAssigned
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, Severity, SnapshotId, TableName, UserId, short
@@ -35,8 +35,7 @@ class Offer(Record):
         """A clause."""
         if self.window.until is None:
             return "none, for nothing was ever committed to main"
-        begins = "from the first" if self.window.since is None else f"after {short(self.window.since)}"
-        return f"{counted(self.commits, 'commit')}, {begins} up to {short(self.window.until)}"
+        return f"{counted(self.commits, 'commit')}, {begin_of(self.window)} up to {short(self.window.until)}"
 
 
 class Opening:

@@ -96,6 +96,17 @@ def test_checkpoints_that_fail_one_after_the_other_hold_the_table(failed: tuple[
     assert (remedy is Remedy.NOTHING) == ("healthy" in found)
 
 
+@pytest.mark.parametrize(
+    ("failed", "told"), [((4,), "checkpoint 4 as failed"), ((4, 5), "checkpoints 4 and 5 as failed")]
+)
+def test_a_failed_checkpoint_is_not_read_as_how_many(failed: tuple[int, ...], told: str) -> None:
+    """“Flink counts 8 failed … It lists 14 as failed” was one sentence after the other."""
+    found = checkpoints_failed.examine(failing(*failed).looked_at())
+
+    assert isinstance(found, Matches)
+    assert any(told in reason for reason in found.reasons)
+
+
 def test_no_failed_checkpoint_excludes_it() -> None:
     """Flink counts none."""
     found = checkpoints_failed.examine(Tale().flink_runs("a").completes("a", 1).commits("a", 1).looked_at())

@@ -26,6 +26,14 @@ def test_evidence_answers_in_the_thread_and_the_card_goes_on(ana: Responder) -> 
     assert "5 commits by 2 writers" in after.plain
 
 
+def test_the_card_names_what_happened_and_not_what_it_asks_for(collected: SeenMessage) -> None:
+    """“Name what happened: rewind table and job. F2: …” was no name of anything that happened."""
+    [told] = [line for line in collected.plain.splitlines() if "Name what happened: " in line]
+
+    assert "Name what happened: F2. " in told
+    assert "F2: " not in told
+
+
 def test_two_people_who_click_run_get_one_run(ana: Responder, ben: Responder, bot: LittleBot) -> None:
     """The second click is answered; Spark is asked once."""
     card = ana.opens()

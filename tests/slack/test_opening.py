@@ -30,7 +30,7 @@ def test_a_window_from_the_first_commit_says_so() -> None:
         table=TableName("sales.orders"), window=window, trusted=None, because="", commits=1, metadata_location=""
     )
 
-    assert offer.window_in_words == "1 commit, from the first up to …436071"
+    assert offer.window_in_words == "1 commit, from the first one up to …436071"
 
 
 def test_opening_marks_the_table_and_shows_the_first_warning(ana: Responder, dana: Responder, orders: Orders) -> None:

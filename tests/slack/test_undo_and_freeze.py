@@ -39,6 +39,7 @@ def test_an_undo_is_proposed_by_one_approved_by_another_and_ends_the_trust(
     ana.sees_on_card("under review")
 
     assert told == "The undo is proposed. Nothing is changed before somebody else approves it."
+    assert "A responder asks for it: no reason was given" in asked.plain.partition("What will happen")[0]
     assert "is as before again, a fault included" in asked.plain
     eventually(lambda: len(orders.positions) > len(set(orders.positions)))
     assert orders.status == "under-review"

@@ -10,7 +10,7 @@ from slack_sdk import WebClient
 
 from bot.workspace import Actor, Workspace
 from tests.workspace.asking import ONCALL
-from tests.workspace.blocks import actions, button, confirm, plain, section
+from tests.workspace.blocks import actions, button, confirm, modal, plain, section, text_field
 from tests.workspace.conftest import Connect, eventually
 from tests.workspace.open_page import browser, opens_a_form, page, status_of_a_call
 
@@ -44,6 +44,34 @@ def test_a_command_opens_a_form_that_objects_and_then_closes(app: App, connect: 
     answer = page.get_by_test_id("message").last
     expect(answer.get_by_test_id("only-you")).to_have_text("Only visible to you")
     expect(answer).to_contain_text("Opened: twice the revenue")
+
+
+def test_a_phone_goes_to_the_field_that_is_wrong(app: App, connect: Connect, page: Page) -> None:
+    """It lay below the edge: who pressed the button saw nothing happen."""
+    fields = [text_field(f"Field {number}", f"f{number}") for number in range(12)]
+
+    @app.command("/waterline")
+    def command(ack: Any, body: Any, client: WebClient) -> None:
+        ack()
+        client.views_open(trigger_id=body["trigger_id"], view=modal("Long form", *fields, callback_id="long"))
+
+    @app.view("long")
+    def submitted(ack: Any) -> None:
+        ack(response_action="errors", errors={"f11": "This is none."})
+
+    connect()
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_test_id("composer").fill("/waterline")
+    page.get_by_test_id("composer").press("Escape")
+    page.get_by_test_id("composer").press("Enter")
+    for number in range(12):
+        page.get_by_label(f"Field {number}", exact=True).fill("x")
+    page.get_by_label("Field 0", exact=True).focus()
+
+    page.get_by_test_id("modal-submit").click()
+
+    expect(page.get_by_test_id("input-error")).to_be_in_viewport()
+    expect(page.get_by_label("Field 11", exact=True)).to_be_focused()
 
 
 def test_a_confirmed_click_updates_the_message_in_place(

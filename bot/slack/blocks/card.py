@@ -3,13 +3,23 @@
 from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock, SectionBlock
 
 from bot.domain.deeds import undo_left
+from bot.domain.diagnosis import Remedy
 from bot.domain.doubt import beside_trusted
 from bot.domain.evidence import Progress, Task
 from bot.domain.execution import UNFINISHED, ProposalState
 from bot.domain.freezes import still_paused
 from bot.domain.ids import short
 from bot.domain.incident import EvidenceRun, Incident
-from bot.domain.runbook import ActionStep, DecisionStep, EvidenceStep, ManualStep, NoticeStep, ReviewStep, Step
+from bot.domain.runbook import (
+    ActionStep,
+    DecisionStep,
+    EvidenceStep,
+    ManualStep,
+    NoticeStep,
+    ReviewStep,
+    Step,
+    StepOutcome,
+)
 from bot.domain.setup import TableSetup
 from bot.service.walking import current_step, walk_of
 from bot.slack.blocks.evidence import RUN_AGAIN
@@ -79,16 +89,23 @@ def _facts(incident: Incident) -> SectionBlock:
     )
 
 
+def _found(step: Step, outcome: StepOutcome) -> tuple[str, str]:
+    """(what came of a step, why). Of a diagnosis what was found, not what that asks for: the reason begins with it."""
+    if isinstance(step, DecisionStep) and step.on == "remedy" and outcome.key in set(Remedy):
+        code, _, why = outcome.why.partition(": ")
+        return code, why
+    return outcome.key.replace("-", " "), outcome.why
+
+
 def _path(incident: Incident) -> list[str]:
     """One line a step taken, the newest last."""
     passed = walk_of(incident).passed
     lines = []
     for item in passed[-_PATH_SHOWN:]:
         sign_of = ":fast_forward:" if item.outcome.skipped else ":white_check_mark:"
-        title = incident.opened.runbook.step(item.step).title
-        how = item.outcome.key.replace("-", " ")
-        why = mrkdwn(short_paths(as_sentence(item.outcome.why)))
-        lines.append(f"{sign_of} {mrkdwn(title)}: *{mrkdwn(how)}*. {why}")
+        step = incident.opened.runbook.step(item.step)
+        how, why = _found(step, item.outcome)
+        lines.append(f"{sign_of} {mrkdwn(step.title)}: *{mrkdwn(how)}*. {mrkdwn(short_paths(as_sentence(why)))}")
     hidden = len(passed) - _PATH_SHOWN
     earlier = f"{hidden} earlier step{'s are' if hidden > 1 else ' is'} in the record"
     return ([earlier] if hidden > 0 else []) + [clipped(line, 500) for line in lines]

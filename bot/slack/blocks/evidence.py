@@ -3,6 +3,7 @@
 from slack_sdk.models.blocks import Block, RawTextObject, TableBlock
 from slack_sdk.models.blocks.basic_components import TableBlockColumnSettings
 
+from bot.domain.asked_window import begin_of
 from bot.domain.evidence import Evidence, Task
 from bot.domain.findings import LedgerFinding
 from bot.domain.ids import short
@@ -54,7 +55,7 @@ def _answered(run: EvidenceRun, evidence: Evidence, task: Task) -> tuple[str, li
         *([f"The same in every row: {mrkdwn(same)}"] if same else []),
         *([f"{more} more sample row{'s are' if more > 1 else ' is'} in the record"] if more > 0 else []),
         *_left_out(evidence),
-        f"Pinned to head {short(evidence.head)} · window after {short(evidence.window.since)} · "
+        f"Pinned to head {short(evidence.head)} · commits {begin_of(evidence.window)} · "
         f"{clock(evidence.at)} · {evidence.took_ms / 1000:.1f} s · {size(evidence.bytes_read)} read",
     ]
     blocks.append(context(*small_print))

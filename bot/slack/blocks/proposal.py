@@ -45,8 +45,7 @@ def proposal_message(incident: Incident, view: ProposalView, tasks: Mapping[str,
     is_whole = not is_cut(blocks)
     if view.state in {ProposalState.PROPOSED, ProposalState.HELD} and not is_whole:
         blocks.insert(1, section(_too_long(incident)))
-    buttons = _buttons(incident, view, is_whole=is_whole)
-    if buttons:
+    if buttons := _buttons(incident, view, is_whole=is_whole):
         blocks.append(actions(buttons))
     if incident.is_open and view.state in UNDECIDED:
         blocks.append(actions(_telling(incident, view)))
@@ -72,8 +71,7 @@ def _content(incident: Incident, view: ProposalView, tasks: Mapping[str, Task]) 
             if view.state in _NOTHING_DONE
             else [*sections(taken_off_main(view.proposal.preview, is_over=view.state in _OVER)), *sections(_undo(view))]
         ),
-        *(_yes_at_length(view) if view.state in UNDECIDED else []),
-        *(covered(incident, view, tasks) if view.state in UNDECIDED else []),
+        *([*_yes_at_length(view), *covered(incident, view, tasks)] if view.state in UNDECIDED else []),
         *([section(_not_known(view))] if view.state is ProposalState.UNKNOWN else []),
         *stamps(view),
         context(f"Digest {code(proposal.digest[:12])} covers effects, requirements, evidence and preview."),
@@ -115,10 +113,8 @@ def _state(view: ProposalView) -> str:
         return ":rotating_light: Approved alone, not yet carried out"
     if view.state is not ProposalState.APPLIED or view.verified is None:
         return _STATE[view.state]
-    head = short(view.verified.head)
-    if view.verified.passed:
-        return f":white_check_mark: Carried out, and proven at head {head}"
-    return f":warning: Carried out, but not proven at head {head}"
+    how = ":white_check_mark: Carried out, and" if view.verified.passed else ":warning: Carried out, but not"
+    return f"{how} proven at head {short(view.verified.head)}"
 
 
 def _steps(view: ProposalView) -> str:

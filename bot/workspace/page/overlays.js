@@ -59,8 +59,10 @@ async function submit(view) {
   drawModals();
   const answer = await post("/_page/submit", { person: state.me, view_id: view.id, values: valuesOf(view.id) });
   sending = null;
-  if (Object.keys(answer.errors ?? {}).length) errors.set(view.id, answer.errors);
-  else if (answer.outcome !== "acked") toast("We had some trouble connecting. Try again?");
+  if (Object.keys(answer.errors ?? {}).length) {
+    errors.set(view.id, answer.errors);
+    document.activeElement?.blur(); // the field that is wrong is gone to, wherever it lies
+  } else if (answer.outcome !== "acked") toast("We had some trouble connecting. Try again?");
   drawModals();
 }
 
