@@ -1,13 +1,11 @@
 """What a Flink manifest that is still on storage means: the rule, from table, runs and restore points (facts 2.3)."""
 
 from collections.abc import Iterable, Sequence, Set
-from datetime import datetime, timedelta
 
 from bot.domain.beginnings import FROM_NOTHING
-from bot.domain.checkpoint_pace import completed_at, interval_of, longest_of
-from bot.domain.evidence import Ask, Observation
+from bot.domain.evidence import Observation
 from bot.domain.findings import LeakStanding
-from bot.domain.flink import V1_COMMITTER, FlinkManifest, JobRun, StoredCheckpoint
+from bot.domain.flink import V1_COMMITTER, CheckpointKind, FlinkManifest, JobRun, StoredCheckpoint
 from bot.domain.ids import DRAINED, CheckpointId, JobId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.paths import may_be_same
@@ -24,9 +22,6 @@ from spark_tasks._restarts import (
     went_back,
 )
 from spark_tasks._succession import BEGAN_ANYWHERE, after_its_run, unless_begun_anew
-
-_INTERVALS = 5
-_AT_LEAST = timedelta(minutes=2)
 
 Standing = tuple[LeakStanding, str]
 """Where it stands, and the sentence that says why."""
@@ -119,33 +114,6 @@ def committed_of(leak: FlinkManifest, table: TableState) -> CheckpointId | None:
     return next((checkpoint for checkpoint in same if checkpoint is not None), None)
 
 
-def is_overdue(leak: FlinkManifest, ask: Ask) -> bool:
-    """Whether a pending manifest waits longer than a healthy job lets it wait: a V2 sink commits a checkpoint some
-    moments after it, or, for a savepoint, with the next one."""
-    run = next((run for run in ask.observation.jobs.values if run.job_id == leak.job_id), None)
-    if run is None or run.is_terminal or (since := _waits_since(leak, run)) is None:
-        return False
-    return ask.observation.table.read_at - since > patience(ask, run)
-
-
-def _waits_since(leak: FlinkManifest, run: JobRun) -> datetime | None:
-    """Nothing commits what was written at the barrier before the checkpoint completes; None: it is in progress, or
-    nobody knows when it was written."""
-    its_own = next((c for c in run.checkpoints if c.checkpoint_id == leak.checkpoint_id), None)
-    if its_own is None or its_own.status not in {"COMPLETED", "IN_PROGRESS"}:
-        return leak.written_at
-    return completed_at(its_own) if its_own.status == "COMPLETED" else None
-
-
-def patience(ask: Ask, run: JobRun | None) -> timedelta:
-    """Five checkpoint intervals, two minutes at the least, and what the longest checkpoint took, for the next one may
-    take as long; by the contract where Flink does not tell the interval."""
-    told = interval_of(run) if run is not None else None
-    interval = told or ask.contract.checkpoint_every or ask.contract.commit_every or timedelta(0)
-    took = longest_of(run) if run is not None else timedelta(0)
-    return max(_INTERVALS * interval, _AT_LEAST) + took
-
-
 def _below(
     leak: FlinkManifest,
     committed: CheckpointId,
@@ -162,8 +130,22 @@ def _below(
             f"{head}; its V1 sink keeps checkpoint {leak.checkpoint_id} in memory until an id above {committed} "
             "completes, and drops it if the job fails over before that.",
         )
+    if _is_of_a_savepoint_above(leak, owing, world.table) and went_back(leak, of_its_job(leak, world), world) is None:
+        return LeakStanding.UNTOLD, (
+            f"{head}, and had less when savepoint {leak.checkpoint_id} was written: a sink that goes on commits that. "
+            "So a restart came before, which may have been from below it and have read the rows again."
+        )
     skips = f"{head}, so the sink takes checkpoint {leak.checkpoint_id} for committed and skips it"
     return _passed_over(leak, (head, skips), run, owing, world, behind)
+
+
+def _is_of_a_savepoint_above(leak: FlinkManifest, owing: Sequence[StoredCheckpoint], table: TableState) -> bool:
+    """Whether savepoints alone list the manifest, and main had nothing of its run up to there when it was written. A
+    failover never goes back to a savepoint, only to a checkpoint, which then is committed."""
+    if leak.written_at is None or not owing or any(point.kind is CheckpointKind.CHECKPOINT for point in owing):
+        return False
+    before = (s for s in table.snapshots if s.job_id == leak.job_id and s.committed_at <= leak.written_at)
+    return not any(s.checkpoint_id is not None and s.checkpoint_id >= leak.checkpoint_id for s in before)
 
 
 def _passed_over(

@@ -16,7 +16,8 @@ from spark_tasks._bounds import range_columns
 from spark_tasks._first_rows import first_positions
 from spark_tasks._leaked_files import Listed, files_listed
 from spark_tasks._other_branches import committed_elsewhere
-from spark_tasks._standing import is_overdue, standing
+from spark_tasks._patience import is_overdue
+from spark_tasks._standing import standing
 from spark_tasks._words import MAX_ROWS, cell, could_not
 
 TASK = Task(

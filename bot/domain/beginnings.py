@@ -48,12 +48,15 @@ def began_without_state(run: JobRun, first_commit: datetime | None) -> bool:
 def origin_of(run: JobRun) -> CheckpointId | None:
     """The checkpoint that the run began from, `FROM_NOTHING` without one, where Flink shows no restore, or only one of
     a failover: ids of checkpoints rise by one from the restored one, so a history without a gap tells. None where it
-    does not."""
+    does not, as where it was restored from below that since: a failover discarded what came before its history."""
     if run.restored is None and not run.restored_count:
         # Of a run that is over, and of which no checkpoint is told, its cluster is gone: only its end is known.
         return FROM_NOTHING if not run.is_terminal or run.completed_count > 0 else None
     ids = _whole_history(run)
-    return CheckpointId(min(ids) - 1) if ids and len(ids) == max(ids) - min(ids) + 1 else None
+    if not ids or len(ids) != max(ids) - min(ids) + 1:
+        return None
+    origin = CheckpointId(min(ids) - 1)
+    return origin if run.restored is None or origin <= run.restored.checkpoint_id else None
 
 
 def first_shown(run: JobRun) -> Restored | None:

@@ -57,12 +57,18 @@ def test_what_flink_lists_as_completed_was_passed_over(over: bool) -> None:
     assert stands(tale.becomes("a", "CANCELED") if over else tale) is LeakStanding.DROPPED
 
 
-def test_a_restore_point_that_lists_it_shows_that_it_was_completed() -> None:
-    """Flink has forgotten, its state on storage has not."""
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [(CheckpointKind.CHECKPOINT, LeakStanding.DROPPED), (CheckpointKind.SAVEPOINT, LeakStanding.UNTOLD)],
+)
+def test_a_restore_point_that_lists_it_shows_that_it_was_completed(
+    kind: CheckpointKind, expected: LeakStanding
+) -> None:
+    """Flink has forgotten, its state on storage has not. But no failover goes back to a savepoint."""
     tale = in_flight().forgets("a")
     point = StoredCheckpoint(
         path="file:/state/chk-3",
-        kind=CheckpointKind.CHECKPOINT,
+        kind=kind,
         checkpoint_id=CheckpointId(3),
         job_id=job_id("a"),
         written_at=tale.now,
@@ -70,7 +76,7 @@ def test_a_restore_point_that_lists_it_shows_that_it_was_completed() -> None:
         is_committer_read=True,
     )
 
-    assert stands(tale, point) is LeakStanding.DROPPED
+    assert stands(tale, point) is expected
 
 
 def test_a_run_that_never_went_down_passes_over_what_lies_below() -> None:

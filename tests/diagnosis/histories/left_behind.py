@@ -8,8 +8,9 @@ from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStan
 from bot.domain.ids import JobId
 from bot.domain.table import Window
 from spark_tasks._first_rows import first_commits
+from spark_tasks._patience import is_overdue
 from spark_tasks._restarts import runs_of
-from spark_tasks._standing import is_overdue, standing
+from spark_tasks._standing import standing
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.sink import Written
 
