@@ -92,7 +92,7 @@ def begin_of(window: Window) -> str:
 
 def is_id(text: str) -> bool:
     """Whether it is digits, or as a message shows an id, `…720061`."""
-    return text.strip().removeprefix("…").isdigit()
+    return text.strip().removeprefix("…").isdecimal()
 
 
 def listed(text: str, table: TableState) -> SnapshotId:

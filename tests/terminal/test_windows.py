@@ -73,7 +73,7 @@ def test_a_time_without_zone_is_utc() -> None:
     assert [9, 10] == [s.checkpoint_id for s in window.of(table)]
 
 
-@pytest.mark.parametrize("text", ["yesterday", "", "12 parsecs", "abc..def"])
+@pytest.mark.parametrize("text", ["yesterday", "", "12 parsecs", "abc..def", "720²"])
 def test_what_is_not_understood_is_refused_with_the_forms(text: str) -> None:
     """A typing error never becomes some other window."""
     _tale, table = _table()
