@@ -82,9 +82,10 @@ def _as_read_now(recorded: TableState) -> TableState:
 
 
 def _leaving(recorded: TableState) -> tuple[str, ...]:
-    """Records without the typed fields of the partitioning, or without the last sequence number, are older than the
-    reading of them."""
-    older = [name for name in ("spec_fields", "last_sequence_number") if not getattr(recorded, name)]
+    """Records without the typed fields of the partitioning, the last sequence number, or the first with row ids, are
+    older than the reading of them."""
+    told = ("spec_fields", "last_sequence_number", "lineage_since")
+    older = [name for name in told if not getattr(recorded, name)]
     return ("read_at", "lost_metadata", *older)
 
 
