@@ -120,7 +120,7 @@ def test_after_a_proof_the_head_is_offered_again(doubted: Doubted) -> None:
 def test_who_opens_may_name_another_one(doubted: Doubted) -> None:
     """The form asks for it."""
     doubted.opens().closes()
-    doubted.opens_anew(since=doubted.commits[3])
+    doubted.opens_anew(since=str(doubted.commits[3]))
 
     assert doubted.incidents.get(doubted.id).opened.trusted == doubted.commits[3]
 
