@@ -1,9 +1,10 @@
 """Whether a run that took over has shown by its rows where it began, where Flink no longer shows it: checkpoints
 without rows are committed from time to time, whatever the state was that it began with."""
 
-from bot.diagnosis._case import run_of, unlisted_switches
+from bot.diagnosis._case import in_window, run_of, time_in, unlisted_switches
 from bot.diagnosis._first_rows import first_rows_tell
 from bot.domain.beginnings import began_from
+from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.guests import Guests
 from bot.domain.ids import short_job
@@ -23,6 +24,29 @@ def hidden_start(case: Case) -> CannotTell | None:
     begun = f"where run {short_job(newest.run)} began, whose first restore Flink no longer lists"
     run = newest.run if brought is None or brought.job_id is None else brought.job_id
     return first_rows_tell(case, begun, run, brought)
+
+
+def start_without_details(case: Case) -> CannotTell | None:
+    """What is missing to know where the newest start of a run began whose job id had committed before, where Flink, or
+    its operator, tells no more of it than when it began: the first rows that came since, counted. None: they were, or
+    lie below the window, or there is no such start."""
+    table, guests, inside = case.observation.table, Guests(case), {s.snapshot_id for s in in_window(case)}
+    for run in reversed(case.runs):
+        mine = [s for s in table.of_flink if s.job_id == run.job_id]
+        if began_from(run, None) is not None or not any(s.committed_at < run.started_at - CLOCKS_DIFFER for s in mine):
+            continue
+        since = (s for s in table.of_flink if s.committed_at >= run.started_at and s.adds_rows and not guests.has(s))
+        first = next(since, None)
+        if first is not None and first.snapshot_id not in inside:
+            continue
+        begun = (
+            f"where run {short_job(run.job_id)} began when it was started once more at "
+            f"{time_in(case, run.started_at)}, which Flink does not tell"
+        )
+        by = run.job_id if first is None or first.job_id is None else first.job_id
+        if (left := first_rows_tell(case, begun, by, first)) is not None:
+            return left
+    return None
 
 
 def _is_told_by_its_ids(case: Case, switch: Switch) -> bool:

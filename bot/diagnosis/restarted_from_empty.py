@@ -7,6 +7,7 @@ consumer group stood. Windows and aggregates begin at nothing in any case.
 from bot.diagnosis._asked import checked_until, lacking, reaches_head
 from bot.diagnosis._began_over_expired import may_have_begun_empty
 from bot.diagnosis._case import living, not_asked, rows_by, run_of, unseen, writes_as_v1
+from bot.diagnosis._drained import started_after_a_drain
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._may_commit_on import may_commit_on
 from bot.diagnosis._missing_manifest import missing_manifest
@@ -172,7 +173,7 @@ def _rows_said(case: Case, start: EmptyStart) -> tuple[bool, str, tuple[str, ...
         return False, "Where its source began shows once it brings rows.", ()
     left = uncounted(case, start.run, start.first) or begins_below(case, start.last_before, start.first)
     left = left or not_passed(case, start.run, start.first) or taken_over_unseen(case, start.run, start.first)
-    left = left or restored_since(case)
+    left = left or restored_since(case) or started_after_a_drain(case)
     if left is not None:
         return False, not_known_yet(left), left.asks
     return (

@@ -102,7 +102,7 @@ class RepairScene:
         has diagnosed what asks for `remedy`."""
         self.incident = self.services.opening.open(
             table=ORDERS, runbook="duplicate-rows", severity="sev2", channel="C0ORDERS01", summary="", by=ANA,
-            since=since,
+            since=None if since is None else str(since),
         )  # fmt: skip
         for task in evidence:
             self.services.desk.run_now(self.incident, task)

@@ -1,0 +1,42 @@
+"""Histories in which a start was overlooked that may have read nothing of what came before, or all of it once more;
+each is reduced to what it takes."""
+
+import pytest
+
+from tests.diagnosis.histories.drawn import Event, Plan, played
+from tests.diagnosis.histories.held import answered, wrongly_safe
+from tests.diagnosis.histories.history import Setting
+from tests.diagnosis.histories.truth import truth_of
+
+EMPTY_UNDER_ITS_ID = "started without state under its job id"
+FOUND = {
+    "of a run that is over, of which no details are left, and that brought no row": Plan(
+        710364,
+        Setting(commits_empty_after=3, lists="ended runs without details"),
+        (Event(3, EMPTY_UNDER_ITS_ID), Event(5, "a quiet time"), Event(6, "the sink's uid is changed")),
+    ),
+    "above a drained commit, after a start that turned out well": Plan(
+        727712,
+        Setting("V1"),
+        (Event(0, EMPTY_UNDER_ITS_ID),),
+        then=(Event(3, "drained and started"), Event(4, "started without state")),
+        meanwhile=(Event(100, "a checkpoint"),),
+    ),
+}
+
+
+@pytest.mark.parametrize("plan", FOUND.values(), ids=FOUND)
+def test_it_is_open(plan: Plan) -> None:
+    """Rows are wrong, or will be: something is missing to say that they are right, or nobody says so."""
+    drawn = played(plan)
+
+    assert truth_of(drawn.history).is_wrong
+    assert () == wrongly_safe(drawn)
+
+
+def test_what_is_missing_is_said() -> None:
+    """The first rows that come since tell where it began."""
+    drawn = played(FOUND["of a run that is over, of which no details are left, and that brought no row"])
+
+    missing = {mode.code: told.missing for mode, told in answered(drawn).undecided}
+    assert "which Flink does not tell: its first rows tell" in " ".join(missing["healthy"])
