@@ -5,8 +5,8 @@ With numbers of entries only the questions of the window are asked, of the table
 
 import os
 import shutil
-import sys
 import time
+from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -166,4 +166,8 @@ def _print_memory(found: Sequence[tuple[Size, Held]]) -> None:
 
 
 if __name__ == "__main__":
-    main(short="--short" in sys.argv[1:], only=[int(each) for each in sys.argv[1:] if each.isdecimal()])
+    given = ArgumentParser(prog="python -m tests.bench.scale", description="Does cost follow the window?")
+    given.add_argument("--short", action="store_true", help="without the largest table, and a tenth of the rows")
+    given.add_argument("entries", type=int, nargs="*", help=f"only the window, of {[size.entries for size in SIZES]}")
+    told = given.parse_args()
+    main(short=told.short, only=told.entries)
