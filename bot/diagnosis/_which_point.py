@@ -117,6 +117,11 @@ def _counted_up_to(case: Case, run: JobRun, point: Restored, commit: Snapshot, s
     list, which counted from 1 up to it."""
     if point.path is None and (other := had_before(case, run, point, commit)) is not None:
         return f"Flink tells no path, and run {short_job(other)} has, or may have, completed that id before"
+    if (before := _of_an_earlier_count(case, point, commit, starts)) is not None:
+        return (
+            f"that run had reached that id with {short(before)} before it began to count anew, and what Flink lists of "
+            "its starts has no such checkpoint"
+        )
     until = _written_at(case, point) or point.at
     if _is_shown(starts, commit) or not has_room_up_to(run, point.checkpoint_id, commit, until):
         return None
@@ -124,6 +129,18 @@ def _counted_up_to(case: Case, run: JobRun, point: Restored, commit: Snapshot, s
         f"Flink does not list how that run came from {short(commit.snapshot_id)} to that id, which a start without "
         "state may have counted since: there was time for it, and no commit came"
     )
+
+
+def _of_an_earlier_count(case: Case, point: Restored, commit: Snapshot, starts: Sequence[JobRun]) -> SnapshotId | None:
+    """The run's commit of the restored id or above that lies below its newest one, which carries a lower id, where no
+    start that Flink lists has completed that id since."""
+    is_listed = any(is_completed(c, point.checkpoint_id) for each in starts for c in each.checkpoints)
+    if is_listed or (commit.checkpoint_id or 0) >= point.checkpoint_id:
+        return None
+    place = case.observation.table.place_of
+    mine = (s for s in flink_commits(case.observation.table) if s.job_id == commit.job_id)
+    older = (s for s in mine if place(s.snapshot_id) < place(commit.snapshot_id) and s.checkpoint_id != DRAINED)
+    return next((s.snapshot_id for s in older if (s.checkpoint_id or 0) >= point.checkpoint_id), None)
 
 
 def _left_by_another_start(case: Case, point: Restored, commit: Snapshot) -> str | None:

@@ -22,6 +22,15 @@ FOUND = {
         then=(Event(3, "drained and started"), Event(4, "started without state")),
         meanwhile=(Event(100, "a checkpoint"),),
     ),
+    "from a point of the ids that were counted first, under another uid": Plan(
+        777512,
+        Setting("V1"),
+        (
+            Event(4, EMPTY_UNDER_ITS_ID),
+            Event(6, "a checkpoint"),
+            Event(10, "started from an older point with another uid"),
+        ),
+    ),
 }
 
 
