@@ -1,10 +1,10 @@
-"""Nothing is called right while a mode by which rows are lost or doubled cannot tell: one answer, not two that a tired
-reader has to weigh against each other."""
+"""Nothing is called right while a mode by which rows are lost or doubled holds or cannot tell: one answer, not two
+that a tired reader has to weigh against each other."""
 
 from collections.abc import Iterable, Iterator
 
 from bot.diagnosis._asked import lacking
-from bot.domain.diagnosis import HEALTHY, Act, CannotTell, Case, Matches, Mode, ModeResult
+from bot.domain.diagnosis import HEALTHY, Act, CannotTell, Case, Excluded, Matches, Mode, ModeResult
 from bot.domain.doubt import leaves_rows, rows_are_right
 
 VOUCHING = frozenset({HEALTHY, "no-advance"})
@@ -13,9 +13,14 @@ _OF_NOW = frozenset({Act.CONTAIN, Act.RECOVER, Act.REPAIR})
 
 
 def agreeing(case: Case, results: Iterable[ModeResult]) -> tuple[ModeResult, ...]:
-    """The same answers, but that none of `VOUCHING` holds beside a doubt of a mode that speaks of rows: what is missing
-    there is missing here. Evidence that nobody asked for is no doubt: not all there is must be collected."""
+    """The same answers, but that none of `VOUCHING` holds beside a mode by which rows are wrong, nor beside a doubt of
+    one: what is missing there is missing here. Evidence that nobody asked for is no doubt: not all there is must be
+    collected."""
     told = tuple(results)
+    wrong = next((each for each in told if _accuses(each)), None)
+    if wrong is not None and isinstance(wrong.examined, Matches):
+        out = Excluded(reason=f"{wrong.mode.code} holds: {wrong.examined.headline}")
+        return tuple(each.model_copy(update={"examined": out}) if _vouches(each) else each for each in told)
     doubts = tuple(_doubts_in(case, told))
     if not doubts:
         return told
@@ -32,6 +37,11 @@ def _doubts_in(case: Case, told: Iterable[ModeResult]) -> Iterator[CannotTell]:
             unasked = lacking(case, *each.mode.needs)
             if not {*each.examined.missing} <= {*unasked}:
                 yield each.examined
+
+
+def _accuses(result: ModeResult) -> bool:
+    found = result.examined
+    return isinstance(found, Matches) and _is_of_rows(result.mode) and not rows_are_right(found)
 
 
 def _is_of_rows(mode: Mode) -> bool:

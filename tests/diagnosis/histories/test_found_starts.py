@@ -31,6 +31,17 @@ FOUND = {
             Event(10, "started from an older point with another uid"),
         ),
     ),
+    "from below what main has, then once more under another uid": Plan(
+        842935,
+        Setting("V1", lists="ended runs without details", shows_points=True),
+        (
+            Event(0, "a checkpoint"),
+            Event(2, "a checkpoint"),
+            Event(3, "a checkpoint"),
+            Event(5, "started from an older point"),
+            Event(6, "the sink's uid is changed"),
+        ),
+    ),
 }
 
 
