@@ -109,6 +109,8 @@ def _proof(plan: Plan) -> str:
     gaps = plan.case.gaps
     if gaps is None or not gaps.has_positions:
         return "Whether the rows of the last checkpoint are in the table is not proven: no source position was counted."
+    if gaps.is_untold:
+        return f"Whether rows of {gaps.missing} source positions are missing is not known: the old state may owe them."
     if gaps.missing:
         return f"{gaps.missing} source positions are missing: what the old state owed is lost unless it is replayed."
     highest = plan.case.contract.shown(plan.case.contract.position, gaps.highest)

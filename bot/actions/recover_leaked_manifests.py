@@ -16,6 +16,7 @@ from bot.domain.file_changes import FileSources
 from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
 from bot.domain.ids import short_job
 from bot.domain.proposal import Proposal
+from bot.domain.rows_there import some_are_live
 
 ACTION = Action(
     name="recover_leaked_manifests",
@@ -36,7 +37,7 @@ _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 def propose(plan: Plan) -> Proposal:
     """A rehearsal with the lost manifests' files. Raises Refused with the reason, CouldNotLook."""
-    lost = _lost(plan.case.leaked)
+    lost = _nowhere(plan.case, _lost(plan.case.leaked))
     survey = plan.survey(FileSources(manifests=tuple(leak.path for leak in lost)), None)
     if survey.unfit:
         raise Refused(
@@ -80,6 +81,21 @@ def propose(plan: Plan) -> Proposal:
         proof="no lost manifest is left, no file and no row is there twice, no row is missing",
         carries=said_of_rows(((leak.job_id, leak.checkpoint_id) for leak in lost), _written(plan.case, lost)),
     )
+
+
+def _nowhere(case: Case, lost: tuple[LeakedManifest, ...]) -> tuple[LeakedManifest, ...]:
+    """All of them. Raises Refused where rows of one are in the table, as far as source positions tell."""
+    there = [leak for leak in lost if some_are_live(leak, case.gaps, case.contract)]
+    if there:
+        position = case.contract.position
+        low, high = (case.contract.shown(position, edge) for edge in (there[0].position_from, there[0].position_until))
+        raise Refused(
+            "Some of the rows that were taken for lost are in the table.",
+            f"Expected no live row between the source positions of a manifest; there are some among {low} to {high}, "
+            f"those of {_checkpoints(there[:1])}: they were read again.",
+            "Replay what missing_positions calls missing instead: what is appended as it is would be there twice.",
+        )
+    return lost
 
 
 def _written(case: Case, lost: Sequence[LeakedManifest]) -> tuple[datetime, ...]:

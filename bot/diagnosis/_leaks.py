@@ -6,6 +6,7 @@ from bot.diagnosis._case import listed
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.ids import CheckpointId, JobId, short_job
+from bot.domain.rows_there import some_are_live
 from bot.domain.sentences import counted
 from bot.domain.unread_rows import rows_of
 
@@ -21,11 +22,13 @@ def up_to(leaks: Sequence[LeakedManifest], checkpoint: CheckpointId) -> tuple[Le
     return tuple(leak for leak in leaks if leak.checkpoint_id <= checkpoint)
 
 
-def can_be_appended(leaks: Sequence[LeakedManifest]) -> bool:
+def can_be_appended(case: Case, leaks: Sequence[LeakedManifest]) -> bool:
     """Whether every one could be read, lists data files alone, and all of them are there, so that its rows are not
-    lost. A delete that is appended now would take off rows that came since."""
+    lost, and none of them came to the table since. A delete that is appended now would take off rows that came since.
+    """
     are_whole = all(leak.files is not None and not leak.missing_files for leak in leaks)
-    return bool(leaks) and are_whole and not any(leak.has_deletes for leak in leaks)
+    came_since = any(some_are_live(leak, case.gaps, case.contract) for leak in leaks)
+    return bool(leaks) and are_whole and not came_since and not any(leak.has_deletes for leak in leaks)
 
 
 def in_words(leaks: Sequence[LeakedManifest]) -> str:

@@ -21,7 +21,7 @@ def forgotten(case: Case, dropped: tuple[LeakedManifest, ...]) -> Matches:
     commits = [s for s in flink_commits(case.observation.table) if s.job_id == job]
     before = [s for s in commits if s.checkpoint_id is not None and s.checkpoint_id < first]
     last = commits[-1] if commits else None
-    appendable = can_be_appended(dropped)
+    appendable = can_be_appended(case, dropped)
     return Matches(
         headline=f"The sink of run {short_job(job)} passed over {len(dropped)} completed checkpoints for good.",
         reasons=(

@@ -118,7 +118,7 @@ def _went_on(case: Case, start: EmptyStart, first: SnapshotId) -> Matches:
         rows=(start.last_before, first),
         last_good=start.last_before,
         wrong_run=None,
-        remedy=Remedy.RECOVER_LEAKED_MANIFESTS if can_be_appended(dropped) else Remedy.REPLAY_SOURCE_RANGE,
+        remedy=Remedy.RECOVER_LEAKED_MANIFESTS if can_be_appended(case, dropped) else Remedy.REPLAY_SOURCE_RANGE,
     )
 
 

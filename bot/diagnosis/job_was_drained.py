@@ -7,8 +7,9 @@ is restored from that state, or from any older one of that job, takes each of it
 from bot.diagnosis._case import listed, unseen
 from bot.diagnosis._drained import takes_for_its_own
 from bot.diagnosis._leaks import in_words, leaks_of
-from bot.diagnosis._never_let_in import began, never_let_in
+from bot.diagnosis._never_let_in import never_let_in
 from bot.diagnosis._restoring import can_rewind_to
+from bot.domain.beginnings import came_up_at
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
@@ -55,7 +56,7 @@ def examine(case: Case) -> Examined:
         return never_let_in(case) or Excluded(reason=_why_not(case))
     if isinstance(case.observation.jobs, NotSeen):
         return CannotTell(missing=(unseen(case.observation.jobs),))
-    after = [run for run in case.runs if began(run) > drained.committed_at]
+    after = [run for run in case.runs if came_up_at(run) > drained.committed_at]
     if not after:
         return Excluded(
             reason=f"{short(drained.snapshot_id)} was committed by a job that ended on purpose (Long.MAX_VALUE), and "

@@ -71,7 +71,7 @@ def examine(case: Case) -> Examined:
     owing = [(change, owed) for change in changes if (owed := _owed(case, change))]
     owing = owing or _shown_by_manifests(case)
     if owing:
-        return _matches(owing)
+        return _matches(case, owing)
     if isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
     if (waiting := of_another_sink(case)) is not None:
@@ -206,10 +206,10 @@ def _owed_in_state(case: Case, run: JobRun, leak: LeakedManifest) -> bool:
     return any(name in point.pending_manifests and may_be_same(path, point.path) for point in points)
 
 
-def _matches(owing: list[tuple[Change, tuple[LeakedManifest, ...]]]) -> Matches:
+def _matches(case: Case, owing: list[tuple[Change, tuple[LeakedManifest, ...]]]) -> Matches:
     """`owing`: changes and what each left behind, oldest first."""
     owed = tuple(leak for _change, left in owing for leak in left)
-    appendable = can_be_appended(owed)
+    appendable = can_be_appended(case, owed)
     return Matches(
         headline=f"The sink came back under another uid, and {rows_of(owed)} that its old state owed were never "
         "committed.",
@@ -218,7 +218,7 @@ def _matches(owing: list[tuple[Change, tuple[LeakedManifest, ...]]]) -> Matches:
             "The source went on behind these rows, so no restart reads them again; append them once, and only if "
             "their keys are not in the table."
             if appendable
-            else "They cannot be appended as they are: read their source range again.",
+            else "They cannot be appended as they are: replay what is missing of their source range.",
         ),
         rows=tuple(s for change, _left in owing for s in (change.last, change.first) if s is not None),
         last_good=owing[0][0].last,

@@ -31,6 +31,11 @@ def start_shown(run: JobRun, first_commit: datetime | None) -> Restored | None:
     return None if _was_at_work(run, first_commit) else first_shown(run)
 
 
+def came_up_at(run: JobRun) -> datetime:
+    """When it was restored last, or started with nothing."""
+    return run.restored.at if run.restored is not None else run.started_at
+
+
 def began_without_state(run: JobRun, first_commit: datetime | None) -> bool:
     """Whether Flink restored it from nothing at its start: it was never restored, or once only and after it had
     completed a checkpoint of its own or committed.

@@ -17,7 +17,7 @@ def test_a_strange_schema_is_refused_before_anything_is_proposed() -> None:
     """What was expected, what was found, and that the source gives the rows in the present schema."""
     tale = Tale().flink_runs("a").commits("a", 5).leaves_manifest("a", 3)
     found = FileSurvey(add=None, remove=None, unfit=("x.avro: field 99 of its schema 9 is discount (long)",))
-    case = SimpleNamespace(leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED))
+    case = tale.looked_at(leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED))
     plan: Any = SimpleNamespace(case=case, survey=lambda *_: found)
 
     with pytest.raises(Refused, match="were not written for the table as it is") as refused:

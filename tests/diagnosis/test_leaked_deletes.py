@@ -81,7 +81,7 @@ def test_untold_deletes_may_be_what_is_missing_and_the_watch_tells_lost_ones() -
     assert sign is not None
     assert "wrote deletes that no commit took along" in sign.headline
     assert "0 rows and 12 deletes never committed; their files are all there" in in_words(lost.manifests)
-    assert not can_be_appended(lost.manifests)
+    assert not can_be_appended(tale.looked_at(), lost.manifests)
 
 
 def test_a_record_of_an_older_version_keeps_its_hash_and_says_what_it_did_not_count() -> None:
