@@ -81,6 +81,7 @@ def _compared(spark: SparkSession, ask: Ask, reach: Reach, edges: Edges, written
             return _of_several_partitions(ask, int(span["shared"]))
         if written is not None:
             by_key = told_by_key(spark, ask, reach, edges.each, live, written)
+            by_key.brought.persist()
         there = live if by_key is None else by_key.brought
         all_sure = gaps_between(live).withColumn("is_sure", F.lit(True))
         gaps = counted_gaps(all_sure if by_key is None else by_key.gaps)
@@ -90,6 +91,8 @@ def _compared(spark: SparkSession, ask: Ask, reach: Reach, edges: Edges, written
         replaced = None if by_key is None else by_key.brought.where("NOT is_live").count()
     finally:
         live.unpersist()
+        if by_key is not None:
+            by_key.brought.unpersist()
     tails = tails_of(spark, ask, reach, edges, tops)
     deleted = deleted_behind(spark, ask, reach, tops)
     unjudged = (*deleted, *_not_judged(ask, edges, silences(spark, ask, reach, edges), tails))

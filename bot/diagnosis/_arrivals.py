@@ -11,6 +11,7 @@ from bot.diagnosis._other_branch import commits_anywhere
 from bot.diagnosis._overdue import completed, none_written_before, overdue_of_run, overdue_of_sink, settled
 from bot.diagnosis._sinks import by_sink, leaves_out_empty_ones, sinks_of
 from bot.diagnosis._stretches import Stretch, stretches_since
+from bot.domain.beginnings import came_up_at
 from bot.domain.checkpoint_pace import time_to_commit
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.findings import LeakedManifest, LeakStanding
@@ -135,7 +136,7 @@ def _whose(ids: Sequence[CheckpointId]) -> str:
 
 def _show_from(run: JobRun, overdue: Sequence[CheckpointId]) -> datetime:
     """From when on the files on storage show what became of all of these: of what it was restored from, since then."""
-    done, restored = completed(run), run.restored.at if run.restored is not None else run.started_at
+    done, restored = completed(run), came_up_at(run)
     return max(done[i] + time_to_commit(run) if i in done else restored for i in overdue)
 
 

@@ -7,7 +7,7 @@ from bot.diagnosis._asked import answers, checked_until
 from bot.diagnosis._began_over_expired import lies_in_doubt, over_expired
 from bot.diagnosis._case import writes_as_v1
 from bot.diagnosis._read_again_once import begins_below, lives_once, uncounted
-from bot.domain.beginnings import FROM_NOTHING, began_from, start_shown
+from bot.domain.beginnings import FROM_NOTHING, began_from, came_up_at, start_shown
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.flink import CheckpointKind, JobRun, names_run
 from bot.domain.ids import CheckpointId, short, short_job
@@ -70,7 +70,7 @@ def _later_than(
     began: CheckpointId | None, line: tuple[JobRun, ...], run: JobRun
 ) -> tuple[JobRun, CheckpointId] | None:
     """The newest checkpoint that the restored run's predecessor completed above it, or a run in between completed."""
-    until = run.restored.at if run.restored is not None else run.started_at
+    until = came_up_at(run)
     found = [
         (each, c.checkpoint_id)
         for place, each in enumerate(line)

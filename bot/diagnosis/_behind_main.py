@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from bot.diagnosis._case import living
 from bot.diagnosis._read_again_once import not_passed
 from bot.diagnosis._which_point import newest_of
+from bot.domain.beginnings import came_up_at
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.flink import JobRun
 from bot.domain.table import Snapshot
@@ -24,7 +25,7 @@ def behind_main(case: Case) -> CannotTell | None:
 
 
 def _first_rows_of(case: Case, run: JobRun) -> Snapshot | None:
-    began = run.restored.at if run.restored is not None else run.started_at
+    began = came_up_at(run)
     return next((s for s in _of(case, run.job_id) if s.committed_at >= began), None)
 
 

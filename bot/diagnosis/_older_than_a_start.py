@@ -3,6 +3,7 @@ what an earlier one brought again, or left out, is seen in the rows alone."""
 
 from bot.diagnosis._asked import too_early_for
 from bot.diagnosis._case import living, time_in
+from bot.domain.beginnings import came_up_at
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.flink import Restored, names_run
 from bot.domain.guests import Guests
@@ -17,7 +18,7 @@ def older_than_a_start(case: Case, until: SnapshotId | None, *tasks: str) -> Can
     edge = table.place_of(until)
     newer = [s for s in table.of_flink if table.place_of(s.snapshot_id) > edge and s.adds_rows and not guests.has(s)]
     for run in living(case) if newer else ():
-        moment = run.restored.at if run.restored is not None else run.started_at
+        moment = came_up_at(run)
         is_older = any(too_early_for(case, task, moment) is not None for task in tasks)
         hidden = next((s for s in newer if is_older or _is_of_before(s, run.restored)), None)
         if hidden is None:

@@ -35,7 +35,9 @@ def skipped_between_commits(case: Case) -> tuple[PositionGap, ...]:
 
     Empty also where the source has several partitions: bounds of a file are of all of them together.
     """
-    return tuple(seam.gap for seam in _seams(case) if _bare_deletes(case, seam.commits) == 0)
+    return tuple(
+        seam.gap for seam in _seams(case) if bare_deletes(case.observation.table.properties, seam.commits) == 0
+    )
 
 
 def may_be_replaced(case: Case) -> str | None:
@@ -51,7 +53,7 @@ def may_be_replaced(case: Case) -> str | None:
     first = seams[0]
     low, high = at_position(case, first.gap.first), at_position(case, first.gap.last)
     held = f"positions {low} to {high}" if first.gap.size > 1 else f"position {low}"
-    bare = _bare_deletes(case, first.commits)
+    bare = bare_deletes(case.observation.table.properties, first.commits)
     deletes = counted(bare, "delete") if bare is not None else "deletes, nobody can tell how many,"
     return (
         f"whether the source skipped {held} or had deletes there: {short(first.commits[0].snapshot_id)} to "
@@ -90,7 +92,3 @@ def _seams(case: Case) -> tuple[Seam, ...]:
         if reached is None or high > reached[0]:
             reached = (high, place)
     return tuple(found)
-
-
-def _bare_deletes(case: Case, commits: tuple[Snapshot, ...]) -> int | None:
-    return bare_deletes(case.observation.table.properties, commits)

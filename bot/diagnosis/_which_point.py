@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from bot.diagnosis._another_had_it import had_before, had_by_another, is_completed, is_younger
+from bot.diagnosis._another_had_it import had_before, had_by_another, has_completed, is_completed, is_younger
 from bot.diagnosis._came_since import came_since
 from bot.diagnosis._case import living
 from bot.diagnosis._read_again import is_live
@@ -134,7 +134,7 @@ def _counted_up_to(case: Case, run: JobRun, point: Restored, commit: Snapshot, s
 def _of_an_earlier_count(case: Case, point: Restored, commit: Snapshot, starts: Sequence[JobRun]) -> SnapshotId | None:
     """The run's commit of the restored id or above that lies below its newest one, which carries a lower id, where no
     start that Flink lists has completed that id since."""
-    is_listed = any(is_completed(c, point.checkpoint_id) for each in starts for c in each.checkpoints)
+    is_listed = any(has_completed(each, point.checkpoint_id) for each in starts)
     if is_listed or (commit.checkpoint_id or 0) >= point.checkpoint_id:
         return None
     place = case.observation.table.place_of

@@ -6,6 +6,7 @@ finalize, so afterwards the old folder is often gone; that the old start had com
 """
 
 from bot.diagnosis._case import checkpoints, listed, time_in, unseen
+from bot.domain.beginnings import came_up_at
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import CheckpointId, SnapshotId, short_job
@@ -132,6 +133,6 @@ def _matches(case: Case, run: JobRun, taken: tuple[CheckpointId, ...]) -> Matche
 
 def _before_restore(case: Case, run: JobRun) -> SnapshotId | None:
     """The job's newest commit before the restore."""
-    at = run.restored.at if run.restored else run.started_at
+    at = came_up_at(run)
     before = [c.snapshot_id for c in flink_commits(case.observation.table) if c.committed_at < at]
     return before[-1] if before else None

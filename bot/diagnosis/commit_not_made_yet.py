@@ -15,6 +15,7 @@ from bot.diagnosis._other_branch import commits_anywhere, commits_on_branches
 from bot.diagnosis._restoring import restore_in_words
 from bot.diagnosis._sinks import by_sink, sinks_of
 from bot.diagnosis._stretches import stretches
+from bot.domain.beginnings import came_up_at
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
@@ -158,7 +159,7 @@ def _other_cause(case: Case, run: JobRun) -> str | None:
 
 
 def _completed(run: JobRun) -> list[CheckpointId]:
-    since = run.restored.at if run.restored else run.started_at
+    since = came_up_at(run)
     return [
         c.checkpoint_id
         for c in run.checkpoints

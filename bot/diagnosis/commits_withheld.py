@@ -27,6 +27,7 @@ from bot.diagnosis._passed_over import forgotten, passed_over
 from bot.diagnosis._read_again_once import lives_once, not_passed, uncounted
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
+from bot.domain.beginnings import came_up_at
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
@@ -191,7 +192,7 @@ def _remedy(rewind: Rewind, *, can_rewind: bool) -> Remedy:
 
 def _skipped(run: JobRun, rewind: Rewind) -> list[str]:
     """The completed checkpoints at or below the old maximum that the run took itself."""
-    since = run.restored.at if run.restored else run.started_at
+    since = came_up_at(run)
     ids = sorted(
         c.checkpoint_id
         for c in run.checkpoints
