@@ -96,6 +96,8 @@ class Ended(Record):
     table: TableName
     at: Utc
     why: str
+    written_at: Utc | None = None
+    """When the message was written that told of it; None where the watch saw it, or an alert said it."""
 
 
 class Looked(Record):

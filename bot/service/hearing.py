@@ -99,6 +99,8 @@ class Hearing:
         if words.is_over and not said.is_asked:
             self._end(table, said, words)
             return f"It is noted that {table} is said to have recovered."
+        if not said.is_asked and self._is_said_to_be_over(table, said, words):
+            return f"{table} is said to have recovered since."
         where = f"<#{self._sightings.channel(table)}>"
         known = self._known(table, said, words)
         if known is not None and self._sightings.is_told(known.id):
@@ -152,7 +154,16 @@ class Hearing:
     def _end(self, table: TableName, said: Said, words: "_Words") -> None:
         for sighted in self._sightings.memory(table).lasting:
             if (sighted.sign.code, sighted.sign.name) == (MESSAGE, words.name):
-                self._sightings.end(sighted, f"{said.bot} wrote that it is.")
+                self._sightings.end(sighted, f"{said.bot} wrote that it is.", written_at=said.at)
+
+    def _is_said_to_be_over(self, table: TableName, said: Said, words: "_Words") -> bool:
+        """By a message that was written later and taken earlier: several are taken at a time."""
+        memory = self._sightings.memory(table)
+        return any(
+            memory.sighted[ended.sighting].sign.name == words.name and said.at < ended.written_at
+            for ended in memory.ended.values()
+            if ended.written_at is not None
+        )
 
 
 class _Words:

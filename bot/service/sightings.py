@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Collection, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import takewhile
 
 from ulid import ULID
@@ -104,10 +104,10 @@ class Sightings:
             )
         )
 
-    def end(self, sighted: Sighted, why: str) -> None:
-        """It is over: said in its thread, if it was told at all."""
+    def end(self, sighted: Sighted, why: str, *, written_at: datetime | None = None) -> None:
+        """It is over: said in its thread, if it was told at all. `written_at`: of the message that says so."""
         at = self._clock.now()
-        if not self._notes.add(Ended(sighting=sighted.id, table=sighted.table, at=at, why=why)):
+        if not self._notes.add(Ended(sighting=sighted.id, table=sighted.table, at=at, why=why, written_at=written_at)):
             return
         told = self._outbox.find(post_key(sighted.id))
         if told is not None:

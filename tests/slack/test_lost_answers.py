@@ -198,8 +198,9 @@ def test_a_stop_while_a_message_is_sent_still_writes_down_that_it_was_sent(
     sender = scene.sender(client)
 
     def stopped_meanwhile(**_: object) -> dict[str, str]:
-        stopping.append(threading.Thread(target=sender.close))
-        stopping[-1].start()
+        closing = threading.Thread(target=sender.close)
+        closing.start()
+        stopping.append(closing)
         eventually(lambda: sender._stopped)
         return {"ts": "1.1"}
 

@@ -132,6 +132,21 @@ def test_only_the_mark_of_a_monitoring_system_ends_what_it_began(room: Room, lin
     assert (len(room.sightings.memory(ORDERS).lasting), len(room.taken())) == ((0, 1) if ends else (2, 2))
 
 
+def test_what_was_written_before_it_was_over_and_is_taken_after_it_begins_nothing(room: Room) -> None:
+    """Several messages are taken at a time. What is written later begins anew."""
+    room.hears("[FIRING:1] sales.orders is late by 3 min", Asked(), bot="Grafana")
+    room.passes(timedelta(minutes=1))
+    room.hears("[RESOLVED] sales.orders is late by 4 min", Asked(), bot="Grafana")
+    room.passes(timedelta(seconds=-1))
+
+    room.hears("[FIRING:1] sales.orders is late by 4 min", Asked(), bot="Grafana")
+    overtaken = len(room.taken())
+    room.passes(timedelta(seconds=2))
+    room.hears("[FIRING:1] sales.orders is late by 2 min", Asked(), bot="Grafana")
+
+    assert (overtaken, len(room.taken())) == (1, 2)
+
+
 def test_what_somebody_wrote_lasts_for_a_day_and_ends_without_a_word(room: Room) -> None:
     """Nobody writes that it is over, and nobody knows: nothing is said in the thread."""
     room.hears("sales.orders looks odd", Asked())
