@@ -29,8 +29,8 @@ walk: install ## The same story, walked by scripted people and printed as a tran
 test: install check ## Check the code and run the fast tests
 	$(BIN)/pytest -m "not slow and not long and not chaos" --numprocesses auto --dist loadfile --max-worker-restart 0 $(call ENDED_AFTER,400)
 
-test-slow: install ## Run the scenarios on real Flink clusters and on Spark, two at a time
-	$(BIN)/pytest -m "slow and not long" --timeout=600 --numprocesses 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(call ENDED_AFTER,900)
+test-slow: install ## Run the scenarios on real Flink clusters and on Spark, three at a time
+	$(BIN)/pytest -m "slow and not long" --timeout=600 --numprocesses 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(call ENDED_AFTER,900)
 
 test-long: install ## Walk the repairs and the actions on the job on a real Flink cluster, too (a quarter of an hour)
 	$(BIN)/pytest -m long --timeout=900

@@ -3,7 +3,7 @@ names. Each is carried out through real effects on a real catalog, with a power 
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,11 +29,17 @@ ACTIONS = scan(actions, OWN)
 _OWN_NAMES = {name.rpartition(".")[2] for name in OWN}
 
 
-def _tried(*, by_test: Callable[[str, str], bool]) -> pytest.MarkDecorator:
-    """(action, table): an action of your own on every one; of the package's those by `make test`, all by
-    `make test-long`."""
+def _tried(*, by_test: Callable[[str, str], bool], marks: Sequence[pytest.MarkDecorator] = ()) -> pytest.MarkDecorator:
+    """(action, table): an action of your own on every one; of the package's those by `make test` (with `marks`, by
+    `make test-slow`), all by `make test-long`."""
+
+    def marked(name: str, world: str) -> Sequence[pytest.MarkDecorator]:
+        if name in _OWN_NAMES:
+            return ()
+        return marks if by_test(name, world) else (pytest.mark.long,)
+
     tried = [
-        pytest.param(name, world, marks=[] if name in _OWN_NAMES or by_test(name, world) else [pytest.mark.long])
+        pytest.param(name, world, marks=marked(name, world))
         for name in ACTIONS
         for world in (WORLDS | OWN_WORLDS if name in _OWN_NAMES else WORLDS)
     ]
@@ -148,7 +154,7 @@ def _undone_or_not(scene: Scene, proposal: Proposal) -> None:
         proposal = undo
 
 
-@_tried(by_test=lambda name, world: (name, world) == ("rewind_table_and_job", "rewound"))
+@_tried(by_test=lambda name, world: (name, world) == ("rewind_table_and_job", "rewound"), marks=(pytest.mark.slow,))
 def test_a_power_cut_at_any_boundary_changes_nothing_about_the_end(tmp_path: Path, name: str, world: str) -> None:
     """Killed after, and before, each entry of its execution and started again: the world is as without a cut."""
     wanted, entries = _carried_out(tmp_path / "whole", name, world, None)

@@ -114,6 +114,7 @@ def _told(ask: Callable[[], tuple[Any, ...]]) -> object:
     return tuple(found), unread_in(found)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(_line(), max_size=8), st.sampled_from((b"", b"\n")), st.sampled_from((None, (), ("iceberg",))))
 @example([b'{"eventTime": "2026-11-03T10:00:00Z", "run": {"runId": "r1"}, "inputs": 1}'], b"\n", None)

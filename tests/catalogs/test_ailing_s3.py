@@ -17,7 +17,7 @@ from tests.catalogs.conftest import glue_properties
 from tests.catalogs.orders import Orders, orders_in
 from tests.catalogs.test_every_catalog import rewind
 
-AILMENTS = ("denied", "throttled")
+AILMENTS = ("denied", pytest.param("throttled", marks=pytest.mark.slow))
 WITHIN_S = 30.0
 """For one request that is tried three times, on a machine that does other work as well."""
 JOB = "c" * 32

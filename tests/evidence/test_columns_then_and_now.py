@@ -12,6 +12,8 @@ from tests.evidence.test_duplicate_rows import duplicates_of
 from tests.evidence.test_extra_copies import found_by
 from tests.tables import CONTRACT, OrdersTable, of_flink, rows
 
+pytestmark = pytest.mark.slow
+
 BY_PLACE = CONTRACT.model_copy(update={"position": "place"})
 BY_LINE = CONTRACT.model_copy(update={"key": ("order_id", "line")})
 

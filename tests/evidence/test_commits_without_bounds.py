@@ -32,7 +32,14 @@ def too_many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("mode", ["none", "counts"])
 @pytest.mark.parametrize("run", ["a", "b"])
-@pytest.mark.parametrize("contract", [CONTRACT, BY_PARTITION, NO_TIME], ids=["plain", "partitions", "no time"])
+@pytest.mark.parametrize(
+    "contract",
+    [
+        pytest.param(CONTRACT, id="plain"),
+        pytest.param(BY_PARTITION, id="partitions", marks=pytest.mark.slow),
+        pytest.param(NO_TIME, id="no time", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.usefixtures("both_ways")
 def test_a_range_that_came_again_is_read_where_no_bounds_tell(
     orders: OrdersTable, asks: Asks, mode: str, run: str, contract: TableContract

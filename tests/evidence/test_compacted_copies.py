@@ -13,6 +13,8 @@ from tests.evidence.test_extra_copies import found_by
 from tests.tables import OrdersTable, rows
 from tests.upserts import upserts
 
+pytestmark = pytest.mark.slow
+
 _NAME = "0000{}-0-11111111-2222-3333-4444-555555555555-00001.parquet"
 FIRST, SECOND = _NAME.format(0), _NAME.format(1)
 
@@ -42,7 +44,6 @@ def test_a_compaction_changes_neither_writers_nor_subtasks(orders: OrdersTable, 
     assert pairs_of(answer) == {(doubling, doubling, 5)}
 
 
-@pytest.mark.slow
 def test_a_replay_is_named_behind_two_compactions(orders: OrdersTable, asks: Asks) -> None:
     """Also where the older copy lies below the window, in a file that a compaction wrote there."""
     old = orders.commits("a", 1, range(20))

@@ -14,6 +14,8 @@ from tests.evidence.test_duplicate_rows import duplicates_of
 from tests.evidence.test_missing_positions import gaps_of
 from tests.tables import ORDERS, OrdersTable, of_flink, rows
 
+pytestmark = pytest.mark.slow
+
 PLAIN = ("order_id", "source_partition", "source_position", "event_time")
 
 

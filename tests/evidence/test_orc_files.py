@@ -15,6 +15,8 @@ from tests.evidence.test_duplicate_rows import duplicates_of
 from tests.evidence.test_updates_in_place import ask
 from tests.format_3 import NAME, OrdersOfFormat3
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def writer(server: SparkServer) -> Iterator[SparkSession]:

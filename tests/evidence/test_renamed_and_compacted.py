@@ -1,6 +1,7 @@
 """A position that was renamed, or replaced by another of its name, after a compaction is told by its field id."""
 
 import pyarrow as pa
+import pytest
 from pyiceberg.types import LongType
 
 from bot.domain.evidence import Verdict
@@ -8,6 +9,8 @@ from bot.domain.findings import PositionGap
 from tests.evidence.conftest import Asks
 from tests.evidence.test_missing_positions import gaps_of
 from tests.tables import CONTRACT, ORDERS, OrdersTable, of_flink, rows
+
+pytestmark = pytest.mark.slow
 
 RENAMED = CONTRACT.model_copy(update={"position": "place"})
 

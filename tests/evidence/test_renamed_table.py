@@ -15,6 +15,8 @@ from tests.evidence.test_duplicate_rows import duplicates_of
 from tests.merges import MergedTable
 from tests.tables import ORDERS, OrdersTable, of_flink, rows
 
+pytestmark = pytest.mark.slow
+
 ROWS = ("duplicate_rows", "corrected_rows", "replayed_rows", "missing_positions", "duplicate_commits", "missing_files")
 
 

@@ -13,6 +13,8 @@ from tests.evidence.test_duplicate_rows import duplicates_of, pairs_of
 from tests.evidence.test_extra_copies import found_by
 from tests.merges import MergedTable
 
+pytestmark = pytest.mark.slow
+
 
 def replayed(
     session: SparkSession, folder: Path, version: int, mode: str = "copy-on-write"

@@ -22,6 +22,8 @@ from bot.evidence import TaskModule
 from tests.evidence.slow_tasks import COUNTED, PATIENCE_S, SLOW, ask, counting, deaf, in_thread
 from tests.slack.people import eventually
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["ask"]
 
 

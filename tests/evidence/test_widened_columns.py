@@ -29,6 +29,8 @@ from tests.evidence.test_duplicate_rows import duplicates_of
 from tests.evidence.test_missing_positions import BY_PARTITION, gaps_of
 from tests.tables import ORDERS, OrdersTable, of_flink, rows
 
+pytestmark = pytest.mark.slow
+
 HUGE = 3_000_000_000
 """More than an int can hold."""
 BY_SHOP = TableContract(key=("source_partition",), position="source_position")

@@ -18,6 +18,7 @@ ENTRIES = 8
 """Appends of a whole execution: started, then intent and end of each of three effects, then ended."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut_at", [*range(1, ENTRIES + 1), *range(-ENTRIES, 0)])
 def test_an_execution_that_was_killed_ends_right_and_nothing_is_done_twice(tmp_path: Path, cut_at: int) -> None:
     """Whatever the boundary: one stop, one move, one start, and every source position exactly once."""

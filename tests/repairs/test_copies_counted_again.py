@@ -7,6 +7,8 @@ from tests.little_flink import JOB
 from tests.repairs.scene import RUN, RepairScene
 from tests.tables import job
 
+pytestmark = pytest.mark.slow
+
 B = job("b")
 
 

@@ -175,6 +175,7 @@ def test_no_answer_tells_the_value_of_a_hidden_column(task: str, answers: Answer
         assert not is_told or withheld_from([line(kept)], contract) == {1}, kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", sorted(SPEAKING))
 def test_where_nothing_is_hidden_the_answer_tells_it(task: str, answers: Answers) -> None:
     """So the test above can fail."""
