@@ -8,6 +8,8 @@ from bot.domain.findings import ReplayableFinding
 from bot.domain.looked import NotSeen
 from bot.domain.replay import PositionRange, ReplayRange, ReplayRecipe
 from bot.domain.sentences import counted
+from spark_tasks._by_key import is_by_key, told_by_key, untold_gaps, written_places
+from spark_tasks._gaps import counted_gaps
 from spark_tasks._places import gaps_between, live_places
 from spark_tasks._reading import column, rows_appended, rows_at, whole_schema
 from spark_tasks._replay import Named, event_span, named_by, rows_absent, rows_given, summed
@@ -23,7 +25,7 @@ TASK = Task(
     needs=("table", "contract.key"),
     cost="as missing_positions; then the source within the bounds, and the table's key columns",
     confirmed_is="relief",
-    version=2,
+    version=3,
 )
 MAX_RANGES = 200
 """Gaps that are replayed one by one; more than these are no lost range."""
@@ -56,10 +58,14 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
 
 
 def _gaps(spark: SparkSession, ask: Ask, reach: Reach) -> tuple[ReplayRange | NotSeen | None, int]:
-    """(the missing positions, how many)."""
+    """(the missing positions, how many). Of a table that is written by key those that are missing for sure: a replay of
+    what was replaced or deleted would bring deleted rows back."""
     if not reach.main and not reach.branches:
         return None, 0
-    edges = edges_of(spark, ask, reach)
+    written = written_places(spark, ask, reach) if is_by_key(ask, reach) else None
+    if isinstance(written, NotSeen):
+        return written, 0
+    edges = edges_of(spark, ask, reach, written)
     if isinstance(edges, NotSeen):
         return edges, 0
     if not edges.each:
@@ -67,7 +73,11 @@ def _gaps(spark: SparkSession, ask: Ask, reach: Reach) -> tuple[ReplayRange | No
     live = live_places(spark, ask, reach.until, edges.each).persist()
     try:
         shared = live.where("is_shared").count()
-        found = gaps_between(live).orderBy("partition", "first").limit(MAX_RANGES + 1).collect()
+        gaps = gaps_between(live) if written is None else told_by_key(spark, ask, reach, edges.each, live, written).gaps
+        sure = gaps if written is None else gaps.where("is_sure")
+        found = sure.orderBy("partition", "first").limit(MAX_RANGES + 1).collect()
+        if written is not None and not found and (still := counted_gaps(gaps)).untold:
+            return untold_gaps(ask, reach, still), 0
     finally:
         live.unpersist()
     if shared:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import spark_tasks
 from bot import actions, diagnosis
@@ -18,6 +17,7 @@ from bot.adapters.journal_sql.opening import record_of
 from bot.adapters.journal_sql.store import Store
 from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.table_files import FolderOfTable
+from bot.bootstrap.content import CONTENT
 from bot.bootstrap.files import contract_files
 from bot.bootstrap.files import files_of as files_of
 from bot.bootstrap.outside import job_ports, lineage, replays, schedulers, spark_runner
@@ -65,9 +65,6 @@ from bot.service.watch_findings import WatchFindings
 from bot.service.waterline import Waterline
 from bot.settings import Settings
 from bot.settings.policies import refuse_unknown_actions
-
-CONTENT = Path(__file__).parent.parent.parent
-"""Where `runbooks/` and `messages/` are."""
 
 
 @dataclass(frozen=True)

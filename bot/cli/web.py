@@ -9,7 +9,8 @@ from types import FrameType
 import typer
 from rich.console import Console
 
-from bot.bootstrap import CONTENT, records
+from bot.bootstrap import records
+from bot.bootstrap.content import CONTENT
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.cli.trust_desk import trust_desk
 from bot.service.alerts import AlertDesk

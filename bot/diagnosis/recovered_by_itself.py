@@ -78,7 +78,7 @@ def examine(case: Case) -> Examined:
 
 def _matches(case: Case, run: JobRun, until: SnapshotId | None) -> Matches:
     return Matches(
-        headline=f"Nothing is wrong: run {short_job(run.job_id)} goes on, and the table is complete "
+        headline=f"Nothing is wrong: run {short_job(run.job_id)} {_goes_on(case, run)}, and the table is complete "
         f"{_from(case)}up to {short(until)}.",
         reasons=_reasons(case, run, until),
         rows=tuple(row.snapshot_id for row in case.ledger.main) if case.ledger else (),
@@ -86,6 +86,14 @@ def _matches(case: Case, run: JobRun, until: SnapshotId | None) -> Matches:
         wrong_run=None,
         remedy=Remedy.NOTHING,
         last_good_rows=LastGoodRows.CLEAN,
+    )
+
+
+def _goes_on(case: Case, run: JobRun) -> str:
+    if run.restored is None:
+        return "goes on"
+    return f"goes on since Flink restored it from checkpoint {run.restored.checkpoint_id} at " + time_in(
+        case, run.restored.at
     )
 
 

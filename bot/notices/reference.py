@@ -17,7 +17,7 @@ def reference(templates: Mapping[str, NoticeTemplate]) -> str:
     """Markdown: the kinds with one example each, then the facts."""
     lines = [BEGIN, "", "## Each notice, rendered", ""]
     for kind, template in templates.items():
-        answers = ", ".join(answer.replace("-", " ") for answer in template.answers)
+        answers = ", ".join(f"`{answer}`" for answer in template.answers)
         words = " It needs words of the responder's own." if template.needs_words else ""
         lines += [
             f"### `{kind}`: {template.title}",

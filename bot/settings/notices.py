@@ -63,5 +63,6 @@ class NoticeSecrets(Secrets):
         default=None,
         description="Signs links by which mails and webhooks are answered, and forms on which approvers decide: "
         "32 random characters or more; several with spaces between while one takes the other's place, the first signs. "
-        "Without it there are neither.",
+        "Without it there are no links, and forms are signed by a secret of this process alone: one from before a "
+        "restart, or from another replica, is not taken.",
     )

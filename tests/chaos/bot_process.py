@@ -18,6 +18,7 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import JarStart
 from bot.adapters.scheduler import SchedulerTimers
+from bot.bootstrap.content import CONTENT
 from bot.evidence import find_tasks
 from tests.chaos.flink_process import JAR
 from tests.chaos.parent import end_with_parent
@@ -70,7 +71,7 @@ def _read_what_does_not_change() -> None:
     find_tasks(spark_tasks)
     bootstrap.failure_modes()
     bootstrap.find_actions(bootstrap.actions)
-    parsed = bootstrap.read_all(bootstrap.CONTENT / "runbooks")
+    parsed = bootstrap.read_all(CONTENT / "runbooks")
     bootstrap.read_all = lambda _folder: parsed
     assert threading.active_count() == 1, "a fork would lose the other threads, and keep their locks"
 

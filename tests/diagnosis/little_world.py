@@ -186,7 +186,10 @@ class World(Truth):
             for each in self.holds.get(s.snapshot_id, ())
             if each in live
         }
-        self.answers_for = self.tale.runs[self.run].job_id if self.began_empty else None
+        run = self.tale.runs[self.run]
+        self.answers_for = run.job_id if self.began_empty else None
+        if self.began_empty:
+            self.finished = {each: at for each, at in self.finished.items() if at >= run.started_at}
         self.tale.head = None
         self.tale.moves.clear()
 

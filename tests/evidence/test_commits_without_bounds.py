@@ -18,7 +18,7 @@ OF_POSITION = "write.metadata.metrics.column.source_position"
 NO_TIME = CONTRACT.model_copy(update={"event_time": None})
 
 
-@pytest.fixture(params=[2_500, -1], ids=["few entries", "many entries"])
+@pytest.fixture(params=[2_500, pytest.param(-1, marks=pytest.mark.slow)], ids=["few entries", "many entries"])
 def both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Entries are counted here, or by Spark."""
     monkeypatch.setattr(_few_entries, "FEW_ENTRIES", request.param)

@@ -153,6 +153,7 @@ def test_a_key_that_the_table_does_not_have_is_named(orders: OrdersTable, asks: 
     assert answer.could_not_look[0].source == "column order_no of sales.orders"
 
 
+@pytest.mark.slow
 def test_counts_agree_with_brute_force_on_random_histories(orders: OrdersTable, asks: Asks) -> None:
     """Keys, extra rows and checked rows are exact, whatever the commits and wherever the window begins."""
     dice = random.Random(20261103)  # noqa: S311 - a repeatable history, no secret

@@ -1,6 +1,10 @@
 """What the declared source gives of what is missing, and what it does not."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
 
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Ask, Verdict
@@ -8,10 +12,19 @@ from bot.domain.findings import ReplayableFinding
 from bot.domain.replay import PositionRange, ReplayRecipe
 from tests.evidence.conftest import Asks
 from tests.repairs.recipes import declared
-from tests.tables import CONTRACT, OrdersTable
+from tests.tables import CONTRACT, OrdersTable, rows
+from tests.upserts import upserts
 
 BY_PARTITION = CONTRACT.model_copy(update={"position_partition": "source_partition"})
 BY_TIME = TableContract(key=("order_id",), event_time="event_time")
+
+
+@pytest.fixture
+def by_key(tmp_path: Path) -> Iterator[OrdersTable]:
+    """An empty `sales.orders` into which a job writes by key."""
+    table = OrdersTable(tmp_path, {"write.upsert.enabled": "true"})
+    yield table
+    table.close()
 
 
 def found_by(answer: Answer) -> ReplayableFinding:
@@ -87,3 +100,28 @@ def test_the_bounds_are_the_windows_own_event_times(orders: OrdersTable, asks: A
     found = found_by(answer)
     assert found.bounds.event_from == datetime(2026, 11, 3, 0, 0, 20, tzinfo=UTC)
     assert found.bounds.event_until == datetime(2026, 11, 3, 0, 0, 29, tzinfo=UTC)
+
+
+def test_of_a_table_written_by_key_deleted_rows_are_not_brought_back(by_key: OrdersTable, asks: Asks) -> None:
+    """Their positions are accounted for: what is replayed is what nobody brought."""
+    before = by_key.appends(rows(range(10)))
+    upserts(by_key, "a", 2, range(10, 15), keys=range(20, 25))
+    upserts(by_key, "a", 3, range(20, 25), keys=[30, 31, 32, 33, 20])
+    upserts(by_key, "a", 4, [], keys=[], deletes=[21, 22])
+
+    answer = asks("replayable_rows", by_key.ask(before).model_copy(update={"replay": declared("range(0, 100)")}))
+
+    found = found_by(answer)
+    assert found.bounds.positions == (PositionRange(first=15, last=19),)
+    assert (found.missing, found.absent) == (5, 5)
+
+
+def test_what_deletes_may_account_for_is_not_replayed(by_key: OrdersTable, asks: Asks) -> None:
+    """Nor is it said that nothing is missing."""
+    before = by_key.appends(rows(range(10)))
+    upserts(by_key, "a", 2, [10, 11, 14], keys=range(20, 23))
+
+    answer = asks("replayable_rows", by_key.ask(before).model_copy(update={"replay": declared("range(0, 100)")}))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "2 positions (12 to 13) have no row that lives or was replaced" in answer.headline

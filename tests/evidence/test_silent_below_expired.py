@@ -16,6 +16,8 @@ from tests.evidence.test_missing_positions import BY_PARTITION, gaps_of
 from tests.evidence.test_source_goes_on import reading_on
 from tests.tables import OrdersTable, job, of_flink, rows
 
+pytestmark = pytest.mark.slow
+
 
 def writes(orders: OrdersTable, checkpoint: int, *partitions: int) -> SnapshotId:
     """One checkpoint that brings the next five rows of each of these partitions, as if each wrote with every one."""

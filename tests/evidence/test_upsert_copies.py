@@ -51,6 +51,7 @@ def history(orders: OrdersTable, seed: int) -> list[SnapshotId]:
 
 
 @pytest.mark.filterwarnings("ignore:Delete operation did not match")
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_counts_are_those_of_a_read_of_the_whole_table(
     orders: OrdersTable, asks: Asks, seed: int, monkeypatch: pytest.MonkeyPatch

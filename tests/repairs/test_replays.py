@@ -16,6 +16,8 @@ from tests.repairs.recipes import declared
 from tests.repairs.scene import RUN, RepairScene
 from tests.tables import of_flink, rows
 
+pytestmark = pytest.mark.slow
+
 Declares = Callable[[ReplayRecipe | None], RepairScene]
 
 

@@ -14,6 +14,8 @@ from tests.repairs.recipes import declared
 from tests.repairs.scene import RUN, RepairScene
 from tests.tables import CONTRACT, of_flink, rows
 
+pytestmark = pytest.mark.slow
+
 Made = Callable[[TableContract], RepairScene]
 BY_TIMES = CONTRACT.model_copy(update={"position": None})
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.bootstrap import CONTENT
+from bot.bootstrap.content import CONTENT
 from bot.domain.doubt import doubted_since
 from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.bootstrap import CONTENT
+from bot.bootstrap.content import CONTENT
 from bot.domain.entries import NoticeQueued, PromiseReminded, SavepointPlanned
 from bot.domain.errors import Refused
 from bot.domain.notice import Notice, NoticeData

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.bootstrap import CONTENT
+from bot.bootstrap.content import CONTENT
 from bot.domain.entries import (
     NoticesPreviewed,
 )

@@ -9,7 +9,8 @@ from bot.actions import rewind_table_and_job, take_savepoint
 from bot.actions._completing import completed
 from bot.adapters.clock import SystemClock
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.bootstrap import CONTENT, assemble
+from bot.bootstrap import assemble
+from bot.bootstrap.content import CONTENT
 from bot.cli.nobody import NobodyThere
 from bot.domain.action import Plan
 from bot.domain.effects import KeepSavepoint

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.bootstrap import CONTENT
+from bot.bootstrap.content import CONTENT
 from bot.diagnosis import cleanup_deleted_files as f9
 from bot.diagnosis import source_positions_skipped as f18
 from bot.diagnosis._examine import diagnose

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import spark_tasks
-from bot.bootstrap import CONTENT
+from bot.bootstrap.content import CONTENT
 from bot.domain.ids import SnapshotId
 from bot.domain.notice import Notice
 from bot.evidence import Collector, find_tasks

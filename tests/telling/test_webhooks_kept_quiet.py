@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from bot.adapters.webhook import Webhook
-from bot.bootstrap import CONTENT
+from bot.bootstrap.content import CONTENT
 from bot.domain.notice import Address
 from bot.domain.reads import Consumer
 from bot.domain.timeline import sentence

@@ -9,7 +9,7 @@ import pytest
 
 from bot.adapters.lineage import AllLineage
 from bot.adapters.table_files import FolderOfTable
-from bot.bootstrap import CONTENT
+from bot.bootstrap.content import CONTENT
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import IncidentId, Severity, TableName, UserId
 from bot.domain.incident import Incident

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.bootstrap import CONTENT
+from bot.bootstrap.content import CONTENT
 from bot.domain.ids import IncidentId, SnapshotId
 from bot.domain.last_good import LastGoodRows
 from bot.runbook.parse import read_all

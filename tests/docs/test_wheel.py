@@ -1,0 +1,53 @@
+"""What an ordinary install brings along: not only Python, and from wherever it is started."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built without a network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(folder)]
+    subprocess.run([sys.executable, "-m", "pip", *build, str(PROJECT)], check=True)
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+def test_every_file_of_the_packages_is_in_the_wheel(wheel: Path) -> None:
+    """Templates, styles and words as well; runbooks and messages within the package."""
+    packed = set(ZipFile(wheel).namelist())
+    moved = {"runbooks": "bot/_content/runbooks", "messages": "bot/_content/messages"}
+    for folder in ("bot", "spark_tasks", *moved):
+        for path in (PROJECT / folder).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                name = f"{moved.get(folder, folder)}/{path.relative_to(PROJECT / folder)}"
+                assert name in packed
+
+
+def test_an_installed_bot_finds_its_runbooks_and_messages(wheel: Path, tmp_path: Path) -> None:
+    """Started in a folder that has neither."""
+    with ZipFile(wheel) as packed:
+        packed.extractall(tmp_path / "site")
+    (tmp_path / "elsewhere").mkdir()
+
+    told = subprocess.run(
+        [sys.executable, "-m", "bot.cli", "lint"],
+        cwd=tmp_path / "elsewhere",
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    runbooks = len(list((PROJECT / "runbooks").glob("*.md")))
+    assert runbooks > 0
+    assert told.stdout.startswith(f"{runbooks} runbooks, ")
+    assert told.stdout.rstrip().endswith(" 0 problems.")
