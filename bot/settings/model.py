@@ -30,8 +30,8 @@ class CatalogSettings(Record):
     )
     properties: dict[str, str] = Field(
         min_length=1,
-        description="Handed to PyIceberg as they are. Types `sql`, `rest`, `hive` and `glue` were tried; others are taken, "
-        "but where Spark is to write rows, its Connect server has to know the catalog itself (`spark.catalog`).",
+        description="Handed to PyIceberg as they are. Types `sql`, `rest`, `hive` and `glue` were tried; others are "
+        "taken, but where Spark is to write rows, its Connect server has to know the catalog itself (`spark.catalog`).",
         examples=[{"type": "rest", "uri": "http://catalog:8181"}],
     )
     note: str | None = Field(
