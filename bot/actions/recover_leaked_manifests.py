@@ -16,13 +16,14 @@ from bot.domain.file_changes import FileSources
 from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
 from bot.domain.ids import short_job
 from bot.domain.proposal import Proposal
-from bot.domain.rows_there import some_are_live
+from bot.domain.rows_there import all_are_live, some_are_live
 
 ACTION = Action(
     name="recover_leaked_manifests",
     title="Recover leaked manifests",
     promise="What Flink wrote and never committed is in the table, once.",
-    needs=("leaked_manifests",),
+    needs=("leaked_manifests", "missing_positions"),
+    looks=("missing_positions",),
     proofs=(
         ("leaked_manifests", "Nothing that Flink wrote is left out"),
         ("duplicate_files", "No file is live twice"),
@@ -89,11 +90,15 @@ def _nowhere(case: Case, lost: tuple[LeakedManifest, ...]) -> tuple[LeakedManife
     if there:
         position = case.contract.position
         low, high = (case.contract.shown(position, edge) for edge in (there[0].position_from, there[0].position_until))
+        is_whole = case.gaps is not None and all_are_live(there[0], case.gaps)
         raise Refused(
             "Some of the rows that were taken for lost are in the table.",
             f"Expected no live row between the source positions of a manifest; there are some among {low} to {high}, "
             f"those of {_checkpoints(there[:1])}: they were read again.",
-            "Replay what missing_positions calls missing instead: what is appended as it is would be there twice.",
+            f"All of its rows are there: have {there[0].path} put aside, collect “leaked_manifests” again, and propose "
+            "this once more for the others."
+            if is_whole and len(there) < len(lost)
+            else "Replay what missing_positions calls missing instead: what is appended as it is would be there twice.",
         )
     return lost
 

@@ -22,7 +22,7 @@ def takes_for_its_own(case: Case, run: JobRun, drained: Snapshot) -> bool | None
     if run.job_id == drained.job_id:
         return run.restored is not None if v1 else True if v1 is False else None
     if run.restored is None:
-        return False
+        return False if run.vertices or v1 is False else None
     return v1
 
 

@@ -6,6 +6,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from bot.diagnosis._asked import lacking
+from bot.diagnosis._came_again import came_again
 from bot.diagnosis._drained import takes_for_its_own
 from bot.diagnosis._leaks import can_be_appended, in_words, leaks_of
 from bot.domain.beginnings import came_up_at
@@ -56,17 +57,18 @@ def _kept_out(case: Case) -> Iterator[_KeptOut]:
         if drained is not None and drained.checkpoint_id == DRAINED:
             for run in _between(case, drained, following):
                 leaks = leaks_of(case, run.job_id, LeakStanding.DROPPED, LeakStanding.UNTOLD)
-                yield _KeptOut(drained, run, following, tuple(leak for leak in leaks if not leak.is_empty))
+                owing = tuple(leak for leak in leaks if came_again(leak, case) is not True)
+                yield _KeptOut(drained, run, following, owing)
 
 
 def _between(case: Case, drained: Snapshot, following: Snapshot | None) -> Iterator[JobRun]:
     """Runs of the job that came after the one, and before the other where there is one, and take the drained commit for
-    their own."""
+    their own, or may."""
     later = {s.job_id for s in case.observation.table.snapshots if s.committed_at > drained.committed_at}
     for run in case.runs:
-        is_before = following is None or came_up_at(run) < following.committed_at
+        is_before = following is None or run.started_at < following.committed_at
         is_there = drained.committed_at < came_up_at(run) and is_before and run.job_id not in later
-        if is_there and takes_for_its_own(case, run, drained):
+        if is_there and takes_for_its_own(case, run, drained) is not False:
             yield run
 
 
@@ -88,7 +90,7 @@ def _untold(found: _KeptOut) -> CannotTell:
 def _matches(case: Case, found: _KeptOut) -> Matches:
     drained, run, following, leaks = found
     dropped = tuple(leak for leak in leaks if leak.standing is LeakStanding.DROPPED)
-    how = "was restored from there" if run.restored is not None else "has the same job id"
+    how = "has the same job id" if run.job_id == drained.job_id else "was restored from a state of that job"
     return Matches(
         headline=f"Run {short_job(run.job_id)} came after a drained job and never committed; what it read is in no "
         "snapshot.",

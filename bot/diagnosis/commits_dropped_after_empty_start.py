@@ -4,6 +4,7 @@
 every id at or below it without a word (facts 0.7, F4).
 """
 
+from bot.diagnosis._came_again import came_again
 from bot.diagnosis._case import listed, run_of, unseen, writes_as_v1
 from bot.diagnosis._empty_starts import empty_starts
 from bot.diagnosis._leaks import can_be_appended, in_words, leaks_of, up_to
@@ -51,7 +52,7 @@ def examine(case: Case) -> Examined:
     first = case.observation.table.by_id[start.first] if start.first else None
     if first is not None:
         if first.checkpoint_id is not None and first.checkpoint_id > start.reached:
-            return _went_on(case, start, first.snapshot_id)
+            return _came_again(case, start) or _went_on(case, start, first.snapshot_id)
         return Excluded(
             reason=f"Run {short_job(start.run)} started without state and committed checkpoint {first.checkpoint_id} "
             f"at once, below the {start.reached} that it had reached: nothing was dropped; the V1 sink does so (F15)."
@@ -100,6 +101,16 @@ def _silent(case: Case, start: EmptyStart) -> Matches:
         last_good=start.last_before,
         wrong_run=start.run,
         remedy=Remedy.RESTART_WITH_NEW_JOB_ID,
+    )
+
+
+def _came_again(case: Case, start: EmptyStart) -> Excluded | None:
+    dropped = _dropped(case, start)
+    if not dropped or not all(came_again(leak, case) for leak in dropped):
+        return None
+    return Excluded(
+        reason=f"Run {short_job(start.run)} started without state under its old id, and its commits up to checkpoint "
+        f"{start.reached} were dropped; their rows came again since: every source position of them is in the table."
     )
 
 

@@ -53,7 +53,7 @@ def examine(case: Case) -> Examined:
     newest = next(reversed(commits_of_job(case)), None)
     drained = newest if newest is not None and newest.checkpoint_id == DRAINED else None
     if drained is None:
-        return never_let_in(case) or Excluded(reason=_why_not(case))
+        return never_let_in(case) or _unseen(case) or Excluded(reason=_why_not(case))
     if isinstance(case.observation.jobs, NotSeen):
         return CannotTell(missing=(unseen(case.observation.jobs),))
     after = [run for run in case.runs if came_up_at(run) > drained.committed_at]
@@ -75,6 +75,13 @@ def examine(case: Case) -> Examined:
             else f"Run {short_job(run.job_id)} came after the drained commit and ended before its first checkpoint."
         )
     return _matches(case, drained, run, ids)
+
+
+def _unseen(case: Case) -> CannotTell | None:
+    """Whether a run came after an older drained commit is not known where Flink was not seen."""
+    jobs = case.observation.jobs
+    is_marked = any(s.checkpoint_id == DRAINED for s in commits_of_job(case))
+    return CannotTell(missing=(unseen(jobs),)) if is_marked and isinstance(jobs, NotSeen) else None
 
 
 def _why_not(case: Case) -> str:

@@ -7,9 +7,12 @@ Flink manifest that nobody commits any more (facts 1.1, F12).
 from collections.abc import Set
 from itertools import pairwise
 
-from bot.diagnosis._case import committer_ids, in_window, not_asked, run_of, unseen
+from bot.diagnosis._came_again import came_again
+from bot.diagnosis._case import committer_ids, in_window, living, not_asked, run_of, unseen
+from bot.diagnosis._first_rows import first_rows_tell
 from bot.diagnosis._leaks import can_be_appended, in_words
 from bot.diagnosis._waits_for_its_sink import left_since, of_another_sink
+from bot.domain.beginnings import came_up_at
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import JobRun
@@ -68,8 +71,9 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=(not_asked(case, "leaked_manifests"),))
     if (silent := _silent_change(case)) is not None:
         changes.append(silent)
-    owing = [(change, owed) for change in changes if (owed := _owed(case, change))]
-    owing = owing or _shown_by_manifests(case)
+    left = [(change, owed) for change in changes if (owed := _owed(case, change))] or _shown_by_manifests(case)
+    kept = ((change, tuple(leak for leak in owed if came_again(leak, case) is not True)) for change, owed in left)
+    owing = [(change, owed) for change, owed in kept if owed]
     if owing:
         return _matches(case, owing)
     if isinstance(jobs, NotSeen):
@@ -80,6 +84,10 @@ def examine(case: Case) -> Examined:
         said = f"checkpoint {unseen_yet.checkpoint_id} of run {short_job(unseen_yet.job_id)}"
         missing = f"leaked_manifests, once more: a Flink manifest of {said} came since it looked"
         return CannotTell(missing=(missing,), asks=("leaked_manifests",))
+    if left:
+        return _began_in_doubt(case) or Excluded(
+            reason=f"{left[-1][0].shown_by} What it owed came again: every source position of it is in the table."
+        )
     if not changes:
         return Excluded(
             reason="All commits by Flink in the window, and Flink's graph, name one operator id for the sink."
@@ -90,6 +98,18 @@ def examine(case: Case) -> Examined:
         "owed nothing, as when a uid is changed on purpose."
         + ("" if len(changes) == 1 else f" Nor was anything left at {counted(len(changes) - 1, 'earlier change')}.")
     )
+
+
+def _began_in_doubt(case: Case) -> CannotTell | None:
+    """What is missing to know that a living run whose state owed something began in the right place: rows that were
+    there already may come with its first commit."""
+    commits = flink_commits(case.observation.table)
+    for run in living(case):
+        first = next((s for s in commits if s.job_id == run.job_id and s.committed_at >= came_up_at(run)), None)
+        begun = f"where run {short_job(run.job_id)} began, of which what its state owed is in the table all the same"
+        if run.restored is not None and (left := first_rows_tell(case, begun, run.job_id, first)) is not None:
+            return left
+    return None
 
 
 def _changes(case: Case) -> list[Change]:

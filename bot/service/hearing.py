@@ -153,7 +153,9 @@ class Hearing:
 
     def _end(self, table: TableName, said: Said, words: "_Words") -> None:
         for sighted in self._sightings.memory(table).lasting:
-            if (sighted.sign.code, sighted.sign.name) == (MESSAGE, words.name):
+            began = sighted.sign.started_at
+            is_before = began is None or began <= said.at
+            if is_before and (sighted.sign.code, sighted.sign.name) == (MESSAGE, words.name):
                 self._sightings.end(sighted, f"{said.bot} wrote that it is.", written_at=said.at)
 
     def _is_said_to_be_over(self, table: TableName, said: Said, words: "_Words") -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.actions.recover_leaked_manifests import propose
+from bot.actions.recover_leaked_manifests import ACTION, propose
 from bot.diagnosis._leaks import can_be_appended
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSurvey
@@ -45,16 +45,27 @@ def skipped() -> Tale:
         ((-9, -1), lacking(), False),
         (None, lacking(), False),
         ((50, 59), None, False),
+        ((50, 59), lacking(*((place, place) for place in range(100, 300, 10)), missing=50), True),
     ],
 )
 def test_a_position_that_is_not_missing_is_live(
     positions: tuple[int, int] | None, gaps: GapsFinding | None, expected: bool
 ) -> None:
-    """Gaps that are not named may be any, and beside what was counted nothing tells."""
+    """Gaps that are not named lie above those that are, and beside what was counted nothing tells."""
     tale = skipped()
     (leak,) = leaks(*tale.manifests, positions=positions).manifests
 
     assert some_are_live(leak, gaps, tale.looked_at().contract) is expected
+
+
+def test_another_checkpoints_rows_may_lie_between_those_of_a_manifest() -> None:
+    """With unaligned checkpoints a row in flight comes with the next one: 50 and 60 to 69 are missing, 51 to 59 not."""
+    (leak,) = leaks(*skipped().manifests, positions=(50, 69), rows=11).manifests
+    contract = skipped().looked_at().contract
+
+    assert not some_are_live(leak, lacking((50, 50), (60, 69)), contract)
+    assert some_are_live(leak, lacking((50, 50), (60, 68)), contract)
+    assert some_are_live(leak, lacking((50, 50), (61, 69)), contract)
 
 
 def test_bounds_of_several_source_partitions_tell_nothing() -> None:
@@ -94,3 +105,25 @@ def test_the_words_say_where_and_what_to_do() -> None:
 
     assert "50 to 59, those of checkpoint 3 of run aaaaaa" in refused.value.found
     assert "Replay what missing_positions calls missing" in refused.value.remedy
+
+
+def test_beside_one_that_came_again_the_others_can_be_had() -> None:
+    """Nothing of it is missing, so nothing of it is to be replayed: it stands in the way, and can be put aside."""
+    tale = Tale().flink_runs("a").commits("a", 5).leaves_manifest("a", 3)
+    tale.flink_runs("b").commits("b", 9).leaves_manifest("b", 7)
+    both = leaks(*tale.manifests, standing=LeakStanding.DROPPED)
+    placed = zip(both.manifests, ((20, 29), (50, 59)), strict=True)
+    each = tuple(m.model_copy(update={"position_from": low, "position_until": high}) for m, (low, high) in placed)
+    case = tale.looked_at(leaked=both.model_copy(update={"manifests": each}), gaps=lacking((50, 59)))
+    plan: Any = SimpleNamespace(case=case, survey=lambda *_: UNFIT)
+
+    with pytest.raises(Refused) as refused:
+        propose(plan)
+
+    assert f"have {each[0].path} put aside" in refused.value.remedy
+
+
+def test_it_is_proposed_on_a_fresh_count_of_positions() -> None:
+    """Else rows that came after the count would be there twice."""
+    assert "missing_positions" in ACTION.needs
+    assert "missing_positions" in ACTION.looks

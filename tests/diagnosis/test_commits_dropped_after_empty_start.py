@@ -2,7 +2,7 @@
 
 from bot.diagnosis import commits_dropped_after_empty_start as mode
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
-from bot.domain.findings import LeakStanding
+from bot.domain.findings import GapsFinding, LeakStanding
 from tests.cases import Tale, job_id
 from tests.found import hole, leaks
 
@@ -47,6 +47,18 @@ def test_once_the_ids_have_passed_the_rows_are_appended_from_their_manifests() -
 
     assert isinstance(found, Matches)
     assert (Remedy.RECOVER_LEAKED_MANIFESTS, None) == (found.remedy, found.wrong_run)
+
+
+def test_once_what_was_dropped_came_again_it_is_over() -> None:
+    """As after a replay of the source: its manifests stay on storage."""
+    tale = dropped().completes("a", 5, 6).commits("a", 6)
+    left = leaks(*tale.manifests, standing=LeakStanding.DROPPED, positions=(20, 29))
+    whole = GapsFinding(lowest=0, highest=99, positions=100, missing=0, gaps=())
+
+    found = mode.examine(tale.looked_at(leaked=left, gaps=whole))
+
+    assert isinstance(found, Excluded)
+    assert "came again since" in found.reason
 
 
 def test_once_the_ids_have_passed_and_the_files_are_gone_the_source_is_read_again() -> None:

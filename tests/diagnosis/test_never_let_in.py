@@ -4,7 +4,7 @@ import pytest
 
 from bot.diagnosis import job_was_drained as mode
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
-from bot.domain.findings import GapsFinding, LeakStanding
+from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
 from bot.domain.ids import DRAINED
 from tests.cases import Tale
 from tests.found import leaks
@@ -47,17 +47,19 @@ def test_a_v2_sink_under_a_new_id_was_not_kept_out() -> None:
 
 
 def test_what_it_says_names_both_commits_and_appends_the_rows() -> None:
-    """Unless some of them came again."""
+    """Unless some of them came again; where all did, nothing is left to be done."""
     tale = replaced()
     dropped = leaks(*tale.manifests, standing=LeakStanding.DROPPED, positions=(20, 29))
+    part = GapsFinding(lowest=0, highest=99, positions=95, missing=5, gaps=(PositionGap(first=25, last=29),))
     whole = GapsFinding(lowest=0, highest=99, positions=100, missing=0, gaps=())
 
-    found, there = (mode.examine(tale.looked_at(leaked=dropped, gaps=gaps)) for gaps in (None, whole))
+    found, there, mended = (mode.examine(tale.looked_at(leaked=dropped, gaps=gaps)) for gaps in (None, part, whole))
 
     assert isinstance(found, Matches)
     assert isinstance(there, Matches)
+    assert isinstance(mended, Excluded)
     assert (found.rows, found.last_good) == ((tale.at("a", DRAINED), tale.at("c", 1)), tale.at("a", DRAINED))
-    assert "the sink of a run that was restored from there" in found.reasons[0]
+    assert "the sink of a run that was restored from a state of that job" in found.reasons[0]
     assert (found.remedy, there.remedy) == (Remedy.RECOVER_LEAKED_MANIFESTS, Remedy.REPLAY_SOURCE_RANGE)
 
 
@@ -70,3 +72,24 @@ def test_of_a_start_without_state_it_does_not_say_that_it_was_restored() -> None
 
     assert isinstance(found, Matches)
     assert "has the same job id" in found.reasons[0]
+
+
+def test_where_nobody_could_look_it_is_open() -> None:
+    """Flink is down, or tells neither the run's operators nor what it was restored from."""
+    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, DRAINED).becomes("a", "FINISHED")
+    tale.flink_runs("b", vertices=False).completes("b", 4).leaves_manifest("b", 4).becomes("b", "CANCELED")
+    tale.flink_runs("c", v1=True).commits("c", 1)
+
+    assert isinstance(mode.examine(replaced().flink_is_down().looked_at(leaked=None)), CannotTell)
+    assert isinstance(mode.examine(tale.looked_at(leaked=None)), CannotTell)
+
+
+def test_a_failover_of_its_own_does_not_make_it_come_later() -> None:
+    """It failed over once more after its successor had committed."""
+    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, DRAINED).becomes("a", "FINISHED")
+    tale.flink_runs("b", restored=3, v1=True).completes("b", 4).leaves_manifest("b", 4)
+    tale.flink_runs("c", v1=True).commits("c", 1).flink_runs("b", restored=4, v1=True).becomes("b", "CANCELED")
+
+    found = mode.examine(tale.looked_at(leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED)))
+
+    assert isinstance(found, Matches)

@@ -4,7 +4,7 @@ import pytest
 
 from bot.diagnosis import sink_lost_its_state as mode
 from bot.domain.diagnosis import CannotTell, Excluded, Matches, Remedy
-from bot.domain.findings import LeakStanding
+from bot.domain.findings import GapsFinding, LeakStanding
 from bot.domain.ids import OperatorId
 from tests.cases import OPERATOR, Tale
 from tests.found import leaks
@@ -44,6 +44,26 @@ def test_what_the_old_state_owed_is_appended() -> None:
     assert isinstance(found, Matches)
     assert (Remedy.RECOVER_LEAKED_MANIFESTS, tale.at("a", 3), None) == (found.remedy, found.last_good, found.wrong_run)
     assert (tale.at("a", 3), tale.at("b", 5)) == found.rows
+
+
+def test_once_its_rows_came_again_nothing_is_left_to_be_done() -> None:
+    """As after a replay: the manifest stays. Before the new sink's first rows were counted, where it began is open."""
+    whole = GapsFinding(lowest=0, highest=99, positions=100, missing=0, gaps=())
+    since, before = commits_as_new(changed(), 5, 6), changed()
+
+    mended, early = (
+        mode.examine(
+            tale.looked_at(
+                leaked=leaks(*tale.manifests, standing=LeakStanding.LOST_STATE, positions=(20, 29)), gaps=whole
+            )
+        )
+        for tale in (since, before)
+    )
+
+    assert isinstance(mended, Excluded)
+    assert "came again" in mended.reason
+    assert isinstance(early, CannotTell)
+    assert "it has brought none yet" in early.missing[0]
 
 
 def test_a_manifest_without_its_files_leaves_only_the_source() -> None:

@@ -75,7 +75,8 @@ def page(all_told: dict[str, Told]) -> str:
         "",
         "Each line is a run on this machine: a real Flink job writes a real Iceberg table, a story damages it",
         "or does not (`bot/lab/stories`), and the bot is asked: `waterline case save`, then",
-        "`waterline diagnose --case`. The cases are in `tests/data/cases`, and a test has each diagnosed anew.",
+        f"`waterline diagnose --case`. The cases are in `tests/data/cases`{_but_for(runs)},",
+        "and a test has each of them diagnosed anew.",
         "*constructed*: one thing was done by hand that no program of the lab does.",
         "Tables are append-only in format 2 unless the line says otherwise. `waterline lab stories` says what happens",
         "in each. The page is written by `python -m tests.matrix`; a test keeps it in step with the kept answers.",
@@ -109,6 +110,12 @@ def page(all_told: dict[str, Told]) -> str:
         *(f"- **{code}** {why}" for code, why in NOT_PRODUCED),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _but_for(runs: Sequence[tuple[Run, Told]]) -> str:
+    """Cases that are too large to be kept."""
+    left_out = [f"`{run.name}`" for run, _ in runs if not (KEPT.parent / "cases" / f"{run.name}.zip").exists()]
+    return f" (but for {', '.join(left_out)}: too large)" if left_out else ""
 
 
 def _line(run: Run, told: Told) -> str:

@@ -147,6 +147,16 @@ def test_what_was_written_before_it_was_over_and_is_taken_after_it_begins_nothin
     assert (overtaken, len(room.taken())) == (1, 2)
 
 
+def test_a_recovery_that_is_taken_late_does_not_end_what_began_after_it(room: Room) -> None:
+    """The thread would say that it is over while it fires."""
+    room.passes(timedelta(minutes=2))
+    room.hears("[FIRING:1] sales.orders is late by 3 min", Asked(), bot="Grafana")
+    room.passes(timedelta(minutes=-1))
+    room.hears("[RESOLVED] sales.orders is late by 4 min", Asked(), bot="Grafana")
+
+    assert len(room.sightings.memory(ORDERS).lasting) == 1
+
+
 def test_what_somebody_wrote_lasts_for_a_day_and_ends_without_a_word(room: Room) -> None:
     """Nobody writes that it is over, and nobody knows: nothing is said in the thread."""
     room.hears("sales.orders looks odd", Asked())
