@@ -4,7 +4,7 @@ import bot.diagnosis
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._examine import diagnose
 from bot.diagnosis._scan import ModeModule, scan
-from bot.domain.diagnosis import HEALTHY, CannotTell, Case, Examined, Matches
+from bot.domain.diagnosis import HEALTHY, CannotTell, Case, Examined, Excluded, Matches, Remedy
 from tests.cases import Tale
 
 MODES = scan(bot.diagnosis)
@@ -50,3 +50,21 @@ def test_a_doubt_counts_also_where_other_evidence_was_not_asked_for() -> None:
     """F1 rests on files, too, and these say nothing of it."""
     assert isinstance(answer(well().looked_at(duplicate_files=None), "F1", DOUBT), CannotTell)
     assert isinstance(answer(well().looked_at(), "F1", DOUBT), CannotTell)
+
+
+def holding(remedy: Remedy) -> Matches:
+    """A mode holds, and asks for this."""
+    return Matches(headline="Rows are lost.", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=remedy)
+
+
+def test_beside_a_mode_by_which_rows_are_wrong_nothing_is_called_right() -> None:
+    """Whichever of the two is mistaken: the answer names the other one."""
+    found = answer(well().looked_at(), "F12", holding(Remedy.REPLAY_SOURCE_RANGE))
+
+    assert isinstance(found, Excluded)
+    assert found.reason == "F12 holds: Rows are lost."
+
+
+def test_beside_one_that_leaves_rows_alone_it_is() -> None:
+    """F14 is only worth knowing."""
+    assert isinstance(answer(well().looked_at(), "F14", holding(Remedy.NOTHING)), Matches)

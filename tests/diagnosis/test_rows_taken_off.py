@@ -54,3 +54,14 @@ def test_an_overwrite_without_positions_has_brought_none_back() -> None:
     tale.snapshots[2] = change.model_copy(update={"summary": summary})
 
     assert isinstance(source_positions_skipped.examine(tale.looked_at(missing=30)), Excluded)
+
+
+def test_an_overwrite_by_another_flink_job_brings_its_own_rows() -> None:
+    """It writes nothing anew of what it took, wherever its rows come from."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2)
+    tale.commits("z", 1, operation="overwrite").commits("a", 3)
+    change = tale.snapshots[2]
+    summary = {**change.summary, "deleted-records": "100", "added-records": "100"}
+    tale.snapshots[2] = change.model_copy(update={"summary": summary})
+
+    assert isinstance(source_positions_skipped.examine(with_bounds(tale.looked_at(missing=30))), Excluded)
