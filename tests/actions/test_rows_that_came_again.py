@@ -45,6 +45,7 @@ def skipped() -> Tale:
         ((-9, -1), lacking(), False),
         (None, lacking(), False),
         ((50, 59), None, False),
+        ((50, 60), lacking((50, 50), (55, 55), missing=12), True),
         ((50, 59), lacking(*((place, place) for place in range(100, 300, 10)), missing=50), True),
     ],
 )
