@@ -80,6 +80,17 @@ def test_a_younger_start_of_that_run_may_have_come_to_the_id_again() -> None:
     assert any("Flink lists a start of that run that is younger" in each for each in found.missing)
 
 
+@pytest.mark.parametrize("lists_it", [True, False])
+def test_an_id_of_the_count_before_is_the_present_ones_only_if_flink_lists_it(lists_it: bool) -> None:
+    """Run a had committed up to 3 before it began to count anew, and has committed 1 since."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).starts_again("a").completes("a", 1).commits("a", 1)
+    tale.completes("a", *((2, 3) if lists_it else (2,))).becomes("a", "CANCELED")
+
+    found = which_point(restored(tale, CHECKPOINT_3).looked_at())
+
+    assert ("before it began to count anew" in (found or "")) is not lists_it
+
+
 def _counted_anew() -> Tale:
     """Run a was started anew under its id, and its second 2 was rolled back with the first; Flink forgot it."""
     return (
