@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from bot.domain.beginnings import began_without_state
 from bot.domain.checkpoint_pace import interval_of
 from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
@@ -33,12 +34,16 @@ def had_by_another(case: Case, run: JobRun, point: Restored, commit: Snapshot) -
 
 
 def had_before(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> JobId | None:
-    """Another run than that of main's newest commit that may have come to the restored id before that commit, which it
-    does not hold then. One that began later goes on from it."""
+    """Another run than that of main's newest commit that may have come to the restored id before that commit, or had no
+    state of it, and does not hold it then. One that began later with a state goes on from it."""
     if commit.job_id == run.job_id:
         return None
-    older = (each for each in _completed_by(case, run, point, commit) if not is_younger(each, commit))
-    return next((each.job_id for each in older), None) or _may_have_completed(case, run, point, commit)
+    apart = (
+        each.job_id
+        for each in _completed_by(case, run, point, commit)
+        if not is_younger(each, commit) or began_without_state(each, None)
+    )
+    return next(apart, None) or _may_have_completed(case, run, point, commit)
 
 
 def _completed_by(case: Case, run: JobRun, point: Restored, commit: Snapshot) -> Iterator[JobRun]:

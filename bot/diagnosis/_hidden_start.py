@@ -1,13 +1,16 @@
 """Whether a run that took over has shown by its rows where it began, where Flink no longer shows it: checkpoints
 without rows are committed from time to time, whatever the state was that it began with."""
 
-from bot.diagnosis._case import in_window, run_of, time_in, unlisted_switches
+from itertools import takewhile
+
+from bot.diagnosis._case import in_window, living, run_of, time_in, unlisted_switches
 from bot.diagnosis._first_rows import first_rows_tell
+from bot.diagnosis._room_for_a_start import has_room_up_to
 from bot.domain.beginnings import began_from
 from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.guests import Guests
-from bot.domain.ids import short_job
+from bot.domain.ids import short, short_job
 from bot.domain.switches import Switch
 
 
@@ -46,6 +49,27 @@ def start_without_details(case: Case) -> CannotTell | None:
         by = run.job_id if first is None or first.job_id is None else first.job_id
         if (left := first_rows_tell(case, begun, by, first)) is not None:
             return left
+    return None
+
+
+def start_between_commits(case: Case) -> CannotTell | None:
+    """What is missing to know that a living run, which Flink lists as begun after its newest commit with
+    rows, was not started without state between that one and its newest: there was time to count up to that id, and it
+    has brought no row since."""
+    for run in living(case):
+        mine = [s for s in case.observation.table.of_flink if s.job_id == run.job_id]
+        since = list(takewhile(lambda commit: not commit.adds_rows, reversed(mine)))
+        if not since or len(since) == len(mine):
+            continue
+        newest, brought = since[0], mine[-len(since) - 1]
+        is_listed = run.started_at < brought.committed_at + CLOCKS_DIFFER
+        if is_listed or not has_room_up_to(run, newest.checkpoint_id or 0, brought, newest.committed_at):
+            continue
+        begun = (
+            f"whether run {short_job(run.job_id)} was started without state between {short(brought.snapshot_id)} and "
+            f"{short(newest.snapshot_id)}, which has no row; there was time for it"
+        )
+        return first_rows_tell(case, begun, run.job_id, None)
     return None
 
 

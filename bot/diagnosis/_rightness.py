@@ -14,7 +14,7 @@ from bot.diagnosis._case import unseen
 from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._compactions import COMPARES, unsettled_compactions
 from bot.diagnosis._drained import started_after_a_drain
-from bot.diagnosis._hidden_start import hidden_start, start_without_details
+from bot.diagnosis._hidden_start import hidden_start, start_between_commits, start_without_details
 from bot.diagnosis._left_by_a_restore import left_by_a_restore
 from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
 from bot.diagnosis._lost_files import ALL_FILES, missing_now
@@ -88,6 +88,7 @@ def doubt(case: Case, until: SnapshotId | None) -> CannotTell | None:
         may_have_begun_below(case),
         hidden_start(case),
         start_without_details(case),
+        start_between_commits(case),
         behind_main(case),
         older_than_a_start(case, until, *RESTS_ON),
         started_after_a_drain(case),

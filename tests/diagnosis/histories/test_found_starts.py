@@ -42,6 +42,16 @@ FOUND = {
             Event(6, "the sink's uid is changed"),
         ),
     ),
+    "between its commits, of which the newest has no row, before a JobManager took over": Plan(
+        1022598,
+        Setting(),
+        (Event(3, EMPTY_UNDER_ITS_ID), Event(8, "a quiet time"), Event(9, "a standby JobManager takes over")),
+    ),
+    "of a run that brought nothing, and of which Flink does not say that the next one goes on from it": Plan(
+        1016839,
+        Setting("dynamic", shows_paths=False),
+        (Event(1, "started without state"), Event(2, "a quiet time"), Event(3, "started from an older point")),
+    ),
 }
 
 
