@@ -53,9 +53,9 @@ def start_without_details(case: Case) -> CannotTell | None:
 
 
 def start_between_commits(case: Case) -> CannotTell | None:
-    """What is missing to know that a living run, which Flink lists as begun after its newest commit with
-    rows, was not started without state between that one and its newest: there was time to count up to that id, and it
-    has brought no row since."""
+    """What is missing to know that a living run, which Flink lists as begun after its newest commit with rows, was not
+    started without state between that one and its newest: there was time to count up to that id, and it has brought no
+    row since."""
     for run in living(case):
         mine = [s for s in case.observation.table.of_flink if s.job_id == run.job_id]
         since = list(takewhile(lambda commit: not commit.adds_rows, reversed(mine)))
@@ -63,7 +63,8 @@ def start_between_commits(case: Case) -> CannotTell | None:
             continue
         newest, brought = since[0], mine[-len(since) - 1]
         is_listed = run.started_at < brought.committed_at + CLOCKS_DIFFER
-        if is_listed or not has_room_up_to(run, newest.checkpoint_id or 0, brought, newest.committed_at):
+        number = newest.checkpoint_id
+        if is_listed or number is None or not has_room_up_to(run, number, brought, newest.committed_at):
             continue
         begun = (
             f"whether run {short_job(run.job_id)} was started without state between {short(brought.snapshot_id)} and "
