@@ -37,7 +37,7 @@ def too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         pytest.param(CONTRACT, id="plain"),
         pytest.param(BY_PARTITION, id="partitions", marks=pytest.mark.slow),
-        pytest.param(NO_TIME, id="no time", marks=pytest.mark.slow),
+        pytest.param(NO_TIME, id="no time", marks=pytest.mark.long),
     ],
 )
 @pytest.mark.usefixtures("both_ways")

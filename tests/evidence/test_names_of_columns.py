@@ -44,7 +44,9 @@ class NamedTable:
     ("names", "further"),
     [
         ({}, ("name", "snapshot_id", "file_path", "_path", "_name", "at", "of", "partition", "position", "status")),
-        (dict(zip(PLAIN, ("name", "of", "snapshot_id", "latest"), strict=True)), ()),
+        pytest.param(
+            dict(zip(PLAIN, ("name", "of", "snapshot_id", "latest"), strict=True)), (), marks=pytest.mark.long
+        ),
         (dict(zip(PLAIN, ("file_path", "partition", "position", "at"), strict=True)), ()),
         (dict(zip(PLAIN, ("größe", "a b", "pos`x", "event time"), strict=True)), ("ß", "a.b")),
         ({}, ("ORDER_ID", "Source_Position", "Event_Time", "note", "NOTE")),

@@ -26,7 +26,10 @@ def replayed(
     return table, before, commits
 
 
-@pytest.mark.parametrize("then", ["nothing", "a compaction", "a compaction of those below the window too"])
+@pytest.mark.parametrize(
+    "then",
+    ["nothing", pytest.param("a compaction", marks=pytest.mark.long), "a compaction of those below the window too"],
+)
 def test_rows_that_a_delete_copied_are_those_of_their_writer(
     session: SparkSession, asks: Asks, tmp_path: Path, then: str
 ) -> None:
@@ -44,7 +47,7 @@ def test_rows_that_a_delete_copied_are_those_of_their_writer(
     assert [(each.snapshot_id, each.rows) for each in extra.commits] == [(again, 4)]
 
 
-@pytest.mark.parametrize(("version", "hidden"), [(3, 0), (2, 5)])
+@pytest.mark.parametrize(("version", "hidden"), [(3, 0), pytest.param(2, 5, marks=pytest.mark.long)])
 def test_behind_a_compaction_that_is_not_looked_behind_rows_name_their_writer(
     session: SparkSession, asks: Asks, tmp_path: Path, version: int, hidden: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

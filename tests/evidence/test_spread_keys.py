@@ -52,7 +52,7 @@ def test_counts_of_text_keys_agree_with_brute_force(orders: OrdersTable, asks: A
         assert (answer.verdict is Verdict.CONFIRMED) == bool(answer_of.keys)
 
 
-@pytest.mark.parametrize("task", ["duplicate_rows", "extra_copies"])
+@pytest.mark.parametrize("task", ["duplicate_rows", pytest.param("extra_copies", marks=pytest.mark.long)])
 def test_uuids_are_compared_over_the_whole_table(orders: OrdersTable, asks: Asks, task: str) -> None:
     """To Spark a UUID is text, to Iceberg 16 bytes: between two texts it finds none."""
     orders.adds_column("id", UUIDType())

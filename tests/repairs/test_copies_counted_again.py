@@ -56,6 +56,7 @@ def test_what_comes_once_the_run_has_passed_costs_no_count(replaying: RepairScen
     assert 1 == counted(replaying)
 
 
+@pytest.mark.long
 def test_so_is_what_one_start_without_state_brings_under_the_same_id(scene: RepairScene) -> None:
     """Its checkpoint ids only rise (F4); copies were counted after its first commit."""
     scene.flink.checkpoints(RUN, 3)

@@ -54,6 +54,7 @@ def test_what_a_compaction_had_replaced_outlives_it(
     assert positions(scene, "main") == list(range(40))
 
 
+@pytest.mark.long
 def test_what_two_compactions_had_replaced_outlives_them(
     scene: RepairScene, writer: SparkSession, positions: Positions
 ) -> None:
@@ -72,6 +73,7 @@ def test_what_two_compactions_had_replaced_outlives_them(
     assert {s.snapshot_id for s in scene.table.snapshots} == {first, second, scene.table.head}
 
 
+@pytest.mark.long
 def test_an_undo_leaves_the_tag(scene: RepairScene, writer: SparkSession) -> None:
     """What is undone may be published again; no expiry may have taken its files meanwhile."""
     scene.flink.checkpoints(RUN, 2)

@@ -204,6 +204,7 @@ def test_an_undone_publication_without_that_state_says_what_to_start_by_hand(
     assert positions(scene, "main") == sorted([*range(30), *range(20, 30)])
 
 
+@pytest.mark.long
 def test_by_policy_the_branch_of_a_published_repair_stays(
     tmp_path: Path, runner: SparkEvidenceRunner, positions: Positions
 ) -> None:

@@ -56,6 +56,7 @@ def test_its_own_rows_stay_through_rehearsal_and_publication(scene: RepairScene,
     assert "F1" not in scene.diagnosed_anew("duplicate_commits", "duplicate_files")
 
 
+@pytest.mark.long
 def test_a_file_that_one_commit_names_twice_goes_without_its_other_files(
     scene: RepairScene, positions: Positions
 ) -> None:
@@ -75,6 +76,7 @@ def test_a_file_that_one_commit_names_twice_goes_without_its_other_files(
     assert list(range(70)) == positions(scene, rehearsal.proposal.rehearses_on or "")
 
 
+@pytest.mark.long
 def test_its_own_rows_come_back_where_a_compaction_is_undone(
     scene: RepairScene, writer: SparkSession, positions: Positions
 ) -> None:

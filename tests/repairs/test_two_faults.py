@@ -53,6 +53,7 @@ def owed(scene: RepairScene) -> WaterlineMoved | None:
     return owed_mark(scene.store.get(scene.incident), scene.table)
 
 
+@pytest.mark.long
 def test_a_gap_that_another_fault_has_left_keeps_a_repaired_table_under_review(
     scene: RepairScene, positions: Positions
 ) -> None:
@@ -138,7 +139,14 @@ def test_lost_commits_come_back_beside_rows_that_are_missing_for_good(scene: Rep
     ("first", "then", "left", "found", "asks"),
     [
         ("deduplicate_rows", "replay_source_range", GAP, "10 rows are missing, as before this repair", "F18"),
-        ("replay_source_range", "deduplicate_rows", TWICE, "10 rows are there too often, as before this repair", "F1"),
+        pytest.param(
+            "replay_source_range",
+            "deduplicate_rows",
+            TWICE,
+            "10 rows are there too often, as before this repair",
+            "F1",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_of_two_faults_either_is_mended_first(

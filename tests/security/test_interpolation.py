@@ -128,7 +128,12 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[OrdersTab
     hostile.close()
 
 
-@pytest.mark.parametrize("task", WITH_COLUMNS)
+_OFTEN = ("ledger", "duplicate_rows", "missing_positions")
+
+
+@pytest.mark.parametrize(
+    "task", [*_OFTEN, *(pytest.param(task, marks=pytest.mark.long) for task in WITH_COLUMNS if task not in _OFTEN)]
+)
 def test_hostile_names_of_columns_and_folders_change_no_answer(
     tables: tuple[OrdersTable, OrdersTable], asks: Asks, task: str
 ) -> None:
