@@ -90,17 +90,25 @@ def _nowhere(case: Case, lost: tuple[LeakedManifest, ...]) -> tuple[LeakedManife
     if there:
         position = case.contract.position
         low, high = (case.contract.shown(position, edge) for edge in (there[0].position_from, there[0].position_until))
-        is_whole = case.gaps is not None and all_are_live(there[0], case.gaps)
         raise Refused(
             "Some of the rows that were taken for lost are in the table.",
             f"Expected no live row between the source positions of a manifest; there are some among {low} to {high}, "
             f"those of {_checkpoints(there[:1])}: they were read again.",
-            f"All of its rows are there: have {there[0].path} put aside, collect “leaked_manifests” again, and propose "
-            "this once more for the others."
-            if is_whole and len(there) < len(lost)
-            else "Replay what missing_positions calls missing instead: what is appended as it is would be there twice.",
+            _instead(case, lost, there),
         )
     return lost
+
+
+def _instead(case: Case, lost: tuple[LeakedManifest, ...], there: Sequence[LeakedManifest]) -> str:
+    whole = [leak for leak in there if case.gaps is not None and all_are_live(leak, case.gaps)]
+    if len(whole) == len(lost):
+        return "All of these rows are there: nothing is to be recovered. Diagnose again."
+    if there[0] in whole:
+        return (
+            f"All of its rows are there: have {there[0].path} put aside, collect “leaked_manifests” again, and propose "
+            "this once more for the others."
+        )
+    return "Replay what missing_positions calls missing instead: what is appended as it is would be there twice."
 
 
 def _written(case: Case, lost: Sequence[LeakedManifest]) -> tuple[datetime, ...]:

@@ -15,9 +15,8 @@ def some_are_live(leak: LeakedManifest, gaps: GapsFinding | None, contract: Tabl
         return False
     if gaps.lowest is None or gaps.highest is None:
         return False
-    unnamed = gaps.missing - sum(gap.size for gap in gaps.gaps)
     lowest = min([gaps.lowest, *(gap.first for gap in gaps.gaps)])
-    named_until = gaps.highest if not unnamed else max((gap.last for gap in gaps.gaps), default=lowest - 1)
+    unnamed, named_until = _unnamed(gaps), _named_until(gaps, gaps.highest, lowest)
     for edge in (low, high):
         if lowest <= edge <= named_until and not any(gap.first <= edge <= gap.last for gap in gaps.gaps):
             return True
@@ -33,6 +32,14 @@ def all_are_live(leak: LeakedManifest, gaps: GapsFinding) -> bool:
     low, high = leak.position_from, leak.position_until
     if low is None or high is None or gaps.lowest is None or gaps.highest is None or not gaps.lowest <= low:
         return False
-    unnamed = gaps.missing - sum(gap.size for gap in gaps.gaps)
-    known_until = gaps.highest if not unnamed else max((gap.last for gap in gaps.gaps), default=low - 1)
-    return high <= known_until and not any(gap.first <= high and low <= gap.last for gap in gaps.gaps)
+    is_missing = any(gap.first <= high and low <= gap.last for gap in gaps.gaps)
+    return high <= _named_until(gaps, gaps.highest, low) and not is_missing
+
+
+def _unnamed(gaps: GapsFinding) -> int:
+    return gaps.missing - sum(gap.size for gap in gaps.gaps)
+
+
+def _named_until(gaps: GapsFinding, highest: int, lowest: int) -> int:
+    """Up to where every gap from `lowest` on is named."""
+    return highest if not _unnamed(gaps) else max((gap.last for gap in gaps.gaps), default=lowest - 1)

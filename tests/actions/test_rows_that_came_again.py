@@ -93,19 +93,26 @@ def test_only_what_is_missing_as_a_whole_is_appended(missing: tuple[int, int], r
     assert can_be_appended(case, case.leaked.manifests if case.leaked else ()) is (missing == (50, 59))
 
 
-def test_the_words_say_where_and_what_to_do() -> None:
+@pytest.mark.parametrize(
+    ("gaps", "instead"),
+    [
+        (lacking((55, 59)), "Replay what missing_positions calls missing"),
+        (lacking(), "nothing is to be recovered"),
+        (lacking((10, 19), missing=15), "Replay what missing_positions calls missing"),
+    ],
+    ids=["a part is missing", "nothing is", "who knows"],
+)
+def test_the_words_say_where_and_what_to_do(gaps: GapsFinding, instead: str) -> None:
     """At three in the morning: which checkpoint, which positions, what instead."""
     tale = skipped()
-    case = tale.looked_at(
-        leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED, positions=(50, 59)), gaps=lacking()
-    )
+    case = tale.looked_at(leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED, positions=(50, 59)), gaps=gaps)
     plan: Any = SimpleNamespace(case=case, survey=lambda *_: UNFIT)
 
     with pytest.raises(Refused) as refused:
         propose(plan)
 
     assert "50 to 59, those of checkpoint 3 of run aaaaaa" in refused.value.found
-    assert "Replay what missing_positions calls missing" in refused.value.remedy
+    assert instead in refused.value.remedy
 
 
 def test_beside_one_that_came_again_the_others_can_be_had() -> None:
