@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from bot.domain.asked_window import FORMS, asked_window
+from bot.domain.errors import BadConfiguration
 from bot.domain.table import TableState, Window
 
 ConfigOption = Annotated[
@@ -30,6 +31,36 @@ WindowOption = Annotated[
         help=f"{FORMS}; the lower bound is exclusive. Without it the window is proposed from the ledger.",
     ),
 ]
+
+
+def text_of(path: Path, what: str) -> str:
+    """The text of a file that a person named; `what` it should be. Raises BadConfiguration."""
+    try:
+        return path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadConfiguration(
+            f"{path} cannot be read.",
+            f"Expected {what} in UTF-8; found {type(error).__name__}: {_reason(error)}.",
+            "Check the path and the permissions of the file.",
+        ) from error
+
+
+def write_into(folder: Path, name: str, text: str) -> Path:
+    """Where the text was written. Raises BadConfiguration."""
+    path = folder / name
+    try:
+        path.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise BadConfiguration(
+            f"{path} cannot be written.",
+            f"Expected a folder {folder} that you may write into; found {type(error).__name__}: {_reason(error)}.",
+            "Make the folder, or name another one.",
+        ) from error
+    return path
+
+
+def _reason(error: OSError | UnicodeDecodeError) -> str:
+    return error.strerror or "" if isinstance(error, OSError) else error.reason
 
 
 def chosen(window: str | None) -> Callable[[TableState], Window] | None:

@@ -1,5 +1,6 @@
-"""`waterline record`: the journal as a file, and the proof that nobody changed it."""
+"""`waterline record`: export an incident as a file, and verify that nobody changed the record or a file of it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -7,75 +8,121 @@ import typer
 from rich.console import Console
 from slack_sdk import WebClient
 
+from bot.adapters.journal_sql.journal import SqlJournal
 from bot.adapters.journal_sql.store import open_store
 from bot.bootstrap import records, setups_of
-from bot.cli.options import DEFAULT_CONFIG, ConfigOption
-from bot.cli.record_database import verify_database
-from bot.cli.record_files import verify_files
-from bot.domain.errors import CouldNotLook, UnknownIncident
+from bot.cli.options import DEFAULT_CONFIG, ConfigOption, text_of, write_into
+from bot.domain.errors import UnknownIncident
 from bot.domain.fold import fold
 from bot.domain.ids import IncidentId
-from bot.domain.posted_seals import Posted
+from bot.domain.incident import Incident
+from bot.domain.named_people import users_in
+from bot.domain.seal import asked, seal_fault, seal_of
+from bot.service.record import Proof
 from bot.service.record_carrying import schema_json
 from bot.settings import Settings, SlackSecrets
-from bot.slack.seals import posted_seals
+from bot.slack.names import names_of
 
-app = typer.Typer(help="The record: verify its chain, export an incident.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(help="Verify and export the record.", no_args_is_help=True, add_completion=False)
 console = Console(soft_wrap=True, highlight=False)
 _ENDINGS = {"html": "html", "markdown": "md", "json": "json"}
+DOES_NOT_FIT, NOT_COMPARED = 1, 3
+"""Exit codes; 2 is that of a command that could not be run."""
 
 
 @app.command()
 def verify(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="Exported records (HTML, Markdown, JSON): proven by themselves, without the database."),
+        typer.Argument(help="Exported records (HTML, Markdown or JSON). Without a file, the database is verified."),
     ] = None,
     anchor: Annotated[
-        list[str] | None, typer.Option(help="A seal as it was posted in an incident's thread, or its hash alone.")
+        list[str] | None, typer.Option(help="A seal from the incident's thread or an export, or its hash.")
     ] = None,
-    posted: Annotated[bool, typer.Option(help="Read every seal that the bot has posted in Slack.")] = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
-    """Recompute every hash; names the first entry of each incident that does not fit. Exit code 1 if any.
+    """Recompute every hash and name the first entry that does not fit.
 
-    Of a FILE: 0 fits whole, its words too; 3 fits in part, as entries are withheld from it, or another version wrote
-    it: then its words are not compared and prove nothing; 1 does not fit.
+    Exit code 0: everything fits. 1: something does not fit.
+    3: the chain of a file fits, but its text could not be compared and proves nothing.
 
-    A database or file that was rewritten as a whole fits itself: --anchor and --posted hold it against what Slack has
-    seen. With --posted an incident that was opened, approved, carried out or closed without a seal in its channel does
-    not fit (1), and 3 says that a channel could not be read.
+    A database that was rewritten as a whole still fits itself.
+    Compare it with a seal that was kept elsewhere: pass it with --anchor.
     """
     if files:
-        verify_files(files, anchor or [], _posted(Settings.load(config)) if posted else None)
+        codes = {_verify_file(file, anchor or []) for file in files}
+        code = next((each for each in (DOES_NOT_FIT, NOT_COMPARED) if each in codes), 0)
+        if code:
+            raise typer.Exit(code)
         return
-    settings = Settings.load(config)
-    in_slack = _posted(settings) if posted else None
-    store = open_store(settings.journal_url)
+    store = open_store(Settings.load(config).journal_url)
     try:
-        verify_database(store.journal, anchor or [], in_slack)
+        _verify_database(store.journal, anchor or [])
     finally:
         store.close()
 
 
-def _posted(settings: Settings) -> Posted:
-    token = SlackSecrets.bot_token()
-    try:
-        return posted_seals(WebClient(token=token.get_secret_value(), base_url=settings.slack.base_url))
-    except CouldNotLook as error:
-        return Posted(problem=str(error))
+def _verify_database(journal: SqlJournal, anchors: Sequence[str]) -> None:
+    """Exit code 1 if anything does not fit. Raises BadConfiguration for an anchor that is no seal."""
+    faults = list(journal.verify())
+    incidents = journal.incidents()
+    broken = {fault.incident_id for fault in faults}
+    if anchors:
+        record = {each: journal.entries(each) for each in incidents if each not in broken}
+        seals = [seal for text in anchors for seal in asked(text, record)]
+        unlike = (
+            seal_fault(seal, record.get(seal.incident_id, ())) for seal in seals if seal.incident_id not in broken
+        )
+        faults += [fault for fault in unlike if fault is not None]
+    for fault in faults:
+        console.print(f"{fault.incident_id} entry {fault.seq}: {fault.sentence}", markup=False)
+    if faults:
+        raise typer.Exit(DOES_NOT_FIT)
+    console.print(f"{len(incidents)} incidents: every entry fits.")
+    if anchors:
+        console.print(f"{len(seals)} seals: every one fits.")
+
+
+def _verify_file(file: Path, anchors: Sequence[str]) -> int:
+    """Its exit code: 0, DOES_NOT_FIT or NOT_COMPARED. Needs no database and no configuration."""
+    proof = records().prove(text_of(file, "an exported record"))
+    name = f"{file.name}, {proof.seal.incident_id}"
+    faults = [proof.fault] if proof.fault else _unlike(proof, anchors)
+    for fault in faults:
+        console.print(f"Does not fit: {name}: {fault}", markup=False)
+    if faults:
+        return DOES_NOT_FIT
+    if proof.not_compared is None:
+        console.print(f"Fits whole: {name}: {proof.seal.seq} entries, and the text follows from them.", markup=False)
+    else:
+        console.print(
+            f"Fits in part: {name}: the chain of {proof.seal.seq} entries is whole. "
+            f"The text was not compared and proves nothing: {proof.not_compared}.",
+            markup=False,
+        )
+    console.print(f"  Seal: {proof.seal}. Compare it with the one in the incident's thread.", markup=False)
+    return 0 if proof.not_compared is None else NOT_COMPARED
+
+
+def _unlike(proof: Proof, anchors: Sequence[str]) -> list[str]:
+    """What does not fit between the file and seals that were kept elsewhere."""
+    record = {proof.seal.incident_id: proof.entries}
+    seals = [seal for text in anchors for seal in asked(text, record)]
+    faults = [seal_fault(seal, record.get(seal.incident_id, ())) for seal in seals]
+    return [fault.sentence for fault in faults if fault is not None]
 
 
 @app.command()
 def export(
-    incident: Annotated[str, typer.Argument(help="The incident's id, for example wl-1.")],
-    to: Annotated[Path, typer.Option(help="Folder for the file.")] = Path(),
-    form: Annotated[Literal["html", "markdown", "json"], typer.Option(help="Which form.")] = "html",
+    incident: Annotated[str, typer.Argument(help="Id of the incident, for example wl-1.")],
+    to: Annotated[Path, typer.Option(help="Folder for the file. It must exist.")] = Path(),
+    form: Annotated[Literal["html", "markdown", "json"], typer.Option(help="Format of the file.")] = "html",
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
-    """Write one incident with timeline, ledger, evidence, decisions, actions, notices, review and the proof of it all.
+    """Write one incident to a file, with everything that was decided and the proof that nobody changed it.
 
-    Where the review proposes a change of the data contract, that is written beside it, as a patch.
+    If the review proposes a change of the data contract, that is a second file.
+    People are named if SLACK_BOT_TOKEN is set; otherwise their Slack ids are shown.
     """
     settings = Settings.load(config)
     store = open_store(settings.journal_url)
@@ -87,16 +134,26 @@ def export(
         store.close()
     if not entries:
         raise UnknownIncident(
-            f"There is no incident {incident}.", f"Known are: {', '.join(known) or 'none'}.", "Name one of these."
+            f"There is no incident {incident}.",
+            f"The record has: {', '.join(known) or 'no incidents'}.",
+            "Check the id and the configuration file.",
         )
     told, writer = fold(entries), records(setups_of(settings))
     write = {"html": writer.html, "markdown": writer.markdown, "json": writer.json}[form]
-    files = {f"{incident}.{_ENDINGS[form]}": write(told, lines=lines)}
+    files = {f"{incident}.{_ENDINGS[form]}": write(told, lines=lines, names=_names(settings, told))}
     if told.patch is not None and told.patch.diff:
         files[f"{incident}.contract.patch"] = told.patch.diff
     for name, text in files.items():
-        (to / name).write_text(text, encoding="utf-8", newline="")
-        console.print(str(to / name), markup=False)
+        console.print(str(write_into(to, name, text)), markup=False)
+    console.print(f"Seal: {seal_of(entries[-1])}", markup=False)
+
+
+def _names(settings: Settings, incident: Incident) -> dict[str, str]:
+    token = SlackSecrets().slack_bot_token
+    if token is None:
+        return {}
+    client = WebClient(token=token.get_secret_value(), base_url=settings.slack.base_url)
+    return names_of(client, users_in(entry.model_dump_json() for entry in incident.entries))
 
 
 @app.command()

@@ -1,7 +1,6 @@
 """What an exported record carries, so that it can be proven without the database: the entries as they were stored."""
 
 from collections.abc import Sequence, Set
-from contextlib import suppress
 from typing import Literal
 
 from pydantic import Field
@@ -82,13 +81,3 @@ def lines_of(chain: Chain) -> list[Line]:
 def entries_of(chain: Chain) -> tuple[Entry, ...]:
     """The entries, parsed. ValueError where one is of a kind that this version does not know."""
     return tuple(map(parsed, lines_of(chain)))
-
-
-def readable(entries: Sequence[StoredEntry]) -> tuple[Entry, ...]:
-    """Those entries that can be parsed: neither withheld from the file nor of a kind that this version does not
-    know."""
-    told = []
-    for stored in entries:
-        with suppress(ValueError):
-            told.append(parsed(Line(**stored.model_dump(exclude={"withheld"}))))
-    return tuple(told)

@@ -1,10 +1,9 @@
-"""The record's end at a milestone, posted to the channel: a database that was rewritten as a whole cannot unsay it."""
+"""The seal of a record: the hash of its last entry, posted when an incident closes and kept in every export."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from bot.domain.entries import Body, ProposalApproved
 from bot.domain.errors import BadConfiguration
 from bot.domain.ids import IncidentId
 from bot.domain.journal import ChainFault
@@ -12,7 +11,6 @@ from bot.domain.record import Record
 
 _SEAL = re.compile(r"(wl-[1-9]\d{0,8})/([1-9]\d{0,8})/([0-9a-f]{64})")
 _HASH = re.compile(r"[0-9a-f]{64}")
-_MILESTONES = frozenset({"incident-opened", "glass-broken", "execution-ended", "incident-closed"})
 NOBODY = IncidentId("?")
 """The incident of a bare hash that no entry carries."""
 
@@ -42,12 +40,6 @@ class Seal(Record):
 
     def __str__(self) -> str:
         return f"{self.incident_id}/{self.seq}/{self.hash}"
-
-
-def is_milestone(body: Body) -> bool:
-    """Whether the record is sealed here: opened, approved (by enough people, or with the glass broken), carried out,
-    closed."""
-    return body.complete if isinstance(body, ProposalApproved) else body.kind in _MILESTONES
 
 
 def seal_of(entry: Link) -> Seal:

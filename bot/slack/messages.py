@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import structlog
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
@@ -12,11 +11,8 @@ from bot.ports import Outbox, Post
 from bot.service.services import Services
 from bot.slack.limits import fit, text_for_update
 from bot.slack.render import render
-from bot.slack.seals import is_seal
 from bot.slack.sent_before import EVENT, answer_was_lost, find_sent, repetition
 from bot.slack.uploads import Uploads, is_upload
-
-log = structlog.get_logger(__name__)
 
 
 class Messages:
@@ -32,9 +28,6 @@ class Messages:
         """Sends it, and returns the ts of what Slack shows now. A file is made when it is sent."""
         if is_upload(post):
             return partial(self._upload, post)
-        if is_seal(post.key) and post.ts is not None:
-            log.error("a seal is posted once and never edited, but the outbox asks for that", key=post.key)
-            return partial(str, post.ts)
         text, blocks = render(post, self._services)
         return partial(self._call, post, text, fit(blocks))
 
@@ -51,7 +44,7 @@ class Messages:
         ts, may_be_twice = (post.ts, False) if post.ts or not answer_was_lost(post) else self._found(post)
         if may_be_twice:
             body.append(repetition(post))
-        if ts is not None and (is_seal(post.key) or self._updated(post, ts, text, body)):
+        if ts is not None and self._updated(post, ts, text, body):
             return ts
         root = self._outbox.find(post.thread_of) if post.thread_of else None
         answer = self._client.chat_postMessage(

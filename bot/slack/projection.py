@@ -12,7 +12,6 @@ from bot.domain.ids import EvidenceId, IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
 from bot.domain.retries import sent_by_rule
-from bot.domain.seal import is_milestone
 from bot.ports import Cursor, Outbox, Post
 from bot.service.incident_store import IncidentStore
 from bot.slack.held_posts import changed_by, held_post
@@ -45,8 +44,6 @@ class Projection:
             for entry in incident.entries[seen:]:
                 self._project(incident, entry)
                 self._touch_handovers(incident, entry)
-                if is_milestone(entry.body):
-                    self._in_thread(incident, f"seal/{entry.seq}")
             if incident.seq > seen:
                 self._touch_cards(incident)
                 self._cursor.set(_NAME, incident_id, incident.seq)

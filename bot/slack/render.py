@@ -4,7 +4,7 @@ import re
 
 from slack_sdk.models.blocks import Block
 
-from bot.domain.entries import Diagnosed, ReviewOpened, RoomLost
+from bot.domain.entries import Diagnosed, IncidentClosed, ReviewOpened, RoomLost
 from bot.domain.fold import fold
 from bot.domain.handovers import handovers
 from bot.domain.ids import EvidenceId, ProposalId
@@ -12,6 +12,7 @@ from bot.domain.incident import Incident
 from bot.domain.journal import Entry
 from bot.domain.named_people import PERSON
 from bot.domain.promises import next_word_due
+from bot.domain.seal import seal_of
 from bot.domain.timeline import sentence
 from bot.ports import Post
 from bot.service.services import Services
@@ -30,11 +31,10 @@ from bot.slack.blocks.parts import clock, context, section
 from bot.slack.blocks.promises import reminder_of_promise
 from bot.slack.blocks.proposal import execution_message, proposal_message
 from bot.slack.blocks.review import review_message
-from bot.slack.blocks.seal import seal_message
 from bot.slack.blocks.watch import finding_message
 from bot.slack.held_posts import asked_then
 from bot.slack.pages import pages
-from bot.slack.text import addressed, clipped, mrkdwn
+from bot.slack.text import addressed, clipped, code, mrkdwn
 
 _NOTIFICATION = 300
 """Characters of a finding's notification: an alert may bring a novel."""
@@ -106,7 +106,10 @@ def _line(incident: Incident, _services: Services, name: str) -> tuple[str, list
     if isinstance(entry.body, ReviewOpened):
         return review_message(incident)
     told = sentence(entry)
-    return told, [context(f"{clock(entry.at)} · {addressed(told, _ids_in(entry))}")]
+    line = context(f"{clock(entry.at)} · {addressed(told, _ids_in(entry))}")
+    if isinstance(entry.body, IncidentClosed):
+        return told, [line, context(f":lock: Seal of the record: {code(str(seal_of(entry)))}")]
+    return told, [line]
 
 
 def _promise(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
@@ -119,10 +122,6 @@ def _handover(incident: Incident, services: Services, name: str) -> tuple[str, l
     next_word = next_word_due(then, services.observer.tables.get(incident.opened.table))
     handed = next(each for each in handovers(incident) if each.seq == int(name))
     return handover_message(then, entries[-1], next_word, handed)
-
-
-def _seal(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
-    return seal_message(incident.entries[int(name) - 1])
 
 
 def _ids_in(entry: Entry) -> frozenset[str]:
@@ -177,5 +176,4 @@ _RENDERERS = {
     "line": _line,
     "promise": _promise,
     "handover": _handover,
-    "seal": _seal,
 }

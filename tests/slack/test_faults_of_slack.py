@@ -77,7 +77,7 @@ def test_rate_limits_lose_nothing_and_keep_the_order(ana: Responder, bot: Little
     ana.clicks("Run evidence", card)
     ana.sees("Ledger: confirmed")
 
-    replies = [m.plain for m in ana.card.replies if "Seal of the record" not in m.plain]
+    replies = [m.plain for m in ana.card.replies]
     assert "is responding" in replies[0]
     assert "under review" in replies[1]
     assert "Ledger: confirmed" in replies[2]
