@@ -88,8 +88,7 @@ LATE: Mapping[str, Late] = {
     "web": Late(
         "bot.cli.web",
         "app",
-        "Serve what can be read (pages, API, MCP) until told to stop. `waterline serve` does it too, with `web` set, "
-        "and there the people of `web.people` decide.",
+        "Serve what can be read (pages, API, MCP) until told to stop. `waterline serve` does it too, with `web` set.",
     ),
 }
 """In the order of the help."""

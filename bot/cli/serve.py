@@ -60,7 +60,7 @@ def serve(
         # Behind the door: all that is not needed for taking deliveries takes longer to import than the door to open.
         from bot.bootstrap import build
         from bot.bootstrap.ways import bring_notices
-        from bot.slack.directory import RecentMembers, SlackDirectory
+        from bot.slack.directory import SlackDirectory
         from bot.slack.surface import SlackSurface
 
         built = stack.enter_context(build(settings, SlackDirectory(client), record=store))
@@ -83,7 +83,6 @@ def serve(
         if warm:
             threading.Thread(target=_warm, args=(built,), daemon=True).start()
         if settings.web is not None:
-            from bot.bootstrap.deciding import decisions
             from bot.cli.web import serving_pages
             from bot.service.alerts import AlertDesk
             from bot.slack.names import NamesInSlack
@@ -95,10 +94,7 @@ def serve(
                 if services.sightings is not None
                 else None
             )
-            decided = decisions(settings.web, services, RecentMembers(SlackDirectory(client), services.clock))
-            address = stack.enter_context(
-                serving_pages(settings.web, services.trust, names.of, alerts, answers, decided)
-            )
+            address = stack.enter_context(serving_pages(settings.web, services.trust, names.of, alerts, answers))
             Console(stderr=True).print(f"Pages, API and MCP server are at {address}.", highlight=False)
         Console(stderr=True).print(f"Waterline is here as @{name} ({settings.slack.mode}).", highlight=False)
         stopping.wait()

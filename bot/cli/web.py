@@ -22,7 +22,6 @@ from bot.web.alerts import AlertRoutes
 from bot.web.app import web_app
 from bot.web.consumer_answers import ConsumerAnswers
 from bot.web.pages import Names
-from bot.web.proposal_pages import Decisions
 from bot.web.server import serving
 
 app = typer.Typer(add_completion=False)
@@ -30,8 +29,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def web(config: ConfigOption = DEFAULT_CONFIG) -> None:
-    """Serve what can be read (pages, API, MCP) until told to stop. `waterline serve` does it too, with `web` set, and
-    there the people of `web.people` decide."""
+    """Serve what can be read (pages, API, MCP) until told to stop. `waterline serve` does it too, with `web` set."""
     settings = Settings.load(config)
     stopping = threading.Event()
 
@@ -55,7 +53,6 @@ def serving_pages(
     names: Names,
     alerts: AlertDesk | None = None,
     answers: AnswerDesk | None = None,
-    decisions: Decisions | None = None,
 ) -> Iterator[str]:
     """The address at which all of it is served. Raises BadConfiguration if anybody could read it."""
     token = WebSecrets().waterline_web_token
@@ -63,7 +60,7 @@ def serving_pages(
     access = Access(settings, token.get_secret_value() if token is not None else None)
     content = CONTENT / "messages" / "record"
     consumers = ConsumerAnswers(answers, content) if answers is not None else None
-    app = web_app(desk, records(desk.setups), content, access, names, _alert_routes(alerts), consumers, decisions)
+    app = web_app(desk, records(desk.setups), content, access, names, _alert_routes(alerts), consumers)
     with serving(app, settings.host, settings.port) as address:
         yield address
 

@@ -10,9 +10,8 @@ from bot.domain.record import Record, Utc
 
 _TEAMS_OF_DESTRUCTIVE = 2
 _USERS = ["U0BEN00001", "U0CLEO0001"]
-Via = Literal["slack", "terminal", "web"]
-"""Through which door somebody decided."""
-_WHERE: dict[Via | None, str] = {"terminal": " in a terminal", "web": " on the web page"}
+Via = Literal["slack", "terminal"]
+"""Where somebody decided."""
 
 
 class People(Record):
@@ -154,5 +153,5 @@ class Approval(Record):
 
 
 def where(via: Via | None) -> str:
-    """` in a terminal`, ` on the web page`; empty for Slack, where nothing need be said, and where it is not known."""
-    return _WHERE.get(via, "")
+    """` in a terminal`; empty for Slack, and where it is not known."""
+    return " in a terminal" if via == "terminal" else ""

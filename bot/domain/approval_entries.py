@@ -65,7 +65,7 @@ class ProposalEnded(Record):
 
     @property
     def where(self) -> str:
-        """` on the web page`, in words."""
+        """` in a terminal`, in words."""
         return where(self.via)
 
 
@@ -85,7 +85,7 @@ class OutcomeSettled(Record):
 
     @property
     def where(self) -> str:
-        """` in a terminal`, ` on the web page`, in words."""
+        """` in a terminal`, in words."""
         return where(self.via)
 
 

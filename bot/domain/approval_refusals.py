@@ -168,8 +168,8 @@ def not_seen(view: ProposalView, digest: str, *, shown_whole: bool) -> NotAllowe
             why="not-shown-whole",
             happened=f"“{view.proposal.title}” is too long for one message of Slack, so nobody says yes to it there.",
             found="Nothing was approved.",
-            remedy="Read all of it, then approve it or break the glass on its page, where approvers have one, or in a "
-            "terminal: `waterline proposal show`, with the incident's id.",
+            remedy="Read all of it, then approve it or break the glass in a terminal: `waterline proposal show`, with "
+            "the incident's id.",
         )
     return None
 

@@ -1,6 +1,6 @@
 """The one rule about proposals: what somebody does -> the entry that says so, or why it is not done.
 
-Slack, the terminal, the web page and the bot's own timers all come through `decide`. It is pure: who is in which
+Slack, the terminal and the bot's own timers all come through `decide`. It is pure: who is in which
 group, and what time it is, are told to it.
 """
 

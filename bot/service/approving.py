@@ -43,7 +43,7 @@ class Approvals:
         self._shows_whole: Callable[[Incident, ProposalView], bool] = lambda _incident, _view: True
 
     def seen_in_slack(self, shows_whole: Callable[[Incident, ProposalView], bool]) -> None:
-        """Take no yes from Slack where its message does not show all that is approved; a terminal and the page do."""
+        """Take no yes from Slack where its message does not show all that is approved; a terminal does."""
         self._shows_whole = shows_whole
 
     def approve(

@@ -1,20 +1,17 @@
-"""Where pages, API and MCP server listen, who may read them, and who decides there."""
+"""Where pages, API and MCP server listen, and who may read them."""
 
 import ipaddress
-import re
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr
 
 from bot.domain.errors import BadConfiguration
-from bot.domain.ids import UserId
-from bot.domain.named_people import PERSON
 from bot.domain.record import Record
 from bot.settings.secrets import Secrets
 
 
 class WebSettings(Record):
-    """Pages, API and MCP server: all of them only read, but for the people who may decide about proposals."""
+    """Pages, API and MCP server: all of them only read."""
 
     host: str = Field(
         default="127.0.0.1",
@@ -40,13 +37,6 @@ class WebSettings(Record):
         default=("127.0.0.1", "::1"),
         description="Addresses and networks from which that header is believed; from anywhere else it is ignored.",
         examples=[["10.0.0.0/8"]],
-    )
-    people: dict[str, UserId] = Field(
-        default={},
-        description="Identity, exactly as that header says it -> Slack user id, by which policies name people: who "
-        "decides about proposals on the pages of `waterline serve`. Left out: nobody; who is not named reads only. "
-        "Whoever can connect from one of `proxies` past the sign-on could name anybody, so let nobody.",
-        examples=[{"ana@acme.example": "U0ANA00001"}],
     )
     badges_for_all: bool = Field(
         default=False,
@@ -88,7 +78,6 @@ def refuse_open_house(web: WebSettings, token: SecretStr | None) -> None:
             "Expected WATERLINE_WEB_TOKEN in the environment, or `web.identity_header`; found neither.",
             "Set one of them, or let `web.host` be 127.0.0.1 and leave `web.public_url` out.",
         )
-    _refuse_people_without_a_name(web)
     for proxy in web.proxies:
         try:
             ipaddress.ip_network(proxy)
@@ -98,20 +87,3 @@ def refuse_open_house(web: WebSettings, token: SecretStr | None) -> None:
                 f"Expected addresses such as 10.1.2.3 or networks such as 10.0.0.0/8; found: {error}.",
                 "Write the address of the proxy, not its name.",
             ) from error
-
-
-def _refuse_people_without_a_name(web: WebSettings) -> None:
-    """Raises BadConfiguration where somebody is to decide whom nothing names, or is named by anything but their id."""
-    if web.people and web.identity_header is None:
-        raise BadConfiguration(
-            "web.people: nobody could be recognised.",
-            "Expected `web.identity_header`, in which a proxy with single sign-on says who asks; found nothing.",
-            "Name the header that your proxy sets, or leave `web.people` out.",
-        )
-    for identity, user in web.people.items():
-        if not re.fullmatch(PERSON, user) or identity != identity.strip() or not identity:
-            raise BadConfiguration(
-                f"web.people: {identity or '(empty)'}: {user} names nobody.",
-                "Expected what the proxy says of a person, and a Slack user id such as U0ANA00001, never a name.",
-                "Copy the member ID from the person's profile in Slack.",
-            )

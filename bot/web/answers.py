@@ -72,13 +72,6 @@ def form_page(html: str, status: int = 200) -> Response:
     return unkept(answer)
 
 
-def own_form_page(html: str, status: int = 200) -> Response:
-    """The same, whose forms are taken from itself only: browsers say where they were sent from."""
-    answer = form_page(html, status)
-    answer.headers["Referrer-Policy"] = "same-origin"
-    return answer
-
-
 def unkept(answer: Response) -> Response:
     """The same, for nobody to keep: not in a cache, and its address not told to where a link leads."""
     answer.headers["Cache-Control"] = "no-store"

@@ -28,7 +28,6 @@ from bot.web.exports import Exports
 from bot.web.openapi import openapi_json
 from bot.web.pages import Names, Pages
 from bot.web.promptly import Promptly
-from bot.web.proposal_pages import Decisions, ProposalPages
 
 log = structlog.get_logger(__name__)
 _LOOPBACK = ["localhost", "127.0.0.1", "[::1]", "::1"]
@@ -46,13 +45,11 @@ def web_app(
     names: Names,
     alerts: AlertRoutes | None = None,
     consumers: ConsumerAnswers | None = None,
-    decisions: Decisions | None = None,
 ) -> Starlette:
-    """Everything that can be read, and where alerts are told, notices answered and, with `decisions`, proposals
-    decided. `content`: folder of the record's templates."""
+    """Everything that can be read, and where alerts are told and notices answered. `content`: folder of the record's
+    templates."""
     names = Promptly().names(names)
     pages = Pages(desk, records, content, names)
-    proposals = ProposalPages(desk, content, access, names, pages.refusal, decisions)
     described = openapi_json(alerts.kinds if alerts is not None else ())
     agents = AgentsWhenAsked(desk)
 
@@ -84,7 +81,6 @@ def web_app(
     return Starlette(
         routes=[
             *pages.routes,
-            *proposals.routes,
             *Exports(desk, records, pages.refusal).routes,
             *Api(desk).routes,
             Route("/v1/openapi.json", describe),

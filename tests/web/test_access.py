@@ -97,6 +97,14 @@ def test_a_proxys_word_counts_only_from_its_own_address(
     assert is_let_in is found
 
 
+def test_a_header_that_comes_twice_names_nobody() -> None:
+    """Nobody knows which of them the proxy wrote."""
+    once = Headers(raw=[(b"x-user", b"ana")])
+    twice = Headers(raw=[(b"x-user", b"ana"), (b"x-user", b"ben")])
+
+    assert ("ana", None) == (PROXIED.identity(once, "10.0.0.1"), PROXIED.identity(twice, "10.0.0.1"))
+
+
 @pytest.mark.parametrize("access", [PROXIED], indirect=True)
 def test_a_forwarded_address_is_not_taken_for_the_proxys(web: httpx.Client) -> None:
     """The address that counts is the connection's, never one that a header claims."""

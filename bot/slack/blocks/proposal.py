@@ -101,7 +101,7 @@ def _fits(text: str, most: int) -> bool:
 def _too_long(incident: Incident) -> str:
     return (
         ":warning: *This is too long for one message of Slack, so nobody says yes to it here.* Read all of it, then "
-        "approve it or break the glass on its page, where approvers have one, or in a terminal: "
+        "approve it or break the glass in a terminal: "
         f"{code(f'waterline proposal show {incident.id}')}"
     )
 
