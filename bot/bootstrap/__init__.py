@@ -1,13 +1,12 @@
 """The composition root: the one module that builds adapters and hands them on. No rule lives here."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import spark_tasks
 from bot import actions, diagnosis
 from bot.actions._scan import scan as find_actions
-from bot.adapters.contract_patch import ContractFiles
 from bot.adapters.contract_support import announced_to, once_each
 from bot.adapters.contract_team import team_of
 from bot.adapters.contracts import contract_of, merged
@@ -18,18 +17,18 @@ from bot.adapters.journal_sql.store import Store
 from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap.content import CONTENT
-from bot.bootstrap.files import contract_files
+from bot.bootstrap.files import filed_contracts
 from bot.bootstrap.files import files_of as files_of
 from bot.bootstrap.outside import job_ports, lineage, replays, schedulers, spark_runner
 from bot.bootstrap.watching import findings_of, with_watch
 from bot.diagnosis._scan import ModeModule
 from bot.diagnosis._scan import scan as find_modes
+from bot.domain.contract import TableContract
 from bot.domain.ids import TableName
 from bot.domain.setup import TableSetup
 from bot.evidence import Collector, find_tasks
 from bot.notices import scan as find_notices
 from bot.ports import Clock, Directory, EvidenceRunner
-from bot.ports.contracts import Contracts
 from bot.runbook.parse import read_all
 from bot.service.answering import Answering
 from bot.service.approving import Approvals
@@ -122,7 +121,7 @@ def build(
             directory,
             now,
             alone_with or store.presence.alone_with,
-            contracts=contract_files(settings),
+            filed=filed_contracts(settings),
             own_actions=settings.actions,
             findings=findings_of(settings, store),
         )
@@ -165,7 +164,7 @@ def assemble(
     alone_with: AloneWith,
     *,
     look_first: bool = True,
-    contracts: Contracts | None = None,
+    filed: Callable[[TableName], TableContract | None] = lambda _: None,
     own_actions: Sequence[str] = (),
     findings: WatchFindings | None = None,
 ) -> Services:
@@ -201,7 +200,7 @@ def assemble(
         incidents, background, desk, diagnoses, proposals, approvals, executions, verifier, waterline, maintenance,
         telling, tags, holding, retrying, promises,
     )  # fmt: skip
-    reviews = Reviews(incidents, observer, contracts or ContractFiles({}), clock)
+    reviews = Reviews(incidents, observer, filed, clock)
     desk.on_answer(duties.walk_on)
     return Services(
         clock=clock,

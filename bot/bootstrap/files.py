@@ -1,19 +1,25 @@
 """Opens the files that the settings, or a table's catalog, name."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from bot.adapters.clock import SystemClock
-from bot.adapters.contract_patch import ContractFiles
+from bot.adapters.contracts import contract_of
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.iceberg.storage import Opened
+from bot.domain.contract import TableContract
 from bot.domain.ids import TableName
 from bot.settings import Settings
 
 
-def contract_files(settings: Settings) -> ContractFiles:
-    """The data contracts of the watched tables, for those that have a file."""
-    tables = settings.tables.items()
-    return ContractFiles({name: table.contract_file for name, table in tables if table.contract_file is not None})
+def filed_contracts(settings: Settings) -> Callable[[TableName], TableContract | None]:
+    """Reads what a table's contract file says now; None where it has no file. It raises BadConfiguration."""
+
+    def filed(table: TableName) -> TableContract | None:
+        file = settings.tables[table].contract_file if table in settings.tables else None
+        return None if file is None else contract_of(file, table)
+
+    return filed
 
 
 def files_of(config: Path, table: TableName) -> Opened:

@@ -16,7 +16,6 @@ from bot.ports.carriers import Carrier
 from bot.service.answer_desk import AnswerDesk
 from bot.service.courier import Courier
 from bot.service.late_readers import LateReaders
-from bot.service.late_reviews import LateReviews
 from bot.service.other_doubts import OtherDoubts
 from bot.service.rerunning import Reruns
 from bot.settings import NoticeSecrets, Settings
@@ -49,9 +48,6 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> AnswerD
         services.clock,
         built.timers,
         others,
-    ).start()
-    LateReviews(
-        services.store, services.reviews, built.store.outbox, services.background, services.clock, built.timers
     ).start()
     services.holding.start(built.timers, services.background)
     return AnswerDesk(services.store, services.answering, links, services.clock) if links is not None else None

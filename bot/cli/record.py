@@ -121,7 +121,6 @@ def export(
 ) -> None:
     """Write one incident to a file, with everything that was decided and the proof that nobody changed it.
 
-    If the review proposes a change of the data contract, that is a second file.
     People are named if SLACK_BOT_TOKEN is set; otherwise their Slack ids are shown.
     """
     settings = Settings.load(config)
@@ -140,11 +139,8 @@ def export(
         )
     told, writer = fold(entries), records(setups_of(settings))
     write = {"html": writer.html, "markdown": writer.markdown, "json": writer.json}[form]
-    files = {f"{incident}.{_ENDINGS[form]}": write(told, lines=lines, names=_names(settings, told))}
-    if told.patch is not None and told.patch.diff:
-        files[f"{incident}.contract.patch"] = told.patch.diff
-    for name, text in files.items():
-        console.print(str(write_into(to, name, text)), markup=False)
+    text = write(told, lines=lines, names=_names(settings, told))
+    console.print(str(write_into(to, f"{incident}.{_ENDINGS[form]}", text)), markup=False)
     console.print(f"Seal: {seal_of(entries[-1])}", markup=False)
 
 

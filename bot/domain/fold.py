@@ -84,7 +84,7 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             incident.previews[body.name] = body.notices
             incident.previewed_at[body.name] = entry.at
         case e.ReviewOpened():
-            incident.review, incident.patch, incident.earlier = body.findings, body.patch, body.earlier
+            incident.review, incident.snippet = body.findings, body.snippet
         case e.FindingAssigned():
             incident.assigned[body.contract, body.term] = body
             incident.settled.pop((body.contract, body.term), None)

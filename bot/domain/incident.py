@@ -26,7 +26,6 @@ from bot.domain.ids import EvidenceId, IncidentId, JobId, ProposalId, Severity, 
 from bot.domain.journal import Entry
 from bot.domain.notice import Notice
 from bot.domain.notice_fold import HeldView
-from bot.domain.review_entries import ContractPatch, EarlierIncident
 from bot.domain.runbook import StepOutcome
 from bot.domain.savepoint_entries import RestoreExplained, SavepointPlanned
 from bot.domain.table import Window
@@ -101,8 +100,7 @@ class Incident:
     compactions: Literal["go-on", "paused", "resuming"] = "go-on"
     """Whether they may have been paused, from the first intent to do so; `resuming`: one could not be let go on."""
     review: tuple[Finding, ...] | None = None
-    patch: ContractPatch | None = None
-    earlier: tuple[EarlierIncident, ...] = ()
+    snippet: str | None = None
     assigned: dict[tuple[str, str], FindingAssigned] = field(default_factory=dict)
     """(contract, term) -> who mends it until when, as people have said."""
     settled: dict[tuple[str, str], FindingSettled] = field(default_factory=dict)

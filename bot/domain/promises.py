@@ -27,7 +27,7 @@ PLANNED_LASTS = timedelta(days=1)
 and once more so long after the end that was said."""
 LAST_WORDS = frozenset({"recovered", "no_action_needed"})
 """Notices after which nothing more was promised."""
-BESIDE = frozenset({"contract_change", "review_published"}) | PLANNED_WORK
+BESIDE = frozenset({"review_published"}) | PLANNED_WORK
 """Notices that say nothing of a next word: what was promised before them still is."""
 
 

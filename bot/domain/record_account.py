@@ -6,7 +6,6 @@ from pydantic import Field
 
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.record import Record, Utc
-from bot.domain.review_entries import ContractPatch, EarlierIncident
 from bot.domain.trust import ExactId
 
 
@@ -121,6 +120,5 @@ class Account(Record):
     decisions: tuple[Decision, ...] = Field(description="Proposals, oldest first.")
     notices: tuple[Told, ...] = Field(description="What consumers were told.")
     review: tuple[Term, ...] | None = Field(description="null: it was not opened.")
-    contract_patch: ContractPatch | None = Field(description="Proposed change of the table's data contract.")
-    earlier: tuple[EarlierIncident, ...] = Field(description="Earlier incidents of the same failure mode.")
+    contract_snippet: str | None = Field(description="YAML to add to the table's data contract; null: nothing.")
     timeline: tuple[Happened, ...] = Field(description="Every entry in words.")

@@ -1,39 +1,11 @@
 """What the journal can say of a contract review; `entries` has it with all the others."""
 
-from datetime import timedelta
 from typing import Literal
 
-from bot.domain.ids import IncidentId, TableName, UserId
+from bot.domain.ids import UserId
 from bot.domain.record import Record, Utc
 
 Contract = Literal["state", "checkpoint", "table", "approval"]
-
-
-class ContractPatch(Record):
-    """A proposed change of the table's data contract, in the file's own lines."""
-
-    file: str
-    """The file's name; the change applies in its folder."""
-    diff: str
-    """Unified diff, as `patch -p1` and `git apply` take it."""
-    changes: tuple[str, ...]
-    """One sentence a change, with its reason."""
-    left_out: tuple[str, ...] = ()
-    """Changes that this file's form does not let be made by itself, each with what to write."""
-
-
-class EarlierIncident(Record):
-    """An earlier incident of the same failure mode, as it stood when the review was opened."""
-
-    id: IncidentId
-    table: TableName
-    opened_at: Utc
-    took: dict[str, timedelta]
-    """Metric -> time, of those that are known."""
-    broken: tuple[str, ...]
-    """Terms that did not hold then and do not now."""
-    unsettled: tuple[str, ...]
-    """Those of `broken` that nobody had settled since."""
 
 
 class Finding(Record):
@@ -53,10 +25,8 @@ class Finding(Record):
 class ReviewOpened(Record):
     kind: Literal["review-opened"] = "review-opened"
     findings: tuple[Finding, ...]
-    patch: ContractPatch | None = None
-    """The proposed change of the table's data contract; None where it has no file, or nothing is to be changed."""
-    earlier: tuple[EarlierIncident, ...] = ()
-    """Of the same failure mode, the newest first."""
+    snippet: str | None = None
+    """YAML to add to the table's data contract; None: it has no file, or nothing is to be added."""
 
 
 class FindingAssigned(Record):

@@ -1,4 +1,4 @@
-"""What some notices announce beside the table's state: a recovery, a backfill, a changed contract, a review."""
+"""What some notices announce beside the table's state: a recovery, a backfill, a review."""
 
 from bot.domain.ids import CheckpointId, Severity
 from bot.domain.notice import BackfillProgress
@@ -53,17 +53,6 @@ class TermBroken(Documented):
     """What is to be done; may be empty."""
     is_mended: bool
     """Whether that is done."""
-
-
-class ContractProposal(Documented):
-    """The proposed change of the table's data contract file."""
-
-    file: str
-    """The file's name."""
-    changes: tuple[str, ...]
-    """One sentence a change, with its reason."""
-    lines: tuple[str, ...]
-    """The file's changed lines: `- as it is`, `+ as it is to be`."""
 
 
 class ReviewDone(Documented):

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from bot.domain.entries import Finding
 from bot.domain.execution import ProposalView
 from bot.domain.incident import Incident
-from bot.notices.announced import ContractProposal, Earlier, ProposedRecovery, ReviewDone, TermBroken, Unheard
+from bot.notices.announced import Earlier, ProposedRecovery, ReviewDone, TermBroken, Unheard
 from bot.notices.backfilling import OVER
 
-_HEAD_OF_A_DIFF = 2
-"""Lines with the file's names."""
-_NOT_OF_THE_TABLE = frozenset({"contract_change", "review_published"})
+_NOT_OF_THE_TABLE = frozenset({"review_published"})
 """Kinds in whose place no other notice is read: what they say is not of the table's rows."""
 _INNER = re.compile(r"<[@!#][^>]*>|\b[a-z][a-z0-9+.-]*://\S+")
 """People and places: should a term of the table ever name them, consumers do not read them."""
@@ -31,22 +29,6 @@ def proposal_of(incident: Incident) -> ProposedRecovery | None:
         rows=proposal.preview.rows,
         replayed_from=proposal.preview.replayed_from,
         expires_at=proposal.expires_at,
-    )
-
-
-def contract_of(incident: Incident) -> ContractProposal | None:
-    """The patch that the review proposes, in the file's own lines; None where it proposes none."""
-    patch = incident.patch
-    if patch is None or not (patch.changes or patch.left_out):
-        return None
-    return ContractProposal(
-        file=patch.file,
-        changes=(*patch.changes, *patch.left_out),
-        lines=tuple(
-            f"{line[0]} {line[1:].strip()}"
-            for line in patch.diff.splitlines()[_HEAD_OF_A_DIFF:]
-            if line.startswith(("+", "-")) and line[1:].strip()
-        ),
     )
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from bot.notices.extent import KeysChanged
 from bot.notices.facts import NoticeFacts, Stage
 from bot.notices.reading import ReadThrough
-from bot.notices.samples import BROKEN, CONTRACT, NOON, ids, rerun_for, row, samples
+from bot.notices.samples import BROKEN, NOON, ids, rerun_for, row, samples
 
 _EXAMPLES: dict[str, tuple[str, str, str, Stage]] = {
     "first_warning": ("read above", "trusted by tag", "under review", "diagnosed"),
@@ -23,7 +23,6 @@ _WORDS = {
     "backfill_coming": "From 13:00 to about 14:00 UTC today, so that the lost rows of this morning are there again.",
     "planned_work": "Today from 14:00 to about 14:10 UTC the job is stopped and started with new code.",
     "planned_work_off": "The new code is not ready; we announce another time when there is one.",
-    "contract_change": "From 1 December on, snapshots are kept for 7 days instead of 5.",
 }
 
 
@@ -63,7 +62,6 @@ def example(kind: str) -> NoticeFacts:
             if facts.damage.keys
             else facts.damage,
             "rerun": rerun_for(seen, few, facts.stage),
-            "contract": CONTRACT.model_copy(update={"changes": CONTRACT.changes[:2], "lines": CONTRACT.lines[:3]}),
             "review": facts.review.model_copy(update={"broken": BROKEN[:2]}) if facts.review else None,
         }
     )

@@ -8,7 +8,7 @@ from typing import Literal
 from bot.domain.ids import CheckpointId, IncidentId, Severity, SnapshotId, TableName, UserId
 from bot.domain.record import Documented, Utc
 from bot.domain.trust import Pin
-from bot.notices.announced import Backfill, ContractProposal, Earlier, ProposedRecovery, ReviewDone, Unheard
+from bot.notices.announced import Backfill, Earlier, ProposedRecovery, ReviewDone, Unheard
 from bot.notices.extent import KeysChanged, Rerun, SnapshotRange
 from bot.notices.reading import Reading
 
@@ -127,8 +127,6 @@ class NoticeFacts(Documented):
     """The recovery that is proposed, or was."""
     backfill: Backfill | None
     """Which rows are going to be written again, as far as it is known."""
-    contract: ContractProposal | None
-    """The proposed change of the table's data contract; None where none is proposed."""
     review: ReviewDone | None
     """What the contract review found."""
     earlier: Earlier | None

@@ -21,7 +21,7 @@ from bot.domain.team import Team
 from bot.domain.trust import TrustState
 from bot.domain.waterline import has_changed_anything, last_taken_back
 from bot.notices.affecting import affected_commits, affected_of
-from bot.notices.announcing import contract_of, earlier_of, proposal_of, review_of, unheard_of
+from bot.notices.announcing import earlier_of, proposal_of, review_of, unheard_of
 from bot.notices.backfilling import backfill_of
 from bot.notices.damaging import damage_of
 from bot.notices.facts import NoticeFacts, Stage, Trusted
@@ -92,7 +92,6 @@ def facts_for(
         to_come=_to_come(incident),
         proposal=proposal_of(incident),
         backfill=backfill_of(incident, affected, contract),
-        contract=contract_of(incident),
         review=review_of(incident),
         earlier=earlier,
         unheard=unheard_of(incident, consumer.name, kind),

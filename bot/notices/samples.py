@@ -10,7 +10,6 @@ from bot.domain.pins import TAG, pins_for
 from bot.domain.table import Ref, TableState
 from bot.notices.announced import (
     Backfill,
-    ContractProposal,
     Earlier,
     ProposedRecovery,
     ReviewDone,
@@ -135,21 +134,6 @@ BROKEN = tuple(
     )
     for n, name in enumerate(("order_id", "line_id", *(f"key_{n}" for n in range(10))))
 )  # fmt: skip
-CONTRACT = ContractProposal(
-    file="orders.odcs.yaml",
-    changes=(
-        "Promise keep snapshots P7D. Only Waterline's configuration says how long consumers and recovery can go back.",
-        "Promise amount as decimal(14, 2). The table has amount as decimal(14, 2); the contract promises "
-        "decimal(12, 2).",
-        *(f"Describe column_{n} as string. The table has a column column_{n} that the contract does not describe."
-          for n in range(20)),
-    ),
-    lines=(
-        "+ - {property: retention, value: 7, unit: d, element: orders}", "- physicalType: decimal(12, 2)",
-        "+ physicalType: decimal(14, 2)",
-        *(f"+ - {{name: column_{n}, logicalType: string, physicalType: string}}" for n in range(20)),
-    ),
-)  # fmt: skip
 PROPOSAL = ProposedRecovery(
     title="Rewind sales.orders and its job to checkpoint 10", state="proposed",
     sentences=("Stop the job with a savepoint.", "Move main back to …377421.", "Start the job from checkpoint 10."),
@@ -234,7 +218,6 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 to_come=350 if full else 0,
                 proposal=PROPOSAL if full else None,
                 backfill=BACKFILLS.get(stage),
-                contract=CONTRACT if full else None,
                 review=ReviewDone(looked_at=14, broken=BROKEN, unknown=2, inner=9) if full else None,
                 earlier=Earlier(kind="first_warning", title="First warning", at=NOON, severity="sev3")
                 if full

@@ -34,7 +34,6 @@ from bot.domain.record_file import (
     lines_of,
     withheld_in,
 )
-from bot.domain.review_comparison import comparison
 from bot.domain.review_items import review_items
 from bot.domain.review_metrics import metrics
 from bot.domain.seal import Seal
@@ -181,7 +180,6 @@ class Records:
             answered=[run for run in incident.runs.values() if run.evidence is not None],
             unanswered=[run for run in incident.runs.values() if run.evidence is None],
             metrics=metrics(incident),
-            comparison=comparison(incident),
             charges={item.number: item for item in review_items(incident)},
             carried=packed(carried) if carried else "",
             left_out=len(withheld_in(carried.chain)) if carried else 0,

@@ -49,8 +49,7 @@ def account(incident: Incident, person: Callable[[str | None], str], plain: Plai
             for view in incident.notices.values()
         ),
         review=None if incident.review is None else _review(incident, person, plain),
-        contract_patch=incident.patch,
-        earlier=incident.earlier,
+        contract_snippet=incident.snippet,
         timeline=tuple(
             r.Happened(seq=e.seq, at=e.at, by=person(e.by), says=plain(sentence(e))) for e in incident.entries
         ),

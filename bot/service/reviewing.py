@@ -1,20 +1,19 @@
 """The contract review of an incident: filled from evidence, handed to owners with a day, settled by what was done."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Literal
 
+from bot.domain.contract import TableContract
+from bot.domain.contract_snippet import contract_snippet
 from bot.domain.entries import Body, FindingAssigned, FindingSettled, ReviewOpened, StepDone
 from bot.domain.errors import BadConfiguration, Refused
 from bot.domain.evidence import Observation
-from bot.domain.ids import IncidentId, StepId, UserId
+from bot.domain.ids import IncidentId, StepId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.review import charged, review
-from bot.domain.review_changes import contract_changes
-from bot.domain.review_comparison import earlier_of_the_same_mode
-from bot.domain.review_entries import ContractPatch
 from bot.domain.review_items import ReviewItem, review_items
 from bot.ports import Clock
-from bot.ports.contracts import Contracts
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 
@@ -22,10 +21,13 @@ from bot.service.observing import Observer
 class Reviews:
     """Open, assign, settle. A review goes on after its incident is closed."""
 
-    def __init__(self, store: IncidentStore, observer: Observer, contracts: Contracts, clock: Clock) -> None:
+    def __init__(
+        self, store: IncidentStore, observer: Observer, filed: Callable[[TableName], TableContract | None], clock: Clock
+    ) -> None:
+        """`filed`: what the table's contract file says now, None without one. It raises BadConfiguration."""
         self._store = store
         self._observer = observer
-        self._contracts = contracts
+        self._filed = filed
         self._clock = clock
 
     def open(self, incident_id: IncidentId, *, by: str, step: StepId | None) -> None:
@@ -40,11 +42,6 @@ class Reviews:
 
         self._store.write(incident_id, by=by, decide=decide)
 
-    def is_owed(self, incident: Incident) -> bool:
-        """Whether the incident has ended without its review, and its table is still watched."""
-        is_watched = incident.opened.table in self._observer.tables
-        return incident.closed_at is not None and incident.review is None and is_watched
-
     def filled(self, incident: Incident) -> ReviewOpened:
         """The review as it would be opened now; nothing is written. Raises UnknownTable, CouldNotLook.
 
@@ -55,8 +52,7 @@ class Reviews:
         findings = review(incident, observation, setup.contract)
         return ReviewOpened(
             findings=charged(findings, incident, setup, at=self._clock.now()),
-            patch=self._patch(incident, observation),
-            earlier=earlier_of_the_same_mode(incident, self._store.all(), findings),
+            snippet=self._snippet(incident, observation),
         )
 
     def assign(self, incident_id: IncidentId, number: int, *, owner: UserId, due: datetime, by: UserId) -> ReviewItem:
@@ -94,17 +90,14 @@ class Reviews:
 
         return _item(self._store.write(incident_id, by=by, decide=decide), number)
 
-    def _patch(self, incident: Incident, observation: Observation) -> ContractPatch | None:
-        """A contract that cannot be read ends no review: it is said instead."""
+    def _snippet(self, incident: Incident, observation: Observation) -> str | None:
+        """A contract that cannot be read does not stop the review: the snippet says what is wrong with the file."""
         table = incident.opened.table
         try:
-            filed = self._contracts.filed(table)
-            if filed is None:
-                return None
-            changes = contract_changes(observation, filed, self._observer.setup(table).contract)
-            return self._contracts.patch(table, changes)
+            filed = self._filed(table)
         except BadConfiguration as error:
-            return ContractPatch(file="the contract", diff="", changes=(), left_out=(str(error),))
+            return "\n".join(f"# {line}" for line in str(error).splitlines())
+        return None if filed is None else contract_snippet(observation, filed, self._observer.setup(table).contract)
 
 
 def _item(incident: Incident, number: int) -> ReviewItem:

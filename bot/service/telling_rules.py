@@ -39,7 +39,7 @@ NAMED_AGAIN = (
     "until we say otherwise, and treat what you made from newer ones as provisional."
 )
 """Those of the one that is sent where a snapshot can be named again after nobody knew one."""
-AFTER_CLOSE = frozenset({"correction", "contract_change", "review_published"}) | ENDS
+AFTER_CLOSE = frozenset({"correction", "review_published"}) | ENDS
 """Kinds that may be sent when the incident has ended."""
 
 

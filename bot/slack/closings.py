@@ -15,9 +15,9 @@ def closed(services: Services, incident_id: IncidentId, reason: str, by: UserId)
     left = undo_left(incident)
     if left is not None:
         said.append(f"“{left.proposal.title}” cannot be undone by Waterline any more: undo ends with the incident.")
-    if services.reviews.is_owed(incident):
+    if incident.review is None:
         said.append(
-            "Its contract review is not open yet, because table or job could not be looked at. That is tried again for "
-            f"a day; {COMMAND} review {incident.id} opens it, too."
+            "Its contract review is not open: Waterline could not look at the table or the job. "
+            f"Open it later with {COMMAND} review {incident.id}."
         )
     return " ".join(said)

@@ -54,7 +54,6 @@ _ASKS = {
     "backfill_coming": "When does it run, and why?",
     "planned_work": "When is it, and what is done?",
     "planned_work_off": "Why not, and what follows?",
-    "contract_change": "What changes, and from when?",
 }
 """Kind of notice -> what its words answer."""
 _FOLLOWED: dict[str, str] = {

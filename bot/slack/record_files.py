@@ -30,7 +30,7 @@ def instead_of(post: Post, problem: str) -> Post:
 
 
 class RecordFiles:
-    """Writes each form with its proof, and the patch of the contract if there is one; uploads all as one message."""
+    """Writes each form with its proof; uploads all as one message."""
 
     def __init__(self, client: WebClient, store: IncidentStore, records: Records) -> None:
         self._client = client
@@ -59,9 +59,6 @@ class RecordFiles:
             }
             for ending, write in self._forms.items()
         ]
-        if incident.patch is not None and incident.patch.diff:
-            title = f"Change of {incident.patch.file}"
-            files.append({"content": incident.patch.diff, "filename": f"{name}.contract.patch", "title": title})
         self._client.files_upload_v2(
             channel=post.channel,
             thread_ts=thread_ts,

@@ -14,7 +14,6 @@ from bot.domain.ids import ProposalId
 from bot.domain.incident import Incident
 from bot.domain.notice import Notice
 from bot.domain.partitions import PartitionField
-from bot.domain.review_entries import ContractPatch
 from bot.domain.table import HeadMove, TableState
 from bot.domain.waterline import owed_waterline
 from bot.service.sending_rules import refuse_to_send
@@ -157,12 +156,11 @@ class CourseEntries:
         changed = {"before": before, "severity": after, "reason": "Finance <reads> it."}
         self.story.says(e.SeverityChanged.model_validate(changed), by=ANA)
 
-    def _patches(self) -> None:
-        patch = ContractPatch(file="orders.odcs.yaml", diff="--- a\n+++ b\n-x: 1\n+x: 2\n", changes=("Promise x.",))
+    def _reviews(self) -> None:
         line = e.Finding(
             contract="table", term="One row per key.", observed="200 keys live twice.", holds=False, action="Upsert."
         )
-        self.story.says(e.ReviewOpened(findings=(line,), patch=patch), by=ANA)
+        self.story.says(e.ReviewOpened(findings=(line,)), by=ANA)
 
     def _tells(self, kind: str) -> None:
         """Where it may be told now."""

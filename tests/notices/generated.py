@@ -74,7 +74,7 @@ class Course(CourseEntries):
         for kind in ("first_warning", "update", "recovered", "no_action_needed", *sorted(PLANNED_WORK)):
             yield f"tells {kind}", lambda kind=kind: self._tells(kind)
         yield "reviews", story.reviews
-        yield "reviews with a patch", self._patches
+        yield "reviews", self._reviews
         yield "closes", story.closes
 
     def _about(self, view: ProposalView | None) -> Iterator[tuple[str, Move]]:

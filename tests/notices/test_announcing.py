@@ -6,11 +6,10 @@ import pytest
 
 from bot.domain.entries import Finding, FindingSettled, NoticeEnded, NoticeQueued, ReviewOpened
 from bot.domain.notice import Notice
-from bot.domain.review_entries import ContractPatch
 from bot.notices import NoticeTemplate, render
 from tests.decisions import ANA, BEN, EVE
 from tests.incidents import Story
-from tests.notices.told import WORDS, told
+from tests.notices.told import told
 
 TABLE_TERM = Finding(
     contract="table", term="One row per key (order_id).", observed="At 09:12 UTC: 200 keys live more than once.",
@@ -27,15 +26,6 @@ INNER = (
     ),
     Finding(contract="checkpoint", term="Checkpoints come.", observed="hdfs://inner/chk-7.", holds=None, action=""),
 )  # fmt: skip
-PATCH = ContractPatch(
-    file="orders.odcs.yaml",
-    diff=(
-        "--- a/orders.odcs.yaml\n+++ b/orders.odcs.yaml\n@@ -3,3 +3,4 @@\n   - name: amount\n"
-        "-    physicalType: decimal(12, 2)\n+    physicalType: decimal(14, 2)\n"
-    ),
-    changes=("Promise amount as decimal(14, 2). The table has amount as decimal(14, 2).",),
-    left_out=("Promise the key order_id. Only the configuration names it.",),
-)
 
 
 def test_the_newest_recovery_that_is_not_over_is_the_proposed_one(story: Story) -> None:
@@ -52,15 +42,12 @@ def test_the_newest_recovery_that_is_not_over_is_the_proposed_one(story: Story) 
     assert applied.state == "applied"
 
 
-@pytest.mark.parametrize("kind", ["review_published", "contract_change"])
-def test_what_the_review_found_inside_stays_inside(
-    story: Story, templates: Mapping[str, NoticeTemplate], kind: str
-) -> None:
+def test_what_the_review_found_inside_stays_inside(story: Story, templates: Mapping[str, NoticeTemplate]) -> None:
     """No people, no reasons, no places on storage: consumers read of what they were promised."""
     odd = TABLE_TERM.model_copy(update={"term": "Positions.", "observed": f"See s3://lake/x.parquet, <@{ANA}>."})
-    story.opens().says(ReviewOpened(findings=(TABLE_TERM, odd, *INNER), patch=PATCH), by=ANA)
+    story.opens().says(ReviewOpened(findings=(TABLE_TERM, odd, *INNER)), by=ANA)
 
-    body = render(templates[kind], told(story, kind)).split("Questions:")[0]
+    body = render(templates["review_published"], told(story, "review_published")).split("Questions:")[0]
 
     assert [w for w in ("s3:", "hdfs:", "U0", "glass", "Ben was ill", "savepoint", "Restores") if w in body] == []
 
@@ -85,36 +72,6 @@ def test_the_review_is_told_as_to_what_consumers_were_promised(
     assert "200 keys live more than once. This is mended." in text
 
 
-def test_a_contract_change_tells_the_proposed_patch_and_nothing_else(
-    story: Story, templates: Mapping[str, NoticeTemplate]
-) -> None:
-    """Which field changes, from what to what; not what was broken."""
-    story.opens().says(ReviewOpened(findings=(TABLE_TERM, *INNER), patch=PATCH), by=ANA)
-
-    facts = told(story, "contract_change")
-
-    assert facts.contract is not None
-    assert facts.contract.lines == ("- physicalType: decimal(12, 2)", "+ physicalType: decimal(14, 2)")
-    text = render(templates["contract_change"], facts)
-    assert "• Promise amount as decimal(14, 2)." in text
-    assert "• Promise the key order_id." in text
-    assert "- physicalType: decimal(12, 2)\n+ physicalType: decimal(14, 2)\n" in text
-    assert "200 keys" not in text
-    assert "@@" not in text
-
-
-def test_without_a_patch_only_the_words_are_told(story: Story, templates: Mapping[str, NoticeTemplate]) -> None:
-    """Nothing is made up."""
-    story.opens()
-    unopened = told(story, "review_published").review
-    story.says(ReviewOpened(findings=(TABLE_TERM, *INNER)), by=ANA)
-
-    facts = told(story, "contract_change")
-
-    assert (unopened, facts.contract) == (None, None)
-    assert WORDS in render(templates["contract_change"], facts)
-
-
 def sends(story: Story, kind: str, how: str | None = "delivered", *, may_be_there: bool = False) -> None:
     """To revenue_daily; None: it has no end yet."""
     notice = Notice(kind=kind, revision=1, consumer="revenue_daily", channel="C0REVENUE1", text="x", severity="sev2")
@@ -130,11 +87,10 @@ def earlier(story: Story) -> str | None:
     return found.kind if found is not None else None
 
 
-@pytest.mark.parametrize("newer", ["review_published", "contract_change"])
-def test_a_correction_is_read_in_place_of_what_was_said_of_the_table(story: Story, newer: str) -> None:
+def test_a_correction_is_read_in_place_of_what_was_said_of_the_table(story: Story) -> None:
     """What came after it, and says nothing of the rows, still counts."""
     sends(story.opens(), "recovered")
-    sends(story, newer)
+    sends(story, "review_published")
 
     assert earlier(story) == "recovered"
 
@@ -158,11 +114,11 @@ def test_a_correction_names_what_may_have_come(story: Story) -> None:
     assert earlier(story) == "recovered"
 
 
-@pytest.mark.parametrize("kind", ["correction", "contract_change"])
 def test_what_only_a_notice_said_that_did_not_come_is_said_by_the_one_in_its_place(
-    story: Story, templates: Mapping[str, NoticeTemplate], kind: str
+    story: Story, templates: Mapping[str, NoticeTemplate]
 ) -> None:
     """It is not sent any more once the newer one follows; what had come before is not repeated."""
+    kind = "correction"
     story.opens()
     for revision, (words, how) in enumerate([("Read.", "delivered"), ("Column `a` <too>.", "failed")], start=1):
         notice = Notice(kind=kind, revision=revision, consumer="revenue_daily", channel="C0", text="x", words=words)

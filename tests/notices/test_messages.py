@@ -12,7 +12,7 @@ from tests.notices.conftest import MESSAGES
 
 SAMPLES = dict(samples())
 KINDS = (
-    "backfill_coming", "contract_change", "correction", "first_warning", "no_action_needed", "planned_work",
+    "backfill_coming", "correction", "first_warning", "no_action_needed", "planned_work",
     "planned_work_off", "planned_work_over", "recovered", "recovery_proposed", "review_published", "update",
 )  # fmt: skip
 

@@ -5,12 +5,9 @@ from datetime import date, timedelta
 import pytest
 
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.contract import ContractColumn
-from bot.domain.entries import Finding, FindingAssigned, FindingSettled, ReviewOpened
+from bot.domain.entries import FindingAssigned, FindingSettled, ReviewOpened
 from bot.domain.ids import UserId
 from bot.domain.review import charged, review
-from bot.domain.review_changes import contract_changes
-from bot.domain.review_comparison import comparison, earlier_of_the_same_mode
 from bot.domain.review_items import open_items, review_items
 from bot.domain.review_metrics import metrics
 from bot.domain.setup import TableSetup
@@ -28,13 +25,12 @@ SETUP = TableSetup(
 )  # fmt: skip
 
 
-def told(story: Story, *others: Story) -> Story:
-    """Diagnosed and reviewed, beside these earlier ones."""
+def told(story: Story) -> Story:
+    """Diagnosed and reviewed."""
     story.opens().answers().draws_the_ledger().diagnoses()
     findings = review(story.incident, orders.observation(), orders.contract())
-    earlier = earlier_of_the_same_mode(story.incident, [other.incident for other in others], findings)
     owned = charged(findings, story.incident, SETUP, at=story.now)
-    return story.says(ReviewOpened(findings=owned, earlier=earlier), by=ANA)
+    return story.says(ReviewOpened(findings=owned), by=ANA)
 
 
 def test_every_span_is_between_two_entries(stories: list[Story]) -> None:
@@ -102,60 +98,3 @@ def test_a_term_is_open_until_it_is_settled_and_again_when_handed_on(stories: li
     [again] = [item for item in open_items(story.incident) if item.finding.term == term.term]
     assert settled == len(open_items(story.incident)) - 1
     assert (again.owner, again.is_overdue(story.now + 2 * MINUTE)) == (EVE, True)
-
-
-def test_the_same_promise_that_breaks_again_is_told(stories: list[Story]) -> None:
-    """Which incidents, how much quicker, and whether anybody had mended it; nothing of another failure mode."""
-    first, unlike, now = stories
-    told(first).closes()
-    unlike.opens().closes()
-    now.now = first.now + timedelta(days=3)
-    settled = open_items(first.incident)[0].finding
-    about = {"contract": settled.contract, "term": settled.term, "how": "mended", "reason": "A check was added."}
-    first.says(FindingSettled.model_validate(about), by=BEN)
-
-    lines = comparison(told(now, first, unlike).incident)
-
-    assert lines[0].startswith("F2 was seen before: wl-1 on sales.orders (")
-    assert "To diagnose: 7 min now, typically 7 min before." in lines
-    assert f"“{settled.term.rstrip('.')}” did not hold in wl-1 either. It was settled then, and broke again." in lines
-    assert any(line.endswith("Nobody has settled it since wl-1.") for line in lines)
-    assert comparison(first.incident) == ("F2 was not seen before.",)
-
-
-def test_no_promise_is_loosened_because_it_broke() -> None:
-    """What the contract promises stays; what only the configuration says is proposed, each with its reason."""
-    filed = orders.contract().model_copy(update={"key": (), "position": None, "commit_every": MINUTE / 60})
-
-    changes = contract_changes(orders.observation(), filed, orders.contract())
-
-    assert [each.kind for each in changes if each.kind in ("key", "part")] == ["key", "part"]
-    assert not [each for each in changes if each.kind == "span" and each.of == "commit_every"]
-    assert all(each.why for each in changes)
-
-
-def test_a_type_that_differs_is_proposed_and_a_lost_column_is_not() -> None:
-    """A column that the table lost is a fault to be mended, not a promise to be dropped."""
-    there = orders.table_state().columns[0]
-    filed = orders.contract().model_copy(
-        update={"columns": (ContractColumn(name=there.name, type="uuid"), ContractColumn(name="lost", type="long"))}
-    )
-
-    changes = contract_changes(orders.observation(), filed, orders.contract())
-
-    typed = {each.column: each.type for each in changes if each.kind == "type"}
-    assert typed == {there.name: there.type}
-    assert "lost" not in str(changes)
-
-
-def test_a_private_incident_is_compared_with_by_nobody(stories: list[Story]) -> None:
-    """Who reads this review need not know of it."""
-    first, _, now = stories
-    told(first).closes()
-    now.now = first.now + timedelta(days=3)
-    now.opens().answers().draws_the_ledger().diagnoses()
-    hidden = first.incident
-    hidden.opened = hidden.opened.model_copy(update={"private": True})
-    broken = (Finding(contract="state", term="x", observed="y", holds=False, action="z"),)
-
-    assert earlier_of_the_same_mode(now.incident, [hidden], broken) == ()

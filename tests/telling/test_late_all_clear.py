@@ -112,10 +112,10 @@ def test_a_post_that_slack_has_not_taken_yet_is_not_posted(scene: Scene) -> None
 
 
 def test_what_says_nothing_of_trust_is_sent_all_the_same(scene: Scene) -> None:
-    """A change of the contract holds whatever the table's state is, and when it was written."""
+    """A review holds whatever the table's state is, and when it was written."""
     key = scene.queues(scene.mail())
     notice = scene.story.incident.notices[key].notice
-    scene.story.says(NoticeQueued(notice=notice.model_copy(update={"kind": "contract_change"})))
+    scene.story.says(NoticeQueued(notice=notice.model_copy(update={"kind": "review_published"})))
     doubted(scene)
 
     scene.delivers()

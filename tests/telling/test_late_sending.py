@@ -122,7 +122,7 @@ def test_held_notices_are_not_approved_after_the_end(scene: Scene) -> None:
         ("recovery_proposed", "update", False),
         ("correction", "recovered", True),
         ("no_action_needed", "correction", True),
-        ("contract_change", "recovered", False),
+        ("review_published", "recovered", False),
     ],
 )
 def test_what_was_said_meanwhile_is_not_contradicted(scene: Scene, kind: str, since: str, is_refused: bool) -> None:

@@ -47,10 +47,10 @@ def due(story: Story) -> datetime | None:
 
 
 def test_what_says_nothing_of_a_next_word_neither_gives_nor_takes_a_promise(story: Story) -> None:
-    """A change of the contract is no reason to be reminded, nor to forget who waits."""
+    """A review is no reason to be reminded, nor to forget who waits."""
     promised = due(told(story, "first_warning"))
-    kept = due(told(story, "contract_change", "review_published"))
-    ended = due(told(story, "recovered", "contract_change"))
+    kept = due(told(story, "review_published"))
+    ended = due(told(story, "recovered", "review_published"))
 
     assert promised is not None
     assert (promised, None) == (kept, ended)

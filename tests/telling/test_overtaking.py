@@ -17,11 +17,9 @@ from tests.incidents import Story
 WARNED, UPDATE, PROPOSED, BACKFILL, PLANNED = (
     "first_warning", "update", "recovery_proposed", "backfill_coming", "planned_work",
 )  # fmt: skip
-RECOVERED, NOTHING, CORRECTION, CONTRACT, REVIEW = (
-    "recovered", "no_action_needed", "correction", "contract_change", "review_published",
-)  # fmt: skip
+RECOVERED, NOTHING, CORRECTION, REVIEW = "recovered", "no_action_needed", "correction", "review_published"
 OVER, OFF = "planned_work_over", "planned_work_off"
-KINDS = (WARNED, UPDATE, PROPOSED, BACKFILL, PLANNED, OVER, OFF, RECOVERED, NOTHING, CORRECTION, CONTRACT, REVIEW)
+KINDS = (WARNED, UPDATE, PROPOSED, BACKFILL, PLANNED, OVER, OFF, RECOVERED, NOTHING, CORRECTION, REVIEW)
 OF_PLANNED_WORK = {PLANNED, OVER, OFF, WARNED, UPDATE, PROPOSED, RECOVERED, NOTHING, CORRECTION}
 ENDED_BY = {
     WARNED: {UPDATE, RECOVERED, NOTHING, CORRECTION},
@@ -34,7 +32,6 @@ ENDED_BY = {
     RECOVERED: {NOTHING, CORRECTION},
     NOTHING: {RECOVERED, CORRECTION},
     CORRECTION: {RECOVERED, NOTHING},
-    CONTRACT: set[str](),
     REVIEW: set[str](),
 }
 """In one stage of the incident, and while nobody took a trust back."""

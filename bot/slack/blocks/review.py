@@ -1,4 +1,4 @@
-"""The contract review: what did not hold, with who mends it until when; what nobody could tell; the proposed change."""
+"""The contract review: what did not hold, with owner and day; what nobody could tell; what the contract lacks."""
 
 from datetime import timedelta
 
@@ -16,13 +16,12 @@ from slack_sdk.models.views import View
 
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
-from bot.domain.review_comparison import comparison
 from bot.domain.review_items import ReviewItem, review_items
 from bot.domain.review_metrics import metrics
 from bot.domain.sentences import counted
 from bot.slack.blocks.parts import actions, button, context, section
 from bot.slack.ids import Click, Form
-from bot.slack.text import as_sentence, clipped, code, mrkdwn, person, short_paths, written
+from bot.slack.text import as_sentence, clipped, mrkdwn, person, short_paths, written
 
 _SHOWN = 10
 _KEEP, _MENDED, _ACCEPTED = "assign", "mended", "accepted"
@@ -40,12 +39,8 @@ def review_message(incident: Incident) -> tuple[str, list[Block]]:
         blocks += _broken(incident, item)
     if untold:
         blocks.append(section("*Could not be told*\n" + "\n".join(f"• {_line(item)}" for item in untold[:_SHOWN])))
-    if incident.patch is not None:
-        tell = button("Tell consumers…", Click.TELL_IN_WORDS, incident.id, "contract_change", "")
-        blocks += [section(_patch(incident)), actions([tell])]
-    told = comparison(incident)
-    if told:
-        blocks.append(section("*Beside earlier incidents*\n" + "\n".join(f"• {mrkdwn(line)}" for line in told)))
+    if incident.snippet is not None:
+        blocks.append(section(f"*To add to the data contract*\n```{clipped(mrkdwn(incident.snippet), 2800)}```"))
     took = " · ".join(f"to {each.name} *{each.words}*" for each in metrics(incident) if each.took is not None)
     hidden = max(0, len(broken) - _SHOWN) + max(0, len(untold) - _SHOWN)
     more = f" {hidden} more {'are' if hidden > 1 else 'is'} in the record." if hidden else ""
@@ -118,14 +113,3 @@ def _charge(item: ReviewItem) -> str:
         return f":white_check_mark: {item.settled.how.capitalize()}: {mrkdwn(item.settled.reason)}"
     until = f" until {item.due:%Y-%m-%d}" if item.due is not None else ""
     return f"To be mended by {person(item.owner)}{until}" if item.owner else f"Nobody has taken it yet{until}"
-
-
-def _patch(incident: Incident) -> str:
-    patch = incident.patch
-    assert patch is not None
-    lines = [f"*Proposed change of* {code(patch.file)}"]
-    lines += [f"• {mrkdwn(change)}" for change in patch.changes]
-    lines += [f"• By hand: {mrkdwn(change)}" for change in patch.left_out]
-    if patch.diff:
-        lines.append("The export has it as a patch.")
-    return "\n".join(lines)
