@@ -1,0 +1,228 @@
+"""Everything that people read, by kind: rendered where that takes no incident, else as the code writes it."""
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import spark_tasks
+from bot import actions
+from bot.actions._scan import scan as find_actions
+from bot.bootstrap import failure_modes
+from bot.cli.on_demand import LATE
+from bot.domain import errors
+from bot.evidence import find_tasks
+from bot.notices import scan as find_notices
+from bot.notices.examples import example
+from bot.notices.template import render
+from bot.runbook.parse import read_all
+from bot.settings import Settings
+from bot.settings.reference import settings_of
+from tests.words.measure import Text, joined
+
+ROOT = Path(__file__).parents[2]
+_CODE = {  # kind -> folders and files: sentences in strings; errors, settings and help are kinds of their own
+    "Slack": ("bot/slack",),
+    "services": ("bot/service", "bot/bootstrap"),
+    "incident": ("bot/domain/timeline.py", "bot/domain/remedy.py", "bot/domain/*_words.py", "bot/domain/approval*.py",
+                 "bot/domain/deciding.py", "bot/domain/review*.py", "bot/domain/summary.py", "bot/domain/effects.py",
+                 "bot/domain/re*ments.py", "bot/domain/promise*.py", "bot/domain/held*.py", "bot/runbook",
+                 "bot/incident"),
+    "actions": ("bot/actions",),
+    "notices, their parts": ("bot/notices",),
+    "web": ("bot/web",),
+    "terminal": ("bot/cli",),
+    "adapters": ("bot/adapters", "bot/evidence"),
+    "demo": ("bot/lab", "bot/workspace"),
+}  # fmt: skip
+_ERRORS = {
+    *(name for name, kind in vars(errors).items() if inspect.isclass(kind) and issubclass(kind, errors.WaterlineError)),
+    "LabError",
+    "BadLink",
+    "OldLink",
+}
+_NOT_READ = {"Option", "Argument", "Late", "Field", "compile", "debug", "info", "warning", "exception", "getLogger"}
+"""Calls whose strings are measured elsewhere, are patterns, or are for the log."""
+_SQL = re.compile(
+    r"^\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|WITH|DROP|CALL|MERGE|BEGIN|SET|PRAGMA)\b|[\\^$]\w|\{\{"
+)
+_JINJA = re.compile(r"\{#.*?#\}|\{%.*?%\}|<(style|script).*?</\1>", re.DOTALL)
+
+
+def everything() -> Mapping[str, list[Text]]:
+    """Kind -> its texts. Sentences of failure modes and headlines of evidence come with the core: not among them."""
+    kinds: dict[str, list[Text]] = {
+        "README": list(_markdown("README.md")),
+        "docs": [text for page in sorted((ROOT / "docs").glob("*.md")) for text in _page(page)],
+        "CONTRIBUTING": list(_markdown("CONTRIBUTING.md")),
+        "CHANGELOG": list(_markdown("CHANGELOG.md")),
+        "deploy": [*_markdown("deploy/README.md"), *_comments("deploy/waterline.example.yaml")],
+        "runbooks": list(_runbooks()),
+        "notices": list(_notices()),
+        "settings": [Text(f"`{each.name}`", each.description) for each in settings_of(Settings)],
+        "help": list(_help()),
+        "tasks, modes, actions": list(_declared()),
+    }
+    strings = {path: _Strings(path) for path in _files(("bot", "spark_tasks"))}
+    for kind, places in _CODE.items():
+        kinds[kind] = [text for path in _files(places) for text in strings[path].texts]
+    kinds["web"] += [text for path in sorted((ROOT / "bot/web/templates").glob("*.j2")) for text in _template(path)]
+    kinds["record"] = [text for path in sorted((ROOT / "messages/record").glob("*.j2")) for text in _template(path)]
+    kinds["errors"] = [text for each in strings.values() for text in each.errors]
+    return kinds
+
+
+def _files(places: tuple[str, ...]) -> Iterator[Path]:
+    for place in places:
+        found = ROOT.glob(place) if "*" in place else [ROOT / place]
+        for each in sorted(found):
+            yield from sorted(each.rglob("*.py")) if each.is_dir() else [each] if each.is_file() else []
+
+
+def _markdown(name: str, until: str | None = None) -> Iterator[Text]:
+    """Without fences, HTML comments and drawings; a row of a table is one text, its cells end a sentence."""
+    lines, fence = [], ""
+    for number, line in enumerate((ROOT / name).read_text(encoding="utf-8").splitlines(), 1):
+        if until is not None and line.startswith(until):
+            break
+        mark = re.match(r"\s*(`{3,}|~{3,})", line)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        shown = "" if fence or mark or line.startswith(("<", "|--", "|:-")) else line
+        lines.append((number, re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", shown)))
+    for number, text in joined(lines):
+        yield Text(f"{name}:{number}", text)
+
+
+def _page(page: Path) -> Iterator[Text]:
+    """What is generated is measured where it is made: of the notices' page the first part counts, of others nothing."""
+    if page.name in {"catalogue.md", "matrix.md"}:
+        return
+    yield from _markdown(str(page.relative_to(ROOT)), until="<!-- Written from")
+
+
+def _comments(name: str) -> Iterator[Text]:
+    for number, line in enumerate((ROOT / name).read_text(encoding="utf-8").splitlines(), 1):
+        comment = re.search(r"(?:^|\s)#\s+(?![\w.]+:( |$)|- |\w+\})(.*)", line)
+        if comment:
+            yield Text(f"{name}:{number}", comment[2])
+
+
+def _runbooks() -> Iterator[Text]:
+    """As an incident keeps them: steps that runbooks share are measured once."""
+    seen = set()
+    for name, runbook in read_all(ROOT / "runbooks").items():
+        texts = [(f"{name}", runbook.title), *((f"{name}, {head}", prose) for head, prose in runbook.sections.items())]
+        texts += [(f"{name}, step {step.id}", f"{step.title}\n\n{step.prose}") for step in runbook.steps]
+        for place, text in texts:
+            lines = [(0, re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line)) for line in text.splitlines()]
+            for _, part in joined(lines):
+                if part not in seen:
+                    seen.add(part)
+                    yield Text(f"runbooks: {place}", part)
+
+
+def _notices() -> Iterator[Text]:
+    for kind, template in find_notices(ROOT / "messages").items():
+        yield Text(f"notice {kind}", f"{template.title}\n{template.when}")
+        yield Text(f"notice {kind}", render(template, example(kind)))
+
+
+def _help() -> Iterator[Text]:
+    """What `--help` says of each command, of each below it, and of their options."""
+
+    def of(command: Any, name: str) -> Iterator[Text]:
+        for _, text in joined(list(enumerate((command.help or "").splitlines()))):
+            yield Text(f"{name} --help", text)
+        for option in command.params:
+            yield Text(f"{name} {'/'.join(option.opts)}", getattr(option, "help", None) or "")
+        for below, inner in getattr(command, "commands", {}).items():
+            yield from of(inner, f"{name} {below}")
+
+    for name, late in LATE.items():
+        yield Text("bot/cli/on_demand.py LATE", late.help)
+        yield from of(late.imported(name), f"waterline {name}")
+
+
+def _declared() -> Iterator[Text]:
+    for name, task in find_tasks(spark_tasks).items():
+        its = task.task
+        for text in (its.title, its.question, its.confirmed_means, its.cost):
+            yield Text(f"spark_tasks/{name}.py TASK", text)
+    for code, mode in failure_modes().items():
+        for text in (mode.mode.title, *mode.mode.neighbours.values(), *mode.mode.false_positives):
+            yield Text(f"MODE {code}", text)
+    for name, module in find_actions(actions).items():
+        action = module.action
+        for text in (action.title, action.promise, *(what for _, what in action.proofs + action.proofs_of_start)):
+            yield Text(f"bot/actions/{name}.py ACTION", text)
+
+
+def _template(path: Path) -> Iterator[Text]:
+    """A value is one word; a tag ends a sentence unless it stands within one."""
+    text = _JINJA.sub(lambda hit: "\n" * hit.group().count("\n"), path.read_text(encoding="utf-8"))
+    text = re.sub(r"</?(b|i|em|strong|code|a|span|time)\b[^>]*>", "", re.sub(r"\{\{.*?\}\}", "value", text))
+    for number, line in enumerate(text.splitlines(), 1):
+        if (path.name.endswith((".html.j2", ".md.j2")) or "<text" in line) and (
+            words := re.sub(r"<[^>]*>", "\n", line)
+        ):
+            yield Text(f"{path.relative_to(ROOT)}:{number}", words)
+
+
+class _Strings(ast.NodeVisitor):
+    """The strings of one module that are sentences; of an f-string each value is one word."""
+
+    def __init__(self, path: Path) -> None:
+        self.texts: list[Text] = []
+        self.errors: list[Text] = []
+        self._name = str(path.relative_to(ROOT))
+        self._in_error = False
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
+                    child.value = ast.Constant(value=None)  # a docstring
+        self.visit(tree)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if called in _NOT_READ:
+            return
+        before, self._in_error = self._in_error, self._in_error or called in _ERRORS
+        self.generic_visit(node)
+        self._in_error = before
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        self._take(node.lineno, _flat(node))
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                self.visit(part.value)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        flat = _flat(node)
+        if isinstance(node.op, ast.Add) and " " in flat.replace("value", "").strip():
+            self._take(node.lineno, flat)
+        else:
+            self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, str):
+            self._take(node.lineno, node.value)
+
+    def _take(self, line: int, text: str) -> None:
+        if " " in text.strip() and not _SQL.search(text):
+            (self.errors if self._in_error else self.texts).append(Text(f"{self._name}:{line}", text))
+
+
+def _flat(node: ast.expr) -> str:
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(_flat(part) for part in parts)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _flat(left) + _flat(right)
+        case _:
+            return "value"
