@@ -11,18 +11,23 @@ from rich.console import Console
 from rich.table import Table as Grid
 from slack_sdk import WebClient
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.contract_team import team_of
+from bot.adapters.journal_sql.database_clock import TOLERATED, ahead_at, ahead_in_words
+from bot.adapters.journal_sql.opening import NoRecord, existing_record
 from bot.bootstrap import build
 from bot.bootstrap.ways import answer_links
 from bot.cli.catalog_promises import client_of, promise_of
 from bot.cli.doctor_policies import policies_of
 from bot.cli.nobody import NobodyThere
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
-from bot.cli.record_clock import clock_beside_record
-from bot.domain.errors import WaterlineError
+from bot.domain.errors import BadConfiguration, WaterlineError
+from bot.domain.fold import fold
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from bot.domain.setup import TableSetup
 from bot.notices.answer_link import ANSWERS
+from bot.ports import Clock
 from bot.service.services import Services
 from bot.settings import NoticeSecrets, Settings
 from bot.slack.checking import slack_findings
@@ -42,6 +47,8 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     holds, does_not = promise_of(settings.catalog.properties)
     lines.append((f"commits to {settings.catalog.name}", True, holds, does_not))
     lines += clock_beside_record(settings.journal_url)
+    record, incident_channels = record_of_incidents(settings)
+    lines.append(record)
     with build(settings, NobodyThere(), keep_record=False) as built:
         lines += [*_tables(built.services), *_jobs(built.services)]
         lines += _unreached(built.services.observer.tables.values())
@@ -52,7 +59,7 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     if token:
         client = WebClient(token=token, base_url=settings.slack.base_url)
         rooms = settings.watch.listen_in if settings.watch is not None else ()
-        lines += list(slack_findings(client, list(settings.setups.values()), rooms))
+        lines += list(slack_findings(client, list(settings.setups.values()), {*rooms, *incident_channels}))
     else:
         lines.append(("Slack", False, "SLACK_BOT_TOKEN is not set", "Set it; the value is on the app's page in Slack."))
     grid = Grid("", "what", "found", "what to do")
@@ -61,6 +68,35 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     console.print(grid)
     if not all(is_good for _what, is_good, _found, _remedy in lines):
         raise typer.Exit(code=1)
+
+
+def record_of_incidents(settings: Settings) -> tuple[Line, frozenset[str]]:
+    """Whether the record can be read, and the channels of open incidents."""
+    try:
+        with existing_record(settings) as store:
+            incidents = [fold(store.journal.entries(each)) for each in store.journal.incidents()]
+    except NoRecord as error:
+        return ("record", True, error.happened, "`waterline serve` makes it when it starts."), frozenset()
+    except WaterlineError as error:
+        return ("record", False, f"{error.happened} {error.found}", error.remedy), frozenset()
+    is_open = [each for each in incidents if each.is_open]
+    found = f"{counted(len(incidents), 'incident')}, {len(is_open)} open"
+    return ("record", True, found, ""), frozenset(each.opened.channel for each in is_open)
+
+
+def clock_beside_record(url: str, machine: Clock | None = None) -> Iterator[Line]:
+    """How far this machine's clock and the database's differ; nothing where the record is a file on this machine."""
+    what = "clock"
+    try:
+        ahead = ahead_at(url, machine or SystemClock())
+    except BadConfiguration as error:
+        yield what, False, f"{error.happened} {error.found}", error.remedy
+        return
+    if ahead is None:
+        return
+    is_right = abs(ahead) <= TOLERATED
+    remedy = "Keep both clocks right with NTP. Waterline uses the database's clock; Slack and Flink do not."
+    yield what, is_right, ahead_in_words(ahead), "" if is_right else remedy
 
 
 def _unreached(setups: Iterable[TableSetup]) -> Iterator[Line]:

@@ -52,9 +52,6 @@ from bot.domain.review_entries import Finding as Finding
 from bot.domain.review_entries import FindingAssigned as FindingAssigned
 from bot.domain.review_entries import FindingSettled as FindingSettled
 from bot.domain.review_entries import ReviewOpened as ReviewOpened
-from bot.domain.room_entries import RoomEntry as RoomEntry
-from bot.domain.room_entries import RoomLost as RoomLost
-from bot.domain.room_entries import RoomReturned as RoomReturned
 from bot.domain.runbook import Runbook
 from bot.domain.savepoint_entries import RestoreExplained as RestoreExplained
 from bot.domain.savepoint_entries import SavepointEntry as SavepointEntry
@@ -203,7 +200,7 @@ Body = Annotated[
     | MaintenanceMarked
     | PromiseReminded | PromiseSnoozed | HandedOver | HandoverTaken
     | NoticesPreviewed | NoticeEntry | ReviewOpened | FindingAssigned
-    | FindingSettled | SavepointEntry | RoomEntry | IncidentClosed,
+    | FindingSettled | SavepointEntry | IncidentClosed,
     Field(discriminator="kind"),
 ]  # fmt: skip
 

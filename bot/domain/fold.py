@@ -98,10 +98,6 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             incident.released.add(body.proposal)
         case e.RestoreExplained():
             incident.explained[body.proposal] = body
-        case e.RoomLost():
-            incident.room_lost = body
-        case e.RoomReturned():
-            incident.room_lost = None
         case e.IncidentClosed():
             incident.closed_at, incident.closed_by = entry.at, entry.by
             incident.closed_reason = body.reason

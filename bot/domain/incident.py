@@ -15,7 +15,6 @@ from bot.domain.entries import (
     FindingSettled,
     IncidentOpened,
     ReadersNoted,
-    RoomLost,
     SeverityChanged,
     Verified,
     WaterlineMoved,
@@ -71,7 +70,6 @@ class Incident:
     runs: dict[EvidenceId, EvidenceRun] = field(default_factory=dict)
     """In the order in which they were asked for."""
     diagnosis: Diagnosis | None = None
-    room_lost: RoomLost | None = None
     """Set while Slack refuses messages to the incident's channel."""
     diagnosis_asked: int | None = None
     """seq of the request that has no answer yet."""

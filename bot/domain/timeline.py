@@ -8,7 +8,6 @@ from bot.domain.inert import visible
 from bot.domain.journal import Entry
 from bot.domain.notice_words import notice_sentence
 from bot.domain.promise_words import promise_sentence
-from bot.domain.room_entries import room_sentence
 from bot.domain.savepoint_words import savepoint_sentence
 from bot.domain.sentences import counted, full_stop
 
@@ -70,12 +69,9 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
     | e.FindingAssigned
     | e.FindingSettled
     | e.SavepointEntry
-    | e.RoomEntry
     | e.IncidentClosed,
 ) -> str:
     match body:
-        case e.RoomLost() | e.RoomReturned():
-            return room_sentence(body)
         case e.IncidentOpened():
             noticed = f" Noticed: {full_stop(body.summary)}" if body.summary else ""
             trusted = f"trusted up to {short(body.trusted)}" if body.trusted else "no snapshot is trusted"

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from slack_bolt import Ack, App, BoltRequest, BoltResponse
+from slack_bolt import Ack, App, BoltResponse
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk import WebClient
 
@@ -22,7 +22,7 @@ from bot.slack.form_checks import wrong_in
 from bot.slack.form_opener import FormOpener
 from bot.slack.forms import following_form, problem_form
 from bot.slack.ids import COMMAND
-from bot.slack.requests import SENT_AT, delivery_key
+from bot.slack.requests import delivery_key
 
 log = structlog.get_logger(__name__)
 _ANY = re.compile(".*")
@@ -57,7 +57,6 @@ def build_app(
 
     @app.middleware
     def store(
-        request: BoltRequest,
         body: dict[str, Any],
         next: Callable[[], BoltResponse],  # noqa: A002 - Bolt's name
     ) -> BoltResponse:
@@ -68,8 +67,7 @@ def build_app(
             return next()
         if wrong := wrong_in(body, clock.now()):
             return BoltResponse(status=200, body={"response_action": "errors", "errors": wrong})
-        stamps = request.headers.get(SENT_AT) if signing_secret is not None else None
-        delivery = _delivery({**body, SENT_AT: stamps[0]} if stamps else body, clock.now())
+        delivery = _delivery(body, clock.now())
         forms.takes(delivery)
         try:
             inbox.put(delivery)

@@ -27,7 +27,7 @@ EVENTS = ("app_home_opened", "app_mention", "message.channels", "message.groups"
 
 
 def slack_findings(
-    client: WebClient, setups: Sequence[TableSetup], rooms: Sequence[str] = ()
+    client: WebClient, setups: Sequence[TableSetup], rooms: Collection[str] = ()
 ) -> Iterator[tuple[str, bool, str, str]]:
     """(what, is it good, what was found, what to do), one line a question. `rooms`: further channels to be in."""
     try:
@@ -61,6 +61,9 @@ def _channels(client: WebClient, channels: Collection[str]) -> Iterator[tuple[st
             info = client.conversations_info(channel=channel)["channel"]
         except SlackApiError as error:
             yield f"channel {channel}", False, str(error.response.get("error")), "Correct the id, or invite the bot."
+            continue
+        if info.get("is_archived"):
+            yield f"channel #{info['name']}", False, "the channel is archived", "Unarchive it, or name another channel."
             continue
         is_in = bool(info.get("is_member", True))
         remedy = "" if is_in else f"Type /invite @waterline in #{info['name']}."

@@ -18,7 +18,6 @@ from bot.slack.blocks.savepoints import savepoint_form
 from bot.slack.closings import closed
 from bot.slack.commits import last_commits
 from bot.slack.forms import open_form, open_form_id, problem_form
-from bot.slack.here import open_here
 from bot.slack.ids import COMMAND
 from bot.slack.planned_commands import explain_restore, fill_review, list_savepoints
 from bot.slack.privacy import Privacy
@@ -92,7 +91,7 @@ class Commands:
         return last_commits(self._services.observer.table(self._table(command.rest)))
 
     def _run(self, command: Command) -> str:
-        incident = open_here(self._services, command)
+        incident = self._services.store.in_channel(command.channel)
         task = command.rest
         if task not in self._services.tasks:
             raise Refused(
@@ -104,18 +103,18 @@ class Commands:
         return f"Asked for {task}. Its answer appears in the thread of {incident.id}."
 
     def _diagnose(self, command: Command) -> str:
-        incident = open_here(self._services, command)
+        incident = self._services.store.in_channel(command.channel)
         self._services.diagnoses.request(incident.id, by=command.user)
         self._services.duties.walk_on(incident.id)
         return f"Looking at table and job. What is found appears in the thread of {incident.id}."
 
     def _note(self, command: Command) -> str:
-        incident = open_here(self._services, command)
+        incident = self._services.store.in_channel(command.channel)
         self._services.walker.note(incident.id, command.rest, by=command.user)
         return f"Noted in {incident.id}."
 
     def _assign(self, command: Command) -> str:
-        incident = open_here(self._services, command)
+        incident = self._services.store.in_channel(command.channel)
         named = mentioned(command.rest)
         if command.rest and named is None:
             raise Refused(
@@ -126,14 +125,14 @@ class Commands:
         return f"<@{user}> is the responder of {incident.id}."
 
     def _timeline(self, command: Command) -> str:
-        incident = open_here(self._services, command)
+        incident = self._services.store.in_channel(command.channel)
         entries = incident.entries[-_TIMELINE_SHOWN:]
         hidden = len(incident.entries) - len(entries)
         lines = [f"{entry.at:%H:%M:%S} {sentence(entry)}" for entry in entries]
         return "\n".join(([f"({hidden} earlier entries are in the record)"] if hidden else []) + lines)
 
     def _propose(self, command: Command) -> str:
-        incident = open_here(self._services, command)
+        incident = self._services.store.in_channel(command.channel)
         typed = typed_proposal(command.rest)
         self._services.proposals.propose(
             incident.id,
@@ -148,17 +147,17 @@ class Commands:
         return "The proposal is in the channel, with its own buttons. Somebody else must approve it."
 
     def _undo(self, command: Command) -> str:
-        incident = open_here(self._services, command)
+        incident = self._services.store.in_channel(command.channel)
         self._services.proposals.undo(incident.id, None, command.rest, by=command.user)
         return "The undo is proposed. Nothing is changed before somebody else approves it."
 
     def _freeze(self, command: Command) -> str:
-        incident = open_here(self._services, command)
+        incident = self._services.store.in_channel(command.channel)
         until = said_end(command.rest, self._services.clock.now(), incident.opened.table)
         return self._services.maintenance.freeze(incident.id, by=command.user, until=until)
 
     def _thaw(self, command: Command) -> str:
-        incident = open_here(self._services, command)
+        incident = self._services.store.in_channel(command.channel)
         return self._services.maintenance.thaw(incident.id, by=command.user)
 
     def _savepoint(self, command: Command) -> None:
@@ -175,11 +174,11 @@ class Commands:
         return list_savepoints(self._services, self._table(command.rest), may_see)
 
     def _close(self, command: Command) -> str:
-        incident = open_here(self._services, command)
+        incident = self._services.store.in_channel(command.channel)
         return closed(self._services, incident.id, command.rest, command.user)
 
     def _export(self, command: Command) -> str:
-        incident = open_here(self._services, command)
+        incident = self._services.store.in_channel(command.channel)
         self._views.upload_record(incident, command.channel, command.trigger)
         return f"The record of {incident.id} comes into its thread, as HTML, Markdown and JSON."
 

@@ -5,7 +5,6 @@ from bot.domain.ids import TableName
 from bot.service.savepoints import MaySee
 from bot.service.services import Services
 from bot.slack.blocks.savepoints import catalogue_text
-from bot.slack.here import open_here
 from bot.slack.requests import Command
 
 
@@ -16,7 +15,7 @@ def list_savepoints(services: Services, table: TableName, may_see: MaySee) -> st
 
 def explain_restore(services: Services, command: Command) -> str:
     """Why the job is started from another point than the one that counts. Raises Refused where nothing is asked."""
-    incident = open_here(services, command)
+    incident = services.store.in_channel(command.channel)
     services.savepoints.explain(incident.id, command.rest, by=command.user)
     return "The reason is on record. The proposal can be approved and carried out now."
 
@@ -29,6 +28,6 @@ def fill_review(services: Services, command: Command) -> str:
         raise Refused(
             f"There is no incident {command.rest} of this channel.", "", "Type it where the incident was opened."
         )
-    incident = of_here[0] if of_here else open_here(services, command)
+    incident = of_here[0] if of_here else services.store.in_channel(command.channel)
     services.reviews.open(incident.id, by=command.user, step=None)
     return f"The contract review of {incident.id} is in its thread."

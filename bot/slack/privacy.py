@@ -1,11 +1,11 @@
 """Private incidents on Slack: each request, list and message passes here, so that only invited people see them."""
 
 import time
-from typing import NamedTuple
+from contextlib import suppress
 
 import structlog
 
-from bot.domain.errors import CouldNotLook, NotThere, Refused, UnknownIncident
+from bot.domain.errors import CouldNotLook, Refused, UnknownIncident
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.privacy import may_see, unknown
@@ -14,21 +14,13 @@ from bot.service.incident_store import IncidentStore
 from bot.slack.heard import Heard
 from bot.slack.ids import Click, Form
 from bot.slack.requests import Clicked, Command, HomeOpened, Request, Submitted
-from bot.slack.rooms import NO_SUCH_CHANNEL, SlackRooms
+from bot.slack.rooms import SlackRooms
 
 log = structlog.get_logger(__name__)
-_ASKED_FOR = ("/notice/", "/page/", "/room-lost/")
-"""Messages that go elsewhere because a responder sends them there, or to the responder alone."""
+_ASKED_FOR = ("/notice/", "/page/")
+"""Messages that go elsewhere because a responder sends them there."""
 _REMEMBERED_S = 20.0
 """How long a channel's being private is believed before it is asked again; membership is always asked."""
-
-
-class Withheld(NamedTuple):
-    """A message that may not be sent now."""
-
-    why: str
-    refusal: str | None = None
-    """Slack's word, where it says that the bot has no such channel; None: it is public, or Slack did not say."""
 
 
 class Privacy:
@@ -69,23 +61,20 @@ class Privacy:
                 "Nothing was opened. Make a private channel, invite the bot and whom you need, and open it there.",
             )
 
-    def withheld(self, post: Post) -> Withheld | None:
-        """Of a private incident's message: that its channel is not private, cannot be asked about, or is not there."""
+    def withheld(self, post: Post) -> str | None:
+        """Why a private incident's message is not sent now: its channel is public, or Slack does not say."""
         if post.incident is None or any(kind in post.key for kind in _ASKED_FOR):
             return None
         incident = self._store.get(post.incident)
         if not incident.is_private:
             return None
-        refusal = None
-        try:
+        with suppress(CouldNotLook):
             if self._is_private(post.channel):
                 return None
-        except NotThere:
-            refusal = NO_SUCH_CHANNEL
-        except CouldNotLook:
-            pass
-        log.error("private incident withheld", incident=incident.id, channel=post.channel, key=post.key)
-        return Withheld(f"{incident.id} is private, and its channel is not known to be private any more", refusal)
+        why = f"{incident.id} is private, and its channel is not known to be private any more"
+        if why not in (post.problem or ""):
+            log.error("private incident withheld", incident=incident.id, channel=post.channel, key=post.key)
+        return why
 
     def _is_private(self, channel: str) -> bool:
         asked_at, found = self._seen.get(channel, (float("-inf"), False))

@@ -45,12 +45,12 @@ class Projection:
                 self._project(incident, entry)
                 self._touch_handovers(incident, entry)
             if incident.seq > seen:
-                self._touch_cards(incident)
+                self._outbox.touch(card_key(incident.id))
                 self._cursor.set(_NAME, incident_id, incident.seq)
 
     def progressed(self, incident_id: IncidentId) -> None:
         """A running task came further: only the card shows it."""
-        self._touch_cards(self._store.get(incident_id))
+        self._outbox.touch(card_key(incident_id))
 
     def _project(self, incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a kind, nothing nested
         body = entry.body
@@ -119,14 +119,6 @@ class Projection:
                 is_stuck = isinstance(body, e.MaintenanceMarked) and body.status == "resuming"
                 self._said(incident, entry.seq, aloud=is_stuck)
                 self._touch_promises(incident)
-            case e.RoomLost():
-                for user in body.told:
-                    key = f"{incident.id}/room-lost/{entry.seq}/{user}"
-                    self._outbox.put(Post(key=key, incident=incident.id, channel=user))
-                self._in_thread(incident, f"line/{entry.seq}")
-            case e.RoomReturned():
-                self._in_channel(incident, f"card/{entry.seq}")
-                self._in_thread(incident, f"line/{entry.seq}")
             case e.HandedOver():
                 self._in_channel(incident, f"handover/{entry.seq}")
             case (
@@ -142,13 +134,6 @@ class Projection:
                 pass
             case _:
                 self._in_thread(incident, f"line/{entry.seq}")
-
-    def _touch_cards(self, incident: Incident) -> None:
-        """The first, whose thread it all is in, and those that were posted anew when the channel was back."""
-        self._outbox.touch(card_key(incident.id))
-        for entry in incident.entries:
-            if isinstance(entry.body, e.RoomReturned):
-                self._outbox.touch(f"{card_key(incident.id)}/{entry.seq}")
 
     def _touch_promises(self, incident: Incident) -> None:
         """Reminders show what became of what they remind of."""

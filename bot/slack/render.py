@@ -4,7 +4,7 @@ import re
 
 from slack_sdk.models.blocks import Block
 
-from bot.domain.entries import Diagnosed, IncidentClosed, ReviewOpened, RoomLost
+from bot.domain.entries import Diagnosed, IncidentClosed, ReviewOpened
 from bot.domain.fold import fold
 from bot.domain.handovers import handovers
 from bot.domain.ids import EvidenceId, ProposalId
@@ -25,7 +25,6 @@ from bot.slack.blocks.first_look import first_look_message
 from bot.slack.blocks.given_up import given_up_message
 from bot.slack.blocks.handovers import handover_message
 from bot.slack.blocks.held import held_expired_message, held_message, held_reminder_message
-from bot.slack.blocks.lost_room import lost_room_message
 from bot.slack.blocks.notice import notice_message
 from bot.slack.blocks.parts import clock, context, section
 from bot.slack.blocks.promises import reminder_of_promise
@@ -153,14 +152,7 @@ def _given_up(incident: Incident, _services: Services, name: str) -> tuple[str, 
     return given_up_message(incident, int(name))
 
 
-def _lost_room(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
-    body = incident.entries[int(name) - 1].body
-    assert isinstance(body, RoomLost)
-    return lost_room_message(incident, body)
-
-
 _RENDERERS = {
-    "room-lost": _lost_room,
     "given-up": _given_up,
     "held": _held,
     "held-reminder": _held_reminder,

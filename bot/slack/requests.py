@@ -1,17 +1,13 @@
 """Slack's payloads as typed requests: what a person asked for, and where to answer."""
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 from bot.domain.ids import UserId
-from bot.domain.record import Record, Utc
+from bot.domain.record import Record
 from bot.ports import Delivery
 from bot.slack.heard import Heard, heard_in, said_key
 
-SENT_AT = "x-slack-request-timestamp"
-"""Beside the fields of a stored body: the signed header of a request over HTTP, in seconds since 1970. The body itself
-tells no time, and its trigger_id none that is documented."""
 AGAIN = "again"
 """What `/waterline tell` takes for a kind where it sends once more what did not arrive."""
 
@@ -23,9 +19,6 @@ class Command(Record):
     channel: str
     text: str
     trigger: str
-    typed_by: Utc | None = None
-    """By when it was typed at the latest: over signed HTTP, when Slack sent it. Socket Mode tells no time: then when it
-    was stored here. None: nobody typed it."""
 
     @property
     def verb(self) -> str:
@@ -105,7 +98,6 @@ def parse(delivery: Delivery) -> Request | None:
                 channel=body["channel_id"],
                 text=(body.get("text") or "").strip(),
                 trigger=body["trigger_id"],
-                typed_by=_sent(body, delivery.received_at),
             )
         case "block_actions":
             action, form = body["actions"][0], body.get("view") or {}
@@ -135,12 +127,6 @@ def parse(delivery: Delivery) -> Request | None:
             return heard_in(body)
         case _:
             return None
-
-
-def _sent(body: dict[str, Any], received_at: datetime) -> datetime:
-    """The stamp is in whole seconds."""
-    stamp = body.get(SENT_AT)
-    return min(received_at, datetime.fromtimestamp(int(stamp) + 1, UTC)) if stamp is not None else received_at
 
 
 def entered(state: dict[str, dict[str, dict[str, Any]]]) -> dict[str, str]:

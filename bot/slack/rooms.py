@@ -5,19 +5,17 @@ from collections.abc import Mapping
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-from bot.domain.errors import CouldNotLook, NotThere
+from bot.domain.errors import CouldNotLook
 from bot.domain.ids import UserId
 from bot.slack.unreachable import UNREACHABLE
 
-NO_SUCH_CHANNEL = "channel_not_found"
-"""What Slack also says of a private channel in which the bot is not."""
 _PAGE = 500
 
 
 class SlackRooms:
     """Over `conversations.info` and `conversations.members` (scopes channels:read, and groups:read for private ones).
 
-    Reads only; every method raises CouldNotLook when Slack does not say, and NotThere when it says NO_SUCH_CHANNEL.
+    Reads only; every method raises CouldNotLook when Slack does not say.
     """
 
     def __init__(self, client: WebClient) -> None:
@@ -48,8 +46,7 @@ class SlackRooms:
 
 def _unreadable(channel: str, error: Exception) -> CouldNotLook:
     found = error.response.get("error") if isinstance(error, SlackApiError) else type(error).__name__
-    kind = NotThere if found == NO_SUCH_CHANNEL else CouldNotLook
-    return kind(
+    return CouldNotLook(
         f"Slack did not say who can read <#{channel}>.",
         f"Expected its kind and its members; found: {found}.",
         "Invite the bot to the channel and check the scopes channels:read and groups:read, then try again.",

@@ -1,6 +1,7 @@
 """Empties the outbox into Slack: paced per channel, coalesced, 429 honoured, never silently lost."""
 
 import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -10,14 +11,10 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
 from bot.domain.errors import CouldNotKeep, CouldNotLook
-from bot.domain.ids import IncidentId
 from bot.ports import LONGEST_WAIT, Clock, Outbox, Post
-from bot.service.rooms import Rooms
 from bot.service.services import Services
 from bot.slack.arrivals import Arrivals
-from bot.slack.away_record import AwayRecord
 from bot.slack.messages import Messages
-from bot.slack.privacy import Withheld
 from bot.slack.sent_before import (
     MAY_MEND,
     NOT_JOINED,
@@ -34,6 +31,7 @@ from bot.slack.uploads import MOST_TRIES, instead_of, is_upload
 log = structlog.get_logger(__name__)
 _AGAIN = timedelta(seconds=5)
 _LATER = timedelta(seconds=30)
+_RECORD_AGAIN_S = 0.5
 _DOUBLINGS = 5
 """Of the wait for a finding's channel, which may be gone for good; the last one is a quarter of an hour."""
 
@@ -51,9 +49,8 @@ class Sender:
         *,
         pace: timedelta,
         on_end: Callable[[Post, str | None, bool], None],
-        withheld: Callable[[Post], Withheld | None],
+        withheld: Callable[[Post], str | None],
         overtaken: Callable[[Post], str | None],
-        rooms: Rooms,
     ) -> None:
         self._outbox = outbox
         self._clock = clock
@@ -63,9 +60,10 @@ class Sender:
         self._on_end = on_end
         self._withheld = withheld
         self._overtaken = overtaken
-        self._rooms = rooms
+        self._services = services
         self._messages = Messages(client, outbox, services)
-        self._away = AwayRecord("outbox")
+        self._is_away = False
+        """Whether the record was away at the last look: logged once, not at each."""
         self._wake = threading.Event()
         self._stopped = False
         self._thread = threading.Thread(target=self._loop, name="outbox")
@@ -92,13 +90,19 @@ class Sender:
                 if post is not None:
                     self._send(post)
                     continue
-                self._away.is_back()
+                self._is_away = False
             except CouldNotKeep as away:
-                self._away.wait(away)
+                self._wait_for_record(away)
             except Exception:
                 log.exception("outbox cannot be worked on")  # the database is away: a dead thread would be silence
             self._wake.wait(timeout=self._look_again_s)
             self._wake.clear()
+
+    def _wait_for_record(self, away: CouldNotKeep) -> None:
+        if not self._is_away:
+            log.warning("outbox waits for the record", problem=str(away))
+        self._is_away = True
+        time.sleep(_RECORD_AGAIN_S)
 
     def _send(self, post: Post) -> None:
         """Ask Slack, then write down how it went before anything else is sent, however long the record is away."""
@@ -117,7 +121,7 @@ class Sender:
             except CouldNotKeep as away:
                 if self._stopped:
                     return
-                self._away.wait(away)
+                self._wait_for_record(away)
             else:
                 return
 
@@ -150,7 +154,7 @@ class Sender:
     def _kept_back(self, post: Post) -> Callable[[], None] | None:
         """What is to be written down of a post for which Slack is not asked now; None: ask."""
         if (withheld := self._withheld(post)) is not None:
-            return partial(self._withhold, post, withheld)
+            return partial(self._postpone, post, _LATER, not_asked(post, withheld))
         if post.ts is not None or answer_was_lost(post):
             return None
         try:
@@ -159,11 +163,6 @@ class Sender:
             return partial(self._postpone, post, _AGAIN, not_asked(post, str(away)))
         return partial(self._outbox.failed, post.key, post.wanted, late) if late is not None else None
 
-    def _withhold(self, post: Post, withheld: Withheld) -> None:
-        if withheld.refusal is not None and (room := self._own_room(post)) is not None:
-            self._rooms.lost(room, post.channel, withheld.refusal)
-        self._postpone(post, _LATER, not_asked(post, withheld.why))
-
     def _postpone(self, post: Post, wait: timedelta, why: str) -> None:
         self._outbox.postpone(post.key, self._clock.now() + wait, why, whole_channel=False)
 
@@ -171,8 +170,6 @@ class Sender:
         """Said first where it matters: a crash before it counts as sent finds it in Slack and says it again, once."""
         if post.ts is None and post.user is None:
             self._on_end(post, None, False)
-        if post.ts is None and (room := self._own_room(post)) is not None:
-            self._rooms.returned(room, post.channel)  # an update proves nothing: Slack takes it of who was removed, too
         self._outbox.sent(post.key, post.wanted, ts, pause_until=self._clock.now() + self._pace)
 
     def _refused(self, post: Post, error: SlackApiError) -> None:
@@ -186,8 +183,9 @@ class Sender:
             until = self._clock.now() + min(asked, LONGEST_WAIT)
             self._outbox.postpone(post.key, until, noted(post, code), whole_channel=True)
             return
-        if code in MAY_MEND and (room := self._own_room(post)) is not None:
-            self._rooms.lost(room, post.channel, code)
+        if code in MAY_MEND and self._waits_for_channel(post):
+            if code not in (post.problem or ""):
+                log.error("messages wait for the incident's channel", key=post.key, channel=post.channel, error=code)
             self._outbox.postpone(post.key, self._clock.now() + _LATER, noted(post, code), whole_channel=True)
             return
         if code in MAY_MEND and post.incident is None and post.key.startswith("watch/"):
@@ -201,11 +199,12 @@ class Sender:
         log.warning("message refused", key=post.key, error=code, details=details)
         self._end(post, f"Slack refused it: {code} {details}".strip(), may_mend=code in MAY_MEND)
 
-    def _own_room(self, post: Post) -> IncidentId | None:
-        """The incident whose own channel must take this post; what goes to others is accounted for one by one."""
-        is_for_others = any(kind in post.key for kind in ("/notice/", "/page/"))
-        is_own = post.incident is not None and self._rooms.is_owed(post.incident, post.channel)
-        return post.incident if is_own and not is_for_others else None
+    def _waits_for_channel(self, post: Post) -> bool:
+        """Whether it is for an open incident's own channel; what goes to others is accounted for one by one."""
+        if post.incident is None or any(kind in post.key for kind in ("/notice/", "/page/")):
+            return False
+        incident = self._services.store.get(post.incident)
+        return incident.is_open and incident.opened.channel == post.channel
 
     def _end(self, post: Post, problem: str, *, may_mend: bool = False) -> None:
         """Said first where it matters, then marked: a crash between the two says it again, and it counts once."""

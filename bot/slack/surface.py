@@ -11,7 +11,6 @@ from bot.domain.errors import UnknownIncident
 from bot.domain.ids import IncidentId, ProposalId
 from bot.ports import Cursor, Inbox, Outbox, Post
 from bot.service.home import home_facts
-from bot.service.rooms import Rooms
 from bot.service.services import Services
 from bot.slack.arrivals import Arrivals
 from bot.slack.blocks.home import home_view
@@ -56,7 +55,7 @@ class SlackSurface:
         self._ears = Ears(client, services)
         self._submits = Submits(services, self._views, self._privacy)
         self._projection = Projection(services.store, outbox, cursor)
-        arrivals, rooms = Arrivals(), Rooms(services.store, SlackDirectory(client))
+        arrivals = Arrivals()
         self._sender = Sender(
             client,
             outbox,
@@ -67,7 +66,6 @@ class SlackSurface:
             on_end=self._delivered,
             withheld=self._privacy.withheld,
             overtaken=self._overtaken,
-            rooms=rooms,
         )
         self._worker = InboxWorker(
             inbox,
@@ -77,7 +75,6 @@ class SlackSurface:
             arrivals,
             on_answer=self._sender.wake,
             may_be_lost=door.forms.may_be_lost,
-            is_lost=rooms.is_lost,
         )
         self._shown_members = RecentMembers(SlackDirectory(client), services.clock)
 

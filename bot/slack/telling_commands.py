@@ -4,7 +4,6 @@ from bot.domain.errors import WaterlineError
 from bot.service.services import Services
 from bot.service.severity import change_severity
 from bot.slack.forms import PREVIEW_TITLE, open_form_id, problem_form
-from bot.slack.here import newest_here, open_here
 from bot.slack.previews import preview_of
 from bot.slack.requests import AGAIN, Command
 from bot.slack.views import Views
@@ -17,7 +16,7 @@ def tell(services: Services, views: Views, command: Command) -> str | None:
     if kind == AGAIN:
         return tell_again(services, command, words.strip())
     try:
-        incident = newest_here(services, command)
+        incident = services.store.newest_in(command.channel)
         view = preview_of(services, incident.id, kind or "update", "", command.channel, command.user, words.strip())
     except WaterlineError as error:
         view = problem_form(PREVIEW_TITLE, str(error))
@@ -27,7 +26,7 @@ def tell(services: Services, views: Views, command: Command) -> str | None:
 
 def tell_again(services: Services, command: Command, consumer: str) -> str:
     """Send what did not arrive once more, to one consumer or to all whom nothing has reached."""
-    incident = newest_here(services, command)
+    incident = services.store.newest_in(command.channel)
     found, refused = services.retrying.retry_all(incident.id, consumer, by=command.user)
     sent = [f"“{view.notice.title or view.notice.kind}” for {view.notice.consumer}" for view in found]
     lines = [f"Sent once more, with the same text: {', '.join(sent)}. The card says how it goes."] if sent else []
@@ -36,7 +35,7 @@ def tell_again(services: Services, command: Command, consumer: str) -> str:
 
 def severity(services: Services, command: Command) -> str:
     """Change how bad the channel's incident is, or confirm what somebody else has said."""
-    incident = open_here(services, command)
+    incident = services.store.in_channel(command.channel)
     to, _, reason = command.rest.partition(" ")
     changed = change_severity(
         services.store,

@@ -16,7 +16,6 @@ from bot.service.services import Services
 from bot.service.sightings import Sightings
 from bot.service.watching import Watch
 from bot.slack.blocks.watch import MUTE_HOURS
-from bot.slack.here import open_here
 from bot.slack.ids import COMMAND
 from bot.slack.requests import Clicked, Command
 
@@ -139,7 +138,7 @@ def _sightings(services: Services) -> Sightings:
 
 def hand_over(services: Services, command: Command) -> str:
     """`@PERSON [NOTE]`: they are told in the channel where the incident stands."""
-    incident = open_here(services, command)
+    incident = services.store.in_channel(command.channel)
     person, _, note = command.rest.partition(" ")
     named = mentioned(person)
     if named is None:

@@ -16,7 +16,6 @@ from bot.slack.form_opener import MAY_BE_LOST
 from bot.slack.forms import form_for
 from bot.slack.going_on import goes_on
 from bot.slack.requests import Request, parse
-from bot.slack.sent_before import directly
 
 log = structlog.get_logger(__name__)
 Handle = Callable[[Request], str | None]
@@ -49,13 +48,10 @@ class InboxWorker:
         *,
         on_answer: Callable[[], None],
         may_be_lost: Callable[[Delivery], bool],
-        is_lost: Callable[[str], bool],
         threads: int = 3,
         most_threads: int = 24,
     ) -> None:
-        """`is_lost`: whether nothing can be written into a channel now, so that who asks there is answered directly.
-
-        `threads` stay, and up to `most_threads` come and go so that one is always free: a proposal that looks at
+        """`threads` stay, and up to `most_threads` come and go so that one is always free: a proposal that looks at
         evidence takes one for as long as Spark does, and beside these a veto must still be heard."""
         self._inbox = inbox
         self._outbox = outbox
@@ -65,7 +61,6 @@ class InboxWorker:
         self._on_answer = on_answer
         self._may_be_lost = may_be_lost
         """Whether perhaps nobody has opened a click's form."""
-        self._is_lost = is_lost
         self._wake = threading.Condition()
         self._stopped = False
         self._waiting = 0
@@ -208,5 +203,5 @@ class InboxWorker:
     def _answer(self, delivery: Delivery, request: Request | None, text: str) -> None:
         post = answer_unread(delivery, text) if request is None else answer_post(delivery, request, text)
         if post is not None:
-            self._outbox.put(directly(post) if self._is_lost(post.channel) else post)
+            self._outbox.put(post)
             self._on_answer()

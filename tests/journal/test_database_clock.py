@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 from bot.adapters.journal_sql import Store, open_store
 from bot.adapters.journal_sql.database_clock import TOLERATED, DatabaseClock
 from bot.bootstrap import build
+from bot.cli.doctor import clock_beside_record
 from bot.cli.nobody import NobodyThere
-from bot.cli.record_clock import clock_beside_record
 from bot.domain.approval import VetoRule
 from bot.domain.entries import ProposalMade
 from bot.domain.errors import Refused

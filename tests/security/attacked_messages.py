@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.domain.approval import Approval, ApprovalPolicy, People
 from bot.domain.contract import TableContract
-from bot.domain.entries import HandedOver, RoomLost
+from bot.domain.entries import HandedOver
 from bot.domain.handovers import Handover
 from bot.domain.ids import SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
@@ -42,19 +42,12 @@ def own_facts(incident: Incident, attack: str) -> dict[str, dict[str, list[Any]]
         "notice_message": {"view": _answered(incident, attack)},
         "held_message": {"view": _held(incident, attack)},
         "held_reminder_message": {"view": _held(incident, attack)},
-        "lost_room_message": {"lost": [_lost(why, attack) for why in ("is_archived", "not_in_channel")]},
         "card_message": {"setup": _setups(attack)},
         "sending_view": _texts(incident, attack),
         "reading_view": _texts(incident, attack),
         "held_expired_message": {"view": _expired(incident, attack), "needs_words": [True, False]},
         "given_up_message": _given_up(incident, attack),
     }
-
-
-def _lost(problem: str, attack: str) -> RoomLost:
-    return poisoned_record(RoomLost(channel="C0ORDERS01", problem="p", told=(ANA,)), attack).model_copy(
-        update={"problem": problem}
-    )
 
 
 def _given_up(incident: Incident, attack: str) -> dict[str, list[Any]]:

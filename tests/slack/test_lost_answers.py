@@ -84,7 +84,6 @@ class Scene:
             client, self.store.outbox, nothing, self.clock, Arrivals(),  # type: ignore[arg-type]
             pace=timedelta(seconds=1), withheld=lambda _post: None, overtaken=lambda _post: None,
             on_end=lambda _post, problem, _may_mend: self.ended.append(problem),
-            rooms=SimpleNamespace(returned=lambda *_: None, is_owed=lambda *_: False),  # type: ignore[arg-type]
         )  # fmt: skip
 
     def sends(self, client: WebClient) -> Post:
