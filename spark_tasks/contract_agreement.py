@@ -5,16 +5,13 @@ from datetime import timedelta
 
 from pyspark.sql import SparkSession
 
-from bot.domain.checkpoint_terms import checkpoint_terms
+from bot.domain.contract_terms import cadence_term, fresh_term, in_order, observed_terms
 from bot.domain.entries import Finding as ReviewFinding
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import ContractAgreementFinding, FreshnessFinding, Term
 from bot.domain.looked import NotSeen
-from bot.domain.promised_terms import promised_terms
 from bot.domain.sentences import counted
-from bot.domain.state_terms import state_terms
-from bot.domain.table_terms import cadence_term
-from bot.domain.time_terms import fresh_enough
+from bot.domain.spans import span
 from spark_tasks import freshness
 from spark_tasks._words import MAX_ROWS
 
@@ -28,7 +25,6 @@ TASK = Task(
     reads="metadata",
     version=2,
 )
-_ORDER = ("state", "checkpoint", "table")
 _TAG = "waterline"
 
 
@@ -42,9 +38,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     trusted = ask.trusted if ask.trusted is not None else world.table.ref(_TAG)
     promised = ask.contract
     found = [
-        *state_terms(trusted, world),
-        *checkpoint_terms(world),
-        *promised_terms(world, promised),
+        *observed_terms(world, promised, trusted),
         *(
             [cadence_term(world.table, ask.window.since, ask.contract.commit_every)]
             if ask.contract.commit_every
@@ -52,7 +46,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         ),
         *([_fresh(spark, ask)] if ask.contract.freshness else []),
     ]
-    found.sort(key=lambda each: _ORDER.index(each.contract))
+    found = in_order(found)
     terms = tuple(_term(each) for each in found)
     unseen = tuple(source for source in (world.jobs, world.checkpoints) if isinstance(source, NotSeen))
     verdict, headline = _judged(terms, unseen)
@@ -97,7 +91,10 @@ def _fresh(spark: SparkSession, ask: Ask) -> ReviewFinding:
     assert promised is not None
     told = freshness.answer(spark, ask).finding
     age = told.event_age_s if isinstance(told, FreshnessFinding) else None
-    return fresh_enough(promised, None if age is None else timedelta(seconds=age))
+    if age is None:
+        return fresh_term(promised, "Its age cannot be told.", None)
+    observed = f"It was {span(timedelta(seconds=age))} old when the metadata was read."
+    return fresh_term(promised, observed, timedelta(seconds=age) <= promised)
 
 
 def _term(found: ReviewFinding) -> Term:
@@ -112,7 +109,7 @@ def _term(found: ReviewFinding) -> Term:
 
 def _broken_first(found: Sequence[ReviewFinding]) -> list[ReviewFinding]:
     rank = {False: 0, None: 1, True: 2}
-    return sorted(found, key=lambda each: (rank[each.holds], _ORDER.index(each.contract)))
+    return sorted(in_order(found), key=lambda each: rank[each.holds])
 
 
 def _row(found: ReviewFinding) -> tuple[str, ...]:

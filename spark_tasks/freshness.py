@@ -5,13 +5,13 @@ from datetime import datetime, timedelta
 
 from pyspark.sql import SparkSession
 
+from bot.domain.contract_terms import CADENCE_SLACK
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import FreshnessFinding
 from bot.domain.ids import short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
-from bot.domain.table_terms import CADENCE_SLACK
 from spark_tasks._ahead import is_ahead, of_the_future
 from spark_tasks._columns_of_before import renamed
 from spark_tasks._data_files import DataFile

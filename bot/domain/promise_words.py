@@ -9,7 +9,7 @@ def promise_sentence(body: PromiseEntry) -> str:
     """For a reader who was not there; who and when stand beside it."""
     match body:
         case PromiseReminded(what="review"):
-            return f"{_people(body)} reminded: {len(body.terms)} terms of the review are due on {body.due:%Y-%m-%d}."
+            return f"{_people(body)} reminded: {len(body.terms)} review items are due on {body.due:%Y-%m-%d}."
         case PromiseReminded(what="handover"):
             return f"{_people(body)} asked who goes on: nobody has answered the hand-over."
         case PromiseReminded(what="thaw"):

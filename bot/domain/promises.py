@@ -14,7 +14,7 @@ from bot.domain.handovers import waiting_handover
 from bot.domain.incident import Incident
 from bot.domain.notice import Notice
 from bot.domain.rehearsals import AGAIN, standing_job
-from bot.domain.review_items import open_items
+from bot.domain.review import open_items
 from bot.domain.savepoint_told import ENDS, PLANNED, PLANNED_WORK
 from bot.domain.setup import HANDOVER_AFTER, NEXT_UPDATE_MINUTES, TableSetup
 from bot.domain.told import NoticeView

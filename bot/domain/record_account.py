@@ -78,7 +78,7 @@ class Term(Record):
     observed: str = Field(description="What was found.")
     holds: bool | None = Field(description="null: could not be told.")
     action: str = Field(description="What to do.")
-    owner: str | None = Field(description="Who mends it; null where nothing is to be mended.")
+    owner: str | None = Field(description="Owner; null: nothing is to be fixed.")
     due: Utc | None = Field(description="Until when.")
     settled: str | None = Field(description="What was done, or why it is accepted; null while it is open.")
 

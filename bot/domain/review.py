@@ -1,42 +1,53 @@
-"""The contract review: every promised term, and each that the recovery stood on, against what was observed in the
-incident, and who mends what broke."""
+"""The contract review: every promised term, and each that recovery relies on, against what was observed in the
+incident; who repairs what broke, until when, and whether it is done.
 
-from collections.abc import Iterable
-from datetime import datetime
+A term that was broken during the incident counts as broken, also when the repair has restored it since. Where nobody
+asked for evidence, the commits alone can show that a promise broke, never that it was kept.
+"""
 
-from bot.domain.approval_terms import approval_terms
-from bot.domain.checkpoint_terms import checkpoint_terms
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from bot.domain.approval_count import mentions
+from bot.domain.clock_time import clock_time
 from bot.domain.contract import TableContract
-from bot.domain.entries import Finding
-from bot.domain.evidence import Observation
+from bot.domain.contract_terms import cadence_term, fresh_term, in_order, observed_terms, term
+from bot.domain.entries import Finding, FindingSettled
+from bot.domain.evidence import Evidence, Observation, Verdict
+from bot.domain.execution import ProposalView
+from bot.domain.findings import (
+    ContractAgreementFinding,
+    FreshnessFinding,
+    LateRowsFinding,
+    SchemaDriftFinding,
+    Term,
+)
 from bot.domain.ids import UserId
 from bot.domain.incident import Incident
-from bot.domain.promised_terms import promised_terms
 from bot.domain.setup import TableSetup
-from bot.domain.state_terms import state_terms
-from bot.domain.table_terms import table_terms
-from bot.domain.terms_then import beside_then, columns_left_null
-from bot.domain.time_terms import time_terms
-
-_ORDER = ("state", "checkpoint", "table")
+from bot.domain.spans import span
+from bot.domain.table import TableState
 
 
 def review(incident: Incident, observation: Observation, contract: TableContract) -> tuple[Finding, ...]:
     """One finding a term: state, checkpoints, the table, and how it was decided. `holds` None: could not be told.
 
-    A term that was broken during the incident counts as broken, also when the repair has mended it since.
     *source*: this look at table, Flink and storage, and the evidence that the incident has; none is collected for it,
     so what only rows tell and nobody asked for is said to be not observed.
     """
+    table = observation.table
+    drifts = (each.finding for each in _answers(incident) if isinstance(each.finding, SchemaDriftFinding))
+    left_null = frozenset(name for drift in drifts for name in drift.all_null)
     found = (
-        *state_terms(incident.trusted, observation),
-        *checkpoint_terms(observation),
-        *promised_terms(observation, contract, columns_left_null(incident)),
-        *table_terms(incident, observation.table, contract),
-        *time_terms(incident, observation.table, contract),
+        *observed_terms(observation, contract, incident.trusted, left_null),
+        *_counted(incident, contract),
+        cadence_term(table, incident.window.since, contract.commit_every),
+        *([_fresh(incident, table, contract.freshness)] if contract.freshness is not None else []),
+        *([_in_time(incident, contract.late_after)] if contract.late_after is not None else []),
     )
-    in_order = sorted(beside_then(incident, found), key=lambda each: _ORDER.index(each.contract))
-    return (*in_order, *approval_terms(incident))
+    return (*in_order(_beside_then(incident, found)), *_decisions(incident))
 
 
 def charged(findings: Iterable[Finding], incident: Incident, setup: TableSetup, *, at: datetime) -> tuple[Finding, ...]:
@@ -55,3 +66,203 @@ def charged(findings: Iterable[Finding], incident: Incident, setup: TableSetup, 
         else finding
         for finding in findings
     )
+
+
+@dataclass(frozen=True)
+class ReviewItem:
+    """One term that did not hold, or that nobody could tell."""
+
+    number: int
+    """Place among the findings of the newest review, from 1."""
+    finding: Finding
+    owner: UserId | None
+    due: datetime | None
+    settled: FindingSettled | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody still has to do something by a day."""
+        return self.settled is None and self.due is not None
+
+    def is_overdue(self, now: datetime) -> bool:
+        """Whether it is open past its day."""
+        return self.is_open and self.due is not None and self.due < now
+
+
+def review_items(incident: Incident) -> tuple[ReviewItem, ...]:
+    """Those that did not hold first; empty before the review is opened. What held asks for nothing."""
+    numbered = [(n, f) for n, f in enumerate(incident.review or (), start=1) if f.holds is not True]
+    return tuple(_item(incident, number, f) for number, f in sorted(numbered, key=lambda each: each[1].holds is None))
+
+
+def open_items(incident: Incident) -> tuple[ReviewItem, ...]:
+    """Those that somebody still has to settle."""
+    return tuple(item for item in review_items(incident) if item.is_open)
+
+
+def _item(incident: Incident, number: int, finding: Finding) -> ReviewItem:
+    key = (finding.contract, finding.term)
+    given = incident.assigned.get(key) or finding
+    return ReviewItem(
+        number=number, finding=finding, owner=given.owner, due=given.due, settled=incident.settled.get(key)
+    )
+
+
+def _answers(incident: Incident, task: str | None = None) -> list[Evidence]:
+    """Of the incident, on main, oldest first."""
+    runs = (run for run in incident.runs.values() if run.branch is None and task in (None, run.task))
+    return [run.evidence for run in runs if run.evidence is not None]
+
+
+def _beside_then(incident: Incident, findings: Iterable[Finding]) -> list[Finding]:
+    """Each finding of now with what `contract_agreement` told of its term during the incident, where it was asked.
+
+    Broken then is broken. What cannot be told now, and held then, held as far as anybody looked.
+    """
+    told: dict[tuple[str, str], list[tuple[datetime, Term]]] = {}
+    for each in _answers(incident):
+        for then in each.finding.terms if isinstance(each.finding, ContractAgreementFinding) else ():
+            told.setdefault((then.of, then.promise), []).append((each.at, then))
+    return [_beside(now, told.get((now.contract, now.term), ()), incident.opened_at) for now in findings]
+
+
+def _beside(now: Finding, told: Sequence[tuple[datetime, Term]], opened_at: datetime) -> Finding:
+    broken = next((each for each in told if each[1].holds is False), None)
+    held = next((each for each in reversed(told) if each[1].holds), None)
+    decides = broken if now.holds is not False and broken else (held if now.holds is None else None)
+    if decides is None:
+        return now
+    at, then = decides
+    observed = f"At {clock_time(at, opened_at)}: {then.observed} At the review: {now.observed}"
+    action = now.action if now.holds is None else then.action or "See that the repair stays."
+    return term(now.contract, now.term, observed, then.holds, action)
+
+
+def _counted(incident: Incident, contract: TableContract) -> Iterator[Finding]:
+    """From all answers of one task: broken if it was ever confirmed; the newest answer tells how it ended."""
+    at = f" ({contract.position})" if contract.position else ""
+    unnamed = None if contract.position else "Name the position column in the table's contract."
+    for task, promise, broken, missing in (
+        ("duplicate_rows", f"One row per key ({', '.join(contract.key) or 'not named'}).",
+         "Make the writer's restore pair with the table, or write with upsert on this key.", None),
+        ("missing_positions", f"Source positions without holes{at}.",
+         "Never move the table without its job; alert on holes in the positions.", unnamed),
+    ):  # fmt: skip
+        answers = [run.evidence for run in incident.runs.values() if run.task == task and run.evidence is not None]
+        told = [answer for answer in answers if answer.verdict is not Verdict.INCONCLUSIVE]
+        worst = next((answer for answer in told if answer.verdict is Verdict.CONFIRMED), None)
+        if not told:
+            asked = answers[-1].headline if answers else "The evidence was not asked for."
+            action = missing or f"Run {task.replace('_', ' ')} before the next incident does."
+            yield term("table", promise, asked, None, action)
+        elif worst is None:
+            yield term("table", promise, told[-1].headline, True, "")
+        else:
+            shown = [worst, *(told[-1:] if told[-1] is not worst else [])]
+            said = " ".join(f"At {each.at:%H:%M} UTC: {each.headline}" for each in shown)
+            yield term("table", promise, said, False, broken)
+
+
+def _fresh(incident: Incident, table: TableState, promised: timedelta) -> Finding:
+    """Broken if the newest event was ever older, or if no commit brought rows for longer: then it must have been."""
+    answers = _answers(incident, "freshness")
+    ages = [
+        (each.at, timedelta(seconds=each.finding.event_age_s))
+        for each in answers
+        if isinstance(each.finding, FreshnessFinding) and each.finding.event_age_s is not None
+    ]
+    quiet = _longest_without_rows(incident, table)
+    if ages and (worst := max(ages, key=lambda each: each[1]))[1] > promised:
+        later = f" At {clock_time(ages[-1][0], worst[0])} it was {span(ages[-1][1])} old." if ages[-1] != worst else ""
+        observed = f"At {clock_time(worst[0], incident.opened_at)} it was {span(worst[1])} old.{later}"
+        return fresh_term(promised, observed, False)
+    if quiet is not None and (paused := quiet[1] - quiet[0]) > promised:
+        since, until = clock_time(quiet[0], quiet[1]), clock_time(quiet[1], incident.opened_at)
+        said = f"From {since} to {until}, for {span(paused)}, no commit on main brought rows."
+        return fresh_term(promised, said, False)
+    if ages:
+        looks = "once, and it was" if len(ages) == 1 else f"{len(ages)} times, and it was at most"
+        return fresh_term(promised, f"Its age was looked at {looks} {span(max(age for _, age in ages))} old.", True)
+    pauses = f" No pause between commits with rows was longer than {span(quiet[1] - quiet[0])}." if quiet else ""
+    return fresh_term(promised, f"{_not_observed('freshness', answers)}{pauses}", None)
+
+
+def _not_observed(task: str, answers: Sequence[Evidence]) -> str:
+    said = f"it answered: {answers[-1].headline}" if answers else "it was not asked for."
+    return f"Not observed: the evidence `{task}` tells it; {said}"
+
+
+def _longest_without_rows(incident: Incident, table: TableState) -> tuple[datetime, datetime] | None:
+    """(from, until) of the longest time since the window began in which nothing that ever was on main brought rows,
+    up to the reading of the metadata; None where no such commit is listed.
+
+    Compactions, deletes, and Flink's empty commits, which say neither of rows nor of files that they added any,
+    certainly bring none.
+    """
+    since = table.by_id.get(incident.window.since) if incident.window.since is not None else None
+    times = []
+    for commit in (*table.chain, *table.rolled_back):
+        said = {"added-records", "added-data-files"} & commit.summary.keys()
+        is_empty = commit.summary.get("added-records") == "0" or (commit.job_id is not None and not said)
+        is_in_window = since is None or commit.committed_at >= since.committed_at
+        if is_in_window and not is_empty and commit.operation not in ("replace", "delete"):
+            times.append(commit.committed_at)
+    if not times:
+        return None
+    times.sort()
+    return max(pairwise([*times, max(table.read_at, times[-1])]), key=lambda pause: pause[1] - pause[0])
+
+
+def _in_time(incident: Incident, promised: timedelta) -> Finding:
+    """Held against what is promised now: the answer may have been given under another promise."""
+    promise = f"No row comes later than {span(promised)} after newer ones."
+    action = "Ask for the evidence `late_rows`. Then repair the source, or promise more time after asking its readers."
+    answers, judged = _answers(incident, "late_rows"), []
+    for each in answers:
+        if isinstance(found := each.finding, LateRowsFinding):
+            is_late = found.worst_s is not None and found.worst_s > promised.total_seconds()
+            is_told = each.verdict is not Verdict.INCONCLUSIVE and found.allowed_s <= promised.total_seconds()
+            judged += [(each, is_late)] if is_late or is_told else []
+    if not judged:
+        return term("table", promise, _not_observed("late_rows", answers), None, action)
+    shown, is_late = next((each for each in judged if each[1]), judged[-1])
+    return term(
+        "table", promise, f"At {clock_time(shown.at, incident.opened_at)}: {shown.headline}", not is_late, action
+    )
+
+
+def _decisions(incident: Incident) -> Iterator[Finding]:
+    """One for each proposal that somebody approved alone, and for each outcome that somebody settled; none where the
+    policy was followed and the world told what happened."""
+    for view in incident.proposals.values():
+        if view.glass is not None:
+            yield _alone(view)
+    for view in incident.proposals.values():
+        for said in view.settled:
+            effect, became = view.proposal.effects[said.index], "happened" if said.happened else "did not happen"
+            observed = (
+                f"<@{said.by}> settled at {said.at:%H:%M} UTC that step {said.index + 1} ({effect.kind}) of "
+                f"“{view.proposal.title}” {became}: {said.reason}"
+            )
+            action = (
+                "Let somebody else judge whether it was so. See to it that the job's cluster remembers its runs, with "
+                "high availability for the JobManager or a history server that Waterline can ask."
+            )
+            promise = "What became of each step of an execution is known from the world."
+            yield term("approval", promise, observed, False, action)
+
+
+def _alone(view: ProposalView) -> Finding:
+    assert view.glass is not None
+    given, policy = view.glass.approval, view.proposal.policy
+    unreached = [page.to for page in view.pages.values() if page.how == "failed"]
+    told = f" The page did not reach {', '.join(unreached)}." if unreached else ""
+    teams = f" from {policy.teams_asked} teams" if policy.teams_asked else ""
+    others = len({each.by for each in view.approvals}) - 1
+    observed = (
+        f"<@{given.by}> broke the glass at {given.at:%H:%M} UTC for “{view.proposal.title}”, when "
+        f"{others} of {policy.required} approvals{teams} had come: {view.glass.reason}{told}"
+    )
+    judges = mentions(policy.approvers, (given.by, view.proposal.proposed_by)) or "the owners"
+    action = f"Let {judges} judge whether it was right, and repair what kept the approvers from answering."
+    return term("approval", "What is carried out was approved as the table's policy asks.", observed, False, action)

@@ -17,7 +17,7 @@ class Finding(Record):
     holds: bool | None
     action: str
     owner: UserId | None = None
-    """Who was to mend it when the review was opened; None: nobody has to."""
+    """Who was to fix it when the review was opened; None: nobody has to."""
     due: Utc | None = None
     """Until when."""
 
@@ -30,7 +30,7 @@ class ReviewOpened(Record):
 
 
 class FindingAssigned(Record):
-    """Who mends a term until when; the newest one counts."""
+    """Who fixes a term until when; the newest one counts."""
 
     kind: Literal["finding-assigned"] = "finding-assigned"
     contract: Contract
@@ -40,10 +40,10 @@ class FindingAssigned(Record):
 
 
 class FindingSettled(Record):
-    """A term is mended, or is accepted as it is, with what was done or why."""
+    """A term is fixed, or is accepted as it is, with what was done or why."""
 
     kind: Literal["finding-settled"] = "finding-settled"
     contract: Contract
     term: str
-    how: Literal["mended", "accepted"]
+    how: Literal["fixed", "accepted"]
     reason: str

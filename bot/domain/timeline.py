@@ -100,9 +100,9 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
             broken = sum(1 for finding in body.findings if finding.holds is False)
             return f"Contract review opened: {counted(len(body.findings), 'term')} looked at, {broken} did not hold."
         case e.FindingAssigned():
-            return f"<@{body.owner}> mends the term “{_bare(body.term)}” until {body.due:%Y-%m-%d}."
+            return f"<@{body.owner}> owns the review item “{_bare(body.term)}” until {body.due:%Y-%m-%d}."
         case e.FindingSettled():
-            return f"The term “{_bare(body.term)}” is {body.how}: {full_stop(body.reason)}"
+            return f"The review item “{_bare(body.term)}” is {body.how}: {full_stop(body.reason)}"
         case e.SavepointPlanned() | e.SavepointReleasing() | e.SavepointReleased() | e.RestoreExplained():
             return savepoint_sentence(body)
         case e.IncidentClosed():

@@ -51,7 +51,7 @@ class TermBroken(Documented):
     """What was observed."""
     action: str
     """What is to be done; may be empty."""
-    is_mended: bool
+    is_fixed: bool
     """Whether that is done."""
 
 

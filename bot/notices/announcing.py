@@ -87,5 +87,5 @@ def _broken(incident: Incident, finding: Finding) -> TermBroken:
         term=finding.term,
         observed=_INNER.sub("…", finding.observed),
         action=_INNER.sub("…", finding.action),
-        is_mended=settled is not None and settled.how == "mended",
+        is_fixed=settled is not None and settled.how == "fixed",
     )

@@ -130,7 +130,7 @@ AFFECTED: dict[str, Affected | None] = {
 BROKEN = tuple(
     TermBroken(
         term=f"One row per key ({name}).", observed="At 09:12 UTC: 200 keys live more than once.",
-        action="Write with upsert on this key." if n % 2 else "", is_mended=n % 3 == 1,
+        action="Write with upsert on this key." if n % 2 else "", is_fixed=n % 3 == 1,
     )
     for n, name in enumerate(("order_id", "line_id", *(f"key_{n}" for n in range(10))))
 )  # fmt: skip

@@ -11,7 +11,7 @@ from bot.domain.ids import TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.notice_fold import HeldView
 from bot.domain.promises import next_word_due, planned_end_due
-from bot.domain.review_items import open_items
+from bot.domain.review import open_items
 from bot.domain.setup import TableSetup
 from bot.domain.trust import Trust
 from bot.service.holding import still_waiting
@@ -94,7 +94,7 @@ def _to_mend(incidents: Iterable[Incident], user: UserId) -> Iterator[Promise]:
     for incident in incidents:
         for item in open_items(incident):
             if item.owner == user and item.due is not None:
-                yield Promise(at=item.due, incident=incident, what=f"you mend “{item.finding.term.rstrip('.')}”")
+                yield Promise(at=item.due, incident=incident, what=f"fix “{item.finding.term.rstrip('.')}”")
 
 
 def _promises(open_ones: Iterable[Incident], setups: Mapping[TableName, TableSetup]) -> Iterator[Promise]:

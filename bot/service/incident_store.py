@@ -12,7 +12,7 @@ from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE, Entry, Line
 from bot.domain.privacy import unknown
-from bot.domain.review_items import open_items
+from bot.domain.review import open_items
 from bot.domain.savepoints import still_tagged
 from bot.domain.setup import TableSetup
 from bot.domain.veiling import veiled_body

@@ -11,7 +11,7 @@ from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.promises import Reminder, next_word_due, owed, reminders
-from bot.domain.review_items import open_items
+from bot.domain.review import open_items
 from bot.domain.setup import TableSetup
 from bot.ports import Clock, Timers
 from bot.service.background import Background

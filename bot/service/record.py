@@ -34,7 +34,7 @@ from bot.domain.record_file import (
     lines_of,
     withheld_in,
 )
-from bot.domain.review_items import review_items
+from bot.domain.review import review_items
 from bot.domain.review_metrics import metrics
 from bot.domain.seal import Seal
 from bot.domain.setup import TableSetup

@@ -11,8 +11,7 @@ from bot.domain.errors import BadConfiguration, Refused
 from bot.domain.evidence import Observation
 from bot.domain.ids import IncidentId, StepId, TableName, UserId
 from bot.domain.incident import Incident
-from bot.domain.review import charged, review
-from bot.domain.review_items import ReviewItem, review_items
+from bot.domain.review import ReviewItem, charged, review, review_items
 from bot.ports import Clock
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
@@ -58,9 +57,7 @@ class Reviews:
     def assign(self, incident_id: IncidentId, number: int, *, owner: UserId, due: datetime, by: UserId) -> ReviewItem:
         """Hand a term to somebody, or set another day. Raises Refused for a day that has passed, or no such term."""
         if due <= self._clock.now():
-            raise Refused(
-                "This day has passed.", f"Expected one after today; found {due:%Y-%m-%d}.", "Choose a later one."
-            )
+            raise Refused("This day has passed.", f"It is {due:%Y-%m-%d}.", "Choose a day after today.")
 
         def decide(now: Incident) -> list[Body]:
             item = _item(now, number)
@@ -71,20 +68,16 @@ class Reviews:
         return _item(self._store.write(incident_id, by=by, decide=decide), number)
 
     def settle(
-        self, incident_id: IncidentId, number: int, how: Literal["mended", "accepted"], reason: str, *, by: UserId
+        self, incident_id: IncidentId, number: int, how: Literal["fixed", "accepted"], reason: str, *, by: UserId
     ) -> ReviewItem:
-        """Say that a term is mended, or accepted as it is. Raises Refused without a reason, or twice."""
+        """Say that a term is fixed, or accepted as it is. Raises Refused without a reason, or twice."""
         if not reason.strip():
-            raise Refused(
-                "A term is settled with a sentence.",
-                "It says what was done, or why nothing is.",
-                "Write it into the form.",
-            )
+            raise Refused("A reason is missing.", "", "Write what was done, or why nothing is done.")
 
         def decide(now: Incident) -> list[Body]:
             item = _item(now, number)
             if item.settled is not None:
-                raise Refused(f"This term is {item.settled.how} already.", item.settled.reason, "")
+                raise Refused(f"This item is {item.settled.how} already.", item.settled.reason, "")
             finding = item.finding
             return [FindingSettled(contract=finding.contract, term=finding.term, how=how, reason=reason.strip())]
 
@@ -104,8 +97,8 @@ def _item(incident: Incident, number: int) -> ReviewItem:
     found = next((item for item in review_items(incident) if item.number == number), None)
     if found is None:
         raise Refused(
-            "This term is not part of the newest review.",
-            f"The review of {incident.id} was opened anew since, or the term holds now.",
+            "This item is not part of the newest review.",
+            f"The review of {incident.id} was opened again since, or the term holds now.",
             "Use the newest review message.",
         )
     return found

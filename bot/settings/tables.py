@@ -103,13 +103,13 @@ class TableSettings(Record):
     review_due_days: int = Field(
         default=14,
         ge=1,
-        description="What a review finds is to be mended within this time, until somebody says another day.",
+        description="Owners fix what a review finds within this time, unless somebody sets another day.",
         examples=[14],
         json_schema_extra={"unit": "days"},
     )
     review_owners: dict[Contract, UserId] = Field(
         default={},
-        description="Who mends what a review finds, by contract (`state`, `checkpoint`, `table`, `approval`); without "
+        description="Owner of what a review finds, by contract (`state`, `checkpoint`, `table`, `approval`); without "
         "it an owner of the contract's `team` whom Slack knows (not of `approval`), else the incident's responder.",
         examples=[{"table": "U0DANA0001"}],
     )

@@ -118,7 +118,7 @@ class Clicks:
         try:
             form = term_form(self._services.store.get(IncidentId(incident)), int(number), click.channel)
         except Refused as error:
-            form = problem_form("A term of the review", str(error))
+            form = problem_form("Review item", str(error))
         self._views.fill(open_form_id(click.trigger), form)
 
     def _open(self, click: Clicked, *what: str) -> None:

@@ -84,7 +84,7 @@ def form_for(request: Request) -> View | None:
         case Command(verb="savepoint"):
             return placeholder("Plan a savepoint", open_form_id(request.trigger), "Looking at table and job…")
         case Clicked(action=Click.TERM):
-            return placeholder("A term of the review", open_form_id(request.trigger), "Reading the review…")
+            return placeholder("Review item", open_form_id(request.trigger), "Reading the review…")
         case Command(verb="tell") if request.rest.split(" ")[0] == AGAIN:
             return None
         case Command(verb="tell") | Clicked(action=Click.PREVIEW_NOTICE):

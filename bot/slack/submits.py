@@ -5,7 +5,9 @@ from typing import cast
 from bot.domain.approval_answers import approval_counts, settlement_counts
 from bot.domain.asked_window import is_id
 from bot.domain.errors import Refused, WaterlineError
-from bot.domain.ids import IncidentId, ProposalId, Severity, StepId, TableName
+from bot.domain.ids import IncidentId, ProposalId, Severity, StepId, TableName, UserId
+from bot.domain.said_moment import end_of_day
+from bot.service.reviewing import Reviews
 from bot.service.services import Services
 from bot.slack.blocks.texts import audience
 from bot.slack.closings import closed
@@ -14,7 +16,6 @@ from bot.slack.ids import Form
 from bot.slack.previews import FIRST_WARNING, preview_of
 from bot.slack.privacy import Privacy
 from bot.slack.requests import Submitted
-from bot.slack.review_terms import answer_term
 from bot.slack.savepoint_plans import planned
 from bot.slack.views import Views
 
@@ -54,7 +55,7 @@ class Submits:
             case Form.SAVEPOINT:
                 return planned(self._services, self._privacy, form)
             case Form.TERM:
-                return answer_term(self._services.reviews, form)
+                return answer_item(self._services.reviews, form)
             case Form.NOTICE:
                 return self._send(form, *ids)
             case Form.WORDS:
@@ -144,3 +145,21 @@ class Submits:
         if all(notice.key(after.id) in after.notices for notice in after.previews[preview]):
             return "These notices were sent before; nothing was sent."
         return "Nothing was sent, and these notices wait no more: the incident's channel says why."
+
+
+def answer_item(reviews: Reviews, form: Submitted) -> str:
+    """Assign or settle a review item, as the form says; a day ends at its last second in UTC. Raises Refused."""
+    incident, number = IncidentId(form.about.split("/")[0]), int(form.about.split("/")[1])
+    way, reason = form.values["way"], form.values.get("reason", "").strip()
+    if way in ("fixed", "accepted"):
+        item = reviews.settle(incident, number, "fixed" if way == "fixed" else "accepted", reason, by=form.user)
+        return f"“{item.finding.term.rstrip('.')}” is {way}."
+    if reason:
+        raise Refused(
+            "Nothing was saved: the form assigns the item, and also says what was done.",
+            f"You wrote: “{reason}”.",
+            "Open the form again. Choose fixed or accepted to keep these words, or leave them out to assign it.",
+        )
+    owner, due = UserId(form.values["owner"]), end_of_day(form.values["due"])
+    item = reviews.assign(incident, number, owner=owner, due=due, by=form.user)
+    return f"“{item.finding.term.rstrip('.')}” is assigned to <@{item.owner}>, due {item.due:%Y-%m-%d}."

@@ -7,6 +7,7 @@ from bot.actions import forward_job, rewind_table_and_job
 from bot.actions._binding import knowing
 from bot.actions._restore_points import goes_on_from, newest_pair, pair_with_head
 from bot.domain.action import Plan
+from bot.domain.contract_terms import observed_terms
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
 from bot.domain.findings import PairVerdict
@@ -14,8 +15,6 @@ from bot.domain.flink import CheckpointKind
 from bot.domain.ids import short_job
 from bot.domain.looked import NotSeen
 from bot.domain.own_points import pairings_of, points_told_apart
-from bot.domain.retention_terms import retention_terms
-from bot.domain.state_terms import state_terms
 from tests.actions.guests import declared, forgotten, guest, guest_commits
 from tests.actions.scene import Scene
 from tests.actions.test_guests_above_a_stop import commits
@@ -211,7 +210,7 @@ def test_the_terms_of_the_jobs_savepoints_are_not_told_by_a_guests(scene: Scene)
     )
     world = world.model_copy(update={"checkpoints": world.checkpoints.model_copy(update={"values": points})})
 
-    told = [each.observed for each in (*state_terms(None, world), *retention_terms(world, CONTRACT))]
+    told = [each.observed for each in observed_terms(world, CONTRACT, None)]
 
     assert len(points) == 2
     assert "On storage: 1 made by a stop, 0 made while the job ran, 0 of unknown kind." in told

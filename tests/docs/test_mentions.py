@@ -131,12 +131,3 @@ def test_no_file_tells_of_one_machine_or_registry() -> None:
         found += [f"{name}: {hit}" for hit in _FOREIGN.findall(text)]
 
     assert [] == found
-
-
-def test_no_python_file_is_longer_than_250_lines() -> None:
-    """One idea a file."""
-    sources = [p for folder in ("bot", "spark_tasks") for p in (ROOT / folder).rglob("*.py")]
-
-    too_long = [str(p.relative_to(ROOT)) for p in sources if len(p.read_text(encoding="utf-8").splitlines()) > 250]
-
-    assert [] == too_long

@@ -2,12 +2,13 @@
 
 import pytest
 
-from bot.domain.approval_terms import approval_terms
 from bot.domain.entries import ExecutionEnded
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
 from bot.domain.ids import UserId
+from bot.domain.review import review
 from bot.domain.timeline import sentence
+from tests import orders_table as orders
 from tests.execution.forgotten_run import EVE, Archive, Scene, scene
 from tests.little_flink import JOB
 from tests.rewound import ANA, BEN
@@ -60,7 +61,7 @@ def test_it_goes_on_once_an_approver_says_that_it_happened(scene: Scene) -> None
     assert said == (
         "Settled: step 1 of the execution happened, and the execution goes on. Nothing of it runs on any host."
     )
-    [finding] = approval_terms(incident)
+    [finding] = [f for f in review(incident, orders.observation(), orders.contract()) if f.contract == "approval"]
     assert f"<@{BEN}> settled at" in finding.observed
     assert finding.holds is False
 

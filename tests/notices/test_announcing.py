@@ -58,7 +58,7 @@ def test_the_review_is_told_as_to_what_consumers_were_promised(
     """The table's own terms, with what was mended since."""
     story.opens().says(ReviewOpened(findings=(TABLE_TERM, *INNER)), by=ANA)
     before = told(story, "review_published").review
-    settled = FindingSettled(contract="table", term=TABLE_TERM.term, how="mended", reason="<@U0ANA00001> did it.")
+    settled = FindingSettled(contract="table", term=TABLE_TERM.term, how="fixed", reason="<@U0ANA00001> did it.")
     story.says(settled, by=ANA)
 
     facts = told(story, "review_published")
@@ -66,10 +66,10 @@ def test_the_review_is_told_as_to_what_consumers_were_promised(
     assert before is not None
     assert facts.review is not None
     assert (facts.review.looked_at, facts.review.unknown, facts.review.inner) == (1, 0, 3)
-    assert [each.is_mended for each in (*before.broken, *facts.review.broken)] == [False, True]
+    assert [each.is_fixed for each in (*before.broken, *facts.review.broken)] == [False, True]
     text = render(templates["review_published"], facts)
     assert "1 term of the table's contract: 1 did not hold." in text
-    assert "200 keys live more than once. This is mended." in text
+    assert "200 keys live more than once. This is fixed." in text
 
 
 def sends(story: Story, kind: str, how: str | None = "delivered", *, may_be_there: bool = False) -> None:

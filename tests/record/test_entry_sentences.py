@@ -74,7 +74,7 @@ def test_every_kind_of_entry_has_a_sentence(story: Story) -> None:
         VetoTimeEnded(proposal=PROPOSAL),
         OutcomeSettled(proposal=PROPOSAL, index=0, happened=True, reason="No process runs", by=BEN, at=orders.NINE),
         FindingAssigned(contract="state", term="Restores pair.", owner=BEN, due=orders.NINE),
-        FindingSettled(contract="state", term="Restores pair.", how="mended", reason="Only stop-savepoints now"),
+        FindingSettled(contract="state", term="Restores pair.", how="fixed", reason="Only stop-savepoints now"),
         SavepointPlanned(
             reason="New pricing",
             code_before="1",

@@ -2,7 +2,8 @@
 
 import pytest
 
-from bot.domain.checkpoint_terms import checkpoint_terms
+from bot.domain.contract import TableContract
+from bot.domain.contract_terms import observed_terms
 from tests.cases import Tale
 
 ARRIVAL = "What a checkpoint completes reaches the table."
@@ -15,6 +16,6 @@ def test_how_long_a_commit_may_be_missing_is_the_tables_own_to_say(allowed: str 
     if allowed is not None:
         tale.properties["flink.max-continuous-empty-commits"] = allowed
 
-    told = {each.term: each for each in checkpoint_terms(tale.case().observation)}
+    told = {each.term: each for each in observed_terms(tale.case().observation, TableContract(), None)}
 
     assert told[ARRIVAL].holds is holds

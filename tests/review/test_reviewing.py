@@ -7,8 +7,7 @@ import pytest
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.entries import FindingAssigned, FindingSettled, ReviewOpened
 from bot.domain.ids import UserId
-from bot.domain.review import charged, review
-from bot.domain.review_items import open_items, review_items
+from bot.domain.review import charged, open_items, review, review_items
 from bot.domain.review_metrics import metrics
 from bot.domain.setup import TableSetup
 from bot.domain.spans import span
@@ -90,7 +89,7 @@ def test_a_term_is_open_until_it_is_settled_and_again_when_handed_on(stories: li
     term = open_items(story.incident)[0].finding
     about = {"contract": term.contract, "term": term.term}
 
-    story.says(FindingSettled.model_validate({**about, "how": "mended", "reason": "Done."}), by=BEN)
+    story.says(FindingSettled.model_validate({**about, "how": "fixed", "reason": "Done."}), by=BEN)
     settled = len(open_items(story.incident))
     story.says(FindingAssigned.model_validate({**about, "owner": EVE, "due": story.now + MINUTE}), by=ANA)
     story.says(ReviewOpened(findings=story.incident.review or ()), by=ANA)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.domain.ids import IncidentId
 from bot.domain.reads import Consumer
-from bot.domain.review_items import open_items
+from bot.domain.review import open_items
 from bot.workspace import SeenMessage
 from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder
@@ -31,15 +31,15 @@ def test_a_term_is_handed_on_and_settled_after_the_incident_has_ended(
 
     ben.clicks("Change…", reviewed(ben))
     ben.reads_form()
-    ben.fills({"way": "It is mended", "reason": "The deployment checks the pair."})
+    ben.fills({"way": "It is fixed", "reason": "The deployment checks the pair."})
     settled = ben.answer_to(ben.submits)
 
     term = broken.finding.term.rstrip(".")
-    assert f"“{term}” is with @Ben" in handed
-    assert f"you mend “{term}”, wl-1" in due_at_home
-    assert settled == f"“{term}” is mended."
-    assert "Mended: The deployment checks the pair." in ben.sees("Mended: The deployment checks the pair.").plain
-    assert f"you mend “{term}”" not in ben.home().plain
+    assert f"“{term}” is assigned to @Ben" in handed
+    assert f"fix “{term}”, wl-1" in due_at_home
+    assert settled == f"“{term}” is fixed."
+    assert "Fixed: The deployment checks the pair." in ben.sees("Fixed: The deployment checks the pair.").plain
+    assert f"fix “{term}”" not in ben.home().plain
 
 
 def test_a_term_is_not_settled_without_a_sentence(collected: SeenMessage, ana: Responder, bot: LittleBot) -> None:
@@ -52,7 +52,7 @@ def test_a_term_is_not_settled_without_a_sentence(collected: SeenMessage, ana: R
     ana.fills({"way": "It is accepted as it is"})
     answer = ana.answer_to(ana.submits)
 
-    assert "A term is settled with a sentence." in answer
+    assert "A reason is missing." in answer
     assert open_items(bot.services.store.get(WL)) == before
 
 

@@ -44,7 +44,7 @@ def test_a_review_is_told_from_the_review(ana: Responder, dana: Responder, bot: 
     opened = ReviewOpened(findings=(finding,), snippet="schema: []  # <why>")
     bot.services.store.write(WL, by=ana.person.id, decide=lambda _now: [opened])
     review = ana.sees("schema: []")
-    ana.clicks("Tell consumers what was found…", review)
+    ana.clicks("Send the review to consumers…", review)
     ana.reads_form()
     ana.submits()
     dana.sees("220 live twice", REVENUE)

@@ -6,7 +6,7 @@ import pytest
 
 from bot.domain.entries import Finding, ReviewOpened
 from bot.domain.ids import UserId
-from bot.domain.review_items import ReviewItem, open_items
+from bot.domain.review import ReviewItem, open_items
 from tests.slack.people import Responder
 from tests.watch.promised import ONE, ben, comes, of_kind
 from tests.watch.watching_bot import WatchingBot
@@ -44,7 +44,7 @@ class TestAReviewThatIsDue:
 
         comes(bot, 24 * 60 + 1)
 
-        told = ben.sees("the review of wl-1 said that this is mended by")
+        told = ben.sees("items of the review of wl-1 are due by")
         [reminder] = of_kind(bot, "review")
         assert early == []
         assert set(reminder.people) == {ana.id, ben.id}
@@ -58,12 +58,12 @@ class TestAReviewThatIsDue:
     ) -> None:
         """Nobody is asked for what is done."""
         for item in items[1:]:
-            bot.services.reviews.settle(ONE, item.number, "mended", "It was mended.", by=UserId(ana.id))
+            bot.services.reviews.settle(ONE, item.number, "fixed", "It was fixed.", by=UserId(ana.id))
 
         comes(bot, 14 * 24 * 60 + 1)
 
         [reminder] = of_kind(bot, "review")
-        ben.sees("the review of wl-1 said that this is mended by")
-        bot.services.reviews.settle(ONE, items[0].number, "mended", "It was mended.", by=UserId(ben.id))
+        ben.sees("items of the review of wl-1 are due by")
+        bot.services.reviews.settle(ONE, items[0].number, "fixed", "It was fixed.", by=UserId(ben.id))
         assert (reminder.people, reminder.terms) == ((ben.id,), (items[0].finding.term,))
-        assert "is settled" in ben.sees("What was due on").plain
+        assert "The items due on" in ben.sees("are settled").plain

@@ -1,4 +1,4 @@
-"""Reminders of what was promised to consumers, and of what a review said would be mended."""
+"""Reminders of what was promised to consumers, and of the items of a review."""
 
 from slack_sdk.models.blocks import Block, SectionBlock
 
@@ -8,7 +8,7 @@ from bot.domain.incident import Incident
 from bot.domain.journal import Entry
 from bot.domain.notice import HOW_TO_CORRECT
 from bot.domain.promises import BESIDE
-from bot.domain.review_items import review_items
+from bot.domain.review import review_items
 from bot.slack.blocks.freezes import reminder_of_freeze
 from bot.slack.blocks.handovers import question_of_handover
 from bot.slack.blocks.parts import actions, button, clock, context, section
@@ -82,13 +82,13 @@ def _of_next_word(incident: Incident, entry: Entry, body: PromiseReminded, who: 
 def _of_review(incident: Incident, body: PromiseReminded, who: str) -> tuple[str, list[Block]]:
     still = {item.finding.term for item in review_items(incident) if item.is_open}
     terms = [term for term in body.terms if term in still]
-    text = f"The review of {incident.id} is due"
+    text = f"Items of the review of {incident.id} are due"
     if not terms:
-        return text, [context(f":white_check_mark: What was due on {body.due:%Y-%m-%d} is settled.")]
+        return text, [context(f":white_check_mark: The items due on {body.due:%Y-%m-%d} are settled.")]
     lines = [f"• {mrkdwn(as_sentence(term))}" for term in terms[:_TERMS]]
     lines += [f"_and {len(terms) - _TERMS} more_"] if len(terms) > _TERMS else []
-    told = f":alarm_clock: {who}: the review of {incident.id} said that this is mended by {body.due:%Y-%m-%d}."
+    told = f":alarm_clock: {who}: these items of the review of {incident.id} are due by {body.due:%Y-%m-%d}."
     return text, [
         section("\n".join([told, *lines])),
-        context("Settle it, or set another day, from the review's message."),
+        context("Settle them, or set another day, in the review's message."),
     ]

@@ -16,7 +16,7 @@ from slack_sdk.models.views import View
 
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
-from bot.domain.review_items import ReviewItem, review_items
+from bot.domain.review import ReviewItem, review_items
 from bot.domain.review_metrics import metrics
 from bot.domain.sentences import counted
 from bot.slack.blocks.parts import actions, button, context, section
@@ -24,7 +24,6 @@ from bot.slack.ids import Click, Form
 from bot.slack.text import as_sentence, clipped, mrkdwn, person, short_paths, written
 
 _SHOWN = 10
-_KEEP, _MENDED, _ACCEPTED = "assign", "mended", "accepted"
 
 
 def review_message(incident: Incident) -> tuple[str, list[Block]]:
@@ -38,7 +37,7 @@ def review_message(incident: Incident) -> tuple[str, list[Block]]:
     for item in broken[:_SHOWN]:
         blocks += _broken(incident, item)
     if untold:
-        blocks.append(section("*Could not be told*\n" + "\n".join(f"• {_line(item)}" for item in untold[:_SHOWN])))
+        blocks.append(section("*Unknown*\n" + "\n".join(f"• {_line(item)}" for item in untold[:_SHOWN])))
     if incident.snippet is not None:
         blocks.append(section(f"*To add to the data contract*\n```{clipped(mrkdwn(incident.snippet), 2800)}```"))
     took = " · ".join(f"to {each.name} *{each.words}*" for each in metrics(incident) if each.took is not None)
@@ -46,7 +45,7 @@ def review_message(incident: Incident) -> tuple[str, list[Block]]:
     more = f" {hidden} more {'are' if hidden > 1 else 'is'} in the record." if hidden else ""
     small = [f"{counted(holding, 'term')} held. The record has all of them.{more}"]
     blocks.append(context(*([f":stopwatch: {took}"] if took else []), *small))
-    publish = button("Tell consumers what was found…", Click.PREVIEW_NOTICE, incident.id, "review_published", "")
+    publish = button("Send the review to consumers…", Click.PREVIEW_NOTICE, incident.id, "review_published", "")
     blocks.append(actions([publish]))
     return text, blocks
 
@@ -55,17 +54,17 @@ def term_form(incident: Incident, number: int, channel: str) -> View:
     """Hand one term on, or settle it. Raises Refused when the newest review has no such term."""
     item = next((item for item in review_items(incident) if item.number == number), None)
     if item is None:
-        raise Refused("This term is not part of the newest review.", "", "Use the newest review message.")
+        raise Refused("This item is not part of the newest review.", "", "Use the newest review message.")
     ways = [
-        Option(value=_KEEP, text="Hand it to this person, until this day"),
-        Option(value=_MENDED, text="It is mended"),
-        Option(value=_ACCEPTED, text="It is accepted as it is"),
+        Option(value="assign", text="Assign to the owner, due on the day below"),
+        Option(value="fixed", text="It is fixed"),
+        Option(value="accepted", text="It is accepted as it is"),
     ]
     due = item.due or incident.entries[-1].at + timedelta(days=14)
     return View(
         type="modal",
         callback_id=Form.TERM,
-        title="A term of the review",
+        title="Review item",
         submit="Save",
         close="Cancel",
         private_metadata=f"{incident.id}/{number}/{channel}",
@@ -73,16 +72,16 @@ def term_form(incident: Incident, number: int, channel: str) -> View:
             section(_line(item)),
             InputBlock(
                 block_id="way",
-                label="What becomes of it?",
+                label="Action",
                 element=StaticSelectElement(action_id="way", options=ways, initial_option=ways[0]),
             ),
             InputBlock(
-                block_id="owner", label="Who mends it?", element=UserSelectElement(
+                block_id="owner", label="Owner", element=UserSelectElement(
                     action_id="owner", initial_user=item.owner or incident.responder
                 ),
             ),
             InputBlock(
-                block_id="due", label="Until when?", element=DatePickerElement(
+                block_id="due", label="Due", element=DatePickerElement(
                     action_id="due", initial_date=f"{due:%Y-%m-%d}"
                 ),
             ),
@@ -97,7 +96,7 @@ def term_form(incident: Incident, number: int, channel: str) -> View:
 
 
 def _broken(incident: Incident, item: ReviewItem) -> list[Block]:
-    """The term over the whole width, and under it who mends it, with the button."""
+    """The term over the whole width, and under it the owner, with the button."""
     edit = button("Change…", Click.TERM, incident.id, str(item.number))
     return [section(f":x: {_line(item)}"), SectionBlock(text=written(clipped(_charge(item), 2900)), accessory=edit)]
 
@@ -111,5 +110,5 @@ def _line(item: ReviewItem) -> str:
 def _charge(item: ReviewItem) -> str:
     if item.settled is not None:
         return f":white_check_mark: {item.settled.how.capitalize()}: {mrkdwn(item.settled.reason)}"
-    until = f" until {item.due:%Y-%m-%d}" if item.due is not None else ""
-    return f"To be mended by {person(item.owner)}{until}" if item.owner else f"Nobody has taken it yet{until}"
+    due = f", due {item.due:%Y-%m-%d}" if item.due is not None else ""
+    return f"Owner: {person(item.owner) if item.owner else 'nobody'}{due}"

@@ -1,0 +1,325 @@
+"""Terms of state, checkpoints and table that one look decides: what the contract promises and recovery relies on.
+
+A figure that the contract does not name is no term. `holds` None: it could not be told.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import timedelta
+from itertools import pairwise
+from statistics import median
+from urllib.parse import urlsplit
+
+from bot.domain.clock_time import clock_time
+from bot.domain.contract import TableContract
+from bot.domain.empty_commits import empty_commits_allowed
+from bot.domain.entries import Finding
+from bot.domain.evidence import Observation
+from bot.domain.flink import CheckpointKind, JobRun
+from bot.domain.guests import own_points
+from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.looked import NotSeen
+from bot.domain.review_entries import Contract
+from bot.domain.schema_terms import contract_differences
+from bot.domain.snapshots_kept import MAX_AGE, kept_for, says_itself
+from bot.domain.spans import span
+from bot.domain.table import TableState
+
+CADENCE_SLACK = 2
+"""Commits, or checkpoints, may be this many times their promised span apart before the term counts as broken."""
+_ORDER = ("state", "checkpoint", "table")
+_SHOWN = 4
+_Judged = tuple[str, bool | None, str]
+"""(what was observed, whether the term holds, what to do where it does not)"""
+_IDLE = "See whether the source is idle. If it is not, the sink withholds its commits."
+
+
+def term(of: Contract, promise: str, observed: str, holds: bool | None, action: str) -> Finding:
+    """A term with its answer; one that holds asks for nothing."""
+    return Finding(
+        contract=of, term=promise, observed=observed, holds=holds, action="Nothing to do." if holds else action
+    )
+
+
+def in_order(findings: Collection[Finding]) -> list[Finding]:
+    """State, checkpoint, table."""
+    return sorted(findings, key=lambda each: _ORDER.index(each.contract))
+
+
+def observed_terms(
+    observation: Observation, contract: TableContract, trusted: SnapshotId | None, left_null: Collection[str] = ()
+) -> tuple[Finding, ...]:
+    """`trusted`: the snapshot that a restore point must pair with. `left_null`: columns that evidence found without
+    any value."""
+    return (
+        *_of_storage(observation, trusted),
+        *_of_runs(observation, contract),
+        *_of_columns(observation.table, contract, left_null),
+        *([_readable(observation.table, contract.keep_snapshots)] if contract.keep_snapshots is not None else []),
+        *_of_itself(contract),
+    )
+
+
+def cadence_term(table: TableState, since_id: SnapshotId | None, commit_every: timedelta | None) -> Finding:
+    """Whether main was committed to as often as promised, since the window began (None: since the first commit)."""
+    promise, action = "Commits come at their cadence.", "Alert on the table's own commits, not only on the job's state."
+    if commit_every is None:
+        said = "The contract does not say how often the table is committed to."
+        return term("table", promise, said, None, "Name commit_every in it.")
+    since = table.by_id.get(since_id) if since_id is not None else None
+    times = [s.committed_at for s in reversed(table.chain) if since is None or s.committed_at >= since.committed_at]
+    gaps = [later - earlier for earlier, later in pairwise(times)]
+    if not gaps:
+        said = f"Expected one every {span(commit_every)}; there are too few commits to tell."
+        return term("table", promise, said, None, "Look again later.")
+    said = f"Expected one every {span(commit_every)}; the longest pause since the window began was {span(max(gaps))}."
+    return term("table", promise, said, max(gaps) <= CADENCE_SLACK * commit_every, action)
+
+
+def fresh_term(promised: timedelta, observed: str, holds: bool | None) -> Finding:
+    """Of the promised age of the newest event."""
+    action = "Ask for the evidence `freshness`. It tells whether commits or events stay away."
+    return term("table", f"The newest event is at most {span(promised)} old.", observed, holds, action)
+
+
+def _of_runs(observation: Observation, contract: TableContract) -> Iterator[Finding]:
+    """Of the newest run that Flink knows."""
+    every, jobs = contract.checkpoint_every, observation.jobs
+    judges: list[tuple[Contract, str, Callable[[JobRun], _Judged]]] = [
+        ("state", "State outlives a run that is cancelled.", _outlives),
+        ("checkpoint", "Checkpoints complete about every interval.", _on_time),
+        ("checkpoint", "Checkpoints do not fail.", _without_failures),
+        ("checkpoint", "What a checkpoint completes reaches the table.", lambda r: _arrives(r, observation.table)),
+        ("checkpoint", "Checkpoints are on storage that outlives the machines.", _durable),
+        ("checkpoint", "Checkpoints are exactly-once.", _exactly_once),
+    ]
+    if every is not None:
+        judges.append(("checkpoint", f"A checkpoint every {span(every)}.", lambda run: _interval(run, every)))
+    run = None if isinstance(jobs, NotSeen) else max(jobs.values, key=lambda each: each.started_at, default=None)
+    for of, promise, judge in judges:
+        if isinstance(jobs, NotSeen):
+            yield _unseen(of, promise, jobs)
+        elif run is None:
+            action = "Start the job, or name it in the configuration as Flink names it."
+            yield term(of, promise, "Flink remembers no run of this job.", None, action)
+        else:
+            yield term(of, promise, *judge(run))
+
+
+def _unseen(of: Contract, promise: str, source: NotSeen) -> Finding:
+    return term(of, promise, f"Could not look: {source.reason}", None, source.remedy)
+
+
+def _outlives(run: JobRun) -> _Judged:
+    kept = run.settings.survives_cancel if run.settings is not None else None
+    what = "perhaps kept (Flink does not say)" if kept is None else "kept" if kept else "deleted"
+    action = "Set execution.checkpointing.externalized-checkpoint-retention to RETAIN_ON_CANCELLATION."
+    return f"Run {short_job(run.job_id)}: its checkpoints are {what} when it is cancelled.", kept, action
+
+
+def _exactly_once(run: JobRun) -> _Judged:
+    mode = run.settings.mode if run.settings is not None else None
+    holds = None if mode is None else mode == "exactly_once"
+    said = f"Run {short_job(run.job_id)}: the mode is {mode or 'not known'}."
+    return said, holds, "Set execution.checkpointing.mode to EXACTLY_ONCE."
+
+
+def _interval(run: JobRun, promised: timedelta) -> _Judged:
+    action = "Set execution.checkpointing.interval as promised, or promise what is set."
+    if run.checkpoint_interval_ms is None:
+        return "Flink does not tell the interval of any run.", None, action
+    found = timedelta(milliseconds=run.checkpoint_interval_ms)
+    return f"Run {short_job(run.job_id)} is set to one every {span(found)}.", found <= promised, action
+
+
+def _on_time(run: JobRun) -> _Judged:
+    times = sorted(c.triggered_at for c in run.checkpoints if c.status == "COMPLETED")
+    gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(times)]
+    if run.checkpoint_interval_ms is None or not gaps:
+        said = f"Run {short_job(run.job_id)} tells too little: {len(times)} completed checkpoints are known."
+        return said, None, "Look again when the job has run for some intervals."
+    interval, typical = timedelta(milliseconds=run.checkpoint_interval_ms), timedelta(seconds=median(gaps))
+    said = f"The interval is {span(interval)}; completed checkpoints are typically {span(typical)} apart."
+    action = "Find what delays the barrier: backpressure, large state, slow storage."
+    return said, typical <= CADENCE_SLACK * interval, action
+
+
+def _without_failures(run: JobRun) -> _Judged:
+    total = run.completed_count + run.failed_count
+    newest = next((f" The newest failure: {c.failure}" for c in run.checkpoints if c.failure), "")
+    said = f"{run.failed_count} of {total} checkpoints of run {short_job(run.job_id)} failed.{newest}"
+    action = "Read the failures, then decide how many the job may tolerate."
+    return said, run.failed_count == 0 if total else None, action
+
+
+def _arrives(run: JobRun, table: TableState) -> _Judged:
+    completed = max((c.checkpoint_id for c in run.checkpoints if c.status == "COMPLETED"), default=None)
+    own = (s.checkpoint_id for s in table.chain if s.job_id == run.job_id and s.checkpoint_id is not None)
+    committed = max(own, default=None)
+    name, allowed = f"run {short_job(run.job_id)}", empty_commits_allowed(table.properties)
+    if completed is None:
+        return f"No completed checkpoint of {name} is known.", None, "Look again later."
+    if committed is None:
+        holds = None if run.completed_count <= allowed else False
+        return f"Checkpoint {completed} of {name} is complete; the table has no commit of it.", holds, _IDLE
+    behind = completed - committed
+    said = f"Checkpoint {completed} of {name} is complete, {committed} is in the table: {max(behind, 0)} behind."
+    return said, True if behind <= 1 else (False if behind > allowed else None), _IDLE
+
+
+def _durable(run: JobRun) -> _Judged:
+    schemes = sorted({urlsplit(checkpoint.path).scheme for checkpoint in run.checkpoints if checkpoint.path})
+    if not schemes:
+        return "No checkpoint's path is known.", None, "Look again when one has completed."
+    said = ", ".join(f"{scheme}:" if scheme else "a local path" for scheme in schemes)
+    action = "Set execution.checkpointing.dir to object storage or HDFS."
+    return f"They are written to {said}.", not {"", "file"} & set(schemes), action
+
+
+def _of_storage(observation: Observation, trusted: SnapshotId | None) -> Iterator[Finding]:
+    """Where runs started, and the restore points: kept, made by a stop, and with their snapshots still there."""
+    yield _started_from_pair(observation)
+    for promise, judge in (
+        ("Storage keeps a restore point that pairs with the trusted table state.", lambda o: _pair_kept(o, trusted)),
+        ("Savepoints are made by stopping the job, so that each pairs with a commit.", _made_by_stop),
+        ("Snapshots are kept as long as the restore points that pair with them.", _kept_beside),
+    ):
+        stored = observation.checkpoints
+        if isinstance(stored, NotSeen):
+            yield _unseen("state", promise, stored)
+        else:
+            yield term("state", promise, *judge(observation))
+
+
+def _started_from_pair(observation: Observation) -> Finding:
+    """Only the newest restore of a run is known. After a failover that is one of its own checkpoints, which says
+    nothing about where the run began."""
+    promise, table = "A run starts from the checkpoint that the table carried at that moment.", observation.table
+    if isinstance(observation.jobs, NotSeen):
+        return _unseen("state", promise, observation.jobs)
+    judged = []
+    for run in observation.jobs.values:
+        own = next((s for s in table.snapshots if s.job_id == run.job_id), None)
+        if run.restored is None or own is None or (own.checkpoint_id or 0) <= run.restored.checkpoint_id:
+            continue
+        others = (s.checkpoint_id for s in table.ancestors(own.parent_id) if s.job_id and s.job_id != run.job_id)
+        carried = next(others, None)
+        if carried is not None:
+            started = f"Run {short_job(run.job_id)} was started from checkpoint {run.restored.checkpoint_id}"
+            fits = carried == run.restored.checkpoint_id
+            judged.append((fits, f"{started} on a table that carried checkpoint {carried}."))
+    if not judged:
+        action = "Keep finished runs in Flink's history (a history server, or a longer jobstore.expiration-time)."
+        return term("state", promise, "Flink remembers no run that was restored and has committed.", None, action)
+    wrong = [said for fits, said in judged if not fits]
+    action = "Compare checkpoint and head before each restore, and refuse one that does not pair."
+    return term("state", promise, " ".join(wrong or [said for _, said in judged]), not wrong, action)
+
+
+def _pair_kept(observation: Observation, trusted_id: SnapshotId | None) -> _Judged:
+    points = observation.checkpoints.values
+    trusted = observation.table.by_id.get(trusted_id) if trusted_id is not None else None
+    broken = sum(1 for point in points if point.problem)
+    aside = f" {broken} of {len(points)} restore points cannot be read." if broken else ""
+    if trusted is None or trusted.job_id is None or trusted.checkpoint_id is None:
+        said = f"The trusted snapshot {short(trusted_id)} does not name a checkpoint.{aside}"
+        return said, None, "Take a savepoint at the next planned stop, and note the snapshot that it committed."
+    key = (trusted.job_id, trusted.checkpoint_id)
+    pair = next((p for p in points if (p.job_id, p.checkpoint_id) == key), None)
+    wanted = f"checkpoint {trusted.checkpoint_id} of run {short_job(trusted.job_id)}"
+    if pair is None or pair.problem:
+        said = f"Nothing readable on storage pairs with {short(trusted.snapshot_id)} ({wanted}).{aside}"
+        return said, False, "Retain checkpoints for longer than a fault stays unnoticed, or take savepoints regularly."
+    return f"The {pair.kind.value} at {pair.path} is {wanted}.{aside}", True, ""
+
+
+def _made_by_stop(observation: Observation) -> _Judged:
+    kinds = [point.kind for point in own_points(observation)]
+    stop, between, unclear = (
+        kinds.count(kind) for kind in (CheckpointKind.STOP_SAVEPOINT, CheckpointKind.SAVEPOINT, CheckpointKind.UNKNOWN)
+    )
+    said = f"On storage: {stop} made by a stop, {between} made while the job ran, {unclear} of unknown kind."
+    if between:
+        return said, False, "Mark or remove those made while the job ran: no restore from them is safe."
+    return said, None if unclear or not stop else True, "Make savepoints with stop-with-savepoint, never drained."
+
+
+def _kept_beside(observation: Observation) -> _Judged:
+    """A job that starts from a point whose snapshot expired repeats or loses rows. Judged by time, as expiry does:
+    below the oldest listed commit of main everything that no ref keeps is gone."""
+    table, points = observation.table, [p for p in own_points(observation) if not p.problem and p.job_id is not None]
+    points = [point for point in points if point.checkpoint_id is not None]
+    oldest = table.chain[-1] if table.chain else None
+    if not points or oldest is None:
+        said = "Storage has no readable restore point." if oldest is not None else "The table has no snapshot."
+        return said, None, "Look again when there is one."
+    listed = {(s.job_id, s.checkpoint_id) for s in table.snapshots}
+    before = [p for p in points if oldest.has_commit_below and p.written_at < oldest.committed_at]
+    alone = [point for point in before if (point.job_id, point.checkpoint_id) not in listed]
+    if not alone:
+        return f"None of {len(points)} restore points outlived its snapshot.", True, ""
+    first = min(alone, key=lambda each: each.written_at)
+    said = (
+        f"{len(alone)} of {len(points)} restore points {'is' if len(alone) == 1 else 'are'} older than the oldest "
+        f"listed commit ({clock_time(oldest.committed_at, table.read_at)}); the first, at {first.path}, was written "
+        f"{clock_time(first.written_at, table.read_at)}."
+    )
+    return said, False, "Tag the snapshot that a kept restore point pairs with, or remove the restore point with it."
+
+
+def _readable(table: TableState, promised: timedelta) -> Finding:
+    """By what expiry has left, and by what the table lets it take."""
+    promise = f"Snapshots stay readable for {span(promised)}."
+    action = f"Set {MAX_AGE} to at least the promised time, and let maintenance obey it."
+    oldest = table.chain[-1] if table.chain else None
+    if oldest is not None and oldest.has_commit_below and (age := table.read_at - oldest.committed_at) < promised:
+        commit = f"The oldest listed commit, {short(oldest.snapshot_id)}, is {span(age)} old"
+        return term("table", promise, f"{commit}, and those before it were expired.", False, action)
+    by, allowed = "as the table sets" if says_itself(table) else "Iceberg's own default", kept_for(table)
+    said = f"Expiry may take what is older than {span(allowed)} ({by})."
+    return term("table", promise, said, allowed >= promised, action)
+
+
+def _of_columns(table: TableState, contract: TableContract, left_null: Collection[str]) -> Iterator[Finding]:
+    """What the table itself refuses cannot be null; what it lets be null nobody has counted."""
+    if not contract.columns:
+        return
+    apart = contract_differences(table.columns, contract)
+    said = "; ".join(f"{each.column}: promised {each.expected}, found {each.found}" for each in apart[:_SHOWN])
+    yield term(
+        "table", "The table has every promised column.",
+        f"{said}." if apart else "Each is there in the promised type.", not apart,
+        "Bring the table's schema and the contract together.",
+    )  # fmt: skip
+    required = {column.name for column in contract.columns if column.required}
+    there = [column for column in table.columns if column.name in required]
+    if not there:
+        return
+    promise = f"Never null: {_names([column.name for column in there])}."
+    empty = [column.name for column in there if column.name in left_null]
+    nullable = [column.name for column in there if not column.is_required]
+    if empty:
+        action = "Let the job fill it, or do not promise that it is filled."
+        yield term("table", promise, f"The job leaves {_names(empty)} null in every row.", False, action)
+    elif nullable:
+        said = f"Not observed: the table lets {_names(nullable)} be null, and no evidence counts nulls."
+        action = "Make the column required in the table, so that null is refused."
+        yield term("table", promise, said, None, action)
+    else:
+        yield term("table", promise, "The table refuses null there.", True, "")
+
+
+def _names(columns: Sequence[str]) -> str:
+    more = f" and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
+    return ", ".join(columns[:_SHOWN]) + more
+
+
+def _of_itself(contract: TableContract) -> Iterator[Finding]:
+    """Promises that cannot hold together, whatever job and table do."""
+    for name, other in (
+        ("checkpoint_every", "commit_every"), ("commit_every", "freshness"), ("checkpoint_every", "freshness")
+    ):  # fmt: skip
+        every, promised = getattr(contract, name), getattr(contract, other)
+        if every is not None and promised is not None and every > promised:
+            said = f"{name} is {span(every)}, longer than {other}, {span(promised)}."
+            action = f"A commit comes with a checkpoint: promise {other} no shorter than {name}."
+            yield term("table", f"{other} can be kept with {name}.", said, False, action)
