@@ -26,6 +26,7 @@ from bot.workspace.api import METHODS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = README + "".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob("*.md")))
 CATALOGUE = ROOT / "docs" / "catalogue.md"
 _HOMES = ("work", "root", "home/[a-z]+")
 _REGISTRIES = (r"repo1?\.maven", r"pypi\.or.", r"files\.pythonhoste.", r"registry\.npmj.", r"deb\.debia.")
@@ -42,9 +43,24 @@ def _named() -> list[str]:
 
 
 @pytest.mark.parametrize("name", _named())
-def test_each_action_notice_runbook_and_subcommand_is_in_the_readme(name: str) -> None:
-    """What is added is mentioned."""
-    assert re.search(rf"\b{re.escape(name)}\b", README)
+def test_each_action_notice_runbook_and_subcommand_is_documented(name: str) -> None:
+    """What is added is mentioned in README or on a page of `docs/`."""
+    assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", PAGES)
+
+
+def test_the_readme_mentions_no_runbook_and_no_subcommand_that_is_gone() -> None:
+    """What is deleted is not promised any more."""
+    typed = {word for cell in re.findall(r"^\| (`/waterline.*?) \|", README, re.MULTILINE)
+             for word in re.findall(r"`(?:/waterline )?([a-z]+)", cell)}  # fmt: skip
+    (listed,) = re.findall(r"runbooks\*\*, one a symptom: (.*)", README)
+
+    assert typed <= set(VERBS)
+    assert set(re.findall(r"`([a-z-]+)`", listed)) == set(read_all(ROOT / "runbooks"))
+
+
+def test_the_readme_is_short() -> None:
+    """Whoever opens the repository reads it whole."""
+    assert len(README.splitlines()) <= 150
 
 
 def test_the_catalogue_is_what_the_modules_declare() -> None:
@@ -89,13 +105,14 @@ def test_every_method_that_the_bot_calls_has_its_scope() -> None:
 
 
 def test_the_changelog_has_its_form() -> None:
-    """Versions, then Added, Changed, Fixed in this order, then lines that begin with what a user sees."""
+    """Versions of at most 45 lines, then Added, Changed, Fixed in this order, then lines about what a user sees."""
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     versions = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
     kinds = [re.findall(r"^### (.+)$", version, flags=re.MULTILINE) for version in versions]
-    other = [line for line in text.splitlines() if line and not line.startswith(("#", "- ", "  "))]
+    other = [line for line in text.splitlines() if line and not line.startswith(("#", "- ", "  ", "The first release"))]
 
     assert versions
+    assert all(len(version.splitlines()) <= 45 for version in versions)
     assert all(found == [k for k in ("Added", "Changed", "Fixed") if k in found] and found for found in kinds)
     assert [] == other
 
