@@ -8,7 +8,7 @@ from email.utils import format_datetime
 from typing import Literal
 
 from bot.domain.errors import NotDelivered
-from bot.notices.forms import ASKS_FOR_ANSWER, TAKES_NO_ANSWER, as_html, as_plain, headline
+from bot.notices.forms import TAKES_NO_ANSWER, as_html, as_plain, headline
 from bot.ports.carriers import Parcel, Receipt
 
 Security = Literal["starttls", "tls", "none"]
@@ -106,9 +106,8 @@ def mail_of(parcel: Parcel, sender: str) -> EmailMessage:
     message["Auto-Submitted"] = "auto-generated"
     message["X-Waterline-Notice"] = notice.key(parcel.incident)
     text = f"{notice.text}\n\n{_TWICE}" if parcel.may_be_there else notice.text
-    end = f"{ASKS_FOR_ANSWER}:\n{parcel.answer_url}" if parcel.answer_url is not None else TAKES_NO_ANSWER
-    message.set_content(f"{as_plain(text)}\n{end}\n")
-    message.add_alternative(as_html(text, parcel.answer_url), subtype="html")
+    message.set_content(f"{as_plain(text)}\n{TAKES_NO_ANSWER}\n")
+    message.add_alternative(as_html(text), subtype="html")
     return message
 
 

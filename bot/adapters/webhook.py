@@ -4,6 +4,7 @@
 the HMAC-SHA256 over `id.timestamp.body`, once for each secret. Redirects are not followed.
 """
 
+import asyncio
 import base64
 import binascii
 import hashlib
@@ -13,10 +14,8 @@ from collections.abc import Mapping
 import httpx
 from pydantic import Field
 
-from bot.adapters.webhook_answers import said_in
-from bot.adapters.webhook_quotes import hiding
 from bot.domain.errors import BadConfiguration, NotDelivered
-from bot.domain.notice import Address, Answer, NoticeData
+from bot.domain.notice import Address, NoticeData
 from bot.domain.record import Record, Utc
 from bot.notices.forms import as_markdown, headline
 from bot.ports.carriers import Parcel, Receipt
@@ -39,30 +38,21 @@ class NoticePayload(Record):
     may_be_repeated: bool = Field(description="Whether an earlier try may have arrived unnoticed.")
     headline: str = Field(description="The first sentence.")
     markdown: str = Field(description="The whole notice, the same words as in Slack and in mails.")
-    answers: tuple[Answer, ...] = Field(description="What may stand in the answer's body as `answer`.")
-    answer_url: str | None = Field(
-        description="Where this notice can be answered later, also when a newer one has come, by `POST` of the same "
-        "JSON; a person sees it in a browser. Whoever knows it can answer: keep it as you keep a password. "
-        "null: nowhere.",
-        examples=["https://waterline.acme.example/answer/MTc2…?notice=7"],
-    )
     data: NoticeData | None = Field(description="The facts to act on.")
 
 
 class Webhook:
-    """Sends to any address with the same secrets. What it tells of one has no more than its host."""
+    """Sends to any address with the same secrets. The record has the host of an address and the status code of an
+    answer; its body is not read."""
 
     def __init__(
         self, secrets: tuple[bytes, ...], addresses: Mapping[str, str] | None = None, *, limit_s: float = 15.0
     ) -> None:
-        """`addresses`: name of a webhook, as the record has it -> URL. In old records stands the URL itself."""
+        """`addresses`: name of a webhook, as the record has it -> URL. `limit_s`: of one try from its first byte to the
+        status line, however slowly the receiver answers."""
         self._secrets = secrets
         self._addresses = addresses or {}
-        self._http = httpx.Client(timeout=httpx.Timeout(limit_s, connect=5.0), follow_redirects=False, trust_env=False)
-
-    def close(self) -> None:
-        """Gives the connections back."""
-        self._http.close()
+        self._limit_s = limit_s
 
     def carry(self, parcel: Parcel) -> Receipt:
         """See the port. Anything but 2xx did not arrive; most 4xx never will."""
@@ -78,20 +68,30 @@ class Webhook:
             "webhook-signature": " ".join(signature(secret, parcel.key, stamp, body) for secret in self._secrets),
         }
         try:
-            answer = self._http.post(url, content=body, headers=headers)
+            status = asyncio.run(self._status(url, body, headers))
         except (httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
-            raise NotDelivered(f"The address at {host} is none: {type(error).__name__}.") from error
+            raise NotDelivered(f"The address at {host} is not a URL: {type(error).__name__}.") from error
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise NotDelivered(f"{host} cannot be reached: {type(error).__name__}: {error}.") from error
+        except TimeoutError as error:
+            raise NotDelivered(f"{host} did not answer within {self._limit_s:g} s.", may_be_there=True) from error
         except httpx.HTTPError as error:
-            raise NotDelivered(f"{host} did not answer: {type(error).__name__}: {error}.", may_be_there=True) from error
-        if not answer.is_success:
-            is_final = 400 <= answer.status_code < 500 and answer.status_code not in _AGAIN
-            told = hiding(url)(answer.text).strip()[:200]
-            raise NotDelivered(f"{host} answered HTTP {answer.status_code}: {told or 'nothing'}.", is_final=is_final)
-        said = said_in(answer, hiding(url))
-        detail = f"{host} answered HTTP {answer.status_code}."
-        return Receipt(detail=detail, answer=said.answer, words=said.text, unread=said.unread)
+            raise NotDelivered(f"{host} did not answer: {type(error).__name__}.", may_be_there=True) from error
+        if not 200 <= status < 300:
+            is_final = 400 <= status < 500 and status not in _AGAIN
+            raise NotDelivered(f"{host} answered HTTP {status}.", is_final=is_final)
+        return Receipt(detail=f"{host} answered HTTP {status}.")
+
+    async def _status(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
+        """The status code. Raises TimeoutError when the whole try takes longer than the limit: httpx limits each read
+        only, and a receiver may send a byte now and then for ever."""
+        limits = httpx.Timeout(self._limit_s, connect=5.0)
+        async with (
+            asyncio.timeout(self._limit_s),
+            httpx.AsyncClient(timeout=limits, follow_redirects=False, trust_env=False) as http,
+            http.stream("POST", url, content=body, headers=headers) as answer,
+        ):
+            return answer.status_code
 
     def _url(self, address: Address) -> str:
         known = self._addresses.get(address.to)
@@ -120,8 +120,6 @@ def payload_of(parcel: Parcel) -> NoticePayload:
         may_be_repeated=parcel.may_be_there,
         headline=headline(notice.text),
         markdown=as_markdown(notice.text),
-        answers=notice.answers,
-        answer_url=parcel.answer_url,
         data=notice.data,
     )
 

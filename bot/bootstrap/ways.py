@@ -11,35 +11,28 @@ from bot.bootstrap.watching import findings_of
 from bot.domain.errors import BadConfiguration
 from bot.domain.reads import Consumer
 from bot.domain.setup import TableSetup
-from bot.notices.answer_link import AnswerLinks, link_secrets
 from bot.ports.carriers import Carrier
-from bot.service.answer_desk import AnswerDesk
 from bot.service.courier import Courier
 from bot.service.late_readers import LateReaders
 from bot.service.other_doubts import OtherDoubts
-from bot.service.rerunning import Reruns
 from bot.settings import NoticeSecrets, Settings
 
 
-def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> AnswerDesk | None:
+def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> None:
     """Begins to bring notices, to remind of those that wait for approval, and to look again for what comes late, until
-    the stack is closed. Returns what takes answers by link, None where no notice carries one. Raises
-    BadConfiguration."""
-    services, links = built.services, answer_links(settings)
+    the stack is closed. Raises BadConfiguration."""
+    services = built.services
     refuse_missing_ways(settings, services.observer.tables.values())
     others = OtherDoubts(services.store, findings_of(settings, built.store))
     courier = Courier(
         services.store,
-        services.answering,
-        carriers(settings, stack, (each for table in services.observer.tables.values() for each in table.consumers)),
+        carriers(settings, (each for table in services.observer.tables.values() for each in table.consumers)),
         services.clock,
         built.store.presence.alone_with,
         others,
-        links,
     )
     stack.callback(courier.close)
     courier.start()
-    Reruns(services.store, services.observer, services.background, services.clock, built.timers).start()
     LateReaders(
         services.store,
         services.observer,
@@ -50,19 +43,10 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> AnswerD
         others,
     ).start()
     services.holding.start(built.timers, services.background)
-    return AnswerDesk(services.store, services.answering, links, services.clock) if links is not None else None
 
 
-def answer_links(settings: Settings) -> AnswerLinks | None:
-    """None unless there is an address that consumers reach, and a secret. Raises BadConfiguration."""
-    secret = NoticeSecrets().waterline_answer_secret
-    if settings.web is None or settings.web.public_url is None or secret is None:
-        return None
-    return AnswerLinks(link_secrets(secret.get_secret_value()), settings.web.public_url, settings.notices.answer_within)
-
-
-def carriers(settings: Settings, stack: ExitStack, consumers: Iterable[Consumer]) -> dict[str, Carrier]:
-    """Each way that is set up, to these; closed with the stack. Raises BadConfiguration."""
+def carriers(settings: Settings, consumers: Iterable[Consumer]) -> dict[str, Carrier]:
+    """Each way that is set up, to these. Raises BadConfiguration."""
     secrets = NoticeSecrets()
     found: dict[str, Carrier] = {"file": NoticeFiles()}
     smtp = settings.notices.smtp
@@ -77,9 +61,7 @@ def carriers(settings: Settings, stack: ExitStack, consumers: Iterable[Consumer]
         )
     if secrets.waterline_webhook_secret is not None:
         keys = secrets_in(secrets.waterline_webhook_secret.get_secret_value())
-        webhook = Webhook(keys, Consumer.hooks_of(consumers))
-        stack.callback(webhook.close)
-        found["webhook"] = webhook
+        found["webhook"] = Webhook(keys, Consumer.hooks_of(consumers))
     return found
 
 

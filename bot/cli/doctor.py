@@ -16,7 +16,6 @@ from bot.adapters.contract_team import team_of
 from bot.adapters.journal_sql.database_clock import TOLERATED, ahead_at, ahead_in_words
 from bot.adapters.journal_sql.opening import NoRecord, existing_record
 from bot.bootstrap import build
-from bot.bootstrap.ways import answer_links
 from bot.cli.catalog_promises import client_of, promise_of
 from bot.cli.doctor_policies import policies_of
 from bot.cli.nobody import NobodyThere
@@ -26,10 +25,9 @@ from bot.domain.fold import fold
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.setup import TableSetup
-from bot.notices.answer_link import ANSWERS
 from bot.ports import Clock
 from bot.service.services import Services
-from bot.settings import NoticeSecrets, Settings
+from bot.settings import Settings
 from bot.slack.checking import slack_findings
 
 Line = tuple[str, bool, str, str]
@@ -54,7 +52,7 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
         lines += _unreached(built.services.observer.tables.values())
         lines += policies_of(built.services.observer.tables.values())
         lines.append(_spark(built.runner.warm, settings))
-    lines += [*teams(settings), *answers_by_link(settings)]
+    lines += teams(settings)
     token = os.environ.get("SLACK_BOT_TOKEN")
     if token:
         client = WebClient(token=token, base_url=settings.slack.base_url)
@@ -128,42 +126,6 @@ def teams(settings: Settings) -> Iterator[Line]:
                 "nobody of it is known in Slack: what a review finds goes to the responder",
                 "Give a member the custom property `slackId` with a Slack user id, like U0DANA0001.",
             )
-
-
-def answers_by_link(settings: Settings) -> Iterator[Line]:
-    """Whether those who are told by e-mail or webhook can answer. Neither address nor secret is a choice; one alone
-    was meant otherwise."""
-    what = "answers by link"
-    url = settings.web.public_url if settings.web is not None else None
-    has_secret = NoticeSecrets().waterline_answer_secret is not None
-    if has_secret and url is not None:
-        try:
-            answer_links(settings)
-        except WaterlineError as error:
-            yield what, False, f"{error.happened} {error.found}", error.remedy
-            return
-        yield what, True, f"mails and webhooks carry a link to {url}{ANSWERS}…", ""
-    elif has_secret:
-        yield (
-            what,
-            False,
-            "WATERLINE_ANSWER_SECRET is set, web.public_url is not: no notice carries a link",
-            ("Set `web.public_url` to the address under which consumers reach the pages of `waterline serve`."),
-        )
-    elif url is not None:
-        yield (
-            what,
-            False,
-            "web.public_url is set, WATERLINE_ANSWER_SECRET is not: no notice carries a link",
-            ("Make a secret (openssl rand -base64 32), and set it where the bot is started."),
-        )
-    elif any(each.email or each.webhook for table in settings.tables.values() for each in table.consumers):
-        yield (
-            what,
-            True,
-            "who is told by e-mail or webhook finds no link to answer by",
-            ("To have one, set `web.public_url` and WATERLINE_ANSWER_SECRET."),
-        )
 
 
 def _tables(services: Services) -> Iterator[Line]:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _SETTLE_EVERY_S = 20.0
 _CATCH_UP_EVERY_S = 2.0
 """A decision in a terminal is shown in Slack within this time."""
+_NAMES_WITHIN_S = 2
+"""How long a page waits for Slack: pages are needed most while Slack is away."""
 _SWITCH_S = 0.0005
 """How long one thread may run while others wait. An acknowledgement hands over several times (socket, disk, socket);
 with Python's 5 ms each it waits longer than it works."""
@@ -73,7 +75,7 @@ def serve(
             cursor=store.cursor,
             pace=settings.slack.pace,
         )
-        answers = bring_notices(settings, built, stack)
+        bring_notices(settings, built, stack)
         surface.start()
         stack.callback(surface.close)
         built.timers.every("catch up", _CATCH_UP_EVERY_S, surface.catch_up)
@@ -87,14 +89,14 @@ def serve(
             from bot.service.alerts import AlertDesk
             from bot.slack.names import NamesInSlack
 
-            names = NamesInSlack(client)
+            names = NamesInSlack(WebClient(client.token, base_url=client.base_url, timeout=_NAMES_WITHIN_S))
             services = built.services
             alerts = (
                 AlertDesk(services.sightings, services.observer.tables, services.watch)
                 if services.sightings is not None
                 else None
             )
-            address = stack.enter_context(serving_pages(settings.web, services.trust, names.of, alerts, answers))
+            address = stack.enter_context(serving_pages(settings.web, services.trust, names.of, alerts))
             Console(stderr=True).print(f"Pages, API and MCP server are at {address}.", highlight=False)
         Console(stderr=True).print(f"Waterline is here as @{name} ({settings.slack.mode}).", highlight=False)
         stopping.wait()

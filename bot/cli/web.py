@@ -14,13 +14,11 @@ from bot.bootstrap.content import CONTENT
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.cli.trust_desk import trust_desk
 from bot.service.alerts import AlertDesk
-from bot.service.answer_desk import AnswerDesk
 from bot.service.trust import TrustDesk
 from bot.settings import AlertSecrets, Settings, WebSecrets, WebSettings, refuse_open_house
 from bot.web.access import Access
 from bot.web.alerts import AlertRoutes
 from bot.web.app import web_app
-from bot.web.consumer_answers import ConsumerAnswers
 from bot.web.pages import Names
 from bot.web.server import serving
 
@@ -52,15 +50,13 @@ def serving_pages(
     desk: TrustDesk,
     names: Names,
     alerts: AlertDesk | None = None,
-    answers: AnswerDesk | None = None,
 ) -> Iterator[str]:
     """The address at which all of it is served. Raises BadConfiguration if anybody could read it."""
     token = WebSecrets().waterline_web_token
     refuse_open_house(settings, token)
     access = Access(settings, token.get_secret_value() if token is not None else None)
     content = CONTENT / "messages" / "record"
-    consumers = ConsumerAnswers(answers, content) if answers is not None else None
-    app = web_app(desk, records(desk.setups), content, access, names, _alert_routes(alerts), consumers)
+    app = web_app(desk, records(desk.setups), content, access, names, _alert_routes(alerts))
     with serving(app, settings.host, settings.port) as address:
         yield address
 

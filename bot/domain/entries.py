@@ -39,7 +39,6 @@ from bot.domain.notice_entries import NoticesExpired as NoticesExpired
 from bot.domain.notice_entries import NoticesHeld as NoticesHeld
 from bot.domain.notice_entries import NoticesReminded as NoticesReminded
 from bot.domain.notice_entries import ReadersNoted as ReadersNoted
-from bot.domain.notice_entries import RerunChecked as RerunChecked
 from bot.domain.notice_entries import SeverityChanged as SeverityChanged
 from bot.domain.promise_entries import HandedOver as HandedOver
 from bot.domain.promise_entries import HandoverTaken as HandoverTaken

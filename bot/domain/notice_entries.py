@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.ids import Severity, SnapshotId, StepId, UserId
+from bot.domain.ids import Severity, StepId, UserId
 from bot.domain.notice import Answer, Notice
 from bot.domain.reads import Untold
 from bot.domain.record import Record, Utc
@@ -58,8 +58,6 @@ class NoticeEnded(Record):
     """Whether it may have arrived although it failed: its answer was lost."""
     again_at: Utc | None = None
     """When it is tried again by itself, where the cause may mend; None: only if somebody asks for it."""
-    unread: str = ""
-    """What a program answered that could not be taken, a sentence; it stands in `detail`, too."""
     doubt: str = ""
     """Why nobody may be told that all is well, where it was `overtaken` by that; empty: by something newer."""
     command: str = ""
@@ -79,39 +77,14 @@ class NoticeRetried(Record):
 
 
 class NoticeAnswered(Record):
-    """The audience answered a notice; `by` of the entry is who did."""
+    """Somebody answered a notice by a button in Slack; `by` of the entry is who did."""
 
     kind: Literal["notice-answered"] = "notice-answered"
     key: str
     answer: Answer
     text: str = ""
-    via: Literal["slack", "webhook", "link"] = "slack"
-    """`link`: whoever has the link of its notice."""
     asks: UserId | None = None
     """Who is asked to help."""
-
-
-class RerunChecked(Record):
-    """What lineage shows of a consumer that says it has run again. It is looked at again for a day, and told anew when
-    it is another; the answer counts either way."""
-
-    kind: Literal["rerun-checked"] = "rerun-checked"
-    key: str
-    answered: int
-    """Number of the entry with the answer."""
-    found: Literal["good", "wrong", "unnamed", "none", "unknown"]
-    """`good`: a run read what can be trusted. `wrong`: the newest run did not. `unnamed`: its event names no snapshot.
-    `none`: no run is seen. `unknown`: nobody could look."""
-    run: str = ""
-    snapshot: SnapshotId | None = None
-    """What it read, itself or through the first of `through`."""
-    at: Utc | None = None
-    through: tuple[str, ...] = ()
-    """Consumers and datasets between the table and it."""
-    is_repaired: bool = True
-    """Whether the table had been repaired before the answer; else `good` is what was trusted."""
-    reason: str = ""
-    """Why nobody could look."""
 
 
 class CorrectionWaits(Record):
@@ -198,7 +171,7 @@ class NoticesExpired(Record):
 
 NoticeEntry = (
     NoticeQueued | DeliveryTried | DeliveryDelayed | NoticeEnded | NoticeRetried | NoticeAnswered | ReadersNoted
-    | SeverityChanged | NoticesHeld | NoticesDecided | NoticesReminded | NoticesExpired | RerunChecked
+    | SeverityChanged | NoticesHeld | NoticesDecided | NoticesReminded | NoticesExpired
     | CorrectionWaits
 )  # fmt: skip
 """What tells who was told."""

@@ -1,7 +1,7 @@
 """What each entry about consumers does to the incident."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, assert_never
 
@@ -66,11 +66,8 @@ def apply_notice(incident: "Incident", entry: "Entry", body: n.NoticeEntry) -> N
             take_up(incident.notices[body.key], body, entry.by, entry.at)
         case n.NoticeAnswered():
             incident.notices[body.key].answers.append(
-                AnswerView(answer=body.answer, text=body.text, by=entry.by, at=entry.at, via=body.via, seq=entry.seq)
+                AnswerView(answer=body.answer, text=body.text, by=entry.by, at=entry.at)
             )
-        case n.RerunChecked():
-            answers = incident.notices[body.key].answers
-            answers[:] = [replace(each, check=body) if each.seq == body.answered else each for each in answers]
         case n.CorrectionWaits():
             incident.uncorrected = frozenset(body.consumers)
         case n.ReadersNoted():

@@ -5,7 +5,6 @@ from typing import assert_never
 from bot.domain import notice_entries as n
 from bot.domain.approval_count import missing
 from bot.domain.notice import WAYS, shown_of
-from bot.domain.rerun_words import rerun_words
 from bot.domain.sentences import counted, full_stop
 
 _SAID = {"acknowledged": "has seen it", "re-ran": "has run again", "needs-help": "asks for help"}
@@ -39,8 +38,6 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
             asked = f" <@{body.asks}>, please look." if body.asks else ""
             said = f": {full_stop(body.text)}" if body.text else "."
             return f"Consumer {_consumer(body.key)} {_SAID[body.answer]}{said}{asked}"
-        case n.RerunChecked():
-            return f"Consumer {_consumer(body.key)} says it ran again; lineage: {full_stop(rerun_words(body))}"
         case n.CorrectionWaits(consumers=()):
             return f"No correction waits any more: {full_stop(body.why)}"
         case n.CorrectionWaits():

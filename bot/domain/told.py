@@ -74,17 +74,12 @@ class DeliveryView:
 
 @dataclass(frozen=True)
 class AnswerView:
-    """What one person, or a program, answered."""
+    """What one person answered in Slack."""
 
     answer: Answer
     text: str
     by: str
     at: datetime
-    via: str
-    seq: int = 0
-    """Number of its entry."""
-    check: n.RerunChecked | None = None
-    """What lineage shows of it, where they say that they ran again; None: nobody has looked yet."""
 
 
 @dataclass

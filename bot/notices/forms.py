@@ -19,14 +19,8 @@ _STYLE = (
     "font:15px/1.5 -apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;color:#1d1c1d;max-width:44em;"
     "margin:0 auto;padding:16px"
 )
-_BUTTON = (
-    "display:inline-block;background:#0b6e82;color:#ffffff;text-decoration:none;font-weight:600;padding:10px 18px;"
-    "border-radius:6px"
-)
-ASKS_FOR_ANSWER = "Answer or ask for help here, without Slack"
-"""Above the link by which a notice is answered."""
-TAKES_NO_ANSWER = "This message takes no answer: ask in the incident's channel, or have somebody ask there for you."
-"""Below a notice that came by a way on which nothing can be said."""
+TAKES_NO_ANSWER = "Nobody reads replies to this message. Ask in the incident's channel in Slack."
+"""Below a notice that did not come in Slack."""
 _RENDER = MarkdownIt("commonmark", {"html": False, "breaks": True})
 
 
@@ -60,14 +54,11 @@ def as_fragment(mrkdwn: str) -> str:
     return str(_RENDER.render(as_markdown(mrkdwn)))
 
 
-def as_html(mrkdwn: str, answer_url: str | None = None) -> str:
+def as_html(mrkdwn: str) -> str:
     """A page that needs nothing else, for a mail's HTML part; nothing in it is loaded from anywhere."""
     body = as_fragment(mrkdwn)
     body = body.replace("<pre>", '<pre style="background:#f4f4f4;padding:12px;overflow:auto;font-size:13px">')
-    if answer_url is not None:
-        body += f'<p><a href="{html.escape(answer_url)}" style="{_BUTTON}">{ASKS_FOR_ANSWER}</a></p>\n'
-    else:
-        body += f"<p>{TAKES_NO_ANSWER}</p>\n"
+    body += f"<p>{TAKES_NO_ANSWER}</p>\n"
     return f'<!doctype html>\n<html lang="en"><body><div style="{_STYLE}">\n{body}</div></body></html>\n'
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Protocol
 
 from bot.domain.ids import IncidentId, TableName
-from bot.domain.notice import Address, Answer, Notice
+from bot.domain.notice import Address, Notice
 from bot.domain.record import Record
 
 
@@ -23,8 +23,6 @@ class Parcel(Record):
     may_be_there: bool
     """Whether an earlier try may have arrived without our knowing."""
     at: datetime
-    answer_url: str | None = None
-    """A link by which the audience answers: a secret between it and us, never written down here."""
 
 
 class Receipt(Record):
@@ -32,11 +30,6 @@ class Receipt(Record):
 
     detail: str
     """What the other side said, for the record."""
-    answer: Answer | None = None
-    """What a program answered at once."""
-    words: str = ""
-    unread: str = ""
-    """A sentence, where it answered something that could not be taken for an answer."""
 
 
 class Carrier(Protocol):

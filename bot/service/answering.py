@@ -1,6 +1,4 @@
-"""What consumers answer to a notice: it leads back into the incident; a call for help is told to whoever responds."""
-
-from typing import Literal
+"""What consumers answer to a notice in Slack; the responder is asked to look at a call for help."""
 
 from bot.domain.entries import Body, NoticeAnswered
 from bot.domain.errors import Refused
@@ -18,17 +16,8 @@ _SAID = {
 _NOTED = {
     "acknowledged": "Thank you: it is on record that you have seen this.",
     "re-ran": "Thank you: it is on record that you have run again.",
-    "needs-help": "The responders have been told, and will answer in this channel.",
+    "needs-help": "The responders see your call for help and answer in this channel.",
 }
-_NOTED_AWAY = "The responders have been told, in the incident's channel."
-"""Of a call for help that did not come from Slack: no answer can be promised where it was made."""
-_NO_WORDS = "(no words given)"
-MOST_CALLS = 10
-"""Calls for help to one notice by the same person or consumer; then nobody needs to be told once more."""
-
-
-class AlreadySaid(Refused):
-    """Raised when the same is on record from the same consumer: it is not written twice."""
 
 
 class Answering:
@@ -37,23 +26,11 @@ class Answering:
     def __init__(self, store: IncidentStore) -> None:
         self._store = store
 
-    def answer(
-        self,
-        incident_id: IncidentId,
-        seq: int,
-        answer: Answer,
-        *,
-        by: str,
-        text: str = "",
-        via: Literal["slack", "webhook", "link"] = "slack",
-    ) -> str:
-        """One answer to the notice that entry `seq` queued; returns what the person is told. Raises Refused when a call
-        for help says nothing, AlreadySaid when they said the same before. A program that calls by the body of its
-        response cannot be asked for words: its call counts without."""
+    def answer(self, incident_id: IncidentId, seq: int, answer: Answer, *, by: str, text: str = "") -> str:
+        """One answer to the notice that entry `seq` queued; returns what the person reads. Raises Refused when a call
+        for help says nothing, or when the same person said the same before."""
         if answer == "needs-help" and not text.strip():
-            text = _NO_WORDS if via == "webhook" else ""
-        if answer == "needs-help" and not text.strip():
-            raise Refused("The responders cannot see what you need.", "", "Write one sentence: what stands still?")
+            raise Refused("The responders cannot see what you need.", "", "Write one sentence: what is blocked?")
 
         def decide(incident: Incident) -> list[Body]:
             view = notice_of(incident, seq)
@@ -63,19 +40,12 @@ class Answering:
                 more = (
                     "Say so in other words if it is worse now." if answer == "needs-help" else "Nothing more is needed."
                 )
-                raise AlreadySaid(f"It is on record already {_SAID[answer]}.", "", more)
-            calls = sum((each.answer, each.by) == (answer, by) for each in view.answers)
-            if answer == "needs-help" and calls >= MOST_CALLS:
-                raise Refused(
-                    f"You have asked the responders for help {MOST_CALLS} times by way of this notice.",
-                    "They were told each time; this call was not added.",
-                    "Speak to them in the incident's channel.",
-                )
+                raise Refused(f"It is on record already {_SAID[answer]}.", "", more)
             asks = incident.responder if answer == "needs-help" else None
-            return [NoticeAnswered(key=view.key, answer=answer, text=text.strip(), via=via, asks=asks)]
+            return [NoticeAnswered(key=view.key, answer=answer, text=text.strip(), asks=asks)]
 
         self._store.write(incident_id, by=by, decide=decide)
-        return _NOTED_AWAY if answer == "needs-help" and via != "slack" else _NOTED[answer]
+        return _NOTED[answer]
 
 
 def _is_known(view: NoticeView, answer: Answer, by: str, text: str) -> bool:

@@ -17,13 +17,10 @@ from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import sending_key
 from bot.domain.told import DeliveryView, NoticeView, again_after
-from bot.notices.answer_link import AnswerLink, AnswerLinks
 from bot.ports import Clock
 from bot.ports.carriers import Carrier, Parcel, Receipt
-from bot.service.answering import Answering
 from bot.service.background import AloneWith
 from bot.service.incident_store import IncidentStore
-from bot.service.instant_answers import taken
 from bot.service.other_doubts import OtherDoubts
 from bot.service.outdated import tried_or_ended
 from bot.service.retrying import tried_again_at
@@ -39,22 +36,17 @@ class Courier:
     def __init__(
         self,
         store: IncidentStore,
-        answering: Answering,
         carriers: Mapping[str, Carrier],
         clock: Clock,
         alone_with: AloneWith,
         others: OtherDoubts,
-        links: AnswerLinks | None = None,
     ) -> None:
-        """`carriers`: `email`, `webhook`, `file` -> how; one that is missing is not configured. `links`: by which
-        notices are answered; None: they carry none."""
+        """`carriers`: `email`, `webhook`, `file` -> how; one that is missing is not configured."""
         self._store = store
-        self._answering = answering
         self._carriers = carriers
         self._clock = clock
         self._alone_with = alone_with
         self._others = others
-        self._links = links
         self._changed: set[IncidentId] = set()
         self._wake = threading.Event()
         self._stopped = False
@@ -138,7 +130,6 @@ class Courier:
         may_be_there = delivery.may_be_there
         if not self._begun(incident.id, view, delivery, number):
             return
-        link = self._link(incident.id, view, delivery)
         parcel = Parcel(
             key=sending_key(view.key, delivery.address.key),
             notice=view.notice,
@@ -149,44 +140,28 @@ class Courier:
             number=number,
             may_be_there=may_be_there,
             at=self._clock.now(),
-            answer_url=None if link is None else link.sent_by(delivery.address.by, view.seq),
         )
         try:
-            receipt = self._carry(parcel, link)
+            receipt = self._carry(parcel)
         except NotDelivered as problem:
             self._failed(incident.id, view, delivery, number, problem, may_be_there)
             return
-        unread = taken(self._answering, incident.id, view, receipt)
         again = "It may be there twice." if may_be_there else ""
-        detail = " ".join(each for each in (receipt.detail, again, unread) if each)
-        ended = NoticeEnded(key=view.key, how="delivered", detail=detail, to=delivery.address.key, unread=unread)
+        detail = " ".join(each for each in (receipt.detail, again) if each)
+        ended = NoticeEnded(key=view.key, how="delivered", detail=detail, to=delivery.address.key)
         self._end(incident.id, view, delivery, ended)
 
-    def _link(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView) -> AnswerLink | None:
-        """None where it has no place: what cannot be answered, and files, which are kept where others read them."""
-        if self._links is None or not view.notice.answers or delivery.address.by == "file":
-            return None
-        return self._links.of(incident_id, view.notice.consumer, view.queued_at)
-
-    def _carry(self, parcel: Parcel, link: AnswerLink | None) -> Receipt:
-        """What comes back is free of the link: mail servers and receivers quote what they were given."""
+    def _carry(self, parcel: Parcel) -> Receipt:
         carrier = self._carriers.get(parcel.address.by)
         if carrier is None:
             raise NotDelivered(f"Nothing is configured that sends {parcel.address}.", is_final=True)
         try:
-            receipt = carrier.carry(parcel)
-        except NotDelivered as problem:
-            if link is not None:
-                problem.happened = link.hidden_in(problem.happened)
+            return carrier.carry(parcel)
+        except NotDelivered:
             raise
         except Exception as error:  # tried again by rule and then told, not each time that somebody looks
             log.exception("notice not brought", notice=parcel.notice.key(parcel.incident), to=parcel.address.key)
             raise NotDelivered(f"A defect of ours: {type(error).__name__}.", may_be_there=True) from error
-        if link is None:
-            return receipt
-        hidden = {"detail": link.hidden_in(receipt.detail), "words": link.hidden_in(receipt.words)}
-        hidden["unread"] = link.hidden_in(receipt.unread)
-        return receipt.model_copy(update=hidden)
 
     def _begun(self, incident_id: IncidentId, view: NoticeView, delivery: DeliveryView, number: int) -> bool:
         """Whether to make this try. The intent is unique in the database: of two replicas one goes on."""

@@ -13,7 +13,6 @@ from bot.domain.clock_time import clock_time
 from bot.domain.ids import short, short_job, short_operator
 from bot.domain.ledger import LedgerRow, change, event_range
 from bot.domain.requirement_words import requirement_sentence
-from bot.domain.rerun_words import rerun_words
 from bot.domain.sentences import counted
 
 
@@ -45,7 +44,6 @@ def environment(folder: Path, *, for_html: bool) -> Environment:
         "cell": lambda value: str(value).replace("|", "\\|").replace("\n", " "),
         "requirement": requirement_sentence,
         "effect": describe,
-        "rerun": rerun_words,
     }
     return made
 

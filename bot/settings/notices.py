@@ -39,13 +39,6 @@ class NoticesSettings(Record):
     """Ways to consumers beside Slack. Webhooks need WATERLINE_WEBHOOK_SECRET, folders need nothing."""
 
     smtp: SmtpSettings | None = Field(default=None, description="The mail server; without it nobody is told by e-mail.")
-    answer_within: timedelta = Field(
-        default=timedelta(days=14),
-        gt=timedelta(0),
-        description="How long the link in a mail or webhook takes answers, as an ISO 8601 duration or in seconds. "
-        "There are links with `web.public_url` and WATERLINE_ANSWER_SECRET.",
-        examples=["P14D"],
-    )
 
 
 class NoticeSecrets(Secrets):
@@ -58,11 +51,4 @@ class NoticeSecrets(Secrets):
         default=None,
         description="Signs notices by webhook: `whsec_` and base64; several with spaces between while one takes the "
         "other's place.",
-    )
-    waterline_answer_secret: SecretStr | None = Field(
-        default=None,
-        description="Signs links by which mails and webhooks are answered, and forms on which approvers decide: "
-        "32 random characters or more; several with spaces between while one takes the other's place, the first signs. "
-        "Without it there are no links, and forms are signed by a secret of this process alone: one from before a "
-        "restart, or from another replica, is not taken.",
     )

@@ -1,7 +1,6 @@
 """Where pages, API and MCP server listen, and who may read them."""
 
 import ipaddress
-from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr
 
@@ -20,13 +19,6 @@ class WebSettings(Record):
         examples=["127.0.0.1"],
     )
     port: int = Field(default=8370, ge=0, le=65535, description="Port that listens; 0: a free one.", examples=[8370])
-    public_url: str | None = Field(
-        default=None,
-        pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$",
-        description="Address under which consumers reach these pages; the links in mails and webhooks lead there, so "
-        "`https` outside of a machine. Only `/answer/` has to be reachable for them.",
-        examples=["https://waterline.acme.example"],
-    )
     identity_header: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z0-9-]+$",
@@ -38,25 +30,14 @@ class WebSettings(Record):
         description="Addresses and networks from which that header is believed; from anywhere else it is ignored.",
         examples=[["10.0.0.0/8"]],
     )
-    badges_for_all: bool = Field(
-        default=False,
-        description="Whether badges are shown to whoever asks: an image in a wiki carries no token.",
-        examples=[True],
-    )
 
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine can connect."""
-        return _is_loopback(self.host) and (
-            self.public_url is None or _is_loopback(urlsplit(self.public_url).hostname or "")
-        )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+        try:
+            return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
 
 
 class WebSecrets(Secrets):
@@ -72,11 +53,10 @@ class WebSecrets(Secrets):
 def refuse_open_house(web: WebSettings, token: SecretStr | None) -> None:
     """Raises BadConfiguration when anybody in the network could read, and for a proxy that is no address."""
     if not (web.is_loopback or token is not None or web.identity_header is not None):
-        where = web.public_url or f"{web.host}:{web.port}"
         raise BadConfiguration(
-            f"The pages are not served: anybody who reaches {where} could read them.",
+            f"The pages are not served: anybody who reaches {web.host}:{web.port} could read them.",
             "Expected WATERLINE_WEB_TOKEN in the environment, or `web.identity_header`; found neither.",
-            "Set one of them, or let `web.host` be 127.0.0.1 and leave `web.public_url` out.",
+            "Set one of them, or let `web.host` be 127.0.0.1.",
         )
     for proxy in web.proxies:
         try:

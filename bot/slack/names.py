@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 
 from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
 
 from bot.slack.unreachable import UNREACHABLE
 
 
 class NamesInSlack:
-    """Names for pages: each person is asked for once, and again only if Slack did not tell."""
+    """Names for pages: each person is asked for once, and again only if Slack did not answer. `client` should have a
+    short time limit: a page waits for it, also while Slack is away."""
 
     def __init__(self, client: WebClient) -> None:
         self._client = client
@@ -24,14 +26,17 @@ class NamesInSlack:
 def names_of(client: WebClient, users: Iterable[str]) -> dict[str, str]:
     """User id -> display name (scope users:read). Reads only, one call a user.
 
-    Whom Slack does not name keeps the id: a document does not fail for that.
+    Whom Slack does not name keeps the id: a document does not fail for that. While Slack is away nobody else is asked
+    for.
     """
     names: dict[str, str] = {}
     for user in users:
         try:
             answer = client.users_info(user=user)
-        except UNREACHABLE:
+        except SlackApiError:
             continue
+        except UNREACHABLE:
+            break
         profile = (answer.get("user") or {}).get("profile") or {}
         name = profile.get("display_name") or profile.get("real_name")
         if name:

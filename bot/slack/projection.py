@@ -95,10 +95,9 @@ class Projection:
                     self._outbox.put(Post(key=key, incident=incident.id, channel=notice.channel, text=notice.text))
             case e.NoticesHeld() | e.NoticesReminded() | e.NoticesExpired() | e.NoticesDecided():
                 self._held(incident, entry, held_post(incident, body.name, entry.seq))
-            case e.NoticeAnswered() | e.RerunChecked():
+            case e.NoticeAnswered():
                 self._outbox.touch(notice_post(incident.id, body.key))
-                needs_help = isinstance(body, e.NoticeAnswered) and body.answer == "needs-help"
-                self._said(incident, entry.seq, aloud=needs_help)
+                self._said(incident, entry.seq, aloud=body.answer == "needs-help")
             case e.NoticeEnded():
                 is_first = body.how == "failed" and not sent_by_rule(incident, entry.seq, body)
                 self._said(incident, entry.seq, aloud=is_first)

@@ -4,22 +4,18 @@ import base64
 import binascii
 import hmac
 import ipaddress
-import re
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from bot.notices.answer_link import ANSWERS
 from bot.settings.web import WebSettings
 from bot.web.answers import problem, wants_page
 
 _ALWAYS_OPEN = "/v1/health"
 ALERTS = "/v1/alerts/"
-"""Below it every handler asks for a key of its own: who may read may not tell, and the other way round. So it is below
-ANSWERS, where the address itself is the key."""
-_BADGE = re.compile(r"/v1/tables/[^/]+/badge\.svg")
+"""Below it every handler asks for a key of its own: who may read may not send alerts, and the other way round."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +28,7 @@ class Access:
 
     def allows(self, headers: Headers, client: str, path: str) -> bool:
         """Whether this request may be answered. `client` is the address of whoever is connected, proxy or not."""
-        if (
-            path == _ALWAYS_OPEN
-            or path.startswith((ALERTS, ANSWERS))
-            or (self.web.badges_for_all and _BADGE.fullmatch(path) is not None)
-        ):
+        if path == _ALWAYS_OPEN or path.startswith(ALERTS):
             return True
         if self.token is None and self.web.identity_header is None:
             return self.web.is_loopback

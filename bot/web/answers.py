@@ -55,28 +55,9 @@ def json_text(request: Request, text: str) -> Response:
     return _tagged(request, text, text.encode(), "application/json")
 
 
-def picture(request: Request, svg: str) -> Response:
-    """An SVG, with an ETag; asked for again each time, so that it does not lag behind."""
-    return _tagged(request, svg, svg.encode(), "image/svg+xml")
-
-
 def page(html: str, status: int = 200) -> Response:
     """A page for people."""
     return Response(html, status, _HEADERS, media_type="text/html")
-
-
-def form_page(html: str, status: int = 200) -> Response:
-    """A page with a form, which may be sent to where it comes from. It is kept nowhere."""
-    answer = page(html, status)
-    answer.headers["Content-Security-Policy"] = _POLICY.replace("form-action 'none'", "form-action 'self'")
-    return unkept(answer)
-
-
-def unkept(answer: Response) -> Response:
-    """The same, for nobody to keep: not in a cache, and its address not told to where a link leads."""
-    answer.headers["Cache-Control"] = "no-store"
-    answer.headers["Referrer-Policy"] = "no-referrer"
-    return answer
 
 
 def file(text: str, name: str, media_type: str) -> Response:

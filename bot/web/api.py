@@ -1,4 +1,4 @@
-"""The API for programs: five reads. `/v1/openapi.json` describes it."""
+"""The API for programs: four reads. `/v1/openapi.json` describes it."""
 
 from pydantic import Field
 from starlette.requests import Request
@@ -10,8 +10,7 @@ from bot.domain.ids import IncidentId, TableName
 from bot.domain.record import Record
 from bot.domain.trust import Trust
 from bot.service.trust import TrustDesk
-from bot.web.answers import answered, picture, problem_of
-from bot.web.badge import badge
+from bot.web.answers import answered, problem_of
 from bot.web.incident_view import incident_view
 
 _WHEN = {"checked_at"}
@@ -43,7 +42,6 @@ class Api:
             Route("/v1/health", self._health),
             Route("/v1/tables", self._tables),
             Route("/v1/tables/{table}/trust", self._trust),
-            Route("/v1/tables/{table}/badge.svg", self._badge),
             Route("/v1/incidents/{incident}", self._incident),
         ]
 
@@ -63,13 +61,6 @@ class Api:
         except UnknownTable as error:
             return problem_of(error, 404)
         return answered(request, trust, apart_from=_WHEN)
-
-    def _badge(self, request: Request) -> Response:
-        try:
-            trust = self._desk.trust(TableName(request.path_params["table"]))
-        except UnknownTable as error:
-            return problem_of(error, 404)
-        return picture(request, badge(trust))
 
     def _incident(self, request: Request) -> Response:
         try:

@@ -15,19 +15,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.domain.errors import WaterlineError
-from bot.notices.answer_link import ANSWERS
 from bot.service.record import Records
 from bot.service.trust import TrustDesk
 from bot.web.access import ALERTS, Access, Doorkeeper
-from bot.web.agents_when_asked import AgentsWhenAsked
+from bot.web.agents import agents_app, agents_server
 from bot.web.alerts import AlertRoutes
 from bot.web.answers import json_text, problem_of, wants_page
 from bot.web.api import Api
-from bot.web.consumer_answers import ConsumerAnswers
 from bot.web.exports import Exports
 from bot.web.openapi import openapi_json
 from bot.web.pages import Names, Pages
-from bot.web.promptly import Promptly
 
 log = structlog.get_logger(__name__)
 _LOOPBACK = ["localhost", "127.0.0.1", "[::1]", "::1"]
@@ -44,14 +41,11 @@ def web_app(
     access: Access,
     names: Names,
     alerts: AlertRoutes | None = None,
-    consumers: ConsumerAnswers | None = None,
 ) -> Starlette:
-    """Everything that can be read, and where alerts are told and notices answered. `content`: folder of the record's
-    templates."""
-    names = Promptly().names(names)
+    """Everything that can be read, and where alerts are told. `content`: folder of the record's templates."""
     pages = Pages(desk, records, content, names)
     described = openapi_json(alerts.kinds if alerts is not None else ())
-    agents = AgentsWhenAsked(desk)
+    agents = agents_app(agents_server(desk)).router
 
     async def describe(request: Request) -> Response:
         return json_text(request, described)
@@ -64,8 +58,7 @@ def web_app(
 
     async def crashed(request: Request, error: Exception) -> Response:
         reference = secrets.token_hex(4)
-        path = ANSWERS if request.url.path.startswith(ANSWERS) else request.url.path  # what follows is a key
-        log.error("page failed", reference=reference, path=path, problem=repr(error))
+        log.error("page failed", reference=reference, path=request.url.path, problem=repr(error))
         words = _NotThere(
             "Something went wrong on our side.",
             f"It is in the log under the reference {reference}; whether the table can be relied on is not known.",
@@ -75,7 +68,7 @@ def web_app(
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with agents.running():
+        async with agents.lifespan_context(agents):
             yield
 
     return Starlette(
@@ -85,7 +78,6 @@ def web_app(
             *Api(desk).routes,
             Route("/v1/openapi.json", describe),
             *(alerts.routes if alerts is not None else ()),
-            *(consumers.routes if consumers is not None else ()),
             Route("/mcp", agents),
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=_hosts(access)), Middleware(Doorkeeper, access)],
@@ -101,12 +93,6 @@ def _answer(pages: Pages, request: Request, status: int, error: WaterlineError) 
 def _in_words(request: Request, status: int) -> WaterlineError:
     if status == 405 and request.url.path.startswith(ALERTS):
         return _NotThere(f"{request.method} is not done here.", "Alerts are told at this address.", "Use POST.")
-    if request.url.path.startswith(ANSWERS):
-        return _NotThere(
-            "No answer is taken at this address.",
-            "Expected the link of a notice, opened or answered by a button; or this Waterline has no links set up.",
-            "Answer in the incident's channel, which the notice names.",
-        )
     if status == 405:
         return _NotThere(
             f"{request.method} is not done here.", "Everything at this address can only be read.", "Use GET."

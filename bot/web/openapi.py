@@ -14,7 +14,7 @@ from bot.web.api import Health, Tables
 from bot.web.incident_view import IncidentView
 
 _ABOUT = (
-    "Which state of a table can its consumers trust, and how do we know? Five reads, which change nothing, and where "
+    "Which state of a table can its consumers trust, and how do we know? Four reads, which change nothing, and where "
     "they are configured the addresses at which other systems tell of alerts. "
     "`unknown` is never `trusted`: where the catalog or the record cannot be read, or where the two disagree, it is "
     "said so. Every answer to a read carries an ETag."
@@ -36,9 +36,6 @@ def openapi_json(alerts: Collection[str] = ()) -> str:
             "/v1/tables": {"get": _read("tables", "All watched tables and their trust.", "Tables")},
             "/v1/tables/{table}/trust": {
                 "get": _read("trust", "One table's trust.", "Trust", ("table", "namespace.table, as configured."))
-            },
-            "/v1/tables/{table}/badge.svg": {
-                "get": _read("badge", "The same as a badge.", None, ("table", "namespace.table, as configured."))
             },
             "/v1/incidents/{incident}": {
                 "get": _read(
@@ -66,16 +63,15 @@ def openapi_json(alerts: Collection[str] = ()) -> str:
 def _read(
     operation: str,
     summary: str,
-    model: str | None,
+    model: str,
     named: tuple[str, str] | None = None,
     *,
     may_fail: bool = False,
     open_to_all: bool = False,
 ) -> dict[str, object]:
-    kind, schema = ("image/svg+xml", {"type": "string"}) if model is None else ("application/json", _of(model))
     tag = {"ETag": {"description": "Changes when the answer does.", "schema": {"type": "string"}}}
     answers: dict[str, object] = {
-        "200": {"description": "The answer.", "headers": tag, "content": {kind: {"schema": schema}}},
+        "200": {"description": "The answer.", "headers": tag, "content": {"application/json": {"schema": _of(model)}}},
         "304": {"description": "It is what you have.", "headers": tag},
     }
     if not open_to_all:

@@ -14,7 +14,6 @@ from bot.domain.ids import IncidentId, SnapshotId, TableName, short, short_job
 from bot.domain.incident import Incident
 from bot.domain.named_people import users_in
 from bot.domain.recent_ledger import recent_ledger
-from bot.domain.rerun_words import rerun_words
 from bot.domain.sentences import counted
 from bot.domain.table import TableState
 from bot.service.ledger_picture import Picture, picture
@@ -121,7 +120,6 @@ def environment(content: Path) -> Environment:
         "exactly": lambda value: value.astimezone(UTC).isoformat(timespec="seconds"),
         "short": short,
         "job": short_job,
-        "rerun": rerun_words,
         "begun": lambda text: text[:1].upper() + text[1:],
         "words": lambda value: str(value).replace("-", " "),
         "count": counted,

@@ -28,7 +28,6 @@ from bot.domain.entries import (
     PromiseReminded,
     PromiseSnoozed,
     ReadersNoted,
-    RerunChecked,
     RestoreExplained,
     SavepointPlanned,
     SavepointReleased,
@@ -62,7 +61,6 @@ def _told_by_mail(story: Story) -> tuple[Body, ...]:
         NoticesDecided(name="9f31", yes=False, complete=True, reason="Say which rows"),
         NoticesReminded(name="9f31", number=2),
         NoticesExpired(name="9f31", asks=BEN),
-        RerunChecked(key=key, answered=7, found="unknown", reason="Marquez did not answer."),
         CorrectionWaits(consumers=("revenue_daily",), why="wl-2 has the table in doubt"),
     )
 

@@ -12,7 +12,7 @@ from bot.domain.ids import SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
 from bot.domain.notice import Notice
-from bot.domain.notice_entries import NoticeEnded, NoticesDecided, NoticesExpired, NoticesHeld, RerunChecked
+from bot.domain.notice_entries import NoticeEnded, NoticesDecided, NoticesExpired, NoticesHeld
 from bot.domain.notice_fold import HeldView
 from bot.domain.reads import Consumer, Untold
 from bot.domain.setup import TableSetup
@@ -101,17 +101,11 @@ def _sights(incident: Incident, attack: str) -> list[Sight]:
 
 
 def _answered(incident: Incident, attack: str) -> list[Any]:
-    answer = AnswerView(answer="needs-help", text=attack, by=attack, at=NINE, via="link", check=_checked(attack))
+    answer = AnswerView(answer="needs-help", text=attack, by=attack, at=NINE)
     return [
         replace(view, notice=view.notice.model_copy(update={"text": "Recovered."}), answers=[answer])
         for view in incident.notices.values()
     ]
-
-
-def _checked(attack: str) -> RerunChecked:
-    return RerunChecked(
-        key="k", answered=1, found="good", run=attack, snapshot=SnapshotId(7), at=NINE, through=(attack,)
-    )
 
 
 def _held(incident: Incident, attack: str) -> list[HeldView]:

@@ -6,16 +6,13 @@ from datetime import timedelta
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.adapters.scheduler import SchedulerTimers
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.entries import NoticeQueued, NoticesHeld, NoticesPreviewed
 from bot.domain.notice import Notice
 from bot.domain.reads import Consumer
 from bot.service.incident_store import IncidentStore
-from bot.service.rerunning import Reruns
 from bot.workspace import Workspace
 from tests.slack.little_bot import LittleBot, as_time_goes_on, nothing_waits
-from tests.slack.orders import Orders
 from tests.slack.people import Responder, eventually
 
 
@@ -70,31 +67,6 @@ def test_a_correction_says_what_the_responder_says(ana: Responder, dana: Respond
 
     dana.sees("What is right: Only checkpoint 6 is concerned.", "revenue-analytics")
     assert "says nothing without words of yours" in refused
-
-
-def test_what_lineage_shows_of_a_re_run_stands_beside_the_answer(
-    ana: Responder, dana: Responder, bot: LittleBot, orders: Orders
-) -> None:
-    """Nothing is seen at first; the event that comes later is told in the consumer's channel, on the card, and in the
-    thread."""
-    ana.opens()
-    ana.opens_form("tell correction Only checkpoint 6 is concerned.")
-    ana.submits()
-    dana.clicks("I re-ran", dana.sees("What is right", "revenue-analytics"))
-    dana.sees("run again by", "revenue-analytics")
-    [incident] = bot.services.store.all()
-    services, timers = bot.services, SchedulerTimers(bot.clock)
-    reruns = Reruns(services.store, services.observer, services.background, bot.clock, timers)
-    reruns.settle(incident.id)
-    dana.sees("no run of theirs is seen since", "revenue-analytics")
-
-    assert incident.opened.trusted is not None
-    orders.read_by("revenue_daily", "r-12", incident.opened.trusted)
-    reruns.settle(incident.id)
-
-    dana.sees("run r-12 read …", "revenue-analytics")
-    ana.sees_on_card("which is trusted")
-    ana.sees("Consumer revenue_daily says it ran again; lineage: run r-12 read …")
 
 
 @pytest.mark.parametrize("is_lost", [False, True])

@@ -13,9 +13,7 @@ from bot.adapters.smtp import Smtp
 from bot.adapters.webhook import Webhook
 from bot.domain.entries import NoticeQueued, WaterlineMoved
 from bot.domain.notice import Address, Notice, NoticeData
-from bot.notices.answer_link import AnswerLinks
 from bot.ports import Journal
-from bot.service.answering import Answering
 from bot.service.courier import Courier
 from bot.service.incident_store import IncidentStore
 from bot.service.other_doubts import OtherDoubts
@@ -25,7 +23,6 @@ from tests.incidents import Story
 from tests.telling.receivers import Hook, Mailbox, hook, mailbox
 
 SECRETS = (b"x" * 32, b"y" * 32)
-BASE = "https://waterline.acme.example"
 TEXT = (
     "*sales.orders is under review: do not rely on its newest rows.*\n"
     "You are safe on snapshot `5130840912223377421`. A &lt;b&gt; &amp; [link](https://x.example)\n\n"
@@ -33,11 +30,6 @@ TEXT = (
     "```\nSELECT * FROM sales.orders VERSION AS OF 'waterline' -- 1 &lt; 2\n```\n"
     "Questions: <#C0ORDERS01>, <@U0ANA00001> is responding."
 )
-
-
-def links() -> AnswerLinks:
-    """As they are configured in every scene."""
-    return AnswerLinks((b"k" * 32,), BASE, timedelta(days=14))
 
 
 class Hand:
@@ -61,7 +53,6 @@ class Scene:
         self.folder = folder
         self.clock = Hand()
         self.webhook = Webhook(SECRETS)
-        self.links: AnswerLinks | None = links()
 
     def queues(self, *ways: Address, consumer: str = "revenue_daily", channel: str = "") -> str:
         """A first warning is queued; returns its key."""
@@ -85,12 +76,10 @@ class Scene:
         carriers = {"email": smtp, "webhook": self.webhook, "file": NoticeFiles()}
         return Courier(
             store,
-            Answering(store),
             carriers,
             self.clock,
             lambda _name: nullcontext(True),
             OtherDoubts(store, None),
-            self.links,
         )
 
     def delivers(self, *, is_up: bool = True) -> datetime | None:
@@ -106,7 +95,6 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         found = Scene(Story(store.journal), box, taken, tmp_path)
         found.story.opens().says(WaterlineMoved(snapshot=orders.GOOD, status="trusted"))
         yield found
-        found.webhook.close()
     store.close()
 
 

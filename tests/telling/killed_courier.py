@@ -9,7 +9,6 @@ from bot.adapters.notice_files import NoticeFiles
 from bot.adapters.smtp import Smtp
 from bot.adapters.webhook import Webhook
 from bot.domain.ids import IncidentId
-from bot.service.answering import Answering
 from bot.service.courier import Courier
 from bot.service.incident_store import IncidentStore
 from bot.service.other_doubts import OtherDoubts
@@ -40,7 +39,5 @@ def _deliver(url: str, port: int, incident: str, at: datetime, cut: int) -> None
     store = IncidentStore(PowerCut(open_store(url).journal, cut), clock)  # type: ignore[arg-type]
     smtp = Smtp("127.0.0.1", port, "waterline@acme.example", security="none", limit_s=60)
     carriers = {"email": smtp, "webhook": Webhook((SECRET,)), "file": NoticeFiles()}
-    courier = Courier(
-        store, Answering(store), carriers, clock, lambda _name: nullcontext(True), OtherDoubts(store, None)
-    )
+    courier = Courier(store, carriers, clock, lambda _name: nullcontext(True), OtherDoubts(store, None))
     courier.deliver_due(IncidentId(incident))

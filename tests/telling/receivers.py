@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -108,3 +109,27 @@ def hook() -> Iterator[Hook]:
     server.shutdown()
     server.server_close()
     thread.join()
+
+
+@contextmanager
+def dripping(begins: bytes) -> Iterator[str]:
+    """A receiver whose answer begins so, and then has one byte more every 50 ms for as long as anybody listens."""
+
+    def drip() -> None:
+        connection, _address = server.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(begins)
+            while not ended.wait(0.05):
+                try:
+                    connection.sendall(b"a")
+                except OSError:
+                    return
+
+    ended = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=drip)
+        thread.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/hook"
+        ended.set()
+        thread.join()

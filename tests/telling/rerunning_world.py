@@ -2,22 +2,18 @@
 
 import json
 from contextlib import nullcontext
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.lineage import AllLineage, OpenLineageFile
 from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.table_files import FolderOfTable
-from bot.domain.entries import NoticeAnswered, NoticeQueued, RerunChecked
 from bot.domain.ids import SnapshotId
-from bot.domain.notice import Notice
 from bot.domain.reads import Consumer, FarRead, ReadRun
 from bot.domain.table import TableState
 from bot.ports import ReadEvents
 from bot.service.background import Background
 from bot.service.observing import Observer
-from bot.service.rerunning import Reruns
-from tests.decisions import ANA
 from tests.tables import ORDERS
 from tests.web.scene import Scene, _setup
 
@@ -42,23 +38,6 @@ class World:
         self.observer = Observer(catalog, {ORDERS: setup}, {}, lineage, FolderOfTable())
         self.timers = SchedulerTimers(scene.clock)
         self.background = Background(scene.incidents, lambda _name: nullcontext(True), workers=1)
-        self.reruns = Reruns(scene.incidents, self.observer, self.background, scene.clock, self.timers)
-
-    def tells(self) -> None:
-        """It is told that the table is under review."""
-        self.scene.opens()
-        notice = Notice(
-            kind="correction", revision=1, consumer="revenue_daily", channel="C0REVENUE2", text="x", answers=("re-ran",)
-        )
-        self.key = notice.key(self.scene.id)
-        self.scene.incidents.write(self.scene.id, by=ANA, decide=lambda _now: [NoticeQueued(notice=notice)])
-
-    def says(self) -> None:
-        """It was told, ran again, and says so."""
-        self.tells()
-        self.scene.clock.at += timedelta(minutes=1)
-        answer = NoticeAnswered(key=self.key, answer="re-ran")
-        self.scene.incidents.write(self.scene.id, by=DANA, decide=lambda _now: [answer])
 
     def reads(self, snapshot: SnapshotId, run_id: str = "r-1") -> None:
         """An event comes, as Spark's integration writes it."""
@@ -76,12 +55,6 @@ class World:
         }
         with self.file.open("a", encoding="utf-8") as file:
             file.write(json.dumps(event) + "\n")
-
-    @property
-    def checks(self) -> list[tuple[str, str]]:
-        """What was put on record."""
-        entries = self.scene.incidents.get(self.scene.id).entries
-        return [(e.body.found, e.body.run) for e in entries if isinstance(e.body, RerunChecked)]
 
     def close(self) -> None:
         """End the threads."""

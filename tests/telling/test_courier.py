@@ -98,17 +98,6 @@ def test_no_password_is_sent_without_encryption(scene: Scene, security: Security
     assert "hunter22" not in delayed.problem
 
 
-def test_a_program_answers_in_the_body_of_its_response(scene: Scene) -> None:
-    """An agent that re-ran says so at once; it leads back into the incident."""
-    key = scene.queues(Address(by="webhook", to=scene.hook.url), consumer="fraud_agent")
-    scene.hook.answers = [(200, {"answer": "re-ran", "text": "3 runs"})]
-
-    scene.delivers()
-
-    [answer] = scene.story.incident.notices[key].answers
-    assert (answer.answer, answer.text, answer.by, answer.via) == ("re-ran", "3 runs", "fraud_agent", "webhook")
-
-
 def test_a_way_that_is_not_set_up_is_said_at_once(scene: Scene) -> None:
     """Nothing waits in silence for a server that nobody configured."""
     key = scene.queues(scene.mail())

@@ -1,11 +1,13 @@
 """What does not arrive is tried again by rule, given up aloud, and holds up nothing else."""
 
+import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 
 import pytest
 
+from bot.adapters.webhook import Webhook
 from bot.domain.entries import Body, DeliveryTried
 from bot.domain.errors import CouldNotKeep
 from bot.domain.ids import IncidentId
@@ -14,22 +16,8 @@ from bot.domain.notice import Address
 from bot.domain.told import MOST_TRIES
 from bot.ports import Journal
 from tests.decisions import ANA
-from tests.telling.conftest import Scene
-
-
-@pytest.mark.parametrize("lost", [2, 3])
-def test_no_instant_answer_is_lost_where_the_record_goes_away(scene: Scene, lost: int) -> None:
-    """At whichever append after the intent: it is brought again, and what is answered twice counts once."""
-    key = scene.queues(Address(by="webhook", to=scene.hook.url), consumer="fraud_agent")
-    scene.hook.answers = [(200, {"answer": "re-ran", "text": "3 runs"})]
-    with pytest.raises(CouldNotKeep):
-        scene.courier(Leaving(scene.story.journal, lost)).deliver_due(scene.story.id)  # type: ignore[arg-type]
-
-    scene.delivers()
-
-    view = scene.story.incident.notices[key]
-    assert [("re-ran", "3 runs")] == [(answer.answer, answer.text) for answer in view.answers]
-    assert view.ended is not None
+from tests.telling.conftest import SECRETS, Scene
+from tests.telling.receivers import dripping
 
 
 class Leaving:
@@ -154,3 +142,20 @@ def test_one_incident_with_many_ways_leaves_every_other_its_turns(scene: Scene) 
     tried = [e.body.to for e in scene.story.incident.entries if isinstance(e.body, DeliveryTried)]
     assert tried == ["email:revenue@acme.example", f"webhook:{scene.hook.url}"]
     assert scene.story.incident.notices[key].ended is not None
+
+
+@pytest.mark.parametrize(
+    ("begins", "has_arrived"), [(b"HTTP/1.1 200 OK\r\n\r\n", True), (b"HTTP/1.1 200 OK\r\nX-Slow: ", False)]
+)
+def test_a_receiver_that_drips_its_answer_holds_nothing_up(scene: Scene, begins: bytes, has_arrived: bool) -> None:
+    """The status code is enough; where the headers have no end, the whole try has one."""
+    scene.webhook = Webhook(SECRETS, limit_s=0.4)
+    with dripping(begins) as url:
+        key = scene.queues(Address(by="webhook", to=url))
+        began = time.monotonic()
+        scene.delivers()
+
+    [way] = scene.story.incident.notices[key].deliveries.values()
+    assert time.monotonic() - began < 10
+    assert has_arrived is (way.ended is not None)
+    assert has_arrived is not way.may_be_there

@@ -24,7 +24,6 @@ def consumer(scene: Scene, path: str = PATH) -> Consumer:
 def told(scene: Scene, *configured: Consumer, path: str = PATH) -> str:
     """One notice for the consumer, brought by a bot with these settings; everything that is shown and kept of it."""
     key = scene.queues(*consumer(scene, path).ways, consumer="fraud_agent")
-    scene.webhook.close()
     scene.webhook = Webhook(SECRETS, Consumer.hooks_of(configured))
     scene.delivers()
     incident = scene.story.incident

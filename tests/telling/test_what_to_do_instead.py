@@ -43,19 +43,3 @@ def test_an_all_clear_that_may_not_be_said_names_what_may(scene: Scene) -> None:
 
     with pytest.raises(Refused, match=f"/waterline tell update, or {CORRECT}"):
         refuse_false_comfort(scene.story.incident, "recovered")
-
-
-@pytest.mark.parametrize(
-    ("via", "where"),
-    [("slack", "in this channel"), ("link", "in the incident's channel"), ("webhook", "in the incident")],
-)
-def test_a_call_for_help_is_answered_with_where_the_help_comes(scene: Scene, via: str, where: str) -> None:
-    """Who called by webhook or link has no channel of Slack before their eyes."""
-    key = scene.queues(scene.mail())
-    seq = scene.story.incident.notices[key].seq
-    answering = Answering(IncidentStore(scene.story.journal, scene.clock))
-
-    said = answering.answer(scene.story.id, seq, "needs-help", by="revenue_daily", text="It stands still.", via=via)  # type: ignore[arg-type]
-
-    assert where in said
-    assert ("in this channel" in said) is (via == "slack")

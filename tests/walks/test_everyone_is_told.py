@@ -97,7 +97,7 @@ def test_whoever_read_wrong_rows_is_told_three_ways_runs_again_and_reads_right_o
 
             assert read.snapshot_id != wrong
             assert copies_at(lab, read.snapshot_id) == 0
-            world.until(lambda: any(each["found"] == "good" for each in world.journal("rerun-checked")))
+            world.until(lambda: any(each["answer"] == "re-ran" for each in world.journal("notice-answered")))
 
 
 def _all_say_the_same(world: Incident, box: Mailbox, taken: Hook, run: str) -> None:

@@ -8,7 +8,6 @@ from starlette.datastructures import Headers
 from bot.domain.errors import BadConfiguration
 from bot.settings import WebSettings, refuse_open_house
 from bot.web.access import Access
-from tests.tables import ORDERS
 from tests.web.scene import Scene
 
 TOKEN = "wl-read-5f1c"
@@ -59,16 +58,6 @@ def test_health_is_open_and_tells_no_table(web: httpx.Client) -> None:
     found = web.get("/v1/health")
 
     assert (200, {"status": "ok", "tables": 2}) == (found.status_code, found.json())
-
-
-@pytest.mark.parametrize("access", [Access(WebSettings(badges_for_all=True), TOKEN)], indirect=True)
-def test_badges_can_be_opened_and_nothing_else_with_them(web: httpx.Client) -> None:
-    """An image in a wiki carries no token; the rule opens no other address that looks like one."""
-    badge = web.get(f"/v1/tables/{ORDERS}/badge.svg")
-    others = [web.get(path).status_code for path in ("/tables/badge.svg", "/incidents/badge.svg", "/v1/tables")]
-
-    assert badge.status_code == 200
-    assert others == [401, 401, 401]
 
 
 @pytest.mark.parametrize(

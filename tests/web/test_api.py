@@ -10,7 +10,7 @@ from tests.tables import ORDERS
 from tests.web.scene import Scene
 
 TRUST = f"/v1/tables/{ORDERS}/trust"
-READS = ["/v1/health", "/v1/tables", TRUST, f"/v1/tables/{ORDERS}/badge.svg", "/v1/incidents/wl-1", "/v1/openapi.json"]
+READS = ["/v1/health", "/v1/tables", TRUST, "/v1/incidents/wl-1", "/v1/openapi.json"]
 
 
 def test_the_trust_of_a_table_is_answered_with_ids_as_text(scene: Scene, web: httpx.Client) -> None:
@@ -99,16 +99,6 @@ def test_a_refusal_has_three_parts(web: httpx.Client, method: str, path: str, st
     assert says == problem["title"]
     assert problem["detail"]
     assert problem["remedy"]
-
-
-def test_the_badge_says_the_state_in_words(scene: Scene, web: httpx.Client) -> None:
-    """Not in colour alone; and hostile names stay text."""
-    scene.opens()
-
-    found = web.get(f"/v1/tables/{ORDERS}/badge.svg")
-
-    assert found.headers["content-type"].startswith("image/svg+xml")
-    assert 'aria-label="sales.orders: under review"' in found.text
 
 
 def test_every_answer_forbids_scripts_and_frames(scene: Scene, web: httpx.Client) -> None:

@@ -5,15 +5,13 @@ import re
 import signal
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 from ruamel.yaml import YAML
 
-from bot.domain.entries import NoticeQueued, ProposalMade
-from bot.domain.notice import Notice
-from bot.notices.answer_link import AnswerLinks
+from bot.domain.entries import ProposalMade
 from bot.workspace import Workspace
 from tests.decisions import PROPOSAL, rewind
 from tests.patient_slack import PATIENT
@@ -21,27 +19,19 @@ from tests.slack.people import eventually
 from tests.tables import ORDERS
 from tests.web.scene import Scene
 
-KEY = "k" * 32
-
 
 def test_the_bot_serves_pages_that_call_people_by_their_names(scene: Scene, tmp_path: Path) -> None:
-    """With the token it answers, and whoever Slack knows is named; a consumer answers by its link, without one."""
+    """With the token it answers, and whoever Slack knows is named."""
     with Workspace(rules=PATIENT).serve() as slack:
         known = slack.person("ana").person
         scene.opens(by=known.id)
-        notice = Notice(
-            kind="update", revision=1, consumer="a", channel="C0REVENUE2", text="*News*", answers=("acknowledged",)
-        )
-        scene.incidents.write(scene.id, by=known.id, decide=lambda _now: [NoticeQueued(notice=notice)])
         rewound = ProposalMade(
             step=None,
             proposal=rewind(datetime.now(UTC)).model_copy(update={"proposed_by": known.id, "requirements": ()}),
         )
         scene.incidents.write(scene.id, by=known.id, decide=lambda _now: [rewound])
-        link = AnswerLinks((KEY.encode(),), "", timedelta(days=14)).of(scene.id, "a", datetime.now(UTC))
         config, log = _config(scene, slack), tmp_path / "bot.log"
         secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token, "WATERLINE_WEB_TOKEN": "t0"}
-        secrets["WATERLINE_ANSWER_SECRET"] = KEY
         command = [sys.executable, "-m", "bot.cli", "serve", "--no-warm", "--config", str(config)]
         with (
             log.open("wb") as output,
@@ -54,15 +44,11 @@ def test_the_bot_serves_pages_that_call_people_by_their_names(scene: Scene, tmp_
                     page, trust = web.get("/incidents/wl-1").text, web.get(f"/v1/tables/{ORDERS}/trust").json()
                 refused = httpx.get(f"{address}/")
                 decided = httpx.post(f"{address}/incidents/wl-1/proposals/{PROPOSAL}", auth=("", "t0"))
-                answer = httpx.post(f"{address}{link.url}", data={"answer": "acknowledged"})
             finally:
                 process.send_signal(signal.SIGTERM)
                 ended = process.wait(timeout=90)
 
     assert (0, 401, "under-review") == (ended, refused.status_code, trust["state"])
-    [told] = scene.incidents.get(scene.id).notices.values()
-    assert (303, [("acknowledged", "a")]) == (answer.status_code, [(each.answer, each.by) for each in told.answers])
-    assert link.token not in log.read_text()
     assert 404 == decided.status_code
     assert 'href="#proposals"' in page
     assert "by Ana Ribeiro" in page
@@ -78,10 +64,7 @@ def _config(scene: Scene, slack: Workspace) -> Path:
             str(ORDERS): {"contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}}
         },
         "slack": {"base_url": slack.api_url, "pace": 0},
-        "web": {
-            "port": 0,
-            "public_url": "http://127.0.0.1:8370",
-        },
+        "web": {"port": 0},
     }
     path = scene.folder / "waterline.yaml"
     with path.open("w", encoding="utf-8") as file:

@@ -4,7 +4,6 @@ from slack_sdk.models.blocks import Block, ButtonElement
 
 from bot.domain.incident import Incident
 from bot.domain.notice import Answer
-from bot.domain.rerun_words import rerun_words
 from bot.domain.told import AnswerView, NoticeView
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
@@ -37,10 +36,8 @@ def notice_message(incident: Incident, view: NoticeView) -> tuple[str, list[Bloc
 
 def answered(each: AnswerView) -> str:
     """What was answered, by whom."""
-    who = person(each.by) if each.via == "slack" else f"{mrkdwn(each.by)} (by {each.via})"
     text = f": {mrkdwn(clipped(each.text, 200))}" if each.text else ""
-    seen = f"; {mrkdwn(clipped(rerun_words(each.check), 300))}" if each.check is not None else ""
-    return f"{_SAID[each.answer]} {who}{text}{seen}"
+    return f"{_SAID[each.answer]} {person(each.by)}{text}"
 
 
 def _button(incident: Incident, view: NoticeView, answer: Answer) -> ButtonElement:

@@ -78,9 +78,7 @@ def _delivery(delivery: DeliveryView) -> str:
     where = room(delivery.address.to) if delivery.address.by == "slack" else WAYS[delivery.address.by]
     if delivery.ended is not None and delivery.ended_at is not None:
         if delivery.ended.how == "delivered":
-            unread = delivery.ended.unread
-            said = f" (:warning: {mrkdwn(clipped(unread, 300))})" if unread else ""
-            return f"{where} {clock(delivery.ended_at)}{said}"
+            return f"{where} {clock(delivery.ended_at)}"
         if delivery.ended.how == "overtaken":
             return f"{where} not sent: {mrkdwn(clipped(delivery.ended.detail, 300))}"
         again = f", again by itself at {clock(delivery.ended.again_at)}" if delivery.ended.again_at is not None else ""
