@@ -4,8 +4,6 @@ import pytest
 
 from bot.domain.entries import IncidentClosed, WaterlineMoved
 from bot.domain.errors import Refused
-from bot.service.answering import Answering
-from bot.service.incident_store import IncidentStore
 from bot.service.outdated import refuse_outdated
 from bot.service.owed_notices import left_to_tell
 from bot.service.telling_rules import refuse_after_close, refuse_false_comfort
