@@ -1,24 +1,22 @@
-"""Who may know of a private incident: those who were invited to its channel, and nobody else."""
+"""Where an incident is shown: a private one in its own channel only."""
 
 from bot.domain.errors import Refused, UnknownIncident
-from bot.domain.ids import IncidentId, UserId
+from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 
 
-def may_see(incident: Incident, user: UserId, invited: frozenset[UserId] | None) -> bool:
-    """Whether this person may know of the incident. `invited` None: the channel could not be asked, so nobody may."""
-    return not incident.is_private or (invited is not None and user in invited)
-
-
-def is_open_to_all(incident: Incident) -> bool:
-    """Whether anybody may know of it."""
-    return not incident.is_private
+def shown_in(incident: Incident, channel: str) -> bool:
+    """Whether people in this channel may know of the incident; an empty one is a place of which nobody knows who
+    reads it."""
+    return not incident.is_private or incident.opened.channel == channel
 
 
 def unknown(incident_id: IncidentId) -> UnknownIncident:
-    """What is said of an incident that is not there, and of one that this person may not know of: the same."""
+    """What is said of an incident that is not there, and of a private one elsewhere: the same."""
     return UnknownIncident(
-        f"There is no incident {incident_id}.", "Expected an id like wl-1.", "See the open ones with /waterline status."
+        f"There is no incident {incident_id}.",
+        "Expected the id of an incident, for example wl-1.",
+        "/waterline status lists the open ones.",
     )
 
 
@@ -28,11 +26,11 @@ def already_open(incident: Incident) -> Refused:
     if incident.is_private:
         return Refused(
             f"An incident is open on {table} already.",
-            "It is private: only people who were invited to it can see it.",
+            "It is private: only people in its channel can see it.",
             "If you work on this table, ask its owners to invite you.",
         )
     return Refused(
         f"Incident {incident.id} is open on {table} already.",
         f"It was opened at {incident.opened_at:%H:%M} UTC in <#{incident.opened.channel}>.",
-        "Go on there.",
+        "Continue there.",
     )

@@ -1,6 +1,6 @@
 """The savepoints of a job that were proven to pair and kept: which one counts now, for which code, and for whom."""
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Iterable, Set
 from datetime import datetime, timedelta
 
 from bot.domain.effects import KeepSavepoint, StartJob
@@ -8,6 +8,7 @@ from bot.domain.execution import ProposalView
 from bot.domain.ids import IncidentId, ProposalId, SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.paths import may_be_same
+from bot.domain.privacy import shown_in
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
 from bot.domain.requirements import HeadDescends
@@ -66,11 +67,10 @@ def kept_in(incident: Incident) -> tuple[KeptSavepoint, ...]:
     return tuple(kept for view in incident.proposals.values() for kept in _kept(incident, view))
 
 
-def hidden_among(incidents: Iterable[Incident], job: str, may_see: Callable[[Incident], bool]) -> frozenset[ProposalId]:
-    """By which those of the job were taken whose incident may not be seen; only of incidents that kept one it is
-    asked."""
-    by_incident = ((incident, [kept for kept in kept_in(incident) if kept.job == job]) for incident in incidents)
-    return frozenset(each.proposal for incident, kept in by_incident if kept and not may_see(incident) for each in kept)
+def hidden_among(incidents: Iterable[Incident], job: str, channel: str) -> frozenset[ProposalId]:
+    """By which those of the job were taken whose incident is not shown in this channel."""
+    hidden = (incident for incident in incidents if not shown_in(incident, channel))
+    return frozenset(kept.proposal for incident in hidden for kept in kept_in(incident) if kept.job == job)
 
 
 def still_tagged(incident: Incident) -> tuple[KeptSavepoint, ...]:

@@ -1,6 +1,5 @@
 """Planned savepoints: planned with a reason and an end, kept in a catalogue, and asked about before another is used."""
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ from bot.domain.execution import ProposalView
 from bot.domain.flink import JobRun
 from bot.domain.ids import IncidentId, ProposalId, SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
-from bot.domain.privacy import already_open, is_open_to_all
+from bot.domain.privacy import already_open, shown_in
 from bot.domain.record import Record
 from bot.domain.savepoint_terms import retention_sentence
 from bot.domain.savepoints import (
@@ -32,8 +31,6 @@ from bot.service.opening import Opening
 from bot.service.savepoint_under_way import must_not_be_proposed
 
 RUNBOOK = "planned-savepoint"
-MaySee = Callable[[Incident], bool]
-"""Whether whoever asks may know of an incident."""
 
 
 class SavepointOffer(Record):
@@ -74,12 +71,12 @@ class Savepoints:
         self._opening = opening
         self._clock = clock
 
-    def offer(self, table: TableName, *, may_see: MaySee = is_open_to_all) -> SavepointOffer:
+    def offer(self, table: TableName, channel: str = "") -> SavepointOffer:
         """Look at table and job. Raises UnknownTable, CouldNotLook, Refused for a table without a job, and while a
         savepoint is proposed, or an incident is open that whoever asks may not see: nobody fills in a form for
         nothing."""
         setup, job = self._observer.setup(table), self._job_of(table)
-        under_way = self._open_on(table, may_see)
+        under_way = self._open_on(table, channel)
         if under_way is not None:
             must_not_be_proposed(under_way)
         observation = self._observer.observe(table)
@@ -109,7 +106,6 @@ class Savepoints:
         until: datetime,
         over_by: datetime | None = None,
         by: UserId,
-        may_see: MaySee = is_open_to_all,
     ) -> IncidentId:
         """Write the plan into the table's open incident, or open one with the runbook of a planned savepoint.
 
@@ -135,7 +131,7 @@ class Savepoints:
             may_restore=restorers, until=until, over_by=over_by,
             keeps=retention_sentence(self._observer.setup(table).contract.keep_snapshots),
         )  # fmt: skip
-        existing = self._open_on(table, may_see)
+        existing = self._open_on(table, channel)
         incident_id = existing.id if existing else self._open(table, channel, reason, by)
 
         def decide(now: Incident) -> list[Body]:
@@ -148,11 +144,11 @@ class Savepoints:
         self._store.write(incident_id, by=by, decide=decide)
         return incident_id
 
-    def catalogue(self, table: TableName, *, may_see: MaySee = is_open_to_all) -> Catalogue:
+    def catalogue(self, table: TableName, channel: str = "") -> Catalogue:
         """All that were kept for the table's job, and how they stand now. Raises UnknownTable, Refused. Cost: the
-        metadata of each table that the job writes; `may_see` is asked of incidents that kept one."""
+        metadata of each table that the job writes. `channel`: where the list is read."""
         incidents, job = self._store.all(), self._job_of(table)
-        kept, hidden = kept_savepoints(incidents, job), hidden_among(incidents, job, may_see)
+        kept, hidden = kept_savepoints(incidents, job), hidden_among(incidents, job, channel)
         left = self._left_main(kept)
         return Catalogue(kept, authoritative(kept, self._clock.now(), left or frozenset()), left, hidden)
 
@@ -231,9 +227,9 @@ class Savepoints:
             )
         return job
 
-    def _open_on(self, table: TableName, may_see: MaySee) -> Incident | None:
+    def _open_on(self, table: TableName, channel: str) -> Incident | None:
         found = self._store.open_on(table)
-        if found is not None and not may_see(found):
+        if found is not None and not shown_in(found, channel):
             raise already_open(found)
         return found
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
 
 from bot.domain.errors import Refused, WaterlineError
 from bot.domain.freezes import said_end
@@ -20,7 +19,6 @@ from bot.slack.commits import last_commits
 from bot.slack.forms import open_form, open_form_id, problem_form
 from bot.slack.ids import COMMAND
 from bot.slack.planned_commands import explain_restore, fill_review, list_savepoints
-from bot.slack.privacy import Privacy
 from bot.slack.requests import Clicked, Command
 from bot.slack.status import status_text
 from bot.slack.telling_commands import severity, tell
@@ -42,10 +40,9 @@ class Verb:
 class Commands:
     """Answers commands; a returned sentence is shown to the person only."""
 
-    def __init__(self, services: Services, views: Views, privacy: Privacy) -> None:
+    def __init__(self, services: Services, views: Views) -> None:
         self._services = services
         self._views = views
-        self._privacy = privacy
 
     def handle(self, command: Command) -> str | None:
         """Do the subcommand; an unknown one gets the one that is meant, or the help."""
@@ -85,7 +82,7 @@ class Commands:
         self.fill_open_form(command, command.rest)
 
     def _status(self, command: Command) -> str:
-        return status_text(self._services, self._privacy, command.user)
+        return status_text(self._services, command.channel)
 
     def _ledger(self, command: Command) -> str:
         return last_commits(self._services.observer.table(self._table(command.rest)))
@@ -163,15 +160,13 @@ class Commands:
     def _savepoint(self, command: Command) -> None:
         try:
             table = self._table(command.rest)
-            may_see = partial(self._privacy.sees, user=command.user)
-            view = savepoint_form(self._services.savepoints.offer(table, may_see=may_see), command.channel)
+            view = savepoint_form(self._services.savepoints.offer(table, command.channel), command.channel)
         except WaterlineError as error:
             view = problem_form("Plan a savepoint", str(error))
         self._views.fill(open_form_id(command.trigger), view)
 
     def _savepoints(self, command: Command) -> str:
-        may_see = partial(self._privacy.sees, user=command.user)
-        return list_savepoints(self._services, self._table(command.rest), may_see)
+        return list_savepoints(self._services, self._table(command.rest), command.channel)
 
     def _close(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)

@@ -11,7 +11,7 @@ from bot.service.hearing import Said
 from bot.service.services import Services
 from bot.slack.heard import EVENTS, Heard, heard_in
 from bot.slack.names import NamesInSlack
-from bot.slack.rooms import SlackRooms
+from bot.slack.privacy import is_private
 from bot.slack.unreachable import UNREACHABLE
 
 log = structlog.get_logger(__name__)
@@ -27,7 +27,6 @@ class Ears:
     def __init__(self, client: WebClient, services: Services) -> None:
         self._client = client
         self._hearing = services.hearing
-        self._rooms = SlackRooms(client)
         self._names = NamesInSlack(client)
 
     def is_for_us(self, body: dict[str, Any]) -> bool:
@@ -52,17 +51,16 @@ class Ears:
             is_asked=heard.is_asked,
             text=heard.text,
         )
-        told = self._hearing.take(said, _Asked(heard, self._client, self._rooms, self._names))
+        told = self._hearing.take(said, _Asked(heard, self._client, self._names))
         return told if heard.user else None
 
 
 class _Asked:
     """What Slack says of one message: asked when it is wanted, and once, however many tables it is told of."""
 
-    def __init__(self, heard: Heard, client: WebClient, rooms: SlackRooms, names: NamesInSlack) -> None:
+    def __init__(self, heard: Heard, client: WebClient, names: NamesInSlack) -> None:
         self._heard = heard
         self._client = client
-        self._rooms = rooms
         self._names = names
 
     @cached_property
@@ -75,7 +73,7 @@ class _Asked:
     def is_public(self) -> bool:
         """False for a direct message, too."""
         try:
-            return not self._rooms.is_private(self._heard.channel)
+            return not is_private(self._heard.channel, self._client)
         except CouldNotLook as error:
             log.warning("not known whether a channel is private", channel=self._heard.channel, problem=str(error))
             return False

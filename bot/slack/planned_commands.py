@@ -2,15 +2,14 @@
 
 from bot.domain.errors import Refused
 from bot.domain.ids import TableName
-from bot.service.savepoints import MaySee
 from bot.service.services import Services
 from bot.slack.blocks.savepoints import catalogue_text
 from bot.slack.requests import Command
 
 
-def list_savepoints(services: Services, table: TableName, may_see: MaySee) -> str:
+def list_savepoints(services: Services, table: TableName, channel: str) -> str:
     """Those that were kept, and which one counts. Raises UnknownTable, Refused."""
-    return catalogue_text(table, services.savepoints.catalogue(table, may_see=may_see))
+    return catalogue_text(table, services.savepoints.catalogue(table, channel))
 
 
 def explain_restore(services: Services, command: Command) -> str:

@@ -1,15 +1,12 @@
 """The form of a planned savepoint -> one call of the service, and the sentence that answers."""
 
-from functools import partial
-
 from bot.domain.ids import TableName, UserId
 from bot.domain.said_moment import end_of_day, said_moment
 from bot.service.services import Services
-from bot.slack.privacy import Privacy
 from bot.slack.requests import Submitted
 
 
-def planned(services: Services, privacy: Privacy, form: Submitted) -> str:
+def planned(services: Services, form: Submitted) -> str:
     """Write the plan down; a day ends at its last second in UTC. Raises Refused, CouldNotLook, UnknownTable."""
     table, channel = TableName(form.about.split("/")[0]), form.about.split("/")[1]
     consumers = services.observer.setup(table).consumers
@@ -26,7 +23,6 @@ def planned(services: Services, privacy: Privacy, form: Submitted) -> str:
         until=end_of_day(form.values["until"]),
         over_by=said_moment(over, services.clock.now()) if over else None,
         by=form.user,
-        may_see=partial(privacy.sees, user=form.user),
     )
     services.duties.settle(incident)
     return f"The plan is on record in {incident}. Nothing is stopped: go on with its card."

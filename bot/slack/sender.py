@@ -49,7 +49,6 @@ class Sender:
         *,
         pace: timedelta,
         on_end: Callable[[Post, str | None, bool], None],
-        withheld: Callable[[Post], str | None],
         overtaken: Callable[[Post], str | None],
     ) -> None:
         self._outbox = outbox
@@ -58,7 +57,6 @@ class Sender:
         self._pace = pace
         self._look_again_s = min(0.25, max(0.02, pace.total_seconds()))
         self._on_end = on_end
-        self._withheld = withheld
         self._overtaken = overtaken
         self._services = services
         self._messages = Messages(client, outbox, services)
@@ -153,8 +151,6 @@ class Sender:
 
     def _kept_back(self, post: Post) -> Callable[[], None] | None:
         """What is to be written down of a post for which Slack is not asked now; None: ask."""
-        if (withheld := self._withheld(post)) is not None:
-            return partial(self._postpone, post, _LATER, not_asked(post, withheld))
         if post.ts is not None or answer_was_lost(post):
             return None
         try:

@@ -6,27 +6,28 @@ from bot.domain.clock_time import clock_time
 from bot.domain.doubt import beside_trusted, doubted_since
 from bot.domain.entries import IncidentOpened
 from bot.domain.freezes import still_paused
-from bot.domain.ids import UserId, short
+from bot.domain.ids import short
 from bot.domain.incident import Incident
 from bot.domain.inert import visible
+from bot.domain.privacy import shown_in
 from bot.domain.setup import TableSetup
 from bot.domain.team import TeamMember
 from bot.domain.trust import Basis, Trust
 from bot.service.services import Services
 from bot.service.walking import current_step
 from bot.slack.ids import COMMAND
-from bot.slack.privacy import Privacy
 
 
-def status_text(services: Services, privacy: Privacy, user: UserId) -> str:
-    """What this person may know, a line each."""
+def status_text(services: Services, channel: str) -> str:
+    """Open incidents, and the trust of every table; of private incidents the one of this channel. A line each."""
     setups, today = services.observer.tables, services.clock.now().date()
-    incidents = [each for each in privacy.visible(user) if each.is_open]
+    shown = [each for each in services.store.all() if shown_in(each, channel)]
+    incidents = [each for each in shown if each.is_open]
     lines = [_incident(each, is_watched=each.opened.table in setups) for each in incidents]
-    hidden = privacy.hidden_tables(user)
+    hidden = {each.opened.table for each in services.store.all() if each.is_open and not shown_in(each, channel)}
     if not lines and not hidden:
         lines = [f"No incident is open. Open one with {COMMAND} open."]
-    lines += [f"{each.id}: {why}" for each in privacy.visible(user) if (why := still_paused(each)) is not None]
+    lines += [f"{each.id}: {why}" for each in shown if (why := still_paused(each)) is not None]
     for trust in services.trust.all():
         lines.append(trust_line(trust, services.clock.now()) + owned_by(setups.get(trust.table), today))
     unwatched = sorted(hidden - set(setups))

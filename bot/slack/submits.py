@@ -2,6 +2,8 @@
 
 from typing import cast
 
+from slack_sdk import WebClient
+
 from bot.domain.approval_answers import approval_counts, settlement_counts
 from bot.domain.asked_window import is_id
 from bot.domain.errors import Refused, WaterlineError
@@ -14,7 +16,7 @@ from bot.slack.closings import closed
 from bot.slack.forms import open_form_id, opened_form, problem_form
 from bot.slack.ids import Form
 from bot.slack.previews import FIRST_WARNING, preview_of
-from bot.slack.privacy import Privacy
+from bot.slack.privacy import must_be_private
 from bot.slack.requests import Submitted
 from bot.slack.savepoint_plans import planned
 from bot.slack.views import Views
@@ -23,10 +25,10 @@ from bot.slack.views import Views
 class Submits:
     """Answers forms; a returned sentence is shown to the person only."""
 
-    def __init__(self, services: Services, views: Views, privacy: Privacy) -> None:
+    def __init__(self, services: Services, views: Views, client: WebClient) -> None:
         self._services = services
         self._views = views
-        self._privacy = privacy
+        self._client = client
 
     def handle(self, form: Submitted) -> str | None:  # noqa: C901 - one case a form, nothing nested
         """Do what the form says."""
@@ -53,7 +55,7 @@ class Submits:
             case Form.CLOSE:
                 return closed(self._services, IncidentId(ids[0]), reason, form.user)
             case Form.SAVEPOINT:
-                return planned(self._services, self._privacy, form)
+                return planned(self._services, form)
             case Form.TERM:
                 return answer_item(self._services.reviews, form)
             case Form.NOTICE:
@@ -120,7 +122,7 @@ class Submits:
             )
         private = "private" in form.values
         if private:
-            self._privacy.check_room(channel)
+            must_be_private(channel, self._client)
         return self._services.opening.open(
             table=TableName(table),
             runbook=form.values["runbook"],

@@ -9,6 +9,7 @@ from slack_sdk import WebClient
 
 from bot.domain.errors import UnknownIncident
 from bot.domain.ids import IncidentId, ProposalId
+from bot.domain.privacy import shown_in
 from bot.ports import Cursor, Inbox, Outbox, Post
 from bot.service.home import home_facts
 from bot.service.services import Services
@@ -21,10 +22,9 @@ from bot.slack.directory import RecentMembers, SlackDirectory
 from bot.slack.ears import Ears
 from bot.slack.front_door import FrontDoor
 from bot.slack.heard import Heard
-from bot.slack.privacy import Privacy
+from bot.slack.privacy import check
 from bot.slack.projection import Projection
 from bot.slack.requests import Clicked, Command, HomeOpened, Request, Submitted
-from bot.slack.rooms import SlackRooms
 from bot.slack.sender import Sender
 from bot.slack.submits import Submits
 from bot.slack.views import Views
@@ -49,11 +49,10 @@ class SlackSurface:
         self._services = services
         services.approvals.seen_in_slack(partial(is_shown_whole, tasks=services.tasks))
         self._views = Views(client, outbox)
-        self._privacy = Privacy(services.store, SlackRooms(client))
-        self._commands = Commands(services, self._views, self._privacy)
+        self._commands = Commands(services, self._views)
         self._clicks = Clicks(services, self._commands, self._views)
         self._ears = Ears(client, services)
-        self._submits = Submits(services, self._views, self._privacy)
+        self._submits = Submits(services, self._views, client)
         self._projection = Projection(services.store, outbox, cursor)
         arrivals = Arrivals()
         self._sender = Sender(
@@ -64,7 +63,6 @@ class SlackSurface:
             arrivals,
             pace=pace,
             on_end=self._delivered,
-            withheld=self._privacy.withheld,
             overtaken=self._overtaken,
         )
         self._worker = InboxWorker(
@@ -100,7 +98,7 @@ class SlackSurface:
 
     def handle(self, request: Request) -> str | None:
         """One request to its end; a returned sentence is for the person who asked."""
-        self._privacy.check(request)
+        check(request, self._services.store)
         handled = self._dispatch(request)
         self._sender.wake()
         return handled
@@ -118,7 +116,7 @@ class SlackSurface:
             case HomeOpened():
                 services = self._services
                 facts = home_facts(
-                    self._privacy.visible(request.user),
+                    [each for each in services.store.all() if shown_in(each, "")],
                     services.trust.all(),
                     services.observer.tables,
                     request.user,

@@ -1,6 +1,5 @@
 """A table, a job and a record in which a savepoint is planned, taken, and kept until its day."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,8 +16,6 @@ from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import Body, ExecutionEnded, ExecutionStarted, IncidentClosed, ProposalMade
 from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, ProposalId, UserId
-from bot.domain.incident import Incident
-from bot.domain.privacy import is_open_to_all
 from bot.domain.proposal import Proposal
 from bot.evidence import Collector, find_tasks
 from bot.ports import Journal
@@ -64,13 +61,12 @@ class World:
         until: timedelta = WEEK,
         reason: str = "New pricing.",
         code_before: str = "1.4",
-        may_see: Callable[[Incident], bool] = is_open_to_all,
+        channel: str = "C0ORDERS01",
     ) -> None:
         """Ana plans the change to code 1.5."""
         self.savepoints.plan(
-            ORDERS, "C0ORDERS01", reason=reason, code_before=code_before, code_after="1.5",
+            ORDERS, channel, reason=reason, code_before=code_before, code_after="1.5",
             told=("revenue_daily",), restorers=restorers, until=datetime.now(UTC) + until, by=ANA,
-            may_see=may_see,
         )  # fmt: skip
 
     def savepoint(self, **known: object) -> tuple[Proposal, Plan]:

@@ -1,4 +1,4 @@
-"""A private incident is known to the people in its channel, and to nobody else."""
+"""A private incident is shown in its channel, and nowhere else."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -9,14 +9,13 @@ from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import Body, EffectEnded, ExecutionStarted, ProposalMade, SavepointPlanned
 from bot.domain.ids import IncidentId, JobId, SnapshotId, UserId
 from bot.ports import Delivery
-from bot.workspace import SeenMessage, Workspace
+from bot.workspace import SeenMessage
 from tests.decisions import PROPOSAL, rewind
 from tests.little_flink import JOB
 from tests.security.conftest import ANA, QUIET
-from tests.slack.little_bot import LittleBot, as_time_goes_on, nothing_waits
+from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders
 from tests.slack.people import PATIENCE_S, Responder, eventually, is_card
-from tests.slack.test_lost_room import TO_ANA, direct
 from tests.tables import ORDERS
 
 QUIET_ID = "C0QUIET001"
@@ -58,21 +57,18 @@ def test_its_form_says_that_nobody_is_told(ana: Responder, bot: LittleBot) -> No
     assert bot.services.store.all()[0].is_private
 
 
-def test_status_and_home_name_it_to_those_who_were_invited_only(
-    private: SeenMessage, ana: Responder, finn: Responder
-) -> None:
-    """Who is not in its channel learns that the table is under review, which the table says itself, and no more."""
-    invited, outsider = ana.asks("status"), finn.asks("status")
-    home, outside = ana.home(), finn.home()
+def test_status_names_it_in_its_own_channel_only(private: SeenMessage, ana: Responder, finn: Responder) -> None:
+    """Elsewhere one learns that the table is under review, which the table says itself, and no more."""
+    invited, outsider = ana.asks("status", QUIET), finn.asks("status")
+    home = ana.home()
 
     assert "wl-1 sales.orders" in invited
     assert outsider.startswith("sales.orders: under review since")
     assert "a private incident" in outsider.lower()
     assert "wl-1" not in outsider
     assert len(outsider.splitlines()) == 1
-    assert "wl-1" in home.plain
-    assert "wl-1" not in outside.plain
-    assert QUIET not in outside.plain + str(outside.blocks)
+    assert "wl-1" not in home.plain
+    assert QUIET not in home.plain + str(home.blocks)
 
 
 def test_opening_a_second_one_tells_neither_id_nor_channel(private: SeenMessage, finn: Responder) -> None:
@@ -114,50 +110,6 @@ def test_a_click_from_outside_finds_no_such_incident(
     assert told == unknown.replace("wl-9", "wl-1")
     assert "There is no incident wl-1." in told
     assert bot.services.store.get(IncidentId("wl-1")).seq == before
-
-
-def test_nothing_more_is_posted_once_the_channel_is_public(
-    private: SeenMessage, ana: Responder, slack: Workspace, bot: LittleBot
-) -> None:
-    """Somebody makes the channel public: what waits is kept back, and goes out when it is private again."""
-    channels = slack.world.directory.channels
-    exposed = channels[QUIET_ID].model_copy(update={"is_private": False})
-    closed, channels[QUIET_ID] = channels[QUIET_ID], exposed
-    bot.restart()
-
-    bot.services.walker.note(IncidentId("wl-1"), "the key leaked", by=ana.id)
-    eventually(lambda: withheld(bot))
-    while_public = [m.plain for m in ana.messages(QUIET)]
-    channels[QUIET_ID] = closed
-    bot.restart()
-    bot.clock.advances(timedelta(minutes=1))
-
-    assert not any("the key leaked" in plain for plain in while_public)
-    assert ana.sees("the key leaked", QUIET)
-
-
-def test_messages_wait_while_the_bot_is_not_in_the_channel(
-    private: SeenMessage, ana: Responder, slack: Workspace, bot: LittleBot
-) -> None:
-    """Slack no longer says that the channel is private, so nothing is sent; who invites the bot gets everything."""
-    eventually(lambda: nothing_waits(bot))
-    slack.faults.removes(QUIET_ID)
-    bot.restart()
-
-    bot.services.walker.note(IncidentId("wl-1"), "the key leaked", by=ana.id)
-    eventually(lambda: withheld(bot))
-    slack.faults.adds(QUIET_ID)
-    eventually(as_time_goes_on(bot, lambda: nothing_waits(bot)))
-
-    assert ana.sees("the key leaked", QUIET)
-    assert direct(ana, TO_ANA) == []
-
-
-def withheld(bot: LittleBot) -> bool:
-    """Whether the note's post says why it waits."""
-    incident = bot.services.store.get(IncidentId("wl-1"))
-    post = bot.store.outbox.find(f"wl-1/line/{incident.seq}")
-    return post is not None and "wl-1 is private" in (post.problem or "")
 
 
 def forged(user: str, action: str, incident: str, bot: LittleBot) -> Delivery:
@@ -227,7 +179,7 @@ def test_the_list_of_savepoints_tells_outsiders_no_plan_of_it(
     ]
     bot.services.store.write(IncidentId("wl-1"), by=UserId(ANA), decide=lambda _now: made)
 
-    invited, outsider = ana.asks("savepoints sales.orders"), finn.asks("savepoints sales.orders")
+    invited, outsider = ana.asks("savepoints sales.orders", QUIET), finn.asks("savepoints sales.orders")
 
     assert "A breach." in invited
     assert "Taken in a private incident." in outsider

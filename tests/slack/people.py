@@ -17,16 +17,16 @@ class Responder(Actor):
         """The Home as it is published anew whenever somebody opens it."""
         return super().home(within_s)
 
-    def asks(self, command: str) -> str:
+    def asks(self, command: str, channel: str = ONCALL) -> str:
         """What `/waterline COMMAND` answers, to this person only."""
-        return self.answer_to(lambda: self.types(f"/waterline {command}".strip()))
+        return self.answer_to(lambda: self.types(f"/waterline {command}".strip(), channel), channel)
 
-    def answer_to(self, do: Callable[[], object]) -> str:
+    def answer_to(self, do: Callable[[], object], channel: str = ONCALL) -> str:
         """What this person alone is told after doing something."""
-        before = self.messages(ONCALL)
+        before = self.messages(channel)
         newest = before[-1] if before else None
         do()
-        told = self.waits_for(lambda m: m.is_ephemeral, timeout=PATIENCE_S, after=newest)
+        told = self.waits_for(lambda m: m.is_ephemeral, channel, timeout=PATIENCE_S, after=newest)
         return told.plain
 
     @property

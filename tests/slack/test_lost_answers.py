@@ -82,7 +82,7 @@ class Scene:
         nothing = SimpleNamespace(store=None, records=SimpleNamespace(html=None, markdown=None, json=None))
         return Sender(
             client, self.store.outbox, nothing, self.clock, Arrivals(),  # type: ignore[arg-type]
-            pace=timedelta(seconds=1), withheld=lambda _post: None, overtaken=lambda _post: None,
+            pace=timedelta(seconds=1), overtaken=lambda _post: None,
             on_end=lambda _post, problem, _may_mend: self.ended.append(problem),
         )  # fmt: skip
 
