@@ -40,7 +40,6 @@ from bot.service.duties import Duties
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.examining import Examiner
 from bot.service.executing import Executions
-from bot.service.holding import Holding
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
 from bot.service.newer_commits import NewerCommits
@@ -190,15 +189,14 @@ def assemble(
     waterline = Waterline(incidents, observer.catalog, clock)
     maintenance = Maintenance(incidents, observer.catalog, observer.hands.schedulers)
     newer, others = NewerCommits(collector), OtherDoubts(incidents, findings)
-    telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock, newer, others)
+    telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock, newer, others, directory)
     background = Background(incidents, alone_with, workers=4)
     tags = SavepointTags(incidents, observer.catalog, clock)
-    holding = Holding(incidents, directory, clock, others)
     retrying = Retrying(incidents, clock, others)
     promises = Promises(incidents, observer.tables, background, clock)
     duties = Duties(
         incidents, background, desk, diagnoses, proposals, approvals, executions, verifier, waterline, maintenance,
-        telling, tags, holding, retrying, promises,
+        telling, tags, retrying, promises,
     )  # fmt: skip
     reviews = Reviews(incidents, observer, filed, clock)
     desk.on_answer(duties.walk_on)
@@ -219,7 +217,6 @@ def assemble(
         verifier=verifier,
         telling=telling,
         answering=Answering(incidents),
-        holding=holding,
         posting=Posting(incidents, clock, others),
         retrying=retrying,
         trust=TrustDesk(incidents, observer, clock),

@@ -42,7 +42,6 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> None:
         built.timers,
         others,
     ).start()
-    services.holding.start(built.timers, services.background)
 
 
 def carriers(settings: Settings, consumers: Iterable[Consumer]) -> dict[str, Carrier]:

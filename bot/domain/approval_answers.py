@@ -1,8 +1,7 @@
-"""What a person is told whose act on a proposal, or on notices that are held, counted."""
+"""What a person is told whose act on a proposal counted."""
 
 from bot.domain.approval_count import missing_in_words, whom_to_ask
 from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.notice_fold import HeldView
 
 
 def settlement_counts(view: ProposalView) -> str:
@@ -31,12 +30,3 @@ def approval_counts(view: ProposalView) -> str:
             return f"Approved. It is held until {view.held_until:%H:%M:%S} UTC for a veto; then it can be carried out."
         case _:
             return "Approved. The proposer or an approver can carry it out now."
-
-
-def notices_counted(view: HeldView) -> str:
-    """After a yes to notices that are held. `view` is how they stand after it."""
-    if view.decided is not None:
-        return "Approved: the notices are on their way."
-    policy = view.held.policy
-    needs = missing_in_words(policy, view.approvals)
-    return f"Your approval counts. They need {needs}. {whom_to_ask(policy, view.asked_by, view.approvals)}"

@@ -34,10 +34,7 @@ from bot.domain.notice_entries import NoticeEnded as NoticeEnded
 from bot.domain.notice_entries import NoticeEntry as NoticeEntry
 from bot.domain.notice_entries import NoticeQueued as NoticeQueued
 from bot.domain.notice_entries import NoticeRetried as NoticeRetried
-from bot.domain.notice_entries import NoticesDecided as NoticesDecided
-from bot.domain.notice_entries import NoticesExpired as NoticesExpired
 from bot.domain.notice_entries import NoticesHeld as NoticesHeld
-from bot.domain.notice_entries import NoticesReminded as NoticesReminded
 from bot.domain.notice_entries import ReadersNoted as ReadersNoted
 from bot.domain.notice_entries import SeverityChanged as SeverityChanged
 from bot.domain.promise_entries import HandedOver as HandedOver

@@ -2,8 +2,6 @@
 
 from typing import Literal
 
-from pydantic import Field
-
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.ids import Severity, StepId, UserId
 from bot.domain.notice import Answer, Notice
@@ -128,7 +126,7 @@ class SeverityChanged(Record):
 
 
 class NoticesHeld(Record):
-    """A policy asks for approval before these previewed notices are sent; `by` of the entry asks to send them."""
+    """These previewed notices need a second person, who sends them; `by` of the entry asks for that."""
 
     kind: Literal["notices-held"] = "notices-held"
     name: str
@@ -137,41 +135,9 @@ class NoticesHeld(Record):
     step: StepId | None
 
 
-class NoticesDecided(Record):
-    """One approver's yes, or no, to what is held."""
-
-    kind: Literal["notices-decided"] = "notices-decided"
-    name: str
-    yes: bool
-    complete: bool
-    """Whether it is decided by this."""
-    reason: str = ""
-    teams: tuple[str, ...] = Field(default=(), exclude_if=lambda teams: not teams)
-    """The policy's teams that the person was in when the click came."""
-
-
-class NoticesReminded(Record):
-    """Nobody had decided about what is held: those whose yes is missing are asked again."""
-
-    kind: Literal["notices-reminded"] = "notices-reminded"
-    name: str
-    number: int
-
-
-class NoticesExpired(Record):
-    """Nobody decided in time about what is held, or it may not be sent any more: it was not, and will not be."""
-
-    kind: Literal["notices-expired"] = "notices-expired"
-    name: str
-    asks: UserId | None
-    """Who is to preview it anew: whoever asked to send it, else the responder."""
-    why: str = ""
-    """Why it may not be sent any more, a sentence; empty: its time was over."""
-
-
 NoticeEntry = (
     NoticeQueued | DeliveryTried | DeliveryDelayed | NoticeEnded | NoticeRetried | NoticeAnswered | ReadersNoted
-    | SeverityChanged | NoticesHeld | NoticesDecided | NoticesReminded | NoticesExpired
+    | SeverityChanged | NoticesHeld
     | CorrectionWaits
 )  # fmt: skip
 """What tells who was told."""

@@ -1,12 +1,11 @@
 """What each entry about consumers does to the incident."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, assert_never
 
 from bot.domain import notice_entries as n
-from bot.domain.approval import Approval
 from bot.domain.ids import UserId
 from bot.domain.told import AnswerView, follow, queued, take_up
 
@@ -18,33 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass
 class HeldView:
-    """Notices that wait for approval, or did."""
+    """Notices that a second person sends, or has sent."""
 
     name: str
     held: n.NoticesHeld
     asked_by: UserId
     asked_at: datetime
-    shown_at: datetime
-    """When the texts were made."""
-    word_by: datetime | None = None
-    """The earliest next word that they promise; None: they promise none."""
-    approvals: list[Approval] = field(default_factory=list)
-    decided: n.NoticesDecided | None = None
-    decided_by: str | None = None
-    decided_at: datetime | None = None
-    reminders: int = 0
-    reminded_at: datetime | None = None
-    expired: n.NoticesExpired | None = None
+    sent_by: str | None = None
 
     @property
     def is_waiting(self) -> bool:
-        """Whether nobody has decided, and its end was not told yet."""
-        return self.decided is None and self.expired is None
-
-    @property
-    def said_yes(self) -> tuple[UserId, ...]:
-        """Who has approved, oldest first."""
-        return tuple(given.by for given in self.approvals)
+        """Whether nobody has sent them."""
+        return self.sent_by is None
 
 
 def next_word_by(notices: Iterable["Notice"]) -> datetime | None:
@@ -53,13 +37,16 @@ def next_word_by(notices: Iterable["Notice"]) -> datetime | None:
     return min((at for at in promised if at is not None), default=None)
 
 
-def apply_notice(incident: "Incident", entry: "Entry", body: n.NoticeEntry) -> None:
+def apply_notice(incident: "Incident", entry: "Entry", body: n.NoticeEntry) -> None:  # noqa: C901 - one case a kind
     """Follow who was told, and what they said."""
     match body:
         case n.NoticeQueued():
             key = body.notice.key(incident.id)
             incident.notices[key] = queued(body.notice, key, entry.at, entry.seq)
             _told_late(incident, (body.notice,))
+            for view in incident.held.values():
+                if body.notice in incident.previews.get(view.name, ()):
+                    view.sent_by = entry.by
         case n.DeliveryTried() | n.DeliveryDelayed() | n.NoticeEnded():
             follow(incident.notices[body.key], body, entry.at)
         case n.NoticeRetried():
@@ -74,41 +61,16 @@ def apply_notice(incident: "Incident", entry: "Entry", body: n.NoticeEntry) -> N
             incident.readers = body
         case n.SeverityChanged():
             incident.severity_now = body.severity
-        case _:
-            _apply_held(incident, entry, body)
-
-
-def _apply_held(
-    incident: "Incident",
-    entry: "Entry",
-    body: n.NoticesHeld | n.NoticesDecided | n.NoticesReminded | n.NoticesExpired,
-) -> None:
-    match body:
         case n.NoticesHeld():
-            word_by = next_word_by(incident.previews.get(body.name, ()))
-            incident.held[body.name] = HeldView(
-                name=body.name, held=body, asked_by=UserId(entry.by), asked_at=entry.at,
-                shown_at=incident.previewed_at.get(body.name, entry.at), word_by=word_by,
-            )  # fmt: skip
+            incident.held[body.name] = HeldView(name=body.name, held=body, asked_by=UserId(entry.by), asked_at=entry.at)
             _told_late(incident, incident.previews.get(body.name, ()))
-        case n.NoticesDecided():
-            view = incident.held[body.name]
-            if body.yes:
-                view.approvals.append(Approval(by=UserId(entry.by), at=entry.at, digest=body.name, teams=body.teams))
-            if body.complete:
-                view.decided, view.decided_by, view.decided_at = body, entry.by, entry.at
-        case n.NoticesReminded():
-            held = incident.held[body.name]
-            held.reminders, held.reminded_at = body.number, entry.at
-        case n.NoticesExpired():
-            incident.held[body.name].expired = body
         case _:
             assert_never(body)
 
 
 def _told_late(incident: "Incident", notices: Iterable["Notice"]) -> None:
-    """Nobody owes those a correction any more who are sent one, or the closing message anew, or whose correction people
-    are asked about: their no is an answer."""
+    """Nobody owes a correction any more to those who are sent one, or the closing message anew, or whose correction
+    waits for a second person."""
     told = {notice.consumer for notice in notices if notice.kind == "recovered" or asks_to_run_again(notice)}
     incident.uncorrected -= told
 

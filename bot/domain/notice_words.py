@@ -3,7 +3,6 @@
 from typing import assert_never
 
 from bot.domain import notice_entries as n
-from bot.domain.approval_count import missing
 from bot.domain.notice import WAYS, shown_of
 from bot.domain.sentences import counted, full_stop
 
@@ -53,22 +52,7 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
         case n.SeverityChanged():
             return f"The severity is {body.severity} now, it was {body.before}. {full_stop(body.reason)}".strip()
         case n.NoticesHeld():
-            people, teams = missing(body.policy, ())
-            of_teams = f", from {teams} different teams" if teams else ""
-            return f"Asked to send the notices {body.name}: {people} must approve first{of_teams}."
-        case n.NoticesDecided(yes=True):
-            return f"Approved the notices {body.name}." + ("" if body.complete else " Another approval is needed.")
-        case n.NoticesDecided():
-            return f"Said no to the notices {body.name}: {full_stop(body.reason)}"
-        case n.NoticesReminded():
-            return (
-                f"Nobody had decided about the notices {body.name}: approvers were asked again (number {body.number})."
-            )
-        case n.NoticesExpired():
-            asked = f" <@{body.asks}>, preview them again if they are still to be sent." if body.asks else ""
-            if body.why:
-                return f"The notices {body.name} were not sent, and wait no more: {full_stop(body.why)}{asked}"
-            return f"Nobody decided about the notices {body.name} in time: they were not sent.{asked}"
+            return f"Asked for a second person to send the notices {body.name}."
         case _:
             assert_never(body)
 

@@ -1,6 +1,6 @@
 """What people decide about a proposal, from wherever they do it; and what time alone does to it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from bot.domain.approval import People, Via
@@ -181,14 +181,19 @@ class Approvals:
         """Which of the groups that matter hold this person, asked of Slack now. Nothing is asked where it is over."""
         if view.state not in ALLOWED[act.kind]:
             return NO_GROUPS
-        within, unread = set(), set()
-        for group in dict.fromkeys(group for people in _who(view, act) for group in people.groups):
-            try:
-                if by in self._directory.members((group,)):
-                    within.add(group)
-            except CouldNotLook:
-                unread.add(group)
-        return Membership(within=frozenset(within), unread=frozenset(unread))
+        return membership_of(self._directory, _who(view, act), by)
+
+
+def membership_of(directory: Directory, named: Iterable[People], by: str) -> Membership:
+    """Which of the groups that are named hold this person, asked of Slack now."""
+    within, unread = set(), set()
+    for group in dict.fromkeys(group for people in named for group in people.groups):
+        try:
+            if by in directory.members((group,)):
+                within.add(group)
+        except CouldNotLook:
+            unread.add(group)
+    return Membership(within=frozenset(within), unread=frozenset(unread))
 
 
 def _who(view: ProposalView, act: Act) -> tuple[People, ...]:

@@ -23,7 +23,6 @@ from bot.service.background import Background
 from bot.service.diagnosis_desk import DiagnosisDesk
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.executing import Executions
-from bot.service.holding import REMINDING, Holding
 from bot.service.incident_store import IncidentStore
 from bot.service.incident_timers import IncidentTimers
 from bot.service.maintenance import Maintenance
@@ -69,7 +68,6 @@ class Duties:
         maintenance: Maintenance,
         telling: Telling,
         tags: SavepointTags,
-        holding: Holding,
         retrying: Retrying,
         promises: Promises,
     ) -> None:
@@ -85,7 +83,6 @@ class Duties:
         self._maintenance = maintenance
         self._telling = telling
         self._tags = tags
-        self._holding = holding
         self._retrying = retrying
         self._promises = promises
         self._duties: dict[str, Callable[[IncidentId], None]] = {
@@ -123,8 +120,6 @@ class Duties:
                 self._background.submit(incident.id, _THAW, partial(self._maintenance.settle, incident.id))
             if self._tags.are_due(incident):
                 self._background.submit(incident.id, _TAGS, partial(self._tags.release, incident.id))
-            if self._holding.due(incident):
-                self._background.submit(incident.id, REMINDING, partial(self._holding.settle, incident.id))
             if self._retrying.due(incident):
                 self._background.submit(incident.id, RETRYING, partial(self._retrying.settle, incident.id))
             if self._promises.due(incident):

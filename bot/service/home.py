@@ -6,7 +6,6 @@ from datetime import datetime
 
 from bot.domain.approval_times import last_approval_at
 from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.held_times import expires_at
 from bot.domain.ids import TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.notice_fold import HeldView
@@ -14,8 +13,8 @@ from bot.domain.promises import next_word_due, planned_end_due
 from bot.domain.review import open_items
 from bot.domain.setup import TableSetup
 from bot.domain.trust import Trust
-from bot.service.holding import still_waiting
 from bot.service.home_tables import Groups, Members, OwnTable, may_approve, own_tables
+from bot.service.telling_rules import AFTER_CLOSE
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class HomeFacts:
 
     waiting: tuple[tuple[Incident, ProposalView], ...]
     held: tuple[tuple[Incident, HeldView], ...]
-    """Notices that this person's yes would bring on their way, also of an incident that has ended."""
+    """Notices that this person may send as the second one, also of an incident that has ended."""
     groups_unknown: bool
     """Whether a user group could not be read, so that something may wait, or be theirs, that is not named."""
     mine: tuple[Incident, ...]
@@ -61,7 +60,7 @@ def home_facts(
     waiting = tuple(
         (i, view) for i in open_ones if (view := i.current_proposal) is not None and _waits(view, user, groups, now)
     )
-    held = tuple((i, view) for i in known_ones for view in still_waiting(i) if _is_held_for(view, user, groups, now))
+    held = tuple((i, view) for i in known_ones for view in _unsent(i) if _is_held_for(view, user, groups))
     tables = own_tables(trusts, setups, known_ones, user, groups, now.date())
     return HomeFacts(
         waiting=waiting,
@@ -83,10 +82,18 @@ def _waits(view: ProposalView, user: UserId, groups: Groups, now: datetime) -> b
     return is_open and not has_said and may_approve(proposal.policy, user, groups)
 
 
-def _is_held_for(view: HeldView, user: UserId, groups: Groups, now: datetime) -> bool:
-    """As for a proposal: the asker's own yes, and a second one, do not count."""
-    has_said = user == view.asked_by or user in view.said_yes
-    return now < expires_at(view) and not has_said and may_approve(view.held.policy, user, groups)
+def _unsent(incident: Incident) -> list[HeldView]:
+    """Notices that wait for a second person; once the incident has ended, only what is sent after it."""
+    return [
+        view
+        for view in incident.held.values()
+        if view.is_waiting and (incident.is_open or incident.previews[view.name][0].kind in AFTER_CLOSE)
+    ]
+
+
+def _is_held_for(view: HeldView, user: UserId, groups: Groups) -> bool:
+    """Whether this person may send them: whoever asked may not."""
+    return user != view.asked_by and may_approve(view.held.policy, user, groups)
 
 
 def _to_mend(incidents: Iterable[Incident], user: UserId) -> Iterator[Promise]:

@@ -3,7 +3,6 @@
 from datetime import datetime, timedelta
 
 from bot.domain.doubt import WARNS, doubted_since
-from bot.domain.entries import SeverityChanged
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
 from bot.domain.notice import HOW_TO_CORRECT
@@ -26,7 +25,7 @@ def owes_first_warning(incident: Incident, setup: TableSetup, now: datetime) -> 
     if not setup.consumers:
         return incident.readers is None
     warned = any(view.notice.kind in WARNS for view in incident.notices.values())
-    asked = asked_to_send(incident, "first_warning", since=incident.opened_at)
+    asked = asked_to_send(incident, "first_warning")
     return not warned and not asked and not cleared(incident)
 
 
@@ -38,13 +37,7 @@ def owes_severity(incident: Incident, setup: TableSetup) -> bool:
     said = {view.notice.consumer: view.notice.severity for view in incident.notices.values() if view.notice.severity}
     waiting = {each.name for each in setup.consumers} - cleared(incident)
     is_wrong = any(severity != incident.severity for name, severity in said.items() if name in waiting)
-    changed = [
-        entry.at
-        for entry in incident.entries
-        if isinstance(entry.body, SeverityChanged) and entry.body.before != entry.body.severity
-    ]
-    asked = asked_to_send(incident, "update", since=changed[-1] if changed else incident.opened_at)
-    return is_wrong and not asked
+    return is_wrong and not asked_to_send(incident, "update")
 
 
 def left_to_tell(incident: Incident, setup: TableSetup, kind: str) -> tuple[Consumer, ...]:

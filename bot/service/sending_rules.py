@@ -1,12 +1,21 @@
-"""What keeps previewed notices from being sent: what was said or has happened since they were previewed."""
+"""What a click on Send writes, and what keeps previewed notices from being sent: who sends them, what was said or has
+happened since they were previewed, and what they promise by the clock. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.approval_count import mentions
+from bot.domain.approval_standing import Membership, is_approver
+from bot.domain.clock_time import clock_time
 from bot.domain.doubt import WARNS
-from bot.domain.entries import NoticesPreviewed
+from bot.domain.entries import Body, NoticeQueued, NoticesHeld, NoticesPreviewed, StepDone
 from bot.domain.errors import Refused
+from bot.domain.ids import StepId, UserId
 from bot.domain.incident import Incident
-from bot.domain.notice import HOW_TO_CORRECT, Notice
+from bot.domain.journal import WATERLINE
+from bot.domain.notice import HOW_TO_CORRECT, Notice, NoticeData
+from bot.domain.notice_fold import next_word_by
 from bot.domain.waterline import last_taken_back
 from bot.service.outdated import cleared, said_better
 from bot.service.planned_telling import refuse_late_announcement, refuse_untimely
@@ -32,6 +41,48 @@ def refuse_to_send(incident: Incident, name: str, notices: Sequence[Notice]) -> 
         refuse_late_announcement(incident, notice.kind, incident.previewed_at.get(name))
         _refuse_old_all_clear(incident, notice.kind, seen)
         _refuse_contradiction(incident, notice, seen)
+
+
+def sent_or_held(
+    incident: Incident, name: str, notices: tuple[Notice, ...], policy: ApprovalPolicy | None, step: StepId | None,
+    *, by: str, membership: Membership, now: datetime,
+) -> list[Body]:  # fmt: skip
+    """What a click on Send writes. Where a policy names who sends such notices, the first click asks them, and only
+    one of them who is not the first sends what was previewed. Raises Refused for what may not be sent (any more)."""
+    held = incident.held.get(name)
+    is_sent = all(n.key(incident.id) in incident.notices for n in notices)
+    if held is not None and by == WATERLINE and not is_sent:
+        return []
+    refuse_to_send(incident, name, notices)
+    refuse_overdue(incident, name, notices, now)
+    if is_sent or (held is None and policy is None):
+        return queued(incident, name, notices, step)
+    if held is None:
+        assert policy is not None
+        return [NoticesHeld(name=name, policy=policy, step=step)]
+    who = mentions(held.held.policy.approvers, (held.asked_by,))
+    if by == held.asked_by:
+        raise Refused("You asked to send these notices, so somebody else must send them.", "", f"Ask {who}.")
+    may = is_approver(held.held.policy, UserId(by), membership)
+    if may is None:
+        raise Refused(
+            "Slack did not say whether you may send these notices.", f"The table's policy names {who}.", "Try again."
+        )
+    if not may:
+        raise Refused("You may not send these notices.", f"The table's policy names {who}.", "Ask one of them.")
+    return queued(incident, name, notices, held.held.step)
+
+
+def queued(incident: Incident, name: str, notices: tuple[Notice, ...], step: StepId | None) -> list[Body]:
+    """Those that were queued before are left alone; the step that asked for them is done. Raises Refused for what may
+    not be sent any more since it was previewed."""
+    refuse_to_send(incident, name, notices)
+    new = [n for n in notices if n.key(incident.id) not in incident.notices]
+    bodies: list[Body] = [NoticeQueued(notice=n) for n in new]
+    if step is not None and step not in incident.outcomes:
+        names = ", ".join(n.consumer for n in notices) or "nobody, because no consumer is declared"
+        bodies.append(StepDone(step=step, key="sent", why=f"sent to {names}"))
+    return bodies
 
 
 def _refuse_other_text(incident: Incident, notice: Notice) -> None:
@@ -78,3 +129,36 @@ def _refuse_contradiction(incident: Incident, notice: Notice, seen: int | None) 
             f"“{said.title or said.kind}” followed, so this notice may say what is not so any more.",
             "Preview it again. Nothing was sent.",
         )
+
+
+def refuse_overdue(incident: Incident, name: str, notices: Sequence[Notice], now: datetime) -> None:
+    """Raises Refused where the next word that they promise is due, or nearly, or another time that they name has come:
+    a form may have been left open for long. What was sent before is left alone, and so is what was made just now."""
+    shown_at = incident.previewed_at.get(name)
+    new = [notice for notice in notices if notice.key(incident.id) not in incident.notices]
+    word_by = next_word_by(new)
+    if word_by is not None and (word_by <= now or (shown_at and _promises_until(shown_at, word_by) <= now)):
+        is_over = "over" if word_by <= now else "nearly due"
+        raise _too_old(f"It promises the next word by {clock_time(word_by, now)}, which is {is_over}.")
+    past = next((said for notice in new if notice.data is not None for said in _past(notice.data, now)), None)
+    if past is not None:
+        raise _too_old(past)
+
+
+def _past(data: NoticeData, now: datetime) -> Iterator[str]:
+    """What it says of times that have come, a sentence each."""
+    if data.over_by is not None and data.over_by <= now:
+        yield f"It says that the work is over by {clock_time(data.over_by, now)}, which has passed."
+    approve_by = data.backfill.approve_by if data.backfill is not None else None
+    if approve_by is not None and approve_by <= now:
+        yield f"It says that approval is possible until {clock_time(approve_by, now)}, which has passed."
+
+
+def _too_old(found: str) -> Refused:
+    return Refused("This preview is too old to be sent.", found, "Preview it again. Nothing was sent.")
+
+
+def _promises_until(shown_at: datetime, word_by: datetime) -> datetime:
+    """From then on (inclusive) a text is not sent that was made at `shown_at` and promises the next word by `word_by`:
+    a third of that time is left at least, else word would be due as soon as the promise is read."""
+    return shown_at + (word_by - shown_at) * 2 / 3

@@ -16,7 +16,6 @@ from bot.service.evidence_desk import EvidenceDesk
 from bot.service.examining import Examiner
 from bot.service.executing import Executions
 from bot.service.hearing import Hearing
-from bot.service.holding import Holding
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
 from bot.service.observing import Observer
@@ -56,7 +55,6 @@ class Services:
     verifier: Verifier
     telling: Telling
     answering: Answering
-    holding: Holding
     posting: Posting
     retrying: Retrying
     trust: TrustDesk

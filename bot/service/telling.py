@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.domain.approval import ApprovalPolicy
+from bot.domain.approval_standing import NO_GROUPS
 from bot.domain.beside import Beside, refuse_other_trust
 from bot.domain.entries import Body, NoticesPreviewed, ReadersNoted
 from bot.domain.errors import Refused
@@ -17,14 +18,15 @@ from bot.domain.reads import Consumer
 from bot.notices import NoticeTemplate, data_of, facts_for, observed_readers, render, why_unknown
 from bot.notices.affecting import affected_commits
 from bot.notices.readings import FarReads
-from bot.ports import Clock
+from bot.ports import Clock, Directory
 from bot.service import owed_notices
-from bot.service.holding import sent_or_held
+from bot.service.approving import membership_of
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.newer_commits import NewerCommits
 from bot.service.observing import Observer
 from bot.service.other_doubts import OtherDoubts
 from bot.service.planned_telling import refuse_unseen_end, refuse_untimely
+from bot.service.sending_rules import sent_or_held
 from bot.service.telling_rules import (
     AFTER_CLOSE,
     is_said_already,
@@ -53,6 +55,7 @@ class Telling:
         clock: Clock,
         newer: NewerCommits,
         others: OtherDoubts,
+        directory: Directory,
     ) -> None:
         self._store = store
         self._observer = observer
@@ -60,6 +63,7 @@ class Telling:
         self._clock = clock
         self._newer = newer
         self._others = others
+        self._directory = directory
         self._titles = {kind: template.title for kind, template in templates.items()}
 
     def owes_first_warning(self, incident: Incident) -> bool:
@@ -107,8 +111,8 @@ class Telling:
         step: StepId | None,
         if_still: Callable[[Incident], bool] = lambda _incident: True,
     ) -> tuple[Notice, ...]:
-        """Queue what was rendered just now, or hold it where a policy asks for approval; nothing where `if_still`
-        does not hold any more, for rendering takes seconds. Returns what is queued."""
+        """Queue what was rendered just now, or ask for a second person where a policy names one. Do nothing where
+        `if_still` does not hold any more, for rendering takes seconds. Returns what is queued."""
         name = _name_of(preview.notices)
         self._keep(incident_id, name, preview, by=by, is_shown=self._policy(incident_id, preview.notices) is not None)
         return self._send(incident_id, name, preview.notices, by=by, step=step, if_still=if_still)
@@ -125,7 +129,8 @@ class Telling:
     def send_preview(
         self, incident_id: IncidentId, name: str, *, by: UserId, step: StepId | None
     ) -> tuple[Notice, ...]:
-        """Queue what was previewed under this name, or hold it. Raises Refused if nothing was."""
+        """Queue exactly what was previewed under this name; where a policy asks for a second person, ask for one first,
+        and queue when one comes. Raises Refused."""
         notices = self._store.get(incident_id).previews.get(name)
         if notices is None:
             raise Refused(
@@ -140,9 +145,7 @@ class Telling:
             if not any(notice.kind in AFTER_CLOSE for notice in preview.notices):
                 must_be_open(incident)
             bodies: list[Body] = []
-            held = incident.held.get(name)
-            is_waiting = held is not None and held.is_waiting
-            if is_shown and preview.notices and not is_waiting:
+            if is_shown and preview.notices:
                 bodies.append(NoticesPreviewed(name=name, notices=preview.notices))
             if preview.readers != incident.readers:
                 bodies.append(preview.readers)
@@ -162,12 +165,16 @@ class Telling:
     ) -> tuple[Notice, ...]:
         known = self._store.get(incident_id)
         before, around, policy = set(known.notices), self._others.of(known), self._policy(incident_id, notices)
+        held = known.held.get(name)
+        membership = membership_of(self._directory, held.held.policy.approvers, by) if held is not None else NO_GROUPS
 
         def decide(incident: Incident) -> list[Body]:
             if not if_still(incident):
                 return []
             refuse_other_trust(incident, notices, around)
-            return sent_or_held(incident, name, notices, policy, step, now=self._clock.now())
+            return sent_or_held(
+                incident, name, notices, policy, step, by=by, membership=membership, now=self._clock.now()
+            )
 
         after = self._store.write(incident_id, by=by, decide=decide)
         return tuple(n for n in notices if n.key(incident_id) in after.notices and n.key(incident_id) not in before)

@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 
 from bot.domain.beside import ALL_CLEAR as ALL_CLEAR
 from bot.domain.clock_time import clock_time
 from bot.domain.doubt import accusations, doubted_since
 from bot.domain.effects import MoveTable, PublishBranch
-from bot.domain.entries import NoticeQueued, NoticesHeld, WaterlineMoved
+from bot.domain.entries import NoticeQueued, NoticesHeld, SeverityChanged, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
@@ -134,10 +133,15 @@ def refuse_after_close(incident: Incident, kind: str) -> None:
         )
 
 
-def asked_to_send(incident: Incident, kind: str, *, since: datetime) -> bool:
-    """Whether people were asked to approve such a notice; a no, or nobody's answer, is not asked away by itself."""
-    held = [view for view in incident.held.values() if view.asked_at >= since]
-    return any(view.is_waiting or incident.previews[view.name][0].kind == kind for view in held)
+def asked_to_send(incident: Incident, kind: str) -> bool:
+    """Whether such a notice waits, or has waited, for a second person since the severity is what it is."""
+    changed = [
+        entry.at
+        for entry in incident.entries
+        if isinstance(entry.body, SeverityChanged) and entry.body.before != entry.body.severity
+    ]
+    since = changed[-1] if changed else incident.opened_at
+    return any(v.asked_at >= since and incident.previews[v.name][0].kind == kind for v in incident.held.values())
 
 
 def refuse_missing_words(template: NoticeTemplate, words: str) -> None:

@@ -35,6 +35,14 @@ def refuse_bad_policies(
                 f"Expected one of {', '.join(_SEVERITIES)} after the slash; found {severity or 'nothing'}.",
                 f"{near(severity, _SEVERITIES)}Write it as `{key.partition('/')[0]}/sev1`.",
             )  # fmt: skip
+        name = key.partition("/")[0]
+        more = sorted(policy.model_fields_set - {"users", "groups", "teams"})
+        if more and (name == NOTICE or name.startswith(f"{NOTICE}:")):
+            raise bad(
+                content, path, (*here, more[0]), "this is not known for notices.",
+                "Expected `users`, `groups` or `teams`: one of them sends what another person has previewed.",
+                "Remove this line.",
+            )  # fmt: skip
         _refuse_hopeless(policy, content, path, here)
         _refuse_empty_rules(policy, content, path, here)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 
-from bot.domain.approval_answers import approval_counts, notices_counted
+from bot.domain.approval_answers import approval_counts
 from bot.domain.errors import Refused
 from bot.domain.ids import EvidenceId, IncidentId, ProposalId, StepId, short_job
 from bot.service.keeping_other import keep_other
@@ -91,20 +91,16 @@ class Clicks:
     def _re_ran(self, click: Clicked, incident: str, seq: str) -> str:
         return self._services.answering.answer(IncidentId(incident), int(seq), "re-ran", by=click.user)
 
-    def _approve_notice(self, click: Clicked, incident: str, name: str) -> str:
-        view = self._services.holding.approve(IncidentId(incident), name, by=click.user)
-        return notices_counted(view)
-
     def _preview_notice(self, click: Clicked, incident: str, kind: str, step: str) -> None:
         view = preview_of(self._services, IncidentId(incident), kind, step, click.channel, click.user)
         self._views.fill(open_form_id(click.trigger), view)
 
     def _read_notices(self, click: Clicked, incident: str, name: str) -> None:
-        view = page_of(self._services, IncidentId(incident), name, "", "read", 0, click.channel)
+        view = page_of(self._services, IncidentId(incident), name, "", 0, click.channel)
         self._views.fill(open_form_id(click.trigger), view)
 
-    def _turn_page(self, click: Clicked, incident: str, name: str, step: str, form: str, page: str) -> None:
-        view = page_of(self._services, IncidentId(incident), name, step, form, int(page), click.channel)
+    def _turn_page(self, click: Clicked, incident: str, name: str, step: str, page: str) -> None:
+        view = page_of(self._services, IncidentId(incident), name, step, int(page), click.channel)
         self._views.turn(click.view, view)
 
     def _tell_again(self, click: Clicked, incident: str, seq: str, way: str) -> str:
@@ -157,13 +153,11 @@ _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.PREVIEW_NOTICE: Clicks._preview_notice,
     Click.ACKNOWLEDGE: Clicks._acknowledge,
     Click.RE_RAN: Clicks._re_ran,
-    Click.APPROVE_NOTICE: Clicks._approve_notice,
     Click.READ_NOTICES: Clicks._read_notices,
     Click.TURN_PAGE: Clicks._turn_page,
     Click.TELL_AGAIN: Clicks._tell_again,
     Click.TELL_IN_WORDS: Clicks._form,
     Click.HELP: Clicks._form,
-    Click.REJECT_NOTICE: Clicks._form,
     Click.REVIEW: Clicks._review,
     Click.TERM: Clicks._term,
     Click.OPEN: Clicks._open,

@@ -38,7 +38,6 @@ _REASONS: dict[str, tuple[Form, str, str, str]] = {
     Click.SETTLE_HAPPENED: (Form.SETTLE_HAPPENED, "It happened", "What did you look at and see?", "It happened"),
     Click.SETTLE_NOT: (Form.SETTLE_NOT, "It did not happen", "What did you look at and see?", "It did not happen"),
     Click.HELP: (Form.HELP, "Ask for help", "What do you need?", "Ask"),
-    Click.REJECT_NOTICE: (Form.REJECT_NOTICE, "Turn the notices down", "What should they say?", "Turn down"),
     Click.CLOSE: (Form.CLOSE, "Close the incident", "How did it end?", "Close it"),
 }
 
@@ -96,7 +95,7 @@ def form_for(request: Request) -> View | None:
                 Form.WORDS, "Tell the consumers", label, "Preview", about=about, hint="As they should read it"
             )
         case Clicked(action=Click.READ_NOTICES):
-            return placeholder("Read the notices", open_form_id(request.trigger), "Fetching every text…")
+            return placeholder(PREVIEW_TITLE, open_form_id(request.trigger), "Fetching every text…")
         case Clicked() if request.action in _REASONS:
             form, title, label, submit = _REASONS[request.action]
             return _reason(form, title, label, submit, about=f"{request.value}/{request.channel}")

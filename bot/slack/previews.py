@@ -6,9 +6,8 @@ from bot.domain.errors import WaterlineError
 from bot.domain.ids import IncidentId, UserId
 from bot.service.services import Services
 from bot.slack.blocks.readers import untold_of
-from bot.slack.blocks.texts import READ_TITLE, reading_view, sending_view
+from bot.slack.blocks.texts import sending_view
 from bot.slack.forms import PREVIEW_TITLE, problem_form
-from bot.slack.ids import Form
 
 FIRST_WARNING = "first_warning"
 
@@ -28,14 +27,13 @@ def preview_of(
     return sending_view((incident, step, name, channel), notices, untold=untold)
 
 
-def page_of(services: Services, incident: IncidentId, name: str, step: str, form: str, page: int, channel: str) -> View:
-    """One page of what was put on record under this name, to be sent or only to be read."""
+def page_of(services: Services, incident: IncidentId, name: str, step: str, page: int, channel: str) -> View:
+    """One page of what was put on record under this name; submitting it sends them all."""
     try:
         known = services.store.get(incident)
     except WaterlineError as error:
-        return problem_form(READ_TITLE, str(error))
+        return problem_form(PREVIEW_TITLE, str(error))
     notices = known.previews.get(name, ())
     if not notices:
-        return problem_form(READ_TITLE, "These notices are not on record any more under this name. Preview them again.")
-    show = sending_view if form == Form.NOTICE else reading_view
-    return show((incident, step, name, channel), notices, page, untold_of(known))
+        return problem_form(PREVIEW_TITLE, "The record has no such preview. Preview the notices again.")
+    return sending_view((incident, step, name, channel), notices, page, untold_of(known))

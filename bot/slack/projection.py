@@ -14,7 +14,6 @@ from bot.domain.journal import Entry
 from bot.domain.retries import sent_by_rule
 from bot.ports import Cursor, Outbox, Post
 from bot.service.incident_store import IncidentStore
-from bot.slack.held_posts import changed_by, held_post
 from bot.slack.pictures import KIND as PICTURE
 from bot.slack.pictures import has_picture
 
@@ -91,10 +90,12 @@ class Projection:
                 notice = body.notice
                 key = notice_post(incident.id, notice.key(incident.id))
                 self._touch_promises(incident)
+                for name in (name for name in incident.held if notice in incident.previews[name]):
+                    self._outbox.touch(f"{incident.id}/held/{name}")
                 if notice.channel:
                     self._outbox.put(Post(key=key, incident=incident.id, channel=notice.channel, text=notice.text))
-            case e.NoticesHeld() | e.NoticesReminded() | e.NoticesExpired() | e.NoticesDecided():
-                self._held(incident, entry, held_post(incident, body.name, entry.seq))
+            case e.NoticesHeld():
+                self._in_channel(incident, f"held/{body.name}")
             case e.NoticeAnswered():
                 self._outbox.touch(notice_post(incident.id, body.key))
                 self._said(incident, entry.seq, aloud=body.answer == "needs-help")
@@ -152,20 +153,6 @@ class Projection:
             self._outbox.touch(f"{incident.id}/handover/{handed.seq}")
         if answered:
             self._touch_promises(incident)
-
-    def _held(self, incident: Incident, entry: Entry, post: str) -> None:
-        root = f"{incident.id}/held/{post}"
-        match entry.body:
-            case e.NoticesHeld():
-                self._in_channel(incident, f"held/{post}")
-            case e.NoticesReminded(number=number):
-                self._in_thread(incident, f"held-reminder/{post}/{number}", of=root)
-            case e.NoticesExpired():
-                self._in_channel(incident, f"held-expired/{post}")
-            case _:
-                self._in_thread(incident, f"line/{entry.seq}", of=root)
-        for key in changed_by(entry, incident, post):
-            self._outbox.touch(key)
 
     def _decided(self, incident: Incident, body: e.ApprovalEntry) -> None:
         """The proposal shows it; people are reminded, and told when nothing is left to decide; owners are paged."""

@@ -24,14 +24,13 @@ from bot.slack.blocks.evidence import evidence_message
 from bot.slack.blocks.first_look import first_look_message
 from bot.slack.blocks.given_up import given_up_message
 from bot.slack.blocks.handovers import handover_message
-from bot.slack.blocks.held import held_expired_message, held_message, held_reminder_message
+from bot.slack.blocks.held import held_message
 from bot.slack.blocks.notice import notice_message
 from bot.slack.blocks.parts import clock, context, section
 from bot.slack.blocks.promises import reminder_of_promise
 from bot.slack.blocks.proposal import execution_message, proposal_message
 from bot.slack.blocks.review import review_message
 from bot.slack.blocks.watch import finding_message
-from bot.slack.held_posts import asked_then
 from bot.slack.pages import pages
 from bot.slack.text import addressed, clipped, code, mrkdwn
 
@@ -134,18 +133,8 @@ def _first_look(incident: Incident, services: Services, _name: str) -> tuple[str
     return first_look_message(incident, services.tasks)
 
 
-def _held(incident: Incident, _services: Services, post: str) -> tuple[str, list[Block]]:
-    return held_message(*asked_then(incident, post))
-
-
-def _held_reminder(incident: Incident, _services: Services, post: str) -> tuple[str, list[Block]]:
-    return held_reminder_message(*asked_then(incident, post))
-
-
-def _held_expired(incident: Incident, services: Services, post: str) -> tuple[str, list[Block]]:
-    then, view = asked_then(incident, post)
-    template = services.telling.templates.get(then.previews[view.name][0].kind)
-    return held_expired_message(then, view, template is None or template.needs_words)
+def _held(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
+    return held_message(incident, incident.held[name])
 
 
 def _given_up(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
@@ -155,8 +144,6 @@ def _given_up(incident: Incident, _services: Services, name: str) -> tuple[str, 
 _RENDERERS = {
     "given-up": _given_up,
     "held": _held,
-    "held-reminder": _held_reminder,
-    "held-expired": _held_expired,
     "card": _card,
     "evidence": _evidence,
     "first-look": _first_look,

@@ -5,6 +5,7 @@ from typing import cast
 from slack_sdk import WebClient
 
 from bot.domain.approval_answers import approval_counts, settlement_counts
+from bot.domain.approval_count import mentions
 from bot.domain.asked_window import is_id
 from bot.domain.errors import Refused, WaterlineError
 from bot.domain.ids import IncidentId, ProposalId, Severity, StepId, TableName, UserId
@@ -67,8 +68,6 @@ class Submits:
             case Form.HELP:
                 answering = self._services.answering
                 return answering.answer(IncidentId(ids[0]), int(ids[1]), "needs-help", by=form.user, text=reason)
-            case Form.REJECT_NOTICE:
-                self._services.holding.turn_down(IncidentId(ids[0]), ids[1], reason, by=form.user)
             case _:
                 return "This form belongs to an older version. Start again from the newest card."
         return None
@@ -143,10 +142,9 @@ class Submits:
             return f"Sent to {audience(sent)}."
         after = self._services.store.get(IncidentId(incident))
         if (held := after.held.get(preview)) is not None and held.is_waiting:
-            return "The table's policy asks for approval of these notices: they wait in the incident's channel."
-        if all(notice.key(after.id) in after.notices for notice in after.previews[preview]):
-            return "These notices were sent before; nothing was sent."
-        return "Nothing was sent, and these notices wait no more: the incident's channel says why."
+            who = mentions(held.held.policy.approvers, (held.asked_by,))
+            return f"Somebody else must send these notices: ask {who}. They wait in the incident's channel."
+        return "These notices were sent before. Nothing was sent now."
 
 
 def answer_item(reviews: Reviews, form: Submitted) -> str:

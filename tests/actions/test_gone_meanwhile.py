@@ -47,7 +47,7 @@ def recovering(scene: Scene, executions: Executions) -> Duties:
     waterline = Waterline(scene.store, scene.catalog, SystemClock())
     still: Any = SimpleNamespace(settle=None, supersede_if_moved=None)
     return Duties(
-        scene.store, background, still, still, still, still, executions, still, waterline, still, still, still, still,
+        scene.store, background, still, still, still, still, executions, still, waterline, still, still, still,
         still, still,
     )  # fmt: skip
 

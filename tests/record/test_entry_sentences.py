@@ -19,11 +19,8 @@ from bot.domain.entries import (
     MaintenanceMarked,
     NoticeAnswered,
     NoticeRetried,
-    NoticesDecided,
-    NoticesExpired,
     NoticesHeld,
     NoticesPreviewed,
-    NoticesReminded,
     OutcomeSettled,
     PromiseReminded,
     PromiseSnoozed,
@@ -58,9 +55,6 @@ def _told_by_mail(story: Story) -> tuple[Body, ...]:
         ReadersNoted(observed=(reader,), unknown="Lineage was down"),
         SeverityChanged(before="sev2", severity="sev1", reason="Finance reports from it"),
         NoticesHeld(name="9f31", policy=ApprovalPolicy(users=(BEN,)), step=None),
-        NoticesDecided(name="9f31", yes=False, complete=True, reason="Say which rows"),
-        NoticesReminded(name="9f31", number=2),
-        NoticesExpired(name="9f31", asks=BEN),
         CorrectionWaits(consumers=("revenue_daily",), why="wl-2 has the table in doubt"),
     )
 

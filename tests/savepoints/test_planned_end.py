@@ -39,7 +39,7 @@ def test_an_end_is_not_previewed_while_nothing_shows_it(planned: Story) -> None:
 
     telling = Telling(
         IncidentStore(planned.journal, Hand()), Sight(world(run(orders.RUN_C))), scan(CONTENT / "messages"), Hand(),
-        None, None,
+        None, None, None,
     )  # type: ignore[arg-type]  # fmt: skip
 
     with pytest.raises(Refused, match=r"Nothing shows.*committed nothing to main since run a3f1c2 was stopped"):

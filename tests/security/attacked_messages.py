@@ -4,7 +4,7 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from bot.domain.approval import Approval, ApprovalPolicy, People
+from bot.domain.approval import ApprovalPolicy, People
 from bot.domain.contract import TableContract
 from bot.domain.entries import HandedOver
 from bot.domain.handovers import Handover
@@ -12,7 +12,7 @@ from bot.domain.ids import SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
 from bot.domain.notice import Notice
-from bot.domain.notice_entries import NoticeEnded, NoticesDecided, NoticesExpired, NoticesHeld
+from bot.domain.notice_entries import NoticeEnded, NoticesHeld
 from bot.domain.notice_fold import HeldView
 from bot.domain.reads import Consumer, Untold
 from bot.domain.setup import TableSetup
@@ -41,11 +41,8 @@ def own_facts(incident: Incident, attack: str) -> dict[str, dict[str, list[Any]]
         "finding_message": {"sight": _sights(incident, attack), "mention": [People(users=(ANA,)), People()]},
         "notice_message": {"view": _answered(incident, attack)},
         "held_message": {"view": _held(incident, attack)},
-        "held_reminder_message": {"view": _held(incident, attack)},
         "card_message": {"setup": _setups(attack)},
         "sending_view": _texts(incident, attack),
-        "reading_view": _texts(incident, attack),
-        "held_expired_message": {"view": _expired(incident, attack), "needs_words": [True, False]},
         "given_up_message": _given_up(incident, attack),
     }
 
@@ -114,12 +111,5 @@ def _held(incident: Incident, attack: str) -> list[HeldView]:
     )
     incident.previews["held"] = (notice.model_copy(update={"text": "Recovered."}),)
     held = NoticesHeld(name="held", policy=ApprovalPolicy(users=(BEN,)), step=None)
-    no = NoticesDecided(name="held", yes=False, complete=True, reason=attack)
-    yes = Approval(by=BEN, at=NINE, digest="held", teams=(attack,))
-    waiting = HeldView(name="held", held=held, asked_by=ANA, asked_at=NINE, shown_at=NINE, approvals=[yes])
-    return [waiting, replace(waiting, decided=no, decided_by=BEN, decided_at=NINE)]
-
-
-def _expired(incident: Incident, attack: str) -> list[HeldView]:
-    waiting = _held(incident, attack)[0]
-    return [replace(waiting, expired=NoticesExpired(name="held", asks=who)) for who in (ANA, None)]
+    waiting = HeldView(name="held", held=held, asked_by=ANA, asked_at=NINE)
+    return [waiting, replace(waiting, sent_by=BEN)]

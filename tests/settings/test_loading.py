@@ -73,6 +73,8 @@ def refusal(file: Path, old: str, new: str) -> BadConfiguration:
          "tables.sales.orders.policies.default/sev9", "found sev9", "Write it as"),
         ("[U0BEN00001]}", "[U0BEN00001]}\n      destructive: {users: [U0BEN00001]}", 17,
          "tables.sales.orders.policies.destructive.different_teams", "at least 2 `teams`", "set `different_teams`"),
+        ("[U0BEN00001]}", "[U0BEN00001]}\n      notice:update: {users: [U0BEN00001], required: 2}", 17,
+         "tables.sales.orders.policies.notice:update.required", "one of them sends", "Remove this line"),
         ("sales.orders:", "orders:", 12, "tables.orders", "found orders", "without the catalog's name"),
         ("{key: [order_id]}", "{key: [1]}", 14, "tables.sales.orders.contract.key.0", "found 1", "Correct it"),
         ("  name: lake", "  name: lake\n  name: lake", 3, "this is not YAML", "duplicate key", "stands twice"),

@@ -60,11 +60,13 @@ def test_an_approver_sees_what_they_decide_about_and_the_notices_that_wait(
     ana.submits()
     ana.reads_form()
     ana.submits()
-    waiting = ben.sees("asks to send this")
+    waiting = ben.sees("please read and send it")
 
     before, outsider = ben.home().plain, finn.home().plain
-    ben.clicks("Approve and send", waiting)
-    ben.sees("Approved and sent")
+    ben.clicks("Read and send…", waiting)
+    ben.reads_form()
+    ben.submits()
+    ben.sees("sent by")
     after = ben.home().plain
 
     assert "Waiting for your approval\n• wl-1 sales.orders: the notice “first warning” for" in before.replace("`", "")

@@ -93,7 +93,7 @@ def test_the_second_approval_is_not_asked_for_before_the_first_has_arrived(
 def test_a_warning_that_the_all_clear_overtook_is_not_sent(
     ana: Responder, ben: Responder, dana: Responder, bot: LittleBot, slack: Workspace
 ) -> None:
-    """Its approval arrives when consumers have heard that the table can be trusted again."""
+    """Ben sends it when consumers have heard that the table can be trusted again."""
     setup = next(iter(bot.services.observer.tables.values()))
     policies = {**setup.policies, "notice:first_warning": ApprovalPolicy(groups=("S0APPROVE1",))}
     bot.services.observer.tables = {setup.name: setup.model_copy(update={"policies": policies})}
@@ -101,10 +101,11 @@ def test_a_warning_that_the_all_clear_overtook_is_not_sent(
     ana.submits()
     ana.reads_form()
     ana.submits()
-    waiting = ben.sees("asks to send this")
+    ben.clicks("Read and send…", ben.sees("please read and send it"))
+    ben.reads_form()
     eventually(lambda: bot.services.store.get(WL).waterline is not None)
     slack.faults.holds_deliveries()
-    ben.clicks("Approve and send", waiting)
+    ben.submits()
     back = bot.services.store.get(WL).waterline
     assert back is not None
     clear = Notice(kind="recovered", revision=1, consumer="revenue_daily", channel="C0REVENUE2", text="It is right.")

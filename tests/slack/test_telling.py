@@ -1,16 +1,11 @@
 """Consumers answer, and it leads back into the incident; what a policy holds is sent when others agree."""
 
-from contextlib import closing
-from datetime import timedelta
-
 import pytest
 
-from bot.adapters.journal_sql import open_store
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.entries import NoticeQueued, NoticesHeld, NoticesPreviewed
+from bot.domain.entries import NoticeQueued
 from bot.domain.notice import Notice
 from bot.domain.reads import Consumer
-from bot.service.incident_store import IncidentStore
 from bot.workspace import Workspace
 from tests.slack.little_bot import LittleBot, as_time_goes_on, nothing_waits
 from tests.slack.people import Responder, eventually
@@ -107,10 +102,10 @@ class TestHeld:
         """One of the approvers."""
         return ApprovalPolicy(groups=("S0APPROVE1",))
 
-    def test_held_notices_are_sent_when_somebody_else_agrees(
+    def test_notices_that_need_a_second_person_are_sent_by_one(
         self, ana: Responder, ben: Responder, dana: Responder, bot: LittleBot, notice_policy: ApprovalPolicy
     ) -> None:
-        """The asker's own yes does not count; what is approved is what was previewed."""
+        """Whoever wrote them cannot; what is sent is what was previewed; the bot does not ask for the same."""
         setup = next(iter(bot.services.observer.tables.values()))
         held = setup.model_copy(update={"policies": {**setup.policies, "notice:first_warning": notice_policy}})
         bot.services.observer.tables = {setup.name: held}
@@ -118,69 +113,25 @@ class TestHeld:
         ana.submits()
         ana.reads_form()
         ana.submits()
-        waiting = ana.sees("asks to send this")
-        ana.clicks("Approve and send", waiting)
-        ana.sees("does not approve them")
+        waiting = ana.sees("please read and send it")
+        ana.clicks("Read and send…", waiting)
+        ana.reads_form()
+        refused = ana.answer_to(ana.submits)
         nothing = dana.messages("revenue-analytics")
+        [incident] = bot.services.store.all()
 
-        ben.clicks("Approve and send", ben.sees("asks to send this"))
+        ben.clicks("Read and send…", waiting)
+        ben.reads_form()
+        ben.submits()
 
         dana.sees("under review", "revenue-analytics")
-        ana.sees("Approved and sent")
+        ana.sees("sent by")
+        assert "somebody else must send them" in refused
         assert nothing == []
-
-    def test_held_notices_are_reminded_of_and_their_end_is_told(
-        self, ana: Responder, dana: Responder, bot: LittleBot, notice_policy: ApprovalPolicy
-    ) -> None:
-        """Approvers are asked again in the thread; in the end the asker hears that nobody was told, and how to go on;
-        the bot does not ask for the same by itself."""
-        setup = next(iter(bot.services.observer.tables.values()))
-        held = setup.model_copy(update={"policies": {**setup.policies, "notice:first_warning": notice_policy}})
-        bot.services.observer.tables = {setup.name: held}
-        ana.opens_form()
-        ana.submits()
-        ana.reads_form()
-        ana.submits()
-        ana.sees("asks to send this")
-        [incident] = bot.services.store.all()
-        bot.clock.advances(timedelta(minutes=11))
-        bot.services.holding.settle(incident.id)
-        ana.sees("still waits for 1 approval")
-        bot.clock.advances(timedelta(minutes=20))
-
-        bot.services.holding.settle(incident.id)
-
-        ended = ana.sees("and what it says may not be so any more")
-        ana.sees("does not wait any more")
-        assert not bot.services.telling.owes_first_warning(bot.services.store.get(incident.id))
-        assert dana.messages("revenue-analytics") == []
-        ana.clicks("Preview it again…", ended)
-        ana.submits()
-        ana.sees("asks to send this")
-
-
-def test_notices_held_by_a_replica_that_is_gone_are_reminded_of_and_end(
-    ana: Responder, ben: Responder, bot: LittleBot
-) -> None:
-    """No timer was ever set here; the record says what is due, and what it has blocked goes on."""
-    ana.opens()
-    [incident] = bot.services.store.all()
-    notice = Notice(kind="correction", revision=1, consumer="revenue_daily", channel="C0REVENUE1", text="Corrected.")
-    held = NoticesHeld(name="seen", policy=ApprovalPolicy(users=(ben.person.id,)), step=None)
-    with closing(open_store(f"sqlite:///{bot.folder}/journal.db")) as store:
-        other = IncidentStore(store.journal, bot.clock)
-        other.write(
-            incident.id, by=ana.person.id, decide=lambda _now: [NoticesPreviewed(name="seen", notices=(notice,)), held]
-        )
-    bot.clock.advances(timedelta(minutes=11))
-    bot.services.duties.settle_all()
-    ana.sees("still waits for 1 approval")
-    bot.clock.advances(timedelta(minutes=20))
-
-    bot.services.duties.settle_all()
-
-    ana.sees("was not sent. Nobody approved it")
-    assert not bot.services.store.get(incident.id).held["seen"].is_waiting
+        assert not bot.services.telling.owes_first_warning(incident)
+        [name] = incident.previews.keys() & incident.held.keys()
+        sent = [view.notice for view in bot.services.store.get(incident.id).notices.values()]
+        assert list(incident.previews[name]) == sent
 
 
 @pytest.mark.parametrize("consumers", [(Consumer(name="nobody_here", channel="C0GONE0001"),)])

@@ -9,6 +9,7 @@ import pytest
 
 import spark_tasks
 from bot.bootstrap.content import CONTENT
+from bot.cli.nobody import NobodyThere
 from bot.domain.ids import SnapshotId
 from bot.domain.notice import Notice
 from bot.evidence import Collector, find_tasks
@@ -34,7 +35,7 @@ class Cleared(World):
         self.others = OtherDoubts(scene.incidents, WatchFindings(scene.store.watched, [ORDERS]))
         newer = NewerCommits(Collector(find_tasks(spark_tasks), ArrowRunner(), scene.clock))
         self.telling = Telling(
-            scene.incidents, self.observer, scan(CONTENT / "messages"), scene.clock, newer, self.others
+            scene.incidents, self.observer, scan(CONTENT / "messages"), scene.clock, newer, self.others, NobodyThere()
         )
         self.late = self.starts()
         scene.opens()

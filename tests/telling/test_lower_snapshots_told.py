@@ -148,7 +148,6 @@ def test_both_are_sent_by_themselves_in_their_own_words_and_once(warned: Story) 
     still: Any = SimpleNamespace(settle=None, supersede_if_moved=None)
     duties = Duties(
         store, nobody, still, still, still, still, nobody, nobody, nobody, nobody, telling, nobody, nobody, nobody,
-        nobody,
     )  # fmt: skip
     for moved in (lowered(None), lowered(orders.GOOD)):
         warned.says(moved)

@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 import pytest
 
 from bot.domain.approval import ApprovalPolicy
+from bot.domain.approval_standing import NO_GROUPS
 from bot.domain.entries import NoticeQueued, NoticesPreviewed
 from bot.domain.errors import Refused
 from bot.domain.notice import BackfillData, Notice, NoticeData
-from bot.service.holding import sent_or_held
-from bot.service.promised_times import refuse_overdue
+from bot.service.sending_rules import refuse_overdue, sent_or_held
 from tests.decisions import BEN
 from tests.telling.conftest import Scene
 
@@ -43,10 +43,15 @@ def test_a_next_word_that_is_nearly_due_is_not_promised(
     now = at + timedelta(minutes=minutes)
 
     if said is None:
-        assert len(sent_or_held(scene.story.incident, "seen", (made,), policy, None, now=now)) == 1
+        assert (
+            len(
+                sent_or_held(scene.story.incident, "seen", (made,), policy, None, by=BEN, membership=NO_GROUPS, now=now)
+            )
+            == 1
+        )
     else:
         with pytest.raises(Refused, match=rf"the next word by .* UTC, which is {said}\. Preview it again\. Nothing"):
-            sent_or_held(scene.story.incident, "seen", (made,), policy, None, now=now)
+            sent_or_held(scene.story.incident, "seen", (made,), policy, None, by=BEN, membership=NO_GROUPS, now=now)
 
 
 def test_other_times_that_have_come_are_not_told(scene: Scene) -> None:
@@ -67,4 +72,9 @@ def test_a_second_click_on_what_was_sent_in_time_is_no_new_notice(scene: Scene) 
     made, at = shown(scene)
     scene.story.says(NoticeQueued(notice=made))
 
-    assert sent_or_held(scene.story.incident, "seen", (made,), None, None, now=at + timedelta(hours=2)) == []
+    assert (
+        sent_or_held(
+            scene.story.incident, "seen", (made,), None, None, by=BEN, membership=NO_GROUPS, now=at + timedelta(hours=2)
+        )
+        == []
+    )

@@ -8,7 +8,7 @@ import pytest
 
 from bot.adapters.journal_sql import open_store
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.entries import NoticeQueued, NoticesDecided, NoticesHeld, NoticesPreviewed, ReadersNoted, WaterlineMoved
+from bot.domain.entries import NoticeQueued, NoticesHeld, NoticesPreviewed, ReadersNoted, WaterlineMoved
 from bot.domain.notice import Notice, NoticeData, RerunData
 from bot.domain.notice_entries import ObservedReader
 from bot.service.runs_told import runs_told
@@ -57,14 +57,14 @@ def test_where_nothing_was_affected_nobody_is_looked_for(story: Story, reading: 
     assert runs_told(story.incident) == {}
 
 
-def test_a_correction_that_waits_for_approval_is_not_asked_for_twice(story: Story) -> None:
-    """Once it is turned down its runs count as answered, others do not."""
+def test_a_correction_that_waits_for_a_second_person_is_not_asked_for_twice(story: Story) -> None:
+    """Once it is sent its runs count as answered, others do not."""
     correction = notice("correction", "late")
     story.says(NoticeQueued(notice=notice("recovered", reading="not-observed", needed=False)))
     story.says(NoticesPreviewed(name="9f31", notices=(correction,)))
     story.says(NoticesHeld(name="9f31", policy=ApprovalPolicy(users=(BEN,)), step=None))
     waiting = runs_told(story.incident)
-    story.says(NoticesDecided(name="9f31", yes=False, complete=True, reason="They know"), by=BEN)
+    story.says(NoticeQueued(notice=correction), by=BEN)
 
     assert waiting == {}
     assert runs_told(story.incident)["revenue_daily"].runs == {"late"}

@@ -1,23 +1,12 @@
 """A time whose age matters is told with its day, wherever it is not plainly of the day on which it is read."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
 
 import pytest
 
-from bot.adapters.journal_sql import open_store
-from bot.domain.approval import ApprovalPolicy
 from bot.domain.clock_time import clock_time
-from bot.domain.entries import NoticesExpired, NoticesHeld, NoticesPreviewed
-from bot.domain.ids import UserId
-from bot.domain.incident import Incident
-from bot.domain.notice import Notice
-from bot.domain.notice_fold import HeldView
 from bot.service.watch_facts import facts_of
-from bot.slack.blocks.held import held_expired_message, held_message, held_reminder_message
 from tests.cases import Tale
-from tests.incidents import Story
 
 NOW = datetime(2026, 11, 3, 0, 5, tzinfo=UTC)
 
@@ -55,30 +44,3 @@ def test_a_run_that_ended_is_told_with_its_day() -> None:
     _head, ended = facts_of(tale.case(), tale.now)
 
     assert ended.endswith("is FAILED since 21 Nov 2026, 12:00:20 UTC.")
-
-
-@pytest.mark.parametrize(("hours", "day"), [(2, ""), (26, "{0.day} {0:%b}, ")])
-def test_approvers_read_until_which_day(tmp_path: Path, hours: int, day: str) -> None:
-    """Where notices wait beyond midnight; that nobody approved is told with the day always, as it may come late."""
-    incident, view = _held(tmp_path, timedelta(hours=hours))
-    end = view.asked_at + timedelta(hours=hours)
-
-    held, reminder = (str(make(incident, view)) for make in (held_message, held_reminder_message))
-    over = str(held_expired_message(incident, replace(view, expired=NoticesExpired(name="seen", asks=None)), True))
-
-    told = f"until {day.format(end)}{end:%H:%M} UTC"
-    assert told in held
-    assert told in reminder
-    assert f"until {end.day} {end:%b %Y, %H:%M} UTC" in over
-
-
-def _held(tmp_path: Path, expires_after: timedelta) -> tuple[Incident, HeldView]:
-    store = open_store(f"sqlite:///{tmp_path / 'record.db'}")
-    story = Story(store.journal).opens()
-    notice = Notice(kind="recovered", revision=1, consumer="revenue_daily", channel="C0REVENUE1", text="Recovered.")
-    policy = ApprovalPolicy(users=(UserId("U0BEN00002"),), expires_after=expires_after)
-    story.says(NoticesPreviewed(name="seen", notices=(notice,)))
-    story.says(NoticesHeld(name="seen", policy=policy, step=None))
-    incident = story.incident
-    store.close()
-    return incident, incident.held["seen"]

@@ -14,7 +14,7 @@ from bot.domain.reads import Untold
 from bot.settings import Settings
 from bot.slack.blocks.card import card_message
 from bot.slack.blocks.held import held_message
-from bot.slack.blocks.texts import reading_view, sending_view
+from bot.slack.blocks.texts import sending_view
 from tests.decisions import ANA, BEN
 from tests.telling.conftest import Scene
 
@@ -73,21 +73,19 @@ def test_a_contracts_mail_address_does_not_stop_a_bot_without_a_mail_server(cont
 NOTICE = Notice(kind="first_warning", revision=1, consumer="revenue_daily", channel="C0X", text="Do not rely on it.")
 
 
-@pytest.mark.parametrize("view", [sending_view, reading_view])
-def test_a_preview_says_on_each_page_who_is_not_told(view: object) -> None:
+def test_a_preview_says_on_each_page_who_is_not_told() -> None:
     """Before anybody believes that all were told; the others are counted."""
     untold = tuple(Untold(name=f"Orders {n}", why="Waterline has no way to teams") for n in range(7))
-    assert callable(view)
 
-    shown = str(view(("wl-1", "", "p", "C0X"), [NOTICE], 0, untold).to_dict())
+    shown = str(sending_view(("wl-1", "", "p", "C0X"), [NOTICE], 0, untold).to_dict())
 
     assert "7 channels of the data contract cannot be told" in shown
     assert "Orders 0" in shown
     assert "and 2 more" in shown
 
 
-def test_what_waits_for_approval_says_who_is_not_told(scene: Scene) -> None:
-    """Approvers decide about who is told, too."""
+def test_what_waits_for_a_second_person_says_who_is_not_told(scene: Scene) -> None:
+    """They decide about who is told, too."""
     scene.story.says(NoticesPreviewed(name="seen", notices=(NOTICE,)))
     scene.story.says(NoticesHeld(name="seen", policy=ApprovalPolicy(users=(BEN,)), step=None), by=ANA)
     scene.story.says(ReadersNoted(observed=(), unknown=None, untold=(TEAMS,)))

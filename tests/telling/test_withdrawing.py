@@ -8,12 +8,12 @@ import pytest
 
 from bot.adapters.journal_sql import open_store
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.entries import NoticeEnded, NoticeQueued, NoticesDecided, NoticesHeld, NoticesPreviewed, WaterlineMoved
+from bot.domain.entries import NoticeEnded, NoticeQueued, NoticesHeld, NoticesPreviewed, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
 from bot.domain.notice import Address, Notice
-from bot.service.holding import queued
 from bot.service.outdated import cleared as told_that_all_is_well
+from bot.service.sending_rules import queued
 from bot.service.telling_rules import is_said_already, owes_withdrawal
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN
@@ -71,15 +71,12 @@ def test_who_was_told_nothing_good_is_owed_nothing(tmp_path: Path) -> None:
         assert not owes_withdrawal(story.incident)
 
 
-def test_what_people_turned_down_is_not_asked_again(cleared: Story) -> None:
-    """Where a policy wants a yes for corrections, a no is an answer."""
+def test_what_waits_for_a_second_person_is_not_asked_for_again(cleared: Story) -> None:
+    """Where a policy wants one for corrections."""
     cleared.says(DOUBTED)
     held = NoticesHeld(name="9f31", policy=ApprovalPolicy(users=(BEN,)), step=None)
     cleared.says(NoticesPreviewed(name="9f31", notices=(notice("correction"),)), held)
-    waiting = owes_withdrawal(cleared.incident)
-    cleared.says(NoticesDecided(name="9f31", yes=False, complete=True, reason="They know"), by=ANA)
 
-    assert not waiting
     assert not owes_withdrawal(cleared.incident)
 
 

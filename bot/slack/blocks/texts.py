@@ -18,7 +18,6 @@ from bot.slack.limits import is_cut, text_size
 from bot.slack.pages import pages
 from bot.slack.text import code, mrkdwn, room, written
 
-READ_TITLE = "Read the notices"
 _PAGE_BLOCKS, _PAGE_TEXT = 60, 9000
 """Of one page of a modal, beside its head and its buttons: well within Slack's 100 blocks and 250 kB, and within the
 12,000 characters that it allows a message without saying so."""
@@ -56,8 +55,8 @@ def as_json(notice: Notice) -> str:
     return text.replace("`", "\\u0060")
 
 
-def words_blocks(words: Words, *, with_data: bool) -> list[Block]:
-    """To whom, the text, and with `with_data` what goes along by webhook; nothing is cut."""
+def words_blocks(words: Words) -> list[Block]:
+    """To whom, the text, and what goes along by webhook; nothing is cut."""
     lines = [
         f"*To {mrkdwn(each.consumer)}* {', '.join(place(way) for way in each.addresses)}" for each in words.notices
     ]
@@ -70,7 +69,7 @@ def words_blocks(words: Words, *, with_data: bool) -> list[Block]:
     blocks += body
     if words.first.channel and is_cut(body):
         blocks.append(context(":warning: *This is too long for one message in Slack: it is cut there.*"))
-    data = as_json(words.first) if with_data else ""
+    data = as_json(words.first)
     if data:
         shown = data.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
         blocks.append(context("By webhook these facts go along, as `data`:"))
@@ -87,35 +86,13 @@ def sending_view(ids: Ids, notices: Sequence[Notice], page: int = 0, untold: Seq
         submit=f"Send to {counted(len(notices), 'consumer')}",
         close="Not yet",
         private_metadata="/".join(ids),
-        blocks=[*untold_blocks(untold), *_page(ids, notices, page, Form.NOTICE)],
-    )
-
-
-def reading_view(ids: Ids, notices: Sequence[Notice], page: int = 0, untold: Sequence[Untold] = ()) -> View:
-    """The same, only to be read."""
-    return View(
-        type="modal",
-        title=READ_TITLE,
-        close="Close",
-        private_metadata="/".join(ids),
-        blocks=[*untold_blocks(untold), *_page(ids, notices, page, "read")],
+        blocks=[*untold_blocks(untold), *_page(ids, notices, page)],
     )
 
 
 def untold_blocks(untold: Sequence[Untold]) -> list[Block]:
     """Whom the notices do not reach; nothing where they reach everybody."""
     return [section(untold_line(untold))] if untold else []
-
-
-def fitting(all_words: Sequence[Words], *, blocks: int, text: int) -> tuple[list[Block], list[Words]]:
-    """(blocks of as many whole texts as have room, the others), for a message."""
-    found: list[Block] = []
-    for position, words in enumerate(all_words):
-        more = words_blocks(words, with_data=False)
-        if len(found) + len(more) > blocks or _size([*found, *more]) > text:
-            return found, list(all_words[position:])
-        found += more
-    return found, []
 
 
 def audience(notices: Sequence[Notice]) -> str:
@@ -130,7 +107,7 @@ def place(address: Address) -> str:
     return f"in {room(address.to)}" if address.by == "slack" else f"{WAYS[address.by]} ({mrkdwn(address.shown)})"
 
 
-def _page(ids: Ids, notices: Sequence[Notice], page: int, form: str) -> list[Block]:
+def _page(ids: Ids, notices: Sequence[Notice], page: int) -> list[Block]:
     all_words = words_of(notices)
     made = _pages(all_words)
     page = max(0, min(page, len(made) - 1))
@@ -139,7 +116,7 @@ def _page(ids: Ids, notices: Sequence[Notice], page: int, form: str) -> list[Blo
     incident, step, name, _channel = ids
     told = f"{counted(len(notices), 'consumer')}, {counted(len(all_words), 'text')}"
     turn = [
-        button(label, Click.TURN_PAGE, incident, name, step, form, str(to))
+        button(label, Click.TURN_PAGE, incident, name, step, str(to))
         for label, to in (("Previous page", page - 1), ("Next page", page + 1))
         if 0 <= to < len(made)
     ]
@@ -151,7 +128,7 @@ def _pages(all_words: Sequence[Words]) -> list[list[Block]]:
     """A text begins on a page of its own where it would not fit any more; one that is longer than a page goes on."""
     made: list[list[Block]] = [[]]
     for words in all_words:
-        blocks = words_blocks(words, with_data=True)
+        blocks = words_blocks(words)
         if made[-1] and not _fits([*made[-1], DividerBlock(), *blocks]):
             made.append([])
         elif made[-1]:
