@@ -44,6 +44,15 @@ def _ctrl_c() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _remembered_schema() -> Iterator[None]:
+    """A few thousand records are opened, each in a database of its own."""
+    from tests.remembered_schema import remembered_schema
+
+    with remembered_schema():
+        yield
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """A server of this session's own."""

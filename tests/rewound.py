@@ -30,6 +30,7 @@ from bot.service.proposing import Proposals
 from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, LittleFlink
 from tests.power_cut import PowerCut
+from tests.restored import restored
 from tests.tables import CONTRACT, ORDERS, OrdersTable, job
 
 ANA, BEN = UserId("U0ANA00001"), UserId("U0BEN00001")
@@ -54,17 +55,8 @@ class Damaged:
     @classmethod
     def made_in(cls, folder: Path) -> "Damaged":
         """Damage a new table in this folder."""
-        OrdersTable(folder).close()
-        damaged = cls(folder)
-        flink = damaged.flink
-        flink.submit(GOOD_RUN, at_checkpoint=0)
-        flink.checkpoints(GOOD_RUN, 3)
-        older = flink.savepoint(GOOD_RUN)
-        flink.checkpoints(GOOD_RUN, 2)
-        flink.stop(JOB, GOOD_RUN)
-        flink.submit(WRONG_RUN, at_checkpoint=3, restored=older)
-        flink.checkpoints(WRONG_RUN, 3)
-        return damaged
+        restored("rewound", folder, _damage)
+        return cls(folder)
 
     @property
     def good_savepoint(self) -> Path:
@@ -153,6 +145,18 @@ class Damaged:
         """Run A's last commit."""
         table = self.catalog.load(ORDERS)
         return next(s.snapshot_id for s in table.snapshots if s.job_id == GOOD_RUN and s.checkpoint_id == 5)
+
+
+def _damage(folder: Path) -> None:
+    OrdersTable(folder).close()
+    flink = LittleFlink(folder)
+    flink.submit(GOOD_RUN, at_checkpoint=0)
+    flink.checkpoints(GOOD_RUN, 3)
+    older = flink.savepoint(GOOD_RUN)
+    flink.checkpoints(GOOD_RUN, 2)
+    flink.stop(JOB, GOOD_RUN)
+    flink.submit(WRONG_RUN, at_checkpoint=3, restored=older)
+    flink.checkpoints(WRONG_RUN, 3)
 
 
 class _NoReads:

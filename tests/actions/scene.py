@@ -40,6 +40,7 @@ from bot.service.proposing import Proposals
 from tests.decisions import RUNBOOK
 from tests.little_flink import JOB, LittleFlink, open_catalog
 from tests.power_cut import PowerCut
+from tests.restored import restored
 from tests.rewound import ANA, BEN
 from tests.tables import CONTRACT, ORDERS, OrdersTable, job, rows
 
@@ -83,10 +84,15 @@ class Scene:
     @classmethod
     def made_in(cls, folder: Path, checkpoints: int = 3) -> "Scene":
         """A new table on which run a has committed so often."""
-        OrdersTable(folder).close()
+
+        def write(folder: Path) -> None:
+            OrdersTable(folder).close()
+            flink = LittleFlink(folder)
+            flink.submit(job("a"), at_checkpoint=0)
+            flink.checkpoints(job("a"), checkpoints)
+
+        restored(f"run a to {checkpoints}", folder, write)
         scene = cls(folder)
-        scene.flink.submit(job("a"), at_checkpoint=0)
-        scene.flink.checkpoints(job("a"), checkpoints)
         table = scene.table
         assert table.head is not None
         opened = IncidentOpened(
