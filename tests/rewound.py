@@ -1,10 +1,5 @@
-"""A damaged table with an approved rewind, and the executor over real parts; used by the crash tests.
+"""A damaged table with an approved rewind, and the executor over real parts; used by the crash tests."""
 
-As a program (`python -m tests.rewound FOLDER N`) it carries the rewind out and kills itself with SIGKILL after
-the N-th journal entry of the execution, as a power cut would.
-"""
-
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -168,7 +163,8 @@ class _NoReads:
 
 
 def carry_out(folder: Path, cut_at: int | None) -> None:
-    """Begin (if nobody has) and carry on, as the bot does at each start."""
+    """Begin (if nobody has) and carry on, as the bot does at each start; `cut_at`: the process is killed right after
+    this journal entry, or right before it where it is negative."""
     damaged = Damaged(folder)
     record = open_store(f"sqlite:///{folder}/journal.db")
     journal: Journal = record.journal if cut_at is None else PowerCut(record.journal, cut_at)  # type: ignore[assignment]
@@ -179,10 +175,6 @@ def carry_out(folder: Path, cut_at: int | None) -> None:
         executions.begin(incident.id, PROPOSAL, by=ANA)
     executions.carry_on(incident.id, PROPOSAL)
     record.close()
-
-
-if __name__ == "__main__":
-    carry_out(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None)
 
 
 __all__ = ["Damaged", "JobId", "carry_out"]

@@ -1,10 +1,5 @@
-"""A real table, a little Flink and a real record, on which actions are proposed, approved and carried out.
+"""A real table, a little Flink and a real record, on which actions are proposed, approved and carried out."""
 
-As a program (`python -m tests.actions.scene FOLDER N`) it carries out the one proposal of the folder and kills itself
-with SIGKILL after the N-th journal entry (before it, where N is negative), as a power cut would.
-"""
-
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -235,7 +230,8 @@ class Scene:
 
 
 def carry_out(folder: Path, cut_at: int | None = None) -> None:
-    """Begin the newest proposal (if nobody has) and carry on, as the bot does at each start."""
+    """Begin the newest proposal (if nobody has) and carry on, as the bot does at each start; `cut_at`: the process is
+    killed right after this journal entry, or right before it where it is negative."""
     record = open_store(f"sqlite:///{folder}/journal.db")
     journal: Journal = record.journal if cut_at is None else PowerCut(record.journal, cut_at)  # type: ignore[assignment]
     scene = Scene(folder, journal)
@@ -247,8 +243,5 @@ def carry_out(folder: Path, cut_at: int | None = None) -> None:
     record.close()
     scene.record.close()
 
-
-if __name__ == "__main__":
-    carry_out(Path(sys.argv[1]), int(sys.argv[2]))
 
 __all__ = ["ProposalState", "Scene", "carry_out"]

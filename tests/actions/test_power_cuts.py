@@ -1,7 +1,5 @@
 """The bot is killed with SIGKILL before and after each journal entry of the new effects, then started again."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +8,7 @@ from bot.actions import take_savepoint
 from bot.domain.effects import MarkTable, StartFromStop
 from bot.domain.execution import ProposalState
 from tests.actions.scene import Scene, carry_out
+from tests.power_cut import killed
 from tests.tables import job
 
 ENTRIES = 12
@@ -43,30 +42,18 @@ def closed(scene: Scene) -> None:
     scene.catalog.close()
 
 
-_OFTEN = 4
-"""Each fourth cut is made by `make test`, all by `make test-long`: a cut costs two starts of the program."""
-
-
-@pytest.mark.parametrize(
-    "cut_at",
-    [
-        pytest.param(cut, marks=[pytest.mark.long] if cut % _OFTEN else [])
-        for cut in (*range(1, ENTRIES + 1), *range(-ENTRIES, 0))
-    ],
-)
+@pytest.mark.parametrize("cut_at", [*range(1, ENTRIES + 1), *range(-ENTRIES, 0)])
 def test_each_effect_is_in_the_world_exactly_once(tmp_path: Path, cut_at: int) -> None:
     """One stop, one start, one tag, each position once, and the record knows what was there before."""
     closed(made(tmp_path))
 
-    command = [sys.executable, "-m", "tests.actions.scene", str(tmp_path), str(cut_at)]
-    killed = subprocess.run(command, capture_output=True, timeout=150, check=False)
+    assert killed(lambda: carry_out(tmp_path, cut_at))
     carry_out(tmp_path)
     carry_out(tmp_path)
 
     scene = Scene(tmp_path)
     view = scene.store.get(scene.incident).current_proposal
     table, calls, positions = scene.table, scene.calls, scene.positions()
-    assert killed.returncode == -9, killed.stderr
     assert view is not None
     assert view.state is ProposalState.APPLIED
     assert calls == ["stop", "start"]

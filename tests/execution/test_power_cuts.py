@@ -1,7 +1,5 @@
 """The bot is killed with SIGKILL at every journalled boundary of an execution, then started again."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ from bot.adapters.journal_sql.store import open_store
 from bot.domain.execution import ProposalState
 from bot.service.incident_store import IncidentStore
 from tests.little_flink import open_catalog
+from tests.power_cut import killed
 from tests.rewound import PROPOSAL, WRONG_RUN, Damaged, carry_out
 from tests.tables import ORDERS
 
@@ -18,7 +17,6 @@ ENTRIES = 8
 """Appends of a whole execution: started, then intent and end of each of three effects, then ended."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("cut_at", [*range(1, ENTRIES + 1), *range(-ENTRIES, 0)])
 def test_an_execution_that_was_killed_ends_right_and_nothing_is_done_twice(tmp_path: Path, cut_at: int) -> None:
     """Whatever the boundary: one stop, one move, one start, and every source position exactly once."""
@@ -28,11 +26,10 @@ def test_an_execution_that_was_killed_ends_right_and_nothing_is_done_twice(tmp_p
     record.close()
     before = len(damaged.flink.calls)
 
-    killed = _bot(tmp_path, str(cut_at))
+    assert killed(lambda: carry_out(tmp_path, cut_at))
     carry_out(tmp_path, None)
     carry_out(tmp_path, None)
 
-    assert killed.returncode == -9
     calls = damaged.flink.calls[before:]
     assert [call.split()[0] for call in calls] == ["stop", "start"]
     assert calls[0] == f"stop {WRONG_RUN}"
@@ -57,16 +54,6 @@ def test_the_number_of_boundaries_is_what_the_cuts_cover(tmp_path: Path) -> None
 
     assert store.get(incident_id).seq - seq == ENTRIES
     record.close()
-
-
-def _bot(folder: Path, *cut: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tests.rewound", str(folder), *cut],
-        capture_output=True,
-        text=True,
-        timeout=150,
-        check=False,
-    )
 
 
 def _positions(folder: Path) -> list[int]:

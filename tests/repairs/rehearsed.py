@@ -1,11 +1,6 @@
-"""Approved repairs of a table that names one file twice, and the executor over real parts; for the power cuts.
-
-As a program (`python -m tests.repairs.rehearsed FOLDER NAME N`) it carries repair NAME out and kills itself with
-SIGKILL after the N-th journal entry of the execution, as a power cut would; right before it where N is negative.
-"""
+"""Approved repairs of a table that names one file twice, and the executor over real parts; for the power cuts."""
 
 import os
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -229,7 +224,8 @@ class Repaired:
 
 
 def carry_out(folder: Path, name: str, cut_at: int | None) -> None:
-    """Begin (if nobody has) and carry on, as the bot does at each start."""
+    """Begin (if nobody has) and carry on, as the bot does at each start; `cut_at`: the process is killed right after
+    this journal entry, or right before it where it is negative."""
     repaired = Repaired(folder, name)
     record = open_store(f"sqlite:///{folder}/journal.db")
     journal: Journal = record.journal if cut_at is None else PowerCut(record.journal, cut_at)  # type: ignore[assignment]
@@ -241,7 +237,3 @@ def carry_out(folder: Path, name: str, cut_at: int | None) -> None:
     executions.carry_on(incident.id, PROPOSALS[name])
     record.close()
     repaired.close()
-
-
-if __name__ == "__main__":
-    carry_out(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

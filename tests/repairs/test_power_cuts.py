@@ -1,8 +1,8 @@
 """The bot is killed with SIGKILL at every journalled boundary of a repair, and started again."""
 
-import subprocess
-import sys
+from multiprocessing import get_context
 from pathlib import Path
+from signal import SIGKILL
 
 import pytest
 
@@ -10,6 +10,7 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
 from bot.domain.execution import ProposalState
 from bot.service.incident_store import IncidentStore
+from tests.power_cut import killed
 from tests.repairs.rehearsed import PROPOSALS, Repaired, carry_out
 from tests.repairs.taken_out import SPARK
 
@@ -27,8 +28,6 @@ AROUND = {
 }
 """The intents and ends of the effects that are not cut at in `tests/execution`."""
 CUTS = [(name, sign * cut) for name, cuts in AROUND.items() for cut in cuts for sign in (1, -1)]
-_OFTEN = 8
-"""Each eighth cut is made by `make test`, all by `make test-long`: a cut costs two starts of the program."""
 
 
 @pytest.fixture(autouse=True)
@@ -38,19 +37,15 @@ def spark_for_replays(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
         monkeypatch.setenv(SPARK, request.getfixturevalue("server").url)
 
 
-@pytest.mark.parametrize(
-    ("name", "cut_at"),
-    [pytest.param(*cut, marks=[pytest.mark.long] if n % _OFTEN else []) for n, cut in enumerate(CUTS)],
-)
+@pytest.mark.parametrize(("name", "cut_at"), CUTS)
 def test_a_repair_that_was_killed_ends_right_and_nothing_is_done_twice(tmp_path: Path, name: str, cut_at: int) -> None:
     """Whatever the boundary: the effect is in the world exactly once, and the record is whole."""
     repaired = Repaired.made_in(tmp_path, name)
 
-    killed = _bot(tmp_path, name, str(cut_at))
+    assert _is_killed(tmp_path, name, cut_at)
     carry_out(tmp_path, name, None)
     carry_out(tmp_path, name, None)
 
-    assert killed.returncode == -9, killed.stderr
     assert repaired.found() == repaired.expected
     record = open_store(f"sqlite:///{tmp_path}/journal.db")
     view = IncidentStore(record.journal, SystemClock()).all()[0].proposals[PROPOSALS[name]]
@@ -77,11 +72,11 @@ def test_the_number_of_boundaries_is_what_the_cuts_cover(tmp_path: Path, name: s
     repaired.close()
 
 
-def _bot(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tests.repairs.rehearsed", str(folder), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
+def _is_killed(folder: Path, name: str, cut_at: int) -> bool:
+    """By SIGKILL. A process that is connected to Spark is not to be forked: gRPC's threads are not in the child."""
+    if name != "replay":
+        return killed(lambda: carry_out(folder, name, cut_at))
+    process = get_context("spawn").Process(target=carry_out, args=(folder, name, cut_at))
+    process.start()
+    process.join(180)
+    return process.exitcode == -SIGKILL

@@ -1,6 +1,5 @@
 """A courier in a process of its own, which is killed at an append to the record."""
 
-import multiprocessing
 from contextlib import nullcontext
 from datetime import datetime
 
@@ -12,7 +11,7 @@ from bot.domain.ids import IncidentId
 from bot.service.courier import Courier
 from bot.service.incident_store import IncidentStore
 from bot.service.other_doubts import OtherDoubts
-from tests.power_cut import PowerCut
+from tests.power_cut import PowerCut, killed
 
 SECRET = b"z" * 32
 
@@ -25,13 +24,9 @@ class _Still:
         return self._at
 
 
-def deliver_and_die(url: str, port: int, incident: str, at: datetime, cut: int) -> int | None:
-    """Delivers what is due until the power is cut at append `cut`; returns how the process ended. `port`: of the mail
-    server."""
-    process = multiprocessing.get_context("spawn").Process(target=_deliver, args=(url, port, incident, at, cut))
-    process.start()
-    process.join(120)
-    return process.exitcode
+def is_killed_while_it_delivers(url: str, port: int, incident: str, at: datetime, cut: int) -> bool:
+    """Delivers what is due until the power is cut at append `cut`. `port`: of the mail server."""
+    return killed(lambda: _deliver(url, port, incident, at, cut))
 
 
 def _deliver(url: str, port: int, incident: str, at: datetime, cut: int) -> None:

@@ -1,7 +1,6 @@
 """Killed in the middle of a send, whichever way it goes: nothing is lost, and what may be there twice says so."""
 
 import json
-import signal
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from bot.domain.notice import Address, sending_key
 from tests import orders_table as orders
 from tests.decisions import ANA
 from tests.telling.conftest import Scene, retrying_of
-from tests.telling.killed_courier import deliver_and_die
+from tests.telling.killed_courier import is_killed_while_it_delivers
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +21,7 @@ BEFORE, AFTER = 1, -2
 def dies(scene: Scene, cut: int) -> None:
     """A courier of its own process delivers, and is killed at this append."""
     url = f"sqlite:///{scene.folder / 'record.db'}"
-    assert deliver_and_die(url, scene.box.port, scene.story.id, scene.clock.at, cut) == -signal.SIGKILL
+    assert is_killed_while_it_delivers(url, scene.box.port, scene.story.id, scene.clock.at, cut)
 
 
 def is_delivered(scene: Scene, key: str) -> bool:
