@@ -3,6 +3,7 @@
 import gc
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -12,6 +13,7 @@ from tests.lab_fixtures import fresh_lab, lab_cluster
 from tests.longest_first import put_longest_first
 from tests.postgres import Postgres, postgres_server
 from tests.spark_fixtures import embedded, runner, server
+from tests.tiers import has_no_smoke, mark_full
 
 __all__ = ["embedded", "fresh_lab", "lab_cluster", "postgres", "runner", "server"]
 
@@ -24,9 +26,16 @@ def pytest_configure() -> None:
     keep_in_memory()
 
 
-@pytest.hookimpl(trylast=True)  # after pytest-randomly, which shuffles files and tests
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Only where workers share them out."""
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What would only be deselected is not even imported."""
+    return True if config.option.markexpr == "not full" and has_no_smoke(collection_path) else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Marks come before pytest selects by them, the order after pytest-randomly, which shuffles files and tests."""
+    mark_full(items)
+    yield
     if hasattr(config, "workerinput"):
         put_longest_first(items)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-LONG: Set[str] = frozenset({"fresh_lab", "demo", "up"})
-"""Fixtures that stand for a real Flink cluster."""
+LONG: Set[str] = frozenset({"fresh_lab", "demo", "up", "embedded"})
+"""Fixtures that stand for a real Flink cluster, or for Spark."""
 
 
 def put_longest_first(items: list[pytest.Item]) -> None:

@@ -1,15 +1,35 @@
 """Which tests `make test` runs while somebody works, and which it leaves to `make test-all`.
 
-A test is left to `make test-all` (it is marked `full`) where it says so itself, where it needs a fixture or lies in a
-folder that is named here and is not marked `smoke`, and where it is marked `slow`, `long` or `chaos`.
+Left to `make test-all` (marked `full`) is a test that is marked `full`, `slow`, `long` or `chaos`, and one that needs a
+fixture or lies in a folder that is named here, unless it is marked `smoke`.
 """
+
+from pathlib import Path
 
 import pytest
 
-FOLDERS = ("actions", "catalogs", "evidence/standing", "repairs", "slack", "telling", "watch", "web", "workspace")
-"""Each test there costs a tenth of a second to two seconds: tables are written, bots and servers are started."""
-FIXTURES = frozenset({"embedded", "rest_catalog", "metastore", "slack", "ws"})
-"""Spark, other catalogs, a whole bot."""
-OTHERS = ("full", "slow", "long", "chaos")
-SPARK = ("tests/evidence/", "tests/repairs/", "tests/catalogs/")
-"""Where Spark is needed: one worker does all of these, or each would start one."""
+FOLDERS = ("actions", "catalogs", "repairs", "slack", "telling", "watch", "web")
+"""A test there costs a tenth of a second to two seconds: it writes tables, starts bots and servers."""
+FIXTURES = frozenset({"embedded", "slack", "ws"})
+"""Spark, a workspace, a whole bot."""
+ALWAYS = ("slow", "long", "chaos")
+_HERE = Path(__file__).parent
+
+
+def mark_full(items: list[pytest.Item]) -> None:
+    """In place."""
+    for item in items:
+        costs = _is_below_a_folder(item.path) or FIXTURES & set(getattr(item, "fixturenames", ()))
+        is_left = costs and item.get_closest_marker("smoke") is None
+        if is_left or any(item.get_closest_marker(name) for name in ALWAYS):
+            item.add_marker("full")
+
+
+def has_no_smoke(path: Path) -> bool:
+    """Whether all tests of this file are `full`: it need not be imported to know."""
+    is_test = path.name.startswith("test_") and _is_below_a_folder(path)
+    return is_test and "mark.smoke" not in path.read_text(encoding="utf-8")
+
+
+def _is_below_a_folder(path: Path) -> bool:
+    return path.is_relative_to(_HERE) and path.relative_to(_HERE).parts[0] in FOLDERS
