@@ -1,7 +1,7 @@
 """Which tests `make test` runs while somebody works, and which it leaves to `make test-all`.
 
-Left to `make test-all` (marked `full`) is a test that is marked `full`, `slow`, `long` or `chaos`, and one that needs a
-fixture or lies in a folder that is named here, unless it is marked `smoke`.
+Left to `make test-all` (marked `full`) is a test that is marked so itself, and, unless it is marked `smoke`, one that
+needs a fixture or lies in a folder that is named here, or that is marked `slow`, `long` or `chaos`.
 """
 
 from pathlib import Path
@@ -19,9 +19,9 @@ _HERE = Path(__file__).parent
 def mark_full(items: list[pytest.Item]) -> None:
     """In place."""
     for item in items:
-        costs = _is_below_a_folder(item.path) or FIXTURES & set(getattr(item, "fixturenames", ()))
-        is_left = costs and item.get_closest_marker("smoke") is None
-        if is_left or any(item.get_closest_marker(name) for name in ALWAYS):
+        takes_long = any(item.get_closest_marker(name) for name in ALWAYS)
+        costs = takes_long or _is_below_a_folder(item.path) or FIXTURES & set(getattr(item, "fixturenames", ()))
+        if costs and item.get_closest_marker("smoke") is None:
             item.add_marker("full")
 
 

@@ -21,6 +21,8 @@ from tests.actions.scene import Scene
 from tests.decisions import rewind
 from tests.rewound import ANA
 
+pytestmark = pytest.mark.smoke
+
 ON_A_BRANCH = "made on a branch; given up, nothing of main has changed, and its publication has an undo of its own"
 A_RUN = "the job alone: its state stays on storage, and the undo starts it again from there"
 DESTRUCTIVE = {

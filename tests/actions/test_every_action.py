@@ -21,6 +21,8 @@ from bot.domain.proposal import Proposal
 from bot.evidence import find_tasks
 from tests.actions.scene import Scene
 
+pytestmark = pytest.mark.smoke
+
 ACTIONS = scan(actions, os.environ.get("WATERLINE_ACTIONS", "").split())
 TASKS = frozenset(find_tasks(spark_tasks))
 

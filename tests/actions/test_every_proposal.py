@@ -66,6 +66,7 @@ def test_an_action_of_ones_own_is_tried_on_some_table(tmp_path: Path, name: str)
     )
 
 
+@pytest.mark.smoke
 @each
 def test_it_proposes_the_same_twice_and_leaves_nothing_out(tmp_path: Path, name: str, world: str) -> None:
     """What is approved is what was shown: a proposal follows from what was looked at, and from nothing else."""

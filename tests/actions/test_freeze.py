@@ -16,6 +16,8 @@ from tests.little_flink import open_catalog
 from tests.rewound import ANA
 from tests.tables import ORDERS
 
+pytestmark = pytest.mark.smoke
+
 
 def closed(scene: Scene) -> None:
     """The incident ends."""

@@ -8,6 +8,8 @@ from bot.domain.trust_claims import disagreements, newest_claim
 from bot.service.waterline import TAG, Waterline
 from tests.actions.scene import Scene
 
+pytestmark = pytest.mark.smoke
+
 
 @pytest.fixture
 def waterline(scene: Scene) -> Waterline:

@@ -6,6 +6,7 @@ Histories of the little world are made up, in which recoveries have been carried
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
@@ -26,6 +27,8 @@ from tests.actions.little_recovery import touched_by, wrong_before, wrong_rows
 from tests.cases import OPERATOR, job_id
 from tests.diagnosis.little_world import World
 from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, stories
+
+pytestmark = pytest.mark.smoke
 
 EXAMPLES = int(os.environ.get("WATERLINE_EXAMPLES", "400"))
 """Raise it for a long hunt."""

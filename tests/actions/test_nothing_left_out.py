@@ -1,9 +1,13 @@
 """Sentences that are approved name all that they speak of: what is "3 more" is approved unseen."""
 
+import pytest
+
 from bot.actions._rehearsing import every, listed
 from bot.actions._replaying import within
 from bot.domain.replay import PositionRange, ReplayRange
 from tests.tables import CONTRACT
+
+pytestmark = pytest.mark.smoke
 
 
 def test_every_range_of_a_replay_is_named() -> None:

@@ -42,6 +42,7 @@ def closed(scene: Scene) -> None:
     scene.catalog.close()
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("cut_at", [*range(1, ENTRIES + 1), *range(-ENTRIES, 0)])
 def test_each_effect_is_in_the_world_exactly_once(tmp_path: Path, cut_at: int) -> None:
     """One stop, one start, one tag, each position once, and the record knows what was there before."""
@@ -68,6 +69,7 @@ def test_each_effect_is_in_the_world_exactly_once(tmp_path: Path, cut_at: int) -
     closed(scene)
 
 
+@pytest.mark.smoke
 def test_the_number_of_boundaries_is_what_the_cuts_cover(tmp_path: Path) -> None:
     """If an execution journals more than is cut at, the cuts above do not cover it any more."""
     scene = made(tmp_path)

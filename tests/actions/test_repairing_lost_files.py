@@ -17,6 +17,8 @@ from tests.actions.scene import Scene
 from tests.found import unreadable
 from tests.tables import ORDERS
 
+pytestmark = pytest.mark.smoke
+
 
 def file_of(scene: Scene, checkpoint: int) -> Path:
     """The data file of that commit."""

@@ -20,6 +20,8 @@ from tests.actions.scene import Scene
 from tests.little_flink import JOB, open_catalog
 from tests.tables import ORDERS, job, of_flink, rows
 
+pytestmark = pytest.mark.smoke
+
 FROM_A_PAIR = [forward_job, restore_job_only, restart_with_new_job_id, free_checkpoint_folder]
 FROM_THE_STOP = [restart_from_stop_savepoint, restore_job_only, free_checkpoint_folder]
 

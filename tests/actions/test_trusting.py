@@ -12,6 +12,8 @@ from bot.domain.evidence import Evidence, Verdict
 from bot.domain.ids import EvidenceId
 from tests.actions.scene import Scene
 
+pytestmark = pytest.mark.smoke
+
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Plan:

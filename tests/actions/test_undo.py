@@ -22,6 +22,8 @@ from tests.actions.scene import Scene
 from tests.little_flink import JOB
 from tests.tables import ORDERS, job
 
+pytestmark = pytest.mark.smoke
+
 
 def rewound(scene: Scene) -> ProposalView:
     """Run b repeats checkpoint 3 and is rewound: 40 rows become 30, and the new run goes on."""

@@ -11,6 +11,8 @@ from bot.cli.catalog_promises import client_of, promise_of
 from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.ids import TableName
 
+pytestmark = pytest.mark.smoke
+
 ORDERS = TableName("sales.orders")
 
 

@@ -16,6 +16,8 @@ from bot.domain.file_changes import FileSources
 from tests.repairs.test_file_changes import Rehearsal
 from tests.tables import OrdersTable
 
+pytestmark = pytest.mark.smoke
+
 LEAK = {"00000-0-leak-00001.parquet": range(10, 15)}
 
 

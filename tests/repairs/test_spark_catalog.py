@@ -5,6 +5,8 @@ import pytest
 from bot.adapters.spark_catalog import driver_packages, spark_catalog
 from bot.domain.errors import BadConfiguration
 
+pytestmark = pytest.mark.smoke
+
 _ROOT = "spark.sql.catalog.lake"
 
 

@@ -57,6 +57,7 @@ def test_its_form_says_that_nobody_is_told(ana: Responder, bot: LittleBot) -> No
     assert bot.services.store.all()[0].is_private
 
 
+@pytest.mark.smoke
 def test_status_names_it_in_its_own_channel_only(private: SeenMessage, ana: Responder, finn: Responder) -> None:
     """Elsewhere one learns that the table is under review, which the table says itself, and no more."""
     invited, outsider = ana.asks("status", QUIET), finn.asks("status")

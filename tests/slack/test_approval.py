@@ -46,6 +46,7 @@ def test_the_proposer_is_told_whom_to_ask(proposed: SeenMessage, ana: Responder,
     assert state(bot) is ProposalState.PROPOSED
 
 
+@pytest.mark.smoke
 def test_an_outsider_may_look_and_not_decide(proposed: SeenMessage, finn: Responder, bot: LittleBot) -> None:
     """Who is not in the group sees everything, and neither approves, rejects nor carries out."""
     approving = finn.answer_to(lambda: finn.clicks("Approve", proposed))
@@ -58,6 +59,7 @@ def test_an_outsider_may_look_and_not_decide(proposed: SeenMessage, finn: Respon
     assert state(bot) is ProposalState.PROPOSED
 
 
+@pytest.mark.smoke
 def test_one_approval_is_enough_and_the_second_click_is_told_so(
     proposed: SeenMessage, ben: Responder, cleo: Responder, bot: LittleBot
 ) -> None:
@@ -73,6 +75,7 @@ def test_one_approval_is_enough_and_the_second_click_is_told_so(
     assert len(bot.services.store.get(IncidentId("wl-1")).proposals) == 1
 
 
+@pytest.mark.smoke
 def test_a_rejection_needs_a_reason_and_shows_it(
     proposed: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
 ) -> None:
@@ -89,6 +92,7 @@ def test_a_rejection_needs_a_reason_and_shows_it(
     assert "Propose anew" in ana.sees_on_card("Propose anew").buttons
 
 
+@pytest.mark.smoke
 def test_an_expired_proposal_says_so_and_can_be_proposed_anew(
     proposed: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
 ) -> None:

@@ -17,6 +17,8 @@ from bot.slack.blocks.card import card_message
 from tests import orders_table as orders
 from tests.incidents import Story
 
+pytestmark = pytest.mark.smoke
+
 
 @pytest.fixture
 def story(tmp_path: Path) -> Iterator[Story]:

@@ -11,6 +11,7 @@ from tests.slack.orders import Orders
 from tests.slack.people import ONCALL, Responder, eventually
 
 
+@pytest.mark.smoke
 def test_help_lists_every_subcommand(ana: Responder) -> None:
     """Nobody has to know a subcommand by heart; one that is like none gets the list as well."""
     bare = ana.asks("")
@@ -80,6 +81,7 @@ def test_what_a_channel_without_incident_is_told(ana: Responder) -> None:
     ]
 
 
+@pytest.mark.smoke
 def test_status_ledger_and_timeline_of_an_open_incident(collected: SeenMessage, ana: Responder, orders: Orders) -> None:
     """Each says what it knows, in the words of the table."""
     good = orders.commit_of("a", 5)
@@ -111,6 +113,7 @@ def test_status_says_whose_table_it_is(ana: Responder, bot: LittleBot) -> None:
     assert of_incident.splitlines()[-1].endswith(says)
 
 
+@pytest.mark.smoke
 def test_a_note_and_an_assignment_are_in_the_record(collected: SeenMessage, ana: Responder, bot: LittleBot) -> None:
     """What is typed is in the timeline; empty words and strangers are refused."""
     noted = ana.asks("note deployed <!channel> at 9")

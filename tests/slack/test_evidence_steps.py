@@ -1,5 +1,7 @@
 """Evidence on demand: run, run again, cancel, fail; skipping; late clicks on an old card."""
 
+import pytest
+
 from bot.domain.ids import IncidentId
 from bot.workspace import SeenMessage
 from tests.slack.little_bot import LittleBot
@@ -13,6 +15,7 @@ def runs_of(bot: LittleBot, task: str) -> int:
     return sum(run.task == task for run in bot.services.store.get(WL).runs.values())
 
 
+@pytest.mark.smoke
 def test_evidence_answers_in_the_thread_and_the_card_goes_on(ana: Responder) -> None:
     """The answer names its pinned head, and the card shows the next step and why."""
     card = ana.opens()
@@ -34,6 +37,7 @@ def test_the_card_names_what_happened_and_not_what_it_asks_for(collected: SeenMe
     assert "F2: " not in told
 
 
+@pytest.mark.smoke
 def test_two_people_who_click_run_get_one_run(ana: Responder, ben: Responder, bot: LittleBot) -> None:
     """The second click is answered; Spark is asked once."""
     card = ana.opens()
@@ -85,6 +89,7 @@ def test_a_spark_that_goes_away_is_said_and_can_be_asked_again(ana: Responder, b
     assert bot.services.store.get(WL).is_open
 
 
+@pytest.mark.smoke
 def test_a_restart_finishes_what_was_asked(ana: Responder, bot: LittleBot) -> None:
     """Evidence that ran when the bot ended is run by the next start, without another click."""
     card = ana.opens()

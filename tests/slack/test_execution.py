@@ -30,6 +30,7 @@ def recovered(approved: SeenMessage, ana: Responder) -> SeenMessage:
     return ana.sees_on_card("Preview and send…")
 
 
+@pytest.mark.smoke
 def test_the_rewind_is_proven_and_the_waterline_moves(
     approved: SeenMessage, ana: Responder, orders: Orders, flink: Cluster
 ) -> None:
@@ -51,6 +52,7 @@ def test_the_rewind_is_proven_and_the_waterline_moves(
     assert proven.thread_ts == approved.ts
 
 
+@pytest.mark.smoke
 def test_execute_clicked_twice_and_by_two_people_is_done_once(
     approved: SeenMessage, ana: Responder, ben: Responder, orders: Orders, flink: Cluster, slack: Workspace
 ) -> None:
@@ -122,6 +124,7 @@ def test_a_form_that_is_submitted_twice_sends_once(
         assert sum("proven again" in m.plain for m in reader.messages(channel)) == 1
 
 
+@pytest.mark.smoke
 def test_the_walk_ends_with_review_and_a_whole_record(
     recovered: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
 ) -> None:

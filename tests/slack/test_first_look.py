@@ -23,6 +23,7 @@ def looks_first() -> bool:
     return True
 
 
+@pytest.mark.smoke
 def test_what_reads_no_rows_is_looked_at_when_the_incident_opens(ana: Responder, bot: LittleBot) -> None:
     """One message tells all of it, the trouble first; rows are read only when somebody asks."""
     ana.opens()

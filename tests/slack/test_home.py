@@ -3,6 +3,8 @@
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from bot.domain.approval import ApprovalPolicy
 from bot.workspace import SeenMessage
 from tests.little_flink import open_catalog
@@ -10,6 +12,7 @@ from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder
 
 
+@pytest.mark.smoke
 def test_the_proposer_is_shown_their_incident_and_nothing_to_approve(
     collected: SeenMessage, ana: Responder, finn: Responder
 ) -> None:

@@ -12,6 +12,7 @@ from tests.slack.orders import Orders
 from tests.slack.people import Responder
 
 
+@pytest.mark.smoke
 def test_the_form_proposes_the_window_and_what_to_trust(ana: Responder, orders: Orders) -> None:
     """The form arrives filled: the last good snapshot, the window above it, and why."""
     good = orders.commit_of("a", 5)
@@ -33,6 +34,7 @@ def test_a_window_from_the_first_commit_says_so() -> None:
     assert offer.window_in_words == "1 commit, from the first one up to …436071"
 
 
+@pytest.mark.smoke
 def test_opening_marks_the_table_and_shows_the_first_warning(ana: Responder, dana: Responder, orders: Orders) -> None:
     """The tag stays on what is trusted; what consumers would be told is shown before anybody is told."""
     ana.opens_form()

@@ -29,6 +29,8 @@ from bot.slack.text import as_sentence, short_paths
 from tests import orders_table as orders
 from tests.incidents import Story
 
+pytestmark = pytest.mark.smoke
+
 
 @pytest.mark.parametrize(
     ("text", "shown"),

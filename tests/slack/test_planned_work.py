@@ -32,6 +32,7 @@ def settles(bot: LittleBot) -> None:
     eventually(lambda: not bot.services.background._under_way)
 
 
+@pytest.mark.smoke
 def test_nobody_is_warned_of_planned_work(
     planned: IncidentId, ana: Responder, dana: Responder, orders: Orders, bot: LittleBot
 ) -> None:

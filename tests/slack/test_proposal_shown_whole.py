@@ -14,6 +14,8 @@ from bot.slack.text import parted
 from tests import orders_table as orders
 from tests.approval.desk import Desk
 
+pytestmark = pytest.mark.smoke
+
 READS = tuple(
     AffectedRun(consumer=f"report_{n}", run_id=f"run-{n}", at=orders.NINE, snapshot_id=orders.HEAD) for n in range(14)
 )

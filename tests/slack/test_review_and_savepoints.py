@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from bot.domain.ids import IncidentId
 from bot.domain.reads import Consumer
 from bot.domain.review import open_items
@@ -56,6 +58,7 @@ def test_a_term_is_not_settled_without_a_sentence(collected: SeenMessage, ana: R
     assert open_items(bot.services.store.get(WL)) == before
 
 
+@pytest.mark.smoke
 def test_a_savepoint_is_planned_in_a_form_and_stops_nothing(
     collected: SeenMessage, ana: Responder, bot: LittleBot
 ) -> None:

@@ -10,6 +10,8 @@ from bot.slack.ids import Form
 from bot.slack.requests import Submitted
 from bot.slack.submits import answer_item
 
+pytestmark = pytest.mark.smoke
+
 
 def test_words_under_what_was_done_are_not_dropped_by_handing_the_term_on() -> None:
     """“Assign to the owner” is chosen when the form opens; who describes a fix easily leaves it so."""

@@ -27,6 +27,7 @@ def state(bot: LittleBot) -> ProposalState:
     return view.state
 
 
+@pytest.mark.smoke
 def test_an_unforeseen_commit_supersedes_the_rewind(
     approved: SeenMessage, ana: Responder, orders: Orders, flink: Cluster
 ) -> None:

@@ -11,6 +11,7 @@ from tests.slack.little_bot import LittleBot, as_time_goes_on, nothing_waits
 from tests.slack.people import Responder, eventually
 
 
+@pytest.mark.smoke
 def test_what_a_consumer_answers_leads_back_into_the_incident(ana: Responder, dana: Responder, bot: LittleBot) -> None:
     """Seen and help wanted: in the record, on the card, and the responder is asked by name; also after the end."""
     ana.opens_form()

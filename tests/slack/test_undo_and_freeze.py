@@ -28,6 +28,7 @@ def proven(collected: SeenMessage, ana: Responder, ben: Responder) -> SeenMessag
     return ana.sees_on_proposal("Propose to undo it")
 
 
+@pytest.mark.smoke
 def test_an_undo_is_proposed_by_one_approved_by_another_and_ends_the_trust(
     proven: SeenMessage, ana: Responder, ben: Responder, orders: Orders
 ) -> None:

@@ -19,6 +19,8 @@ from tests import orders_table as orders
 from tests.decisions import ANA, BEN
 from tests.incidents import Story
 
+pytestmark = pytest.mark.smoke
+
 TRUSTED = WaterlineMoved(snapshot=orders.GOOD, status="trusted")
 DOUBTED = WaterlineMoved(snapshot=orders.GOOD, status="under-review")
 

@@ -26,6 +26,8 @@ from tests.tables import CONTRACT, ORDERS
 from tests.web.conftest import CONTENT
 from tests.web.scene import Scene
 
+pytestmark = pytest.mark.smoke
+
 PAYLOADS = Path(__file__).parent / "payloads"
 """`alertmanager_v4.json` was sent by Alertmanager 0.25.0 (see `real_alertmanager.py`)."""
 TOKEN, SECRET = "alerts-come-here-42", "signed-by-pagerduty-42"

@@ -12,6 +12,8 @@ from tests.watch.earlier import Page
 from tests.watch.recorded import Recorded, moment
 from tests.watch.watched import Told, Watched
 
+pytestmark = pytest.mark.smoke
+
 SECOND = timedelta(seconds=1)
 
 

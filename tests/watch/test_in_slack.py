@@ -1,5 +1,7 @@
 """A finding in the channel: said once, opens the incident it speaks of, and says when it is over."""
 
+import pytest
+
 from bot.domain.ids import JobId
 from tests.slack.people import ONCALL, Responder
 from tests.tables import ORDERS, job
@@ -25,6 +27,7 @@ def test_healthy_running_is_told_to_nobody(ana: Responder, bot: WatchingBot) -> 
     assert ana.messages(ONCALL) == []
 
 
+@pytest.mark.smoke
 def test_a_restore_from_an_older_savepoint_is_told_once(ana: Responder, bot: WatchingBot) -> None:
     """The failure mode names it; one message, however often it is seen and whoever restarts the bot."""
     bot.looks()
@@ -58,6 +61,7 @@ def test_one_look_is_not_enough(bot: WatchingBot) -> None:
     assert bot.sightings.memory(ORDERS).sighted == {}
 
 
+@pytest.mark.smoke
 def test_the_button_opens_the_form_with_what_was_seen(ana: Responder, bot: WatchingBot) -> None:
     """Symptom, severity and words are filled in; once it is open, the finding says so and offers nothing more."""
     bot.is_restored_from_an_older_savepoint()

@@ -3,9 +3,13 @@
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from bot.adapters.journal_sql.store import open_store
 from bot.domain.watch import Ended, note_key, recall, sighting_id
 from tests.watch.signs import NINE, ORDERS, muted, sighted, sign
+
+pytestmark = pytest.mark.smoke
 
 
 def test_a_note_is_kept_once_and_survives_a_restart(tmp_path: Path) -> None:

@@ -2,12 +2,16 @@
 
 import json
 
+import pytest
+
 from bot.domain.approval import People
 from bot.domain.watch import Ended
 from bot.service.sight import Sight
 from bot.slack.blocks.watch import finding_message
 from bot.slack.limits import fit
 from tests.watch.signs import NINE, ORDERS, sighted, sign
+
+pytestmark = pytest.mark.smoke
 
 ONCALL = People(groups=("S0ONCALL01",))
 

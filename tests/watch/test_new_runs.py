@@ -13,6 +13,8 @@ from tests.watch.conftest import OverRecorded
 from tests.watch.recorded import Recorded
 from tests.watch.watched import Watched
 
+pytestmark = pytest.mark.smoke
+
 SECOND = timedelta(seconds=1)
 
 

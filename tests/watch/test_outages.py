@@ -2,9 +2,13 @@
 
 from datetime import timedelta
 
+import pytest
+
 from bot.domain.flink import Failure
 from bot.service.watch_unnamed import outages
 from tests.watch.signs import NINE
+
+pytestmark = pytest.mark.smoke
 
 
 def failure(seconds: float) -> Failure:

@@ -11,6 +11,8 @@ from bot.domain.errors import UnknownTable
 from bot.domain.ids import TableName
 from tests.tables import ORDERS, OrdersTable
 
+pytestmark = pytest.mark.smoke
+
 
 def catalog_of(folder: Path) -> PyIcebergCatalog:
     """The catalog in this folder."""

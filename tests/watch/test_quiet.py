@@ -7,6 +7,8 @@ from pydantic import ValidationError
 
 from bot.domain.quiet import QuietHours
 
+pytestmark = pytest.mark.smoke
+
 NIGHT = QuietHours(since=time(22), until=time(7), zone="Europe/Berlin")
 
 

@@ -2,9 +2,13 @@
 
 from datetime import timedelta
 
+import pytest
+
 from bot.domain.diagnosis import Act, Diagnosis, Matches, Mode, ModeResult, Remedy
 from bot.service.watch_signs import signs_in
 from tests.watch.recorded import Recorded
+
+pytestmark = pytest.mark.smoke
 
 
 def _found(code: str, act: Act, remedy: Remedy) -> ModeResult:

@@ -15,6 +15,8 @@ from bot.service.sightings import Sightings, post_key
 from tests.watch.signs import NINE, ORDERS, sign
 from tests.web.scene import StandingClock
 
+pytestmark = pytest.mark.smoke
+
 ANA = UserId("U0ANA00001")
 
 

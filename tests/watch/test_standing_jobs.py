@@ -31,6 +31,8 @@ from tests import orders_table as orders
 from tests.decisions import ANA, BEN, rewind
 from tests.incidents import Story
 
+pytestmark = pytest.mark.smoke
+
 BRANCH = "recovery-wl-1"
 REPAIR, PUBLICATION = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PWAE"), ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PWAF")
 PUBLISHING = PublishBranch(

@@ -20,6 +20,8 @@ from tests.watch.earlier import Page
 from tests.watch.recorded import Recorded
 from tests.watch.watched import TERMS, Watched
 
+pytestmark = pytest.mark.smoke
+
 SECOND = timedelta(seconds=1)
 HEALTHY = "compacted-by-spark-v2"
 

@@ -10,6 +10,8 @@ from bot.settings import WebSettings, refuse_open_house
 from bot.web.access import Access
 from tests.web.scene import Scene
 
+pytestmark = pytest.mark.smoke
+
 TOKEN = "wl-read-5f1c"
 CLOSED = ["/", "/tables/sales.orders", "/incidents/wl-1"]
 CLOSED += ["/v1/tables", "/v1/incidents/wl-1", "/v1/openapi.json", "/mcp"]

@@ -42,6 +42,7 @@ def test_an_agent_finds_three_tools_and_none_that_acts(address: str, mode: str) 
     assert "Go on only if `state` is `trusted`" in (instructions or "")
 
 
+@pytest.mark.smoke
 def test_an_agent_is_told_what_the_api_tells(scene: Scene, address: str) -> None:
     """The same words and ids, as data."""
     scene.opens().diagnoses()

@@ -9,6 +9,8 @@ import pytest
 from tests.tables import ORDERS
 from tests.web.scene import Scene
 
+pytestmark = pytest.mark.smoke
+
 TRUST = f"/v1/tables/{ORDERS}/trust"
 READS = ["/v1/health", "/v1/tables", TRUST, "/v1/incidents/wl-1", "/v1/openapi.json"]
 

@@ -29,6 +29,7 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.mark.smoke
 def test_the_overview_leads_to_each_table_and_incident(scene: Scene, web: httpx.Client) -> None:
     """State in words, why, and the way on; a table that could not be read is among them."""
     scene.opens().diagnoses()
@@ -42,6 +43,7 @@ def test_the_overview_leads_to_each_table_and_incident(scene: Scene, web: httpx.
     assert "There is no table sales.refunds." in text
 
 
+@pytest.mark.smoke
 def test_the_page_of_a_table_says_what_to_read_and_draws_the_waterline(scene: Scene, web: httpx.Client) -> None:
     """The picture comes from the table's metadata alone; the history from the record."""
     scene.opens().diagnoses()
@@ -84,6 +86,7 @@ def test_a_table_whose_catalog_has_it_no_more_has_a_page_all_the_same(web: httpx
     assert found.text.count("There is no table sales.refunds.") == 1
 
 
+@pytest.mark.smoke
 def test_the_record_of_an_incident_names_its_people(scene: Scene, web: httpx.Client) -> None:
     """As they go by, and what they wrote is text."""
     scene.opens().diagnoses().proposes()

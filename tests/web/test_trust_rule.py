@@ -14,6 +14,8 @@ from bot.domain.trust_rule import judge
 from tests.tables import ORDERS
 from tests.web.scene import REFUNDS, Scene
 
+pytestmark = pytest.mark.smoke
+
 _DARK = NotSeen(source="the record", reason="It is damaged.", remedy="Look.")
 
 
