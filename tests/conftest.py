@@ -11,13 +11,14 @@ from hypothesis import settings
 from tests.in_memory import keep_in_memory
 from tests.lab_fixtures import fresh_lab, lab_cluster
 from tests.longest_first import put_longest_first
+from tests.made_up import BASE, EXAMPLES, IS_HUNTING
 from tests.postgres import Postgres, postgres_server
 from tests.spark_fixtures import embedded, runner, server
 from tests.tiers import has_no_smoke, mark_full
 
 __all__ = ["embedded", "fresh_lab", "lab_cluster", "postgres", "runner", "server"]
 
-settings.register_profile("waterline", deadline=None)  # no test measures time
+settings.register_profile("waterline", deadline=None, derandomize=not IS_HUNTING)  # no test measures time
 settings.load_profile("waterline")
 
 
@@ -29,6 +30,11 @@ def pytest_configure() -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """What would only be deselected is not even imported."""
     return True if config.option.markexpr == "not full" and has_no_smoke(collection_path) else None
+
+
+def pytest_report_header() -> str:
+    """By which a hunt is done once more."""
+    return f"made up: {EXAMPLES} histories, WATERLINE_SEED={BASE}"
 
 
 @pytest.hookimpl(wrapper=True)

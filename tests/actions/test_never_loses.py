@@ -4,8 +4,6 @@ those of other writers that it names.
 Histories of the little world are made up, in which recoveries have been carried out too; the world itself counts.
 """
 
-import os
-
 import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
@@ -27,11 +25,10 @@ from tests.actions.little_recovery import touched_by, wrong_before, wrong_rows
 from tests.cases import OPERATOR, job_id
 from tests.diagnosis.little_world import World
 from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, stories
+from tests.made_up import EXAMPLES
 
-pytestmark = pytest.mark.smoke
+pytestmark = [pytest.mark.made_up, pytest.mark.smoke]
 
-EXAMPLES = int(os.environ.get("WATERLINE_EXAMPLES", "400"))
-"""Raise it for a long hunt."""
 RECOVERIES = {
     "is recovered": recovers,
     "is recovered again": recovers,

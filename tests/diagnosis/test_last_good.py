@@ -1,7 +1,5 @@
 """A snapshot is called good only where somebody looked at the rows up to it, whichever mode names it."""
 
-import os
-
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
@@ -22,10 +20,11 @@ from tests.diagnosis.little_silences import cleans_up
 from tests.diagnosis.little_world import World
 from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, stories
 from tests.found import twice
+from tests.made_up import EXAMPLES
+
+pytestmark = pytest.mark.made_up
 
 MODES = scan(bot.diagnosis)
-EXAMPLES = int(os.environ.get("WATERLINE_EXAMPLES", "400"))
-"""Raise it for a long hunt."""
 
 
 def waiting() -> Tale:

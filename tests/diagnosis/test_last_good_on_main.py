@@ -1,7 +1,6 @@
 """Whatever happens to a table, the last good snapshot that a mode names is one that main has."""
 
-import os
-
+import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
@@ -10,9 +9,10 @@ from bot.diagnosis._scan import scan
 from bot.domain.diagnosis import Matches
 from tests.diagnosis.little_evidence import TASKS, case_of
 from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, stories
+from tests.made_up import EXAMPLES
 
-EXAMPLES = int(os.environ.get("WATERLINE_EXAMPLES", "400"))
-"""Raise it for a long hunt."""
+pytestmark = pytest.mark.made_up
+
 MODES = scan(bot.diagnosis)
 
 

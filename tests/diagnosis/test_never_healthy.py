@@ -4,7 +4,6 @@ Histories of a small world are made up, then changed: commits dropped, repeated,
 world counts positions itself and says what is true.
 """
 
-import os
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -28,9 +27,9 @@ from tests.diagnosis.made_up_histories import (
     gets_back_by_a_pick,
     stories,
 )
+from tests.made_up import EXAMPLES
 
-EXAMPLES = int(os.environ.get("WATERLINE_EXAMPLES", "400"))
-"""Raise it for a long hunt."""
+pytestmark = pytest.mark.made_up
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -3,7 +3,6 @@
 The histories are those of `test_never_healthy`; then the job fails for good, or over and over.
 """
 
-import os
 from datetime import timedelta
 
 import pytest
@@ -20,9 +19,9 @@ from tests.diagnosis.little_silences import should_have_arrived, writes_by_two_s
 from tests.diagnosis.little_world import World
 from tests.diagnosis.made_up_histories import BAD, CHANGES, GOOD, Story, first_rows_tell, stories
 from tests.found import orphans
+from tests.made_up import EXAMPLES
 
-EXAMPLES = int(os.environ.get("WATERLINE_EXAMPLES", "400"))
-"""Raise it for a long hunt."""
+pytestmark = pytest.mark.made_up
 
 
 def ends(world: World, *, loops: bool) -> None:

@@ -14,6 +14,8 @@ from bot.diagnosis._scan import scan
 from bot.domain.diagnosis import HEALTHY, Case, Matches
 from tests.diagnosis.changed_cases import NAMES, Changed, case_named, is_wrong, without_answers, without_source
 
+pytestmark = pytest.mark.full
+
 MODES = scan(bot.diagnosis)
 SOURCES = ("jobs", "checkpoints", "reads", "flink_manifests")
 NEEDED = ("jobs", "checkpoints", "flink_manifests")

@@ -221,6 +221,7 @@ def without_operators(run: JobRun) -> JobRun:
     return run.model_copy(update={"vertices": ()})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("sees", [every, without_operators], ids=["with operators", "without"])
 @pytest.mark.parametrize("forgets", ["", "a"], ids=["all are listed", "the last alone"])
 @pytest.mark.parametrize("sink", [GUEST, OPERATOR], ids=["its own uid", "the same uid"])

@@ -1,8 +1,8 @@
 """Made-up histories of a job, a guest and one rollback, held against what became of the rows that main lost."""
 
-import os
 from typing import NamedTuple
 
+import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
@@ -12,9 +12,10 @@ from bot.domain.ids import SnapshotId
 from bot.domain.suspicion import propose_window
 from tests.cases import OPERATOR, Tale
 from tests.diagnosis.test_rolled_back_beside_guests import GUEST, NEW_UID
+from tests.made_up import EXAMPLES
 
-EXAMPLES = int(os.environ.get("WATERLINE_EXAMPLES", "400"))
-"""Raise it for a long hunt."""
+pytestmark = pytest.mark.made_up
+
 SINKS = {"its own": GUEST, "the job's": OPERATOR, "none": None}
 IDS = [tuple(range(1, 8)), (1, 2, 3, 13, 14, 15, 16)]
 """Of the job's first run; main is rolled back to 3."""

@@ -8,6 +8,8 @@ from zipfile import ZipFile
 
 import pytest
 
+pytestmark = pytest.mark.full
+
 PROJECT = Path(__file__).parents[2]
 
 

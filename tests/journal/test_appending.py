@@ -65,6 +65,7 @@ def test_only_one_of_many_threads_appends_after_the_same_entry(store: Store) -> 
     assert len(store.journal.entries(story.id)) == 4
 
 
+@pytest.mark.full
 def test_only_one_of_many_processes_starts_an_execution(store: Store, url: str) -> None:
     """Executors in four processes race for one proposal: one wins, the others are told so."""
     Story(store.journal).opens()

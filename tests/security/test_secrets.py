@@ -106,6 +106,7 @@ def test_neither_journal_nor_messages_nor_cases_hold_a_secret(tmp_path: Path) ->
     assert holding(tmp_path) == []
 
 
+@pytest.mark.full
 def test_a_running_bot_writes_and_sends_no_secret(tmp_path: Path) -> None:
     """A whole process with marked secrets in its environment, its files and its configuration: a source fails with an
     address that holds one, somebody pastes another into a command, and everything that was written is searched."""

@@ -151,6 +151,7 @@ def test_no_line_of_the_thread_is_spoofed(tales: Tales, attack: str) -> None:
         assert faults_of_mrkdwn(line) == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", sorted(TEMPLATES))
 @FAST
 @given(attack=texts)

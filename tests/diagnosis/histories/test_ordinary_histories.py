@@ -3,7 +3,6 @@
 A failing seed is reduced, and printed with what happened, what is true, and what was said.
 """
 
-import os
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -19,12 +18,13 @@ from tests.diagnosis.histories.held import (
 )
 from tests.diagnosis.histories.not_yet import NOT_YET
 from tests.diagnosis.histories.truth import truth_of
+from tests.made_up import BASE, EXAMPLES
 
-EXAMPLES = int(os.environ.get("WATERLINE_EXAMPLES", "400"))
-"""Raise it for a long hunt."""
+pytestmark = pytest.mark.made_up
+
 TOGETHER = 100
 SHOWN = 3
-SEEDS = [range(first, min(first + TOGETHER, EXAMPLES)) for first in range(0, EXAMPLES, TOGETHER)]
+SEEDS = [range(first, min(first + TOGETHER, BASE + EXAMPLES)) for first in range(BASE, BASE + EXAMPLES, TOGETHER)]
 Held = Callable[[Drawn], tuple[str, ...]]
 
 
