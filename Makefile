@@ -26,14 +26,22 @@ demo: install ## The whole story in a page that looks like Slack: a real Flink j
 walk: install ## The same story, walked by scripted people and printed as a transcript
 	$(BIN)/waterline demo --walk
 
-test: install check ## Check the code and run the fast tests
-	$(BIN)/pytest -m "not slow and not long and not chaos" --numprocesses auto --dist loadfile --max-worker-restart 0 $(call ENDED_AFTER,400)
+# What takes longest comes first, and a file's tests stay together.
+SHARED = --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
-test-slow: install ## Run the scenarios on real Flink clusters and on Spark, three at a time
-	$(BIN)/pytest -m "slow and not long" --timeout=600 --numprocesses 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(call ENDED_AFTER,900)
+test: install ## Run the tests of the inner loop (less than five minutes)
+	$(BIN)/pytest -m "not full" --numprocesses auto $(SHARED) $(call ENDED_AFTER,400)
 
-test-long: install ## Walk the repairs and the actions on the job on a real Flink cluster, too (a quarter of an hour)
+test-all: install ## Run the other tests: on Spark, the whole bot, real Flink clusters (half an hour)
+	WATERLINE_EXAMPLES=400 $(BIN)/pytest -m "(full or made_up) and not slow and not long and not chaos" --numprocesses auto $(SHARED) $(call ENDED_AFTER,400)
+	$(BIN)/pytest -m "slow and not long" --timeout=600 --numprocesses 3 $(SHARED) $(call ENDED_AFTER,900)
+
+test-long: install ## Run one more of each kind: repairs and actions on a real Flink cluster (a quarter of an hour)
 	$(BIN)/pytest -m long --timeout=900
+
+hunt: install ## Make up very many histories from a new seed, which is printed (hours): EXAMPLES=20000
+	seed=$${WATERLINE_SEED:-$$RANDOM}; WATERLINE_SEED=$$seed WATERLINE_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -m made_up \
+		--hypothesis-seed=$$seed --timeout=0 --numprocesses auto $(SHARED)
 
 test-operator: install ## Try the Flink operator's resources on a real Kubernetes API server (needs Go; built once, minutes)
 	WATERLINE_BUILD_API_SERVER=1 $(BIN)/pytest tests/adapters/test_flink_operator*.py -m slow --timeout=1800
@@ -67,6 +75,7 @@ bench-short: install ## The same up to a hundred thousand files and ten million 
 matrix: install ## Every story on a real Flink, and what the bot says of it: writes docs/matrix.md (an hour)
 	$(BIN)/python -m tests.matrix
 
+EXAMPLES ?= 20000
 KILLS ?= 1000
 SEED ?= 1
 RECORD ?= sqlite
@@ -97,4 +106,4 @@ lock: ## Pin every package anew (needs uv)
 clean: ## Remove what was installed and built here
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .cache artifacts
 
-.PHONY: help install demo walk test test-slow test-long test-operator check checked-types checked-style checked-content fix bench bench-short matrix chaos chaos-short races reference lock clean
+.PHONY: help install demo walk test test-all test-long hunt test-operator check checked-types checked-style checked-content fix bench bench-short matrix chaos chaos-short races reference lock clean

@@ -30,8 +30,8 @@ _OWN_NAMES = {name.rpartition(".")[2] for name in OWN}
 
 
 def _tried(*, by_test: Callable[[str, str], bool], marks: Sequence[pytest.MarkDecorator] = ()) -> pytest.MarkDecorator:
-    """(action, table): an action of your own on every one; of the package's those by `make test` (with `marks`, by
-    `make test-slow`), all by `make test-long`."""
+    """(action, table): an action of your own on every one; of the package's those by `make test-all`, with `marks`, and
+    all by `make test-long`."""
 
     def marked(name: str, world: str) -> Sequence[pytest.MarkDecorator]:
         if name in _OWN_NAMES:
