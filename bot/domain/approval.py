@@ -34,8 +34,8 @@ class VetoRule(People):
     hold: timedelta = Field(
         default=timedelta(0),
         ge=timedelta(0),
-        description="How long an approved proposal waits before it can be carried out, so that a veto can come. A veto "
-        "counts until execution begins.",
+        description="How long an approved proposal waits for a veto before it can start. A veto counts until "
+        "the execution begins.",
         examples=["PT5M"],
     )
 
@@ -45,7 +45,7 @@ class GlassRule(People):
 
     pages: tuple[str, ...] = Field(
         min_length=1,
-        description="Slack ids of the channels or people that are told at once: the table's owners.",
+        description="Slack ids of channels or people to notify at once: the table's owners.",
         examples=[["C0OWNERS01", "U0DANA0001"]],
     )
 
@@ -53,15 +53,17 @@ class GlassRule(People):
 class ApprovalPolicy(People):
     """Who may approve an action on a table."""
 
-    users: tuple[UserId, ...] = Field(default=(), description="Slack user ids that may approve.", examples=[_USERS])
+    users: tuple[UserId, ...] = Field(
+        default=(), description="Slack user ids of people who may approve.", examples=[_USERS]
+    )
     groups: tuple[str, ...] = Field(
         default=(),
-        description="Slack user group ids whose members may approve; membership is read at each click.",
+        description="Slack user groups whose members may approve; membership is read at each click.",
         examples=[["S0APPROVE1"]],
     )
     teams: dict[str, People] = Field(
         default={},
-        description="Teams by name; their people may approve, too, and count for their team.",
+        description="Teams by name. Their people may approve too, and count for their team.",
         examples=[{"streaming": {"groups": ["S0STREAM01"]}}],
     )
     required: int = Field(default=1, ge=1, le=5, description="How many different people must approve.", examples=[1])
@@ -69,28 +71,30 @@ class ApprovalPolicy(People):
         default=None,
         ge=1,
         le=5,
-        description="How many teams must be among those who approve; each person counts for one. Without it 2 for a "
-        "destructive action (2 people where fewer than 2 teams are named), else any.",
+        description="How many different teams must approve; each person counts for one. Default: 2 for a "
+        "destructive action (2 people if fewer than 2 teams are named), else any.",
         examples=[2],
     )
     expires_after: timedelta = Field(
         default=timedelta(minutes=30),
         gt=timedelta(0),
-        description="How long a proposal can be approved and begun, as an ISO 8601 duration or in seconds.",
+        description="How long a proposal can be approved and started.",
         examples=["PT30M"],
     )
     remind_every: timedelta = Field(
         default=timedelta(minutes=10),
         ge=timedelta(0),
-        description="While nobody has decided, people are reminded each time this long has passed; 0: never.",
+        description="How often people are reminded while nobody has decided; 0: never.",
         examples=["PT10M"],
     )
     remind: People = Field(
-        default=People(), description="Who is reminded; empty: those who may approve and have not yet."
+        default=People(), description="Who is reminded; by default those who may approve and have not yet."
     )
-    veto: VetoRule | None = Field(default=None, description="Who may stop what others have approved; none: nobody.")
+    veto: VetoRule | None = Field(
+        default=None, description="Who may stop a proposal that others approved; by default nobody."
+    )
     break_glass: GlassRule | None = Field(
-        default=None, description="Who may approve alone in an emergency, with a reason; none: nobody."
+        default=None, description="Who may approve alone in an emergency, with a reason; by default nobody."
     )
 
     @property

@@ -10,16 +10,20 @@ from bot.domain.record import Record
 class Compaction(Record):
     """No property of a table stops a compaction, so whoever runs it is asked. Both requests may come more than once."""
 
-    name: str = Field(min_length=1, description="As an approver should read it.", examples=["the nightly compaction"])
+    name: str = Field(
+        min_length=1, description="Its name, in words for approvers.", examples=["the nightly compaction"]
+    )
     url: str = Field(
         pattern=r"^https?://[^@]+$",
-        description="Where its scheduler is asked; without a password.",
+        description="URL of its scheduler, without a password.",
         examples=["https://airflow.example.com/api/v2/dags/compact_orders"],
     )
-    method: Literal["POST", "PUT", "PATCH"] = Field(default="POST", description="Of both requests.", examples=["PATCH"])
+    method: Literal["POST", "PUT", "PATCH"] = Field(
+        default="POST", description="HTTP method of both requests.", examples=["PATCH"]
+    )
     pause: dict[str, str | bool | int] = Field(description="JSON body that pauses it.", examples=[{"is_paused": True}])
     resume: dict[str, str | bool | int] = Field(
-        description="JSON body that lets it go on at the end, whoever had paused it before.",
+        description="JSON body that resumes it at the end, whoever paused it before.",
         examples=[{"is_paused": False}],
     )
     token_variable: str | None = Field(

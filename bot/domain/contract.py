@@ -23,7 +23,7 @@ class ContractColumn(Record):
 
     name: str = Field(description="The column's name.", examples=["amount"])
     type: str | None = Field(
-        default=None, description="Iceberg type in words; without it any type will do.", examples=["decimal(12, 2)"]
+        default=None, description="Iceberg type as text; any type by default.", examples=["decimal(12, 2)"]
     )
     required: bool = Field(default=False, description="Whether it must never be null.", examples=[True])
 
@@ -33,18 +33,19 @@ class TableContract(Record):
 
     key: tuple[str, ...] = Field(
         default=(),
-        description="Columns that together name one business fact; two live rows with one key are duplicates.",
+        description="Columns that together identify one business fact. Two live rows with the same key are duplicates.",
         examples=[["order_id"]],
     )
     position: str | None = Field(
         default=None,
-        description="Column of the source position: an integer, one more for each record of a source partition.",
+        description="Column of the source position: an integer that grows by one with each record of a source "
+        "partition.",
         examples=["source_position"],
     )
     position_partition: str | None = Field(
         default=None,
-        description="Column that holds the source partition, where the source has several. Where the job reads several "
-        "topics, it must tell these apart as well: Kafka numbers the partitions of each from 0.",
+        description="Column that holds the source partition, if the source has several. If the job reads "
+        "several topics, it must hold the topic as well.",
         examples=["source_partition"],
     )
     event_time: str | None = Field(
@@ -54,13 +55,13 @@ class TableContract(Record):
     )
     redacted: tuple[str, ...] = Field(
         default=(),
-        description="Columns whose values are never shown, nor those of their fields, nor partitions that are made of "
-        "them; name a partition field here, too, where it has a name of its own.",
+        description="Columns whose values Waterline never shows, with their fields and the partitions made from "
+        "them. Also name a partition field that has its own name.",
         examples=[["customer"]],
     )
     columns: tuple[ContractColumn, ...] = Field(
         default=(),
-        description="Promised columns; empty: the contract says nothing of the schema.",
+        description="Promised columns. Empty: the contract promises nothing about the schema.",
         examples=[[{"name": "amount", "type": "decimal(12, 2)", "required": True}]],
     )
     freshness: timedelta | None = Field(
@@ -71,13 +72,14 @@ class TableContract(Record):
     )
     late_after: timedelta | None = Field(
         default=None,
-        description="An event this far below the newest one that was there before is late; without it any is.",
+        description="An event is late if it is this much older than the newest one before it. Without it, any "
+        "older event is late.",
         examples=["PT5M"],
         ge=timedelta(0),
     )
     checkpoint_every: timedelta | None = Field(
         default=None,
-        description="Expected time between checkpoints; without it what the job is set to.",
+        description="Expected time between checkpoints; by default the job's own setting.",
         examples=["PT1M"],
         gt=timedelta(0),
     )

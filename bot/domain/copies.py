@@ -11,12 +11,12 @@ class CopyRule(Record):
     """Without a word of the owners all copies must be equal, and the oldest stays."""
 
     keep: Literal["oldest", "newest"] = Field(
-        default="oldest", description="Which copy of a key stays when rows are deduplicated.", examples=["newest"]
+        default="oldest", description="Which copy of a key stays when duplicates are removed.", examples=["newest"]
     )
     ignore: tuple[str, ...] = Field(
         default=(),
-        description="Columns that each writing sets anew, such as the time of ingestion: copies that differ in these "
-        "alone are the same row.",
+        description="Columns that each write sets, such as the ingestion time. Copies that differ only in these "
+        "are the same row.",
         examples=[["ingested_at"]],
     )
 

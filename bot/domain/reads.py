@@ -56,26 +56,27 @@ class Consumer(Record):
     )
     kind: Kind = Field(
         default="job",
-        description="What it is. A `channel` stands for everybody who is told there; an agent is told as a job is.",
+        description="What it is. A `channel` stands for everybody who reads there; an agent gets the same "
+        "notices as a job.",
         examples=["agent"],
     )
-    channel: str | None = Field(default=None, description="Slack channel id where it is told.", examples=["C0REVENUE1"])
+    channel: str | None = Field(default=None, description="Slack channel id for its notices.", examples=["C0REVENUE1"])
     email: tuple[str, ...] = Field(
-        default=(), description="Addresses to which it is told by e-mail.", examples=[["revenue@acme.example"]]
+        default=(), description="E-mail addresses for its notices.", examples=[["revenue@acme.example"]]
     )
     webhook: str | None = Field(
         default=None,
         pattern=r"^https?://\S+$",
-        description="Address that takes signed notices as JSON: for jobs and agents.",
+        description="URL that accepts signed notices as JSON: for jobs and agents.",
         examples=["https://hooks.acme.example/waterline"],
     )
     folder: str | None = Field(
         default=None,
-        description="Folder in which each notice is put as a Markdown file; relative to this file.",
+        description="Folder for its notices, one Markdown file each; relative to this file.",
         examples=["notices/revenue"],
     )
     owner: str | None = Field(
-        default=None, description="Who answers for it: a Slack user id, or a name.", examples=["U0DANA0001"]
+        default=None, description="Its owner: a Slack user id, or a name.", examples=["U0DANA0001"]
     )
 
     @model_validator(mode="after")

@@ -19,32 +19,32 @@ class ReplayRecipe(Record):
 
     sql: str | None = Field(
         default=None,
-        description="A SELECT in Spark SQL whose columns are the table's; Waterline puts the bounds around it.",
+        description="A Spark SQL SELECT with the table's columns; Waterline adds the bounds.",
         examples=["SELECT order_id, event_time, amount, source_position FROM parquet.`s3://landing/orders`"],
     )
     function: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$",
-        description="A PySpark function `module:name`, called with the Spark Connect session and the bounds "
-        "(`bot.domain.replay.ReplayRange`); it returns a DataFrame with the table's columns.",
+        description="A PySpark function `module:name`. It gets the Spark Connect session and the bounds "
+        "(`bot.domain.replay.ReplayRange`), and returns a DataFrame with the table's columns.",
         examples=["recipes.orders:again"],
     )
     source: str = Field(
         min_length=1,
-        description="What is read, and how far back it goes, as an approver should read it.",
+        description="What is read, and how far back it goes, in words for approvers.",
         examples=["topic orders, kept for 7 days"],
     )
     settled_after: timedelta = Field(
         default=timedelta(hours=1),
         gt=timedelta(0),
-        description="Where rows carry no source position: an event this much older than the table's newest has surely "
-        "been read by the job. Younger ones are never replayed, for the job may still bring them.",
+        description="If rows have no source position: the job has surely read events that are this much older "
+        "than the newest. Younger events are never replayed.",
         examples=["PT1H"],
     )
     most_rows: int = Field(
         default=1_000_000,
         ge=1,
-        description="A replay of more rows is refused: it is better made by a job.",
+        description="A replay of more rows is refused: use a job for it.",
         examples=[1_000_000],
         json_schema_extra={"unit": "rows"},
     )

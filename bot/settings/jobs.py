@@ -23,19 +23,19 @@ class SqlGatewayStartSettings(Record):
     url: HttpUrl = Field(description="Address of the SQL gateway.", examples=["http://flink-sql-gateway:8083"])
     statements: tuple[str, ...] = Field(
         min_length=1,
-        description="Statements of one session, in order; the last one is the INSERT that starts the job.",
+        description="Statements of one session, in order. The last one is the INSERT that starts the job.",
         examples=[["CREATE CATALOG …", "INSERT INTO …"]],
     )
     uid_suffix: UidSuffix = Field(
         default="",
-        description="What stands for `{uid_suffix}` in the statements, such as "
-        "`/*+ OPTIONS('uid-suffix'='{uid_suffix}') */`, until an approved change of the sink's uid sets another. "
-        "In SQL only the V2 sink takes it (`table.exec.iceberg.use-v2-sink`).",
+        description="Replaces `{uid_suffix}` in the statements, for example in `/*+ "
+        "OPTIONS('uid-suffix'='{uid_suffix}') */`. An approved change of the sink's uid replaces "
+        "it. In SQL only the V2 sink accepts it (`table.exec.iceberg.use-v2-sink`).",
         examples=["v1"],
     )
     properties: dict[str, str] = Field(
         default={},
-        description="Session properties. Restore path and job id are added by Waterline.",
+        description="Session properties. Waterline adds restore path and job id.",
         examples=[{"pipeline.name": "orders-to-iceberg"}],
     )
     within: timedelta = Field(
@@ -55,14 +55,14 @@ class JarStartSettings(Record):
         examples=["4a7c2b6e-1f0d-4c3b-9a58-0d6d2f7b8e11_orders-etl.jar"],
     )
     entry_class: str | None = Field(
-        default=None, description="Main class, where the jar's manifest names none.", examples=["com.acme.OrdersJob"]
+        default=None, description="Main class, if the jar's manifest names none.", examples=["com.acme.OrdersJob"]
     )
     args: tuple[str, ...] = Field(
-        default=(), description="Program arguments, one an item.", examples=[["--table", "sales.orders"]]
+        default=(), description="Program arguments, one per item.", examples=[["--table", "sales.orders"]]
     )
     uid_suffix: UidSuffix = Field(
         default="",
-        description="What stands for `{uid_suffix}` in the arguments, until an approved change of the sink's uid sets "
+        description="Replaces `{uid_suffix}` in the arguments, until an approved change of the sink's uid sets "
         "another.",
         examples=["v1"],
     )
@@ -94,18 +94,18 @@ class OperatorStartSettings(Record):
     kubeconfig: str | None = Field(
         default=None,
         pattern="^/",
-        description="Absolute path of a file with the API server's address and a token or certificate; without it "
-        "the service account of the pod that Waterline runs in.",
+        description="Absolute path of a file with the API server's address and a token or certificate. Without "
+        "it, Waterline uses its pod's service account.",
         examples=["/etc/waterline/kubeconfig"],
     )
     context: str | None = Field(
-        default=None, description="Context in that file; its current one if absent.", examples=["production"]
+        default=None, description="Context in that file; the current one by default.", examples=["production"]
     )
     within: timedelta = Field(
         default=timedelta(minutes=5),
         gt=timedelta(0),
-        description="Time limit until Flink knows the new run, as an ISO 8601 duration or in seconds; after it the "
-        "outcome is unknown and is verified.",
+        description="Time limit until Flink knows the new run. After it Waterline calls the outcome unknown and "
+        "verifies it.",
         examples=["PT5M"],
     )
 
@@ -118,7 +118,7 @@ StartSettings = Annotated[
 class JobSettings(Record):
     """One Flink job."""
 
-    flink: HttpUrl = Field(description="Address of the JobManager's REST.", examples=["http://flink:8081"])
+    flink: HttpUrl = Field(description="Address of the JobManager's REST API.", examples=["http://flink:8081"])
     history_server: HttpUrl | None = Field(
         default=None,
         description="Address of Flink's history server, for runs that the JobManager has forgotten.",
@@ -126,23 +126,23 @@ class JobSettings(Record):
     )
     checkpoint_dir: Folder | None = Field(
         default=None,
-        description="Flink's `execution.checkpointing.dir`, readable from here, without the job id. For `s3:`, "
-        "endpoint, region and credentials come from the environment (`AWS_ENDPOINT_URL`, `AWS_REGION`, …).",
+        description="Flink's `execution.checkpointing.dir`, without the job id, readable from here. For `s3:`, "
+        "endpoint, region and credentials come from the environment (`AWS_ENDPOINT_URL`, "
+        "`AWS_REGION`, …).",
         examples=["s3://flink-state/checkpoints"],
     )
     savepoint_dir: Folder | None = Field(
         default=None,
-        description="Where savepoints are and are to be written, readable from here. Others are found where Flink "
-        "names them.",
+        description="Folder for savepoints, readable from here. Waterline also finds others that Flink names.",
         examples=["s3://flink-state/savepoints"],
     )
     stop_within: timedelta = Field(
         default=timedelta(minutes=2),
         gt=timedelta(0),
-        description="Time limit for a stop-with-savepoint and for the end of the run, as an ISO 8601 duration or in "
-        "seconds; after it the outcome is unknown and is verified.",
+        description="Time limit for a stop-with-savepoint and the end of the run. After it Waterline calls the "
+        "outcome unknown and verifies it.",
         examples=["PT2M"],
     )
     start: StartSettings | None = Field(
-        default=None, description="How the job is started; without it, people start it by hand."
+        default=None, description="How to start the job. Without it, people start it by hand."
     )

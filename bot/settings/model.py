@@ -25,17 +25,21 @@ class CatalogSettings(Record):
 
     name: str = Field(
         min_length=1,
-        description="The catalog's name. In a SQL catalog it is part of the key: the same as in Flink and Spark.",
+        description="The catalog's name. In a SQL catalog it is part of the key: use the same name as in Flink "
+        "and Spark.",
         examples=["lake"],
     )
     properties: dict[str, str] = Field(
         min_length=1,
-        description="Handed to PyIceberg as they are. Types `sql`, `rest`, `hive` and `glue` were tried; others are "
-        "taken, but where Spark is to write rows, its Connect server has to know the catalog itself (`spark.catalog`).",
+        description="PyIceberg gets these as they are. Types `sql`, `rest`, `hive` and `glue` were tried. With "
+        "another type, Spark writes rows only if its Connect server knows the catalog itself "
+        "(`spark.catalog`).",
         examples=[{"type": "rest", "uri": "http://catalog:8181"}],
     )
     note: str | None = Field(
-        default=None, description="Shown by `waterline doctor`: who runs it.", examples=["Run by team lakehouse."]
+        default=None,
+        description="A note for `waterline doctor`, such as who runs it.",
+        examples=["Run by team lakehouse."],
     )
 
 
@@ -45,7 +49,7 @@ class SparkSettings(Record):
     remote: str | None = Field(
         default=None,
         pattern=r"^sc://",
-        description="Spark Connect address; without it a local Spark is started and kept warm.",
+        description="Spark Connect address. Without it, Waterline starts a local Spark.",
         examples=["sc://spark-connect:15002"],
     )
     memory: str = Field(
@@ -59,19 +63,18 @@ class SparkSettings(Record):
     )
     catalog: str | None = Field(
         default=None,
-        description="Name under which the Spark server knows the catalog itself, with Iceberg's session extensions; "
-        "without it a replay hands Spark the catalog's properties.",
+        description="Name of the catalog on the Spark server, if it is configured there with Iceberg's session "
+        "extensions. Without it, a replay configures it from `catalog.properties`.",
         examples=["lake"],
     )
     catalog_properties: dict[str, str] = Field(
         default={},
-        description="Iceberg's Java properties of the catalog, where they differ from what follows from `catalog`; a "
-        "replay hands them to Spark.",
+        description="Iceberg's Java properties for a replay, where they differ from `catalog.properties`.",
         examples=[{"io-impl": "org.apache.iceberg.aws.s3.S3FileIO"}],
     )
     packages: tuple[str, ...] = Field(
         default=(),
-        description="Packages for the local Spark, by name; empty means the ones that Waterline was tested with.",
+        description="Packages for the local Spark, by name; by default the tested ones.",
         examples=[["org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"]],
     )
 
@@ -81,20 +84,19 @@ class LineageSettings(Record):
 
     events: Path | None = Field(
         default=None,
-        description="File of OpenLineage events, one JSON a line; relative to this file. Without it or "
-        "Marquez, who read what is not known and is said to be so.",
+        description="File of OpenLineage events, one JSON per line; relative to this file. Without it or "
+        "Marquez, readers are not known.",
         examples=["lineage/events.jsonl"],
     )
     marquez: HttpUrl | None = Field(
         default=None,
-        description="Address of Marquez, without `/api/v1`; beside a file, both are asked.",
+        description="Address of Marquez, without `/api/v1`. If both are set, both are read.",
         examples=["http://marquez:5000"],
     )
     catalog_names: tuple[str, ...] | None = Field(
         default=None,
-        description="What other engines call the catalog, as Trino by its file of properties: all names beside "
-        "`catalog.name`, an empty list where there are none. Without it a read of `NAME.sales.orders` under another "
-        "name is told as one that may be of the table.",
+        description="All other names of the catalog in other engines, such as Trino; an empty list if there are "
+        "none. Without it, a read of `NAME.sales.orders` is shown as one that may be of this table.",
         examples=[["iceberg"]],
     )
 
@@ -104,7 +106,7 @@ class JournalSettings(Record):
 
     url: str | None = Field(
         default=None,
-        description="SQLAlchemy URL of the database; a SQLite file in `home` if absent. A password belongs in "
+        description="SQLAlchemy URL of the database; by default a SQLite file in `home`. Put a password into "
         "the driver's own files (`.pgpass`), not here.",
         examples=["postgresql+psycopg://waterline@db/waterline"],
     )
@@ -120,7 +122,7 @@ class SlackSettings(Record):
     )
     base_url: HttpUrl = Field(
         default="https://slack.com/api/",
-        description="Slack's Web API; the local workspace's address in the demo.",
+        description="Slack's Web API. The demo uses the local workspace's address.",
         examples=["https://slack.com/api/"],
     )
     pace: timedelta = Field(
@@ -132,7 +134,7 @@ class SlackSettings(Record):
     )
     host: str = Field(
         default="127.0.0.1",
-        description="Address that listens in mode `http`; `0.0.0.0` where a proxy comes from another host.",
+        description="Address that listens in mode `http`; `0.0.0.0` if a proxy connects from another host.",
         examples=["127.0.0.1"],
     )
     port: int = Field(
@@ -145,7 +147,7 @@ class Settings(Record):
 
     home: Path = Field(
         default=Path("waterline-home"),
-        description="Folder for what Waterline keeps: journal, evidence, exports; relative to this file.",
+        description="Folder for journal, evidence and exports; relative to this file.",
         examples=["/var/lib/waterline"],
     )
     catalog: CatalogSettings = Field(description="The Iceberg catalog.")
@@ -155,22 +157,20 @@ class Settings(Record):
     )
     actions: tuple[str, ...] = Field(
         default=(),
-        description="Modules of your own actions, one each, that this Python can import; each bears its action's name.",
+        description="Python modules of your own actions, one each, named like the action.",
         examples=[["ourteam.waterline.restart_enrichment"]],
     )
     spark: SparkSettings = Field(default=SparkSettings(), description="Where evidence is collected.")
     lineage: LineageSettings = Field(default=LineageSettings(), description="Who read which snapshot.")
     journal: JournalSettings = Field(default=JournalSettings(), description="The record.")
     slack: SlackSettings = Field(default=SlackSettings(), description="How Slack is reached.")
-    notices: NoticesSettings = Field(
-        default=NoticesSettings(), description="Ways to consumers beside Slack: e-mail, and signed webhooks."
-    )
+    notices: NoticesSettings = Field(default=NoticesSettings(), description="E-mail and signed webhooks for notices.")
     terminal: TerminalSettings = Field(default=TerminalSettings(), description="Who decides in a terminal.")
     watch: WatchSettings | None = Field(
-        default=None, description="Following tables without an incident; without this section none is."
+        default=None, description="The watch over tables without an incident. Without this section there is none."
     )
     web: WebSettings | None = Field(
-        default=None, description="Pages, API and MCP server; without this section `waterline serve` serves none."
+        default=None, description="Pages, API and MCP server. Without this section, `waterline serve` serves none."
     )
 
     @classmethod

@@ -24,7 +24,8 @@ class SmtpSettings(Record):
     )
     user: str | None = Field(
         default=None,
-        description="Login; its password is WATERLINE_SMTP_PASSWORD. Without it nobody logs in.",
+        description="User name at the mail server; its password is WATERLINE_SMTP_PASSWORD. Without it, there "
+        "is no login.",
         examples=["waterline"],
     )
     within: timedelta = Field(
@@ -38,7 +39,7 @@ class SmtpSettings(Record):
 class NoticesSettings(Record):
     """Ways to consumers beside Slack. Webhooks need WATERLINE_WEBHOOK_SECRET, folders need nothing."""
 
-    smtp: SmtpSettings | None = Field(default=None, description="The mail server; without it nobody is told by e-mail.")
+    smtp: SmtpSettings | None = Field(default=None, description="The mail server. Without it, no notices go by e-mail.")
 
 
 class NoticeSecrets(Secrets):
@@ -49,6 +50,5 @@ class NoticeSecrets(Secrets):
     )
     waterline_webhook_secret: SecretStr | None = Field(
         default=None,
-        description="Signs notices by webhook: `whsec_` and base64; several with spaces between while one takes the "
-        "other's place.",
+        description="Signs webhook notices: `whsec_` and base64. Several, separated by spaces, while you change it.",
     )

@@ -22,72 +22,72 @@ class TableSettings(Record):
 
     job: str | None = Field(
         default=None,
-        description="The job under `jobs` that writes it; without it nothing of Flink's can be asked.",
+        description="The job under `jobs` that writes this table. Without it, Waterline cannot ask Flink.",
         examples=["orders-to-iceberg"],
     )
     other_jobs: tuple[str, ...] = Field(
         default=(),
-        description="Further jobs under `jobs` that write it, or did, as of a blue/green deployment. A run of theirs "
-        "that began from this job's state, or from where this one did, is told as a fork while both are alive; one "
-        "that began elsewhere is a second writer by design, unless rows come twice.",
+        description="Other jobs under `jobs` that write this table, as in a blue/green deployment. A run that "
+        "began from the state of this job is a fork while both are alive. A run that began "
+        "elsewhere is a second writer, and a fault only if rows come twice.",
         examples=[["orders-to-iceberg-green"]],
     )
     channel: str | None = Field(
         default=None,
-        description="Slack channel id where its incidents are opened, when nobody says another.",
+        description="Slack channel id where its incidents open by default.",
         examples=["C0INCIDENT"],
     )
     watch: bool = Field(
         default=True,
-        description="Whether this table is followed without an incident, where `watch` is set.",
+        description="Whether the watch follows this table, if `watch` is set.",
         examples=[False],
     )
     contract: TableContract = Field(
-        default=TableContract(), description="What the table promises; what is said here wins over `contract_file`."
+        default=TableContract(), description="What the table promises. It overrides `contract_file`."
     )
     contract_file: Path | None = Field(
         default=None,
         description="Data contract of the table in the Open Data Contract Standard (YAML); relative to this file.",
         examples=["contracts/orders.odcs.yaml"],
     )
-    consumers: tuple[Consumer, ...] = Field(default=(), description="Who declared to read it, and where they are told.")
+    consumers: tuple[Consumer, ...] = Field(default=(), description="Declared consumers, and where to notify them.")
     policies: dict[str, ApprovalPolicy] = Field(
-        description="Who may approve, for each action; `destructive` is for destructive actions that are not named, "
-        "`default` for all others. `NAME/sev1` is for one severity alone, and goes before `NAME`."
+        description="Who may approve, by action. `destructive` is for destructive actions without a policy, "
+        "`default` for all others. `NAME/sev1` is for one severity, and comes before `NAME`."
     )
     warn_after_minutes: int = Field(
         default=2,
         ge=0,
-        description="The first warning to consumers is previewed at opening; after this time it is sent by itself.",
+        description="How long the previewed first warning waits for a click before the bot sends it.",
         examples=[2],
         json_schema_extra={"unit": "minutes"},
     )
     orphan_safe_age_days: int = Field(
         default=3,
         ge=1,
-        description="Files that nothing names are left where they are while they are younger than this.",
+        description="Orphan files younger than this are never removed.",
         examples=[3],
         json_schema_extra={"unit": "days"},
     )
     keep_repair_branch: bool = Field(
         default=False,
-        description="Keep the branch of a repair after it was published; otherwise the same commit removes it.",
+        description="Keep the branch of a published repair. By default the same commit removes it.",
         examples=[True],
     )
     replay: ReplayRecipe | None = Field(
         default=None,
-        description="How rows of the table are made once more from its source; without it nothing can be replayed.",
+        description="How to make rows again from their source. Without it, nothing can be replayed.",
     )
     compactions: tuple[Compaction, ...] = Field(
-        default=(), description="Jobs that compact the table: paused while its maintenance is frozen."
+        default=(), description="Jobs that compact the table. They are paused while its maintenance is frozen."
     )
     copies: CopyRule = Field(
-        default=CopyRule(), description="Which of several copies of a row is the right one, when rows are deduplicated."
+        default=CopyRule(), description="Which copy of a row is right when duplicates are removed."
     )
     next_update_minutes: int = Field(
         default=NEXT_UPDATE_MINUTES,
         ge=1,
-        description="What consumers are promised: the next word comes within this time.",
+        description="Within this time, consumers are promised the next update.",
         examples=[30],
         json_schema_extra={"unit": "minutes"},
     )
@@ -103,14 +103,14 @@ class TableSettings(Record):
     review_due_days: int = Field(
         default=14,
         ge=1,
-        description="Owners fix what a review finds within this time, unless somebody sets another day.",
+        description="Owners fix the findings of a review within this time, unless somebody sets another day.",
         examples=[14],
         json_schema_extra={"unit": "days"},
     )
     review_owners: dict[Contract, UserId] = Field(
         default={},
-        description="Owner of what a review finds, by contract (`state`, `checkpoint`, `table`, `approval`); without "
-        "it an owner of the contract's `team` whom Slack knows (not of `approval`), else the incident's responder.",
+        description="Owner of a review's findings, by contract (`state`, `checkpoint`, `table`, `approval`). By "
+        "default an owner in the contract's `team` (not for `approval`), else the responder.",
         examples=[{"table": "U0DANA0001"}],
     )
 

@@ -11,6 +11,6 @@ class TerminalSettings(Record):
 
     people: dict[str, UserId] = Field(
         default={},
-        description="Login name on the bot's host -> Slack user id. Who is not named decides in Slack only.",
+        description="Login name on the bot's host -> Slack user id. Users not listed here can only decide in Slack.",
         examples=[{"ben": "U0BEN00001"}],
     )

@@ -30,11 +30,11 @@ class WatchSettings(Record):
 
     channel: str | None = Field(
         default=None,
-        description="Slack channel id for findings about tables that have no `channel` of their own; such tables are "
-        "not watched without it.",
+        description="Slack channel id for findings on tables without a `channel`. Without it, such tables are "
+        "not watched.",
         examples=["C0INCIDENT"],
     )
-    mention: People = Field(default=People(), description="Who is mentioned in urgent findings, and so notified.")
+    mention: People = Field(default=People(), description="Whom urgent findings mention, and so notify.")
     listen_in: tuple[str, ...] = Field(
         default=(),
         description="Slack channel ids in which what people and other bots write is read: a message that names a "
@@ -49,21 +49,21 @@ class WatchSettings(Record):
     every: timedelta = Field(
         default=timedelta(seconds=30),
         ge=timedelta(seconds=1),
-        description="Time between two looks at a table, as an ISO 8601 duration or in seconds. A look asks the catalog "
-        "for the table's pointer and Flink for the job, and reads more only if one of them gives reason.",
+        description="Time between two looks at a table. A look reads the catalog's pointer and Flink's job, and "
+        "more only on suspicion.",
         examples=["PT30S"],
     )
     evidence_every: timedelta = Field(
         default=timedelta(minutes=10),
         ge=timedelta(seconds=10),
-        description="Evidence without rows is collected so often though nothing looks suspicious.",
+        description="How often to collect evidence without rows, even if nothing looks suspicious.",
         examples=["PT10M"],
     )
     patience: timedelta = Field(
         default=timedelta(minutes=2),
         ge=timedelta(0),
-        description="How long a job may be stopped on purpose, or a source be out of reach, before it is told; and how "
-        "long a condition must be gone before it counts as over.",
+        description="How long a job may be stopped, or a source unreachable, before it becomes a finding. A "
+        "finding is over once its cause is gone for this long.",
         examples=["PT2M"],
     )
     quiet_hours: QuietHours | None = Field(default=None, description="When nobody is to be disturbed; none: never.")
@@ -74,11 +74,11 @@ class AlertSecrets(Secrets):
 
     waterline_alert_token: SecretStr | None = Field(
         default=None,
-        description="Token for `POST /v1/alerts/alertmanager`, as `Authorization: Bearer …`; without it that address "
-        "takes nothing.",
+        description="Token for `POST /v1/alerts/alertmanager`, as `Authorization: Bearer …`. Without it, that "
+        "address accepts nothing.",
     )
     waterline_pagerduty_secret: SecretStr | None = Field(
         default=None,
-        description="Secret of the PagerDuty webhook subscription, which signs `POST /v1/alerts/pagerduty`; without it "
-        "that address takes nothing.",
+        description="Secret of the PagerDuty webhook subscription, which signs `POST /v1/alerts/pagerduty`. "
+        "Without it, that address accepts nothing.",
     )

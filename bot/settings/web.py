@@ -14,20 +14,20 @@ class WebSettings(Record):
 
     host: str = Field(
         default="127.0.0.1",
-        description="Address that listens; `0.0.0.0` where a proxy comes from another host. Any but loopback needs "
-        "a token or an identity header.",
+        description="Address that listens; `0.0.0.0` if a proxy connects from another host. Any address but "
+        "loopback needs a token or an identity header.",
         examples=["127.0.0.1"],
     )
     port: int = Field(default=8370, ge=0, le=65535, description="Port that listens; 0: a free one.", examples=[8370])
     identity_header: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z0-9-]+$",
-        description="Header in which an authenticating proxy says who asks; whoever it names may read.",
+        description="Header in which an authenticating proxy names the user. Everybody whom it names may read.",
         examples=["X-Forwarded-Email"],
     )
     proxies: tuple[str, ...] = Field(
         default=("127.0.0.1", "::1"),
-        description="Addresses and networks from which that header is believed; from anywhere else it is ignored.",
+        description="Addresses and networks of that proxy. The header is ignored from anywhere else.",
         examples=[["10.0.0.0/8"]],
     )
 
