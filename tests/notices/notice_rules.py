@@ -91,20 +91,19 @@ def assert_agrees_with_the_record(kind: str, text: str, incident: Incident) -> N
     if is_proven:
         assert "under review" not in text.replace("was under review", ""), (kind, text)
         assert "do not rely" not in text, (kind, text)
-        assert "being proven" not in text, (kind, text)
+        assert "We are verifying" not in text, (kind, text)
     else:
-        assert "proven again" not in text, (kind, text)
-        assert "read the table again, pinned or not" not in text
+        assert "verified again" not in text, (kind, text)
+        assert "read the table as usual" not in text
     if carried_out(incident, MoveTable, PublishBranch, StopJob, StartJob):
         assert "Nothing has been changed" not in text, (kind, text)
         assert "Nothing is changed yet" not in text, (kind, text)
     if carried_out(incident, MoveTable, PublishBranch):
-        assert "No row was changed or taken back" not in text, (kind, text)
+        assert "No row was changed or removed" not in text, (kind, text)
     if mended_by_others(incident):
-        assert "right and can stay" not in text, (kind, text)
+        assert "are right; keep them" not in text, (kind, text)
     if view is not None and view.verified is not None:
-        assert "proving" not in text, (kind, text)
-        assert "being proven" not in text, (kind, text)
+        assert "We are verifying" not in text, (kind, text)
     if view is None or view.state not in (ProposalState.PROPOSED, ProposalState.HELD):
         assert "waits for approval" not in text, (kind, text)
         assert "before it is approved" not in text, (kind, text)
@@ -115,13 +114,13 @@ def assert_asks_for_one_thing(kind: str, text: str, facts: NoticeFacts) -> None:
     if "You need not do anything" in text and kind != "review_published":
         assert facts.rerun.needed is False
         assert "lease run again" not in text
-        assert "What to compute again" not in text
+        assert "What to run again" not in text
     if "Please run again" in text:
         assert facts.rerun.needed is True
-    if "The cause is not known yet" in text:
+    if "We do not know the cause yet" in text:
         assert "We know what happened" not in text
     if "last message" in text:
-        assert "*Next word*" not in text
+        assert "*Next update:*" not in text
         assert facts.next_word_at is None
     if facts.trusted is not None and facts.affected is not None and facts.stage == "proven":
         assert facts.trusted.snapshot_id not in facts.affected.snapshots or not facts.affected.taken_back
