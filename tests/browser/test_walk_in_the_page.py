@@ -86,5 +86,5 @@ def sees_the_notice_in_its_channel(slack: SlackPage) -> None:
     """Dana, who reads the table, is told what to run again, in the team's own channel."""
     slack.becomes("dana")
     slack.looks_at("revenue-analytics")
-    notice = slack.message("is proven again. You can read it as usual.")
+    notice = slack.message("is verified again")
     expect(notice).to_contain_text("Please run again: revenue_daily", timeout=60_000)

@@ -132,7 +132,7 @@ def test_the_boundary_is_that_of_the_very_rows_that_are_proposed(
 
     assert facts.backfill is not None
     assert (facts.backfill.since, facts.backfill.rows) == (None, 10)
-    assert "That is 10 rows" in render(templates["backfill_coming"], facts)
+    assert "10 rows" in render(templates["backfill_coming"], facts)
 
 
 def test_what_was_rejected_is_not_announced(story: Story) -> None:

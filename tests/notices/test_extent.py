@@ -24,8 +24,8 @@ def test_the_last_message_says_exactly_what_was_wrong(story: Story, templates: M
     assert "Partitions: day(event_time) 2026-11-03." in text
     assert f"Snapshots: {', '.join(f'`{each}`' for each in WRONG)}." in text
     assert "200 keys (order_id) had more than one row." in text
-    assert "Among these keys: 4711; 4712." in text
-    assert f"drop what you took after snapshot `{orders.GOOD}`, and read again from there" in text
+    assert "Examples: 4711; 4712." in text
+    assert f"drop what you read after snapshot `{orders.GOOD}`, and start again there" in text
 
 
 def test_a_program_is_told_the_same(story: Story) -> None:
@@ -64,8 +64,8 @@ def test_times_that_are_not_all_known_are_not_told_as_a_range_to_compute(
     assert data.rerun is not None
     assert (data.rerun.event_from, data.rerun.event_until, data.affected_event_from) == (None, None, None)
     assert (data.rerun.partitions, data.affected_partitions) == ((), ())
-    assert "of 1 commit this is not wholly known" in text
-    assert "In which partitions of day(event_time) they are is not known." in text
+    assert "not fully known for 1 commit" in text
+    assert "Partitions by day(event_time): not known." in text
     assert "We do not know all event times of these rows" in text
 
 
@@ -127,7 +127,7 @@ def test_missing_rows_widen_what_is_computed_again(story: Story, templates: Mapp
     known = facts_of(story).rerun
 
     assert (unknown.event_from, unknown.event_until) == (None, None)
-    assert "Their rows have event times" in text
-    assert "We do not know all event times of the rows that were missing: where you are in doubt" in text
+    assert "Event times: from" in text
+    assert "We do not know all event times of the missing rows." in text
     assert known.event_from == EIGHT - timedelta(minutes=5)
     assert known.event_until == EIGHT + timedelta(minutes=8, seconds=59)

@@ -18,7 +18,7 @@ def test_keys_that_the_contract_hides_are_not_shown(story: Story, templates: Map
 
     text = render(templates["recovered"], facts)
     assert "4711" not in text
-    assert "Which keys is not shown, because the contract hides their values." in text
+    assert "The keys are not shown, because the contract hides their values." in text
 
 
 def test_of_a_key_of_several_columns_only_the_hidden_one_is_hidden(story: Story) -> None:
@@ -51,9 +51,9 @@ def test_changed_and_lost_keys_are_counted_too(story: Story, templates: Mapping[
 
     text = render(templates["update"], facts_of(story, kind="update", table=orders.table_state()))
 
-    assert "12 keys have other values than before." in text
-    assert "1 key that had been there before is gone." in text
-    assert "Values differ in: amount, status." in text
+    assert "12 keys have changed values." in text
+    assert "1 earlier key is missing." in text
+    assert "Columns with different values: amount, status." in text
 
 
 def test_evidence_on_the_branch_of_a_rehearsal_is_not_what_consumers_had(story: Story) -> None:

@@ -27,7 +27,7 @@ def test_after_a_repair_on_top_nobody_is_sent_through_the_wrong_commits(
     facts = facts_of(story, table=partitioned_by(table_published(), "day(event_time)"))
 
     assert (facts.rerun.needed, facts.rerun.from_snapshot, facts.rerun.resume_after) == (True, None, MENDED)
-    assert f"whole from snapshot `{MENDED}`, and go on after it" in render(templates["recovered"], facts)
+    assert f"from snapshot `{MENDED}`, and continue after it" in render(templates["recovered"], facts)
 
 
 def test_a_rewind_below_what_was_trusted_sends_readers_there(story: Story) -> None:
@@ -74,7 +74,7 @@ def test_one_run_that_read_many_wrong_snapshots_is_one_run(
     """With all that it read, condensed."""
     text = render(templates["recovered"], facts_of(rewound(story), reads=reads_of(*WRONG)))
 
-    assert f"`run-1` by 3 Nov 2026, 09:00 UTC, from snapshots `{WRONG[0]}` to `{WRONG[-1]}` (3 in a row)" in text
+    assert f"`run-1` at 3 Nov 2026, 09:00 UTC, from snapshots `{WRONG[0]}` to `{WRONG[-1]}` (3 in a row)" in text
 
 
 def test_what_one_run_read_here_and_there_is_told_whole(story: Story, templates: Mapping[str, NoticeTemplate]) -> None:

@@ -101,7 +101,7 @@ def test_what_the_metadata_does_not_list_any_more_is_not_offered(
 
     assert "VERSION AS OF" not in text
     assert "You are safe" not in text
-    assert "it cannot be read any more" in text
+    assert "nobody can read it" in text
     assert data_of(facts, "first_warning").trusted_snapshot is None
 
 

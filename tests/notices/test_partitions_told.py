@@ -100,7 +100,7 @@ def test_rows_that_were_replaced_are_in_known_partitions(story: Story, templates
     assert facts.affected is not None
     assert (facts.affected.events_untold, facts.rerun.event_from) == (1, None)
     assert facts.rerun.partitions == ("day(event_time) 2026-11-03",)
-    assert "• Everything in partitions day(event_time) 2026-11-03." in render(templates["recovered"], facts)
+    assert "• Run again for partitions day(event_time) 2026-11-03." in render(templates["recovered"], facts)
 
 
 @pytest.mark.parametrize("redacted", ["customer", "p"], ids=["column", "field"])

@@ -48,7 +48,7 @@ def test_a_reader_that_was_not_seen_is_asked_to_check(
 
     text = render(templates["recovered"], facts)
     assert facts.rerun.needed is None
-    assert "Please check: we could not see whether revenue_daily read" in text
+    assert "Please check: we cannot tell whether revenue_daily read" in text
     assert UNREAD not in text
     assert "need not do anything" not in text
     assert why_unknown(affected_commits(story.incident, table), reads, through) == f"Lineage: {UNREAD}"

@@ -59,7 +59,7 @@ def test_whoever_had_to_run_again_is_told_of_a_further_run(scene: Scene) -> None
 def test_a_channel_that_was_told_of_nobody_is_told_who_was_seen(scene: Scene) -> None:
     """As the support channels of a data contract are; and again of a further run, once each."""
     with closing(Cleared(scene, is_many=True)) as world:
-        assert "Nobody was seen reading" in world.told[0].text
+        assert "lineage shows nobody who read" in world.told[0].text
         for run in ("late", "later"):
             world.reads(scene.commits[-1], run)
             world.late.settle(scene.id)

@@ -142,5 +142,5 @@ def test_a_notice_of_a_real_table_knows_what_was_committed_just_now(
     assert notice.data is not None
     assert len(notice.data.affected_snapshots) == 3
     assert notice.data.affected_event_until is not None
-    assert "not wholly known" not in notice.text
+    assert "not fully known" not in notice.text
     scene.close()

@@ -107,7 +107,7 @@ def _all_say_the_same(world: Incident, box: Mailbox, taken: Hook, run: str) -> N
     assert len(messages) == len(mails) == len(box.mails) == len(taken.requests) == 2
     closing = [next(text for text in texts if "is proven again" in text) for texts in (messages, list(mails.values()))]
     for text in (*closing, str(hooks["recovered"]["markdown"])):
-        assert "Please run again: revenue_daily has read rows that were wrong." in text
+        assert "Please run again: revenue_daily read rows that were wrong." in text
         assert run in text
     for text in (*messages, *mails.values()):
         assert "sales.orders" in text
