@@ -77,7 +77,7 @@ def tells_the_consumers(slack: SlackPage) -> None:
         slack.clicks("Run evidence", slack.card)
         expect(slack.card).to_contain_text(f"{title}: ruled out", timeout=SPARK_MS)
     slack.clicks("Preview and send…", slack.card)
-    expect(slack.modal).to_contain_text("is proven again", timeout=60_000)
+    expect(slack.modal).to_contain_text("is verified again", timeout=60_000)
     slack.submits(re.compile("^Send"))
     expect(slack.card).to_contain_text("Tell consumers that the table recovered: sent", timeout=60_000)
 

@@ -52,8 +52,8 @@ def test_a_repair_by_hand_is_proven_approved_and_told(
     ana.sees_on_card("(trusted)")
     ana.opens_form("tell recovered")
     ana.submits()
-    told = dana.sees("is proven again", "revenue-analytics")
-    other = eli.sees("is proven again", "fraud-ml")
+    told = dana.sees("is verified again", "revenue-analytics")
+    other = eli.sees("is verified again", "fraud-ml")
     trust = bot.services.trust.trust(ORDERS)
 
     assert "Neither main nor the job is touched." in asked.plain

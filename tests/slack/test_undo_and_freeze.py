@@ -89,7 +89,7 @@ def test_consumers_who_were_told_that_all_is_well_are_told_that_it_is_not(
     """By itself, once; and nobody can tell them the contrary before the next proof."""
     ana.opens_form("tell recovered")
     ana.submits()
-    dana.sees("is proven again", "revenue-analytics")
+    dana.sees("is verified again", "revenue-analytics")
     ana.clicks("Propose to undo it", proven)
     ben.clicks("Approve", ana.sees_on_proposal("Undo: Rewind table and job"))
     ana.clicks("Execute", ana.sees_on_proposal("Execute"))
@@ -142,7 +142,7 @@ def test_a_withdrawal_that_is_owed_no_more_is_not_sent(
     """It takes seconds to render; the trust came back meanwhile."""
     ana.opens_form("tell recovered")
     ana.submits()
-    dana.sees("is proven again", "revenue-analytics")
+    dana.sees("is verified again", "revenue-analytics")
     services = bot.services
     trusted = services.store.get(WL).waterline
     assert trusted is not None

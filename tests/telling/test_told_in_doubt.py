@@ -62,9 +62,9 @@ def test_a_correction_during_another_doubt_calls_nothing_proven_and_asks_nobody_
     assert told.rerun is not None
     assert told.rerun.needed is None
     assert told.trusted_snapshot == world.scene.incidents.get(second).trusted
-    assert f"in doubt again:* incident {second} has the table in doubt. Do not run again yet." in notice.text
+    assert f"under review again:* incident {second} has the table in doubt. Do not re-run yet." in notice.text
     assert "Please run again" not in notice.text
-    assert "only if this one is not right" not in notice.text
+    assert "last message" not in notice.text
 
 
 def test_whoever_was_told_so_is_asked_to_run_again_once_the_table_is_proven(world: Cleared, second: IncidentId) -> None:
