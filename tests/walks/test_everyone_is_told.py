@@ -105,7 +105,9 @@ def _all_say_the_same(world: Incident, box: Mailbox, taken: Hook, run: str) -> N
     messages = [m.plain for m in world.workspace.person("dana").messages("revenue-analytics")]
     mails, hooks = mailed(box), hooked(taken)
     assert len(messages) == len(mails) == len(box.mails) == len(taken.requests) == 2
-    closing = [next(text for text in texts if "is verified again" in text) for texts in (messages, list(mails.values()))]
+    closing = [
+        next(text for text in texts if "is verified again" in text) for texts in (messages, list(mails.values()))
+    ]
     for text in (*closing, str(hooks["recovered"]["markdown"])):
         assert "Please run again: revenue_daily read rows that were wrong." in text
         assert run in text
