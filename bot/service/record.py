@@ -36,15 +36,15 @@ from bot.domain.record_file import (
 )
 from bot.domain.review import review_items
 from bot.domain.review_metrics import metrics
-from bot.domain.seal import Seal
+from bot.domain.seal import Seal, seal_of
 from bot.domain.setup import TableSetup
 from bot.domain.timeline import sentence
 from bot.domain.veiling import withheld_from
-from bot.notices.forms import as_fragment, as_markdown
+from bot.notices.forms import as_markdown
 from bot.service.ledger_view import ledger_view
 from bot.service.record_account import account
 from bot.service.record_carrying import Form, RecordDocument, carried_by, form_of, packed
-from bot.service.record_templates import environment
+from bot.service.record_templates import Section, environment, sections_of
 from bot.service.record_templates import moment as moment
 
 
@@ -78,15 +78,14 @@ class Records:
         """`folder` holds `incident.md.j2` and `incident.html.j2`. What the contracts of `tables` hide is in no file; an
         entry that is acted on by such a path is left out of the chain's text."""
         self._tables = tables or {}
-        self._html = environment(folder, for_html=True)
-        self._markdown = environment(folder, for_html=False)
+        self._page, self._body, self._file = (environment(folder, kind) for kind in ("page", "body", "file"))
         self.written_by = f"{version('waterline')}/{_digest(folder)}"
 
     def markdown(
         self, incident: Incident, *, names: Mapping[str, str] | None = None, lines: Sequence[Line] = ()
     ) -> str:
         """The record as Markdown. `names`: Slack user id -> name to show instead."""
-        text = self._render(self._markdown, "incident.md.j2", incident, names or {}, lines)
+        text = self._render(self._file, "incident.md.j2", incident, names or {}, lines)
         return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
     def html(
@@ -98,8 +97,13 @@ class Records:
         later: Incident | None = None,
     ) -> str:
         """The record as one self-contained HTML file: everything from outside is escaped, no script runs. A page that
-        carries no proof of itself names the `later` incident that put the table in doubt."""
-        return self._render(self._html, "incident.html.j2", incident, names or {}, lines, later)
+        carries no proof of itself names the `later` incident that put the table in doubt.
+
+        A front page, and below it the sections of the Markdown."""
+        body = self._render(self._body, "incident.md.j2", incident, names or {}, lines, packs=False)
+        return self._render(
+            self._page, "incident.html.j2", incident, names or {}, lines, later=later, sections=sections_of(body)
+        )
 
     def json(self, incident: Incident, *, names: Mapping[str, str] | None = None, lines: Sequence[Line]) -> str:
         """The record for programs; `waterline record schema` describes it."""
@@ -163,25 +167,29 @@ class Records:
         incident: Incident,
         names: Mapping[str, str],
         lines: Sequence[Line],
+        *,
         later: Incident | None = None,
+        sections: Sequence[Section] = (),
+        packs: bool = True,
     ) -> str:
         people, contract = _People(names, incident.opened.channel), self._contract(incident)
         carried = self._carried(names, lines, contract) if lines else None
         text = templates.get_template(name).render(
             incident=incident,
             later=later,
+            sections=sections,
             told=[Told(entry=entry, sentence=sentence(entry)) for entry in incident.entries],
             ledger=ledger_view(incident),
             person=people.person,
             plain=people.plain,
-            page_of=people.page_of,
             markdown_of=people.markdown_of,
-            last=incident.entries[-1],
+            seal=seal_of(incident.entries[-1]),
             answered=[run for run in incident.runs.values() if run.evidence is not None],
             unanswered=[run for run in incident.runs.values() if run.evidence is None],
             metrics=metrics(incident),
             charges={item.number: item for item in review_items(incident)},
-            carried=packed(carried) if carried else "",
+            carried=carried is not None,
+            packed=packed(carried) if carried and packs else "",
             left_out=len(withheld_in(carried.chain)) if carried else 0,
         )
         return contract.veiled(text)
@@ -199,16 +207,10 @@ class _People:
     def plain(self, text: str) -> str:
         return MENTION.sub(lambda found: self.person(found.group(2)), text)
 
-    def page_of(self, notice: str) -> Markup:
-        """A notice's mrkdwn as HTML; no HTML in it is let through, and nothing leads out of the file."""
-        return Markup(as_fragment(self._named(notice)))  # noqa: S704 - see above
-
     def markdown_of(self, notice: str) -> Markup:
-        """The same as Markdown, what others wrote escaped."""
-        return Markup(as_markdown(self._named(notice)))  # noqa: S704 - see above
-
-    def _named(self, notice: str) -> str:
-        return MENTION.sub(lambda found: escape(inert(self.person(found.group(2))), quote=False), notice)
+        """A notice's mrkdwn as Markdown, what others wrote escaped; nothing leads out of the file."""
+        named = MENTION.sub(lambda found: escape(inert(self.person(found.group(2))), quote=False), notice)
+        return Markup(as_markdown(named))  # noqa: S704 - see above
 
 
 def _rows(text: str) -> list[str]:

@@ -78,7 +78,7 @@ def test_what_is_missing_is_said(story: Story, records: Records, form: str) -> N
 
     for said in (
         "still open", "No ledger was drawn.", "No evidence was collected.", "No diagnosis was made.",
-        "Nothing was proposed.", "Nobody was told anything.", "The review was not opened.",
+        "Nothing was proposed.", "Nobody was notified.", "The review was not opened.",
         "no snapshot is trusted", "Nothing was written down",
     ):  # fmt: skip
         assert said in text, said
@@ -91,7 +91,7 @@ def test_an_interrupted_execution_is_told_as_such(story: Story, records: Records
 
     text = written(records, story, form)
 
-    assert "not begun" in text
+    assert "not started" in text
     assert "Stopped with a savepoint." not in text
 
 

@@ -54,6 +54,27 @@ def test_text_from_outside_cannot_become_markup(story: Story, records: Records) 
     assert "<script" not in markdown
 
 
+@pytest.mark.parametrize(
+    "evil", ["## Proposals", "[l](http://x)", "![i](http://x)", "<http://x>", "**b**", "1. a", "- a"]
+)
+def test_text_from_outside_is_no_markdown_in_the_page(story: Story, records: Records, evil: str) -> None:
+    """The page is made from Markdown: a section, a link, a list or bold type is our own."""
+    plain = records.html(
+        Story(story.journal)
+        .opens(summary="x")
+        .answers(headline="x", columns=("note",), rows=(("x",),))
+        .closes()
+        .incident
+    )
+    story.opens(summary=evil).answers(headline=evil, columns=("note",), rows=((f"x\n\n{evil}",),)).closes()
+
+    page = records.html(story.incident)
+
+    assert "http://x" not in "".join(part.split(">")[0] for part in page.split("<")[1:])
+    for tag in ("<h2>", "<a ", "<li>", "<strong>", "<ol>"):
+        assert page.count(tag) == plain.count(tag), tag
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_notice_is_shown_as_its_reader_saw_it(story: Story, records: Records, form: str) -> None:
     """Not as Slack's markup: bold is bold, people and the channel have names, and what others wrote is escaped once."""
