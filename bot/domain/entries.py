@@ -37,11 +37,7 @@ from bot.domain.notice_entries import NoticeRetried as NoticeRetried
 from bot.domain.notice_entries import NoticesHeld as NoticesHeld
 from bot.domain.notice_entries import ReadersNoted as ReadersNoted
 from bot.domain.notice_entries import SeverityChanged as SeverityChanged
-from bot.domain.promise_entries import HandedOver as HandedOver
-from bot.domain.promise_entries import HandoverTaken as HandoverTaken
-from bot.domain.promise_entries import PromiseEntry as PromiseEntry
 from bot.domain.promise_entries import PromiseReminded as PromiseReminded
-from bot.domain.promise_entries import PromiseSnoozed as PromiseSnoozed
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
 from bot.domain.review_entries import Finding as Finding
@@ -78,6 +74,8 @@ class IncidentOpened(Record):
 class ResponderAssigned(Record):
     kind: Literal["responder-assigned"] = "responder-assigned"
     user: UserId
+    note: str = ""
+    """What whoever assigned them wants them to know."""
 
 
 class NoteAdded(Record):
@@ -194,7 +192,7 @@ Body = Annotated[
     | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | VerificationRequested | Verified
     | WaterlineMoved
     | MaintenanceMarked
-    | PromiseReminded | PromiseSnoozed | HandedOver | HandoverTaken
+    | PromiseReminded
     | NoticesPreviewed | NoticeEntry | ReviewOpened | FindingAssigned
     | FindingSettled | SavepointEntry | IncidentClosed,
     Field(discriminator="kind"),

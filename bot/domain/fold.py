@@ -50,9 +50,7 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             raise ValueError(f"{entry.incident_id} is opened twice")
         case e.ResponderAssigned():
             incident.responder = body.user
-        case e.HandedOver():
-            incident.responder = body.to
-        case e.NoteAdded() | e.PromiseReminded() | e.PromiseSnoozed() | e.HandoverTaken():
+        case e.NoteAdded() | e.PromiseReminded():
             pass
         case e.EvidenceRequested():
             incident.runs[body.run] = requested(body, entry)

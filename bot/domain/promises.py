@@ -8,20 +8,19 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from bot.domain.doubt import WARNS
-from bot.domain.entries import PromiseReminded, PromiseSnoozed
+from bot.domain.entries import PromiseReminded
 from bot.domain.freezes import asks_to_thaw
-from bot.domain.handovers import waiting_handover
 from bot.domain.incident import Incident
 from bot.domain.notice import Notice
 from bot.domain.rehearsals import AGAIN, standing_job
 from bot.domain.review import open_items
 from bot.domain.savepoint_told import ENDS, PLANNED, PLANNED_WORK
-from bot.domain.setup import HANDOVER_AFTER, NEXT_UPDATE_MINUTES, TableSetup
+from bot.domain.setup import NEXT_UPDATE_MINUTES, TableSetup
 from bot.domain.told import NoticeView
 from bot.domain.waterline import last_taken_back
 
 LEAD = timedelta(minutes=5)
-"""So long before consumers expect word, or a third of what they were promised if that is less."""
+"""The reminder comes this long before the next update is due, or a third of what was promised if that is less."""
 PLANNED_LASTS = timedelta(days=1)
 """So long after planned work was announced it is asked whether its end is to be told, where nobody said when it ends;
 and once more so long after the end that was said."""
@@ -35,7 +34,7 @@ BESIDE = frozenset({"review_published"}) | PLANNED_WORK
 class Reminder:
     """One reminder that is owed at a moment."""
 
-    what: Literal["next-update", "review", "handover", "thaw", "planned-end", "standing-job"]
+    what: Literal["next-update", "review", "thaw", "planned-end", "standing-job"]
     due: datetime
     moment: datetime
     terms: tuple[str, ...] = ()
@@ -94,7 +93,6 @@ def reminders(incident: Incident, setup: TableSetup | None) -> tuple[Reminder, .
     every = (
         *_of_next_word(incident, setup),
         *_of_review(incident),
-        *_of_handover(incident, setup),
         *_of_freeze(incident),
         *_of_planned_work(incident),
         *_of_standing_job(incident),
@@ -113,11 +111,7 @@ def _of_next_word(incident: Incident, setup: TableSetup | None) -> list[Reminder
     if due is None:
         return []
     told_at = due - _next_word_within(setup)
-    moments = {due - min(LEAD, (due - told_at) / 3), due}
-    snoozed = [e.body.until for e in incident.entries if isinstance(e.body, PromiseSnoozed) and e.at >= told_at]
-    if snoozed:
-        moments = {moment for moment in moments if moment > snoozed[-1]} | {snoozed[-1]}
-    return [Reminder(what="next-update", due=due, moment=moment) for moment in sorted(moments)]
+    return [Reminder(what="next-update", due=due, moment=due - min(LEAD, (due - told_at) / 3))]
 
 
 def _next_word_within(setup: TableSetup | None) -> timedelta:
@@ -131,16 +125,6 @@ def _of_review(incident: Incident) -> list[Reminder]:
         if item.due is not None:
             days.setdefault(item.due, []).append(item.finding.term)
     return [Reminder(what="review", due=due, moment=due, terms=tuple(terms)) for due, terms in days.items()]
-
-
-def _of_handover(incident: Incident, setup: TableSetup | None) -> list[Reminder]:
-    """Whoever was named is asked after the time that the table's setup gives them, and the channel after twice that."""
-    handed = waiting_handover(incident)
-    after = HANDOVER_AFTER if setup is None else setup.handover_after
-    if handed is None or not after:
-        return []
-    due = handed.at + 2 * after
-    return [Reminder(what="handover", due=due, moment=moment) for moment in (handed.at + after, due)]
 
 
 def _of_freeze(incident: Incident) -> list[Reminder]:

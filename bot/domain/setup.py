@@ -16,8 +16,6 @@ from bot.domain.team import Team
 
 NEXT_UPDATE_MINUTES = 30
 """What consumers are promised where nothing else is said: the next word comes within this time."""
-HANDOVER_AFTER = timedelta(minutes=10)
-"""Who was handed an incident is asked after this time where nothing else is said."""
 
 
 class TableSetup(Record):
@@ -36,8 +34,6 @@ class TableSetup(Record):
     """Action, `destructive` or `default`, each also as `NAME/sev1` for one severity -> policy."""
     next_update_minutes: int
     """What consumers are promised: the next word comes within this time."""
-    handover_after: timedelta = HANDOVER_AFTER
-    """Who was handed an incident and is silent is asked after this time, and the channel after twice that; 0: never."""
     warn_after_minutes: int = 2
     """After this time the first warning goes out by itself, unless a responder has sent it before."""
     orphan_safe_age: timedelta = timedelta(days=3)

@@ -61,7 +61,7 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
     body: e.IncidentOpened
     | e.ResponderAssigned
     | e.NoteAdded
-    | e.PromiseEntry
+    | e.PromiseReminded
     | e.WaterlineMoved
     | e.MaintenanceMarked
     | e.NoticesPreviewed
@@ -80,10 +80,10 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
                 f"{trusted}, head {short(body.window.until)}.{noticed}"
             )
         case e.ResponderAssigned():
-            return f"<@{body.user}> is responding."
+            return f"<@{body.user}> is the responder. {full_stop(body.note)}".strip()
         case e.NoteAdded():
             return full_stop(body.text)
-        case e.PromiseReminded() | e.PromiseSnoozed() | e.HandedOver() | e.HandoverTaken():
+        case e.PromiseReminded():
             return promise_sentence(body)
         case e.WaterlineMoved(status="under-review", snapshot=None):
             return "The table is marked as under review; no snapshot is known to be right."

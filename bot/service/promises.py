@@ -1,21 +1,19 @@
-"""Reminds of what was promised, once across replicas, late rather than never; and hands an incident over."""
+"""Reminds of what was promised, once across replicas, late rather than never."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
-from bot.domain.entries import Body, HandedOver, HandoverTaken, PromiseReminded, PromiseSnoozed
-from bot.domain.errors import Refused
-from bot.domain.handovers import waiting_handover
+from bot.domain.entries import Body, PromiseReminded
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.promises import Reminder, next_word_due, owed, reminders
+from bot.domain.promises import Reminder, owed, reminders
 from bot.domain.review import open_items
 from bot.domain.setup import TableSetup
 from bot.ports import Clock, Timers
 from bot.service.background import Background
-from bot.service.incident_store import IncidentStore, must_be_open
+from bot.service.incident_store import IncidentStore
 from bot.service.incident_timers import IncidentTimers
 
 PROMISED = "Reminding of what was promised"
@@ -45,42 +43,6 @@ class Promises:
         setup = self._setups.get(incident.opened.table)
         return [_body(incident, each, setup) for each in owed(incident, setup, self._clock.now())]
 
-    def snooze(self, incident_id: IncidentId, span: timedelta, *, by: UserId) -> PromiseSnoozed:
-        """Remind of the next word later. Raises Refused when none was promised."""
-        note = PromiseSnoozed(until=self._clock.now() + span)
-
-        def decide(now: Incident) -> list[Body]:
-            if next_word_due(now, self._setups.get(now.opened.table)) is None:
-                raise Refused(
-                    "There is nothing to be reminded of.",
-                    f"Nobody waits for word about {now.id}: none was promised, or the last one was given.",
-                    "",
-                )
-            return [note]
-
-        self._store.write(incident_id, by=by, decide=decide)
-        return note
-
-    def hand_over(self, incident_id: IncidentId, to: UserId, note: str, *, by: UserId) -> None:
-        """Make `to` the responder and tell them where it stands. Raises Refused if they are already."""
-
-        def decide(now: Incident) -> list[Body]:
-            must_be_open(now)
-            if now.responder == to:
-                raise Refused(f"<@{to}> is the responder of {now.id} already.", "", "Name somebody else.")
-            return [HandedOver(to=to, note=note.strip())]
-
-        self._store.write(incident_id, by=by, decide=decide)
-
-    def take_over(self, incident_id: IncidentId, *, by: UserId) -> None:
-        """`by` has what was handed to them. Nothing where it was handed to nobody, to others, or is answered."""
-
-        def decide(now: Incident) -> list[Body]:
-            handed = waiting_handover(now)
-            return [HandoverTaken()] if handed is not None and handed.to == by else []
-
-        self._store.write(incident_id, by=by, decide=decide)
-
     def _next(self, incident: Incident) -> datetime | None:
         following = reminders(incident, self._setups.get(incident.opened.table))
         return following[0].moment if following else None
@@ -101,11 +63,7 @@ def _body(incident: Incident, reminder: Reminder, setup: TableSetup | None) -> P
 
 
 def _people(incident: Incident, reminder: Reminder) -> tuple[UserId, ...]:
-    """Who is reminded: the owners of the terms that are due, else the responder, else who opened it. While nobody has
-    answered a hand-over: of everything but the first question also who handed it over."""
+    """Who is reminded: the owners of the terms that are due, else the responder, else who opened it."""
     owners = (i.owner for i in open_items(incident) if i.due == reminder.due) if reminder.what == "review" else ()
     named = tuple(dict.fromkeys(owner for owner in owners if owner is not None))
-    handed = waiting_handover(incident)
-    if not named and handed is not None and (reminder.what != "handover" or reminder.moment >= reminder.due):
-        return (handed.to, UserId(handed.by))
     return named or (incident.responder or UserId(incident.opened_by),)

@@ -93,12 +93,12 @@ class Walker:
 
         self._store.write(incident_id, by=by, decide=decide)
 
-    def assign(self, incident_id: IncidentId, user: UserId, *, by: UserId) -> None:
-        """Make `user` the responder."""
+    def assign(self, incident_id: IncidentId, user: UserId, note: str = "", *, by: UserId) -> None:
+        """Make `user` the responder; the note goes to them."""
 
         def decide(incident: Incident) -> list[Body]:
             must_be_open(incident)
-            return [] if incident.responder == user else [ResponderAssigned(user=user)]
+            return [] if incident.responder == user else [ResponderAssigned(user=user, note=note.strip())]
 
         self._store.write(incident_id, by=by, decide=decide)
 

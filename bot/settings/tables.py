@@ -91,15 +91,6 @@ class TableSettings(Record):
         examples=[30],
         json_schema_extra={"unit": "minutes"},
     )
-
-    handover_minutes: int = Field(
-        default=10,
-        ge=0,
-        description="Who was handed an incident and does nothing in it is asked after this time, and the channel after "
-        "twice that; 0: never.",
-        examples=[10],
-        json_schema_extra={"unit": "minutes"},
-    )
     review_due_days: int = Field(
         default=14,
         ge=1,
@@ -137,7 +128,6 @@ class TableSettings(Record):
             copies=self.copies,
             compactions=self.compactions,
             next_update_minutes=self.next_update_minutes,
-            handover_after=timedelta(minutes=self.handover_minutes),
             review_due=timedelta(days=self.review_due_days),
             review_owners=self.review_owners,
         )

@@ -1,14 +1,12 @@
 """Buttons: one service call each. Whatever cannot be done is answered with a sentence."""
 
 from collections.abc import Callable
-from datetime import timedelta
 
 from bot.domain.approval_answers import approval_counts
 from bot.domain.errors import Refused
 from bot.domain.ids import EvidenceId, IncidentId, ProposalId, StepId, short_job
 from bot.service.keeping_other import keep_other
 from bot.service.services import Services
-from bot.slack.blocks.promises import SNOOZE_MINUTES
 from bot.slack.blocks.review import term_form
 from bot.slack.commands import Commands
 from bot.slack.forms import open_form_id, problem_form
@@ -49,7 +47,6 @@ class Clicks:
 
     def _take(self, click: Clicked, incident: str) -> str:
         self._services.walker.assign(IncidentId(incident), click.user, by=click.user)
-        self._services.promises.take_over(IncidentId(incident), by=click.user)
         return f"You are the responder of {incident}."
 
     def _diagnose(self, click: Clicked, incident: str) -> str:
@@ -121,11 +118,6 @@ class Clicks:
         table, sighting = (*what, "", "")[:2]
         self._commands.fill_open_form(click, table, sighting)
 
-    def _snooze(self, click: Clicked, incident: str) -> str:
-        span = timedelta(minutes=SNOOZE_MINUTES)
-        note = self._services.promises.snooze(IncidentId(incident), span, by=click.user)
-        return f"You are reminded again at {note.until:%H:%M} UTC. What the consumers were promised stays as it is."
-
     def _mute(self, click: Clicked, sighting: str) -> str:
         return mute_clicked(self._services, click, sighting)
 
@@ -162,7 +154,6 @@ _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.TERM: Clicks._term,
     Click.OPEN: Clicks._open,
     Click.MUTE: Clicks._mute,
-    Click.SNOOZE: Clicks._snooze,
     Click.EXPORT: Clicks._export,
     Click.SKIP: Clicks._form,
     Click.NOTE: Clicks._form,

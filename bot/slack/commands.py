@@ -112,13 +112,12 @@ class Commands:
 
     def _assign(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
-        named = mentioned(command.rest)
-        if command.rest and named is None:
-            raise Refused(
-                f"“{command.rest}” is not a person.", "Expected a mention like @ana.", "Type @ and choose one."
-            )
+        person, _, note = command.rest.partition(" ")
+        named = mentioned(person)
+        if person and named is None:
+            raise Refused(f"“{person}” is not a person.", "Expected a mention like @ana.", "Type @ and choose one.")
         user = named or command.user
-        self._services.walker.assign(incident.id, user, by=command.user)
+        self._services.walker.assign(incident.id, user, note, by=command.user)
         return f"<@{user}> is the responder of {incident.id}."
 
     def _timeline(self, command: Command) -> str:
@@ -215,7 +214,11 @@ VERBS: dict[str, Verb] = {
     ),
     **{name: Verb(usage, says, _over_services(do)) for name, (usage, says, do) in MORE.items()},
     "note": Verb("note TEXT", "put a remark into the record", Commands._note),
-    "assign": Verb("assign [@PERSON]", "make somebody (or yourself) the responder", Commands._assign),
+    "assign": Verb(
+        "assign [@PERSON] [NOTE]",
+        "make somebody (or yourself) the responder; the channel notifies them",
+        Commands._assign,
+    ),
     "export": Verb("export", "the record as HTML, Markdown and JSON, with its proof", Commands._export),
     "savepoint": Verb("savepoint [TABLE]", "plan a savepoint: why, for which code, until when", Commands._savepoint),
     "savepoints": Verb("savepoints [TABLE]", "those that were kept, and which one counts", Commands._savepoints),

@@ -51,7 +51,6 @@ class Click(StrEnum):
     CLOSE = "close-incident"
     OPEN = "open-incident"
     EXPORT = "export-record"
-    SNOOZE = "snooze-promise"
     MUTE = "mute-finding"
     """Value: a sighting."""
 

@@ -7,7 +7,6 @@ import threading
 
 from bot.domain import entries as e
 from bot.domain.given_up import first_given_up
-from bot.domain.handovers import handovers
 from bot.domain.ids import EvidenceId, IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
@@ -42,7 +41,6 @@ class Projection:
             incident = self._store.get(incident_id)
             for entry in incident.entries[seen:]:
                 self._project(incident, entry)
-                self._touch_handovers(incident, entry)
             if incident.seq > seen:
                 self._outbox.touch(card_key(incident.id))
                 self._cursor.set(_NAME, incident_id, incident.seq)
@@ -112,15 +110,13 @@ class Projection:
             case e.DeliveryTried() | e.ReadersNoted():
                 pass
             case e.PromiseReminded():
-                self._reminded(incident, entry, body)
-            case e.PromiseSnoozed():
-                self._touch_promises(incident)
+                self._in_thread(incident, f"promise/{entry.seq}")
             case e.IncidentClosed() | e.MaintenanceMarked():
                 is_stuck = isinstance(body, e.MaintenanceMarked) and body.status == "resuming"
                 self._said(incident, entry.seq, aloud=is_stuck)
                 self._touch_promises(incident)
-            case e.HandedOver():
-                self._in_channel(incident, f"handover/{entry.seq}")
+            case e.ResponderAssigned():
+                self._said(incident, entry.seq, aloud=body.user != entry.by)
             case (
                 e.EvidenceRequested()
                 | e.EvidenceRunAgain()
@@ -129,7 +125,6 @@ class Projection:
                 | e.SavepointReleasing()
                 | e.DiagnosisRequested()
                 | e.DiagnosisEnded(how="new")
-                | e.HandoverTaken()
             ):
                 pass
             case _:
@@ -140,19 +135,6 @@ class Projection:
         for entry in incident.entries:
             if isinstance(entry.body, e.PromiseReminded):
                 self._outbox.touch(f"{incident.id}/promise/{entry.seq}")
-
-    def _reminded(self, incident: Incident, entry: Entry, body: e.PromiseReminded) -> None:
-        """In the thread; a hand-over that nobody has answered comes back to the channel in the end."""
-        is_aloud = body.what == "handover" and entry.at >= body.due
-        (self._in_channel if is_aloud else self._in_thread)(incident, f"promise/{entry.seq}")
-
-    def _touch_handovers(self, incident: Incident, entry: Entry) -> None:
-        """What asks for an answer shows that it came: any act may be one."""
-        answered = [each for each in handovers(incident) if each.ended is not None and each.ended.seq == entry.seq]
-        for handed in answered:
-            self._outbox.touch(f"{incident.id}/handover/{handed.seq}")
-        if answered:
-            self._touch_promises(incident)
 
     def _decided(self, incident: Incident, body: e.ApprovalEntry) -> None:
         """The proposal shows it; people are reminded, and told when nothing is left to decide; owners are paged."""

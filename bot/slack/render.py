@@ -5,13 +5,10 @@ import re
 from slack_sdk.models.blocks import Block
 
 from bot.domain.entries import Diagnosed, IncidentClosed, ReviewOpened
-from bot.domain.fold import fold
-from bot.domain.handovers import handovers
 from bot.domain.ids import EvidenceId, ProposalId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
 from bot.domain.named_people import PERSON
-from bot.domain.promises import next_word_due
 from bot.domain.seal import seal_of
 from bot.domain.timeline import sentence
 from bot.ports import Post
@@ -23,7 +20,6 @@ from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import evidence_message
 from bot.slack.blocks.first_look import first_look_message
 from bot.slack.blocks.given_up import given_up_message
-from bot.slack.blocks.handovers import handover_message
 from bot.slack.blocks.held import held_message
 from bot.slack.blocks.notice import notice_message
 from bot.slack.blocks.parts import clock, context, section
@@ -114,14 +110,6 @@ def _promise(incident: Incident, _services: Services, name: str) -> tuple[str, l
     return reminder_of_promise(incident, incident.entries[int(name) - 1])
 
 
-def _handover(incident: Incident, services: Services, name: str) -> tuple[str, list[Block]]:
-    entries = incident.entries[: int(name)]
-    then = fold(entries)
-    next_word = next_word_due(then, services.observer.tables.get(incident.opened.table))
-    handed = next(each for each in handovers(incident) if each.seq == int(name))
-    return handover_message(then, entries[-1], next_word, handed)
-
-
 def _ids_in(entry: Entry) -> frozenset[str]:
     """Whom the entry names in a field of its own; a mention within a text that somebody wrote is not among them."""
     fields = (value for value in vars(entry.body).values() if value is not None)
@@ -154,5 +142,4 @@ _RENDERERS = {
     "page": _page,
     "line": _line,
     "promise": _promise,
-    "handover": _handover,
 }

@@ -1,4 +1,4 @@
-"""`/waterline watch`, `mute`, `unmute` and `handover`: what was seen, how to hear less of it, and who goes on."""
+"""`/waterline watch`, `mute` and `unmute`: what was seen, and how to hear less of it."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,6 @@ from bot.domain.clock_time import clock_time
 from bot.domain.errors import Refused
 from bot.domain.ids import TableName, UserId
 from bot.domain.mute_lengths import LONGEST
-from bot.domain.named_people import mentioned
 from bot.domain.watch import MESSAGE, Muted
 from bot.service.muting import known_word
 from bot.service.muting import unmute as end_mutes
@@ -136,23 +135,7 @@ def _sightings(services: Services) -> Sightings:
     return services.sightings
 
 
-def hand_over(services: Services, command: Command) -> str:
-    """`@PERSON [NOTE]`: they are told in the channel where the incident stands."""
-    incident = services.store.in_channel(command.channel)
-    person, _, note = command.rest.partition(" ")
-    named = mentioned(person)
-    if named is None:
-        raise Refused(
-            "Nothing was handed over.",
-            f"Expected a mention like @ben, and perhaps a note; found “{command.rest}”.",
-            f"Type {COMMAND} handover @PERSON NOTE.",
-        )
-    services.promises.hand_over(incident.id, named, note, by=command.user)
-    return f"<@{named}> is the responder of {incident.id} now, and sees where it stands in the channel."
-
-
 MORE: dict[str, tuple[str, str, Callable[[Services, Command], str]]] = {
-    "handover": ("handover @PERSON [NOTE]", "somebody else goes on; they are told where it stands", hand_over),
     "watch": ("watch", "what is watched, what was seen, what is muted", watched),
     "mute": ("mute TABLE 4h [CODE]", "hear no findings about a table for a while", mute),
     "unmute": ("unmute TABLE [CODE]", "hear them again", unmute),

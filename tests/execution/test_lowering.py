@@ -244,7 +244,7 @@ def test_readers_above_the_lowered_mark_are_told(story: Story) -> None:
     ],
 )
 def test_responders_read_what_is_known_of_the_rows(story: Story, found: Matches, says: str) -> None:
-    """On the card, in the handover and in the status."""
+    """On the card and in the status."""
     mark(story.says(named(found)))
 
     assert beside_trusted(story.incident) == says

@@ -6,8 +6,6 @@ from typing import Any
 
 from bot.domain.approval import ApprovalPolicy, People
 from bot.domain.contract import TableContract
-from bot.domain.entries import HandedOver
-from bot.domain.handovers import Handover
 from bot.domain.ids import SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
@@ -28,16 +26,7 @@ ANA, BEN = UserId("U0ANA00001"), UserId("U0BEN00002")
 def own_facts(incident: Incident, attack: str) -> dict[str, dict[str, list[Any]]]:
     """What a message of this name is made from, where its parameters mean something else than in the others. The text
     of a notice is the bot's own, rendered (`test_no_notice_is_spoofed` has those)."""
-    handed = Entry(
-        incident_id=incident.id, seq=99, at=NINE, by=ANA, body=HandedOver(to=BEN, note=attack), prev_hash="", hash=""
-    )
     return {
-        "handover_message": {
-            "then": [incident],
-            "entry": [handed],
-            "next_word": [NINE, None],
-            "handed": [Handover(seq=99, at=NINE, by=ANA, to=BEN, ended=end) for end in (None, handed)],
-        },
         "finding_message": {"sight": _sights(incident, attack), "mention": [People(users=(ANA,)), People()]},
         "notice_message": {"view": _answered(incident, attack)},
         "held_message": {"view": _held(incident, attack)},

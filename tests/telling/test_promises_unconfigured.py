@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.entries import HandedOver, NoticeQueued, PromiseReminded
+from bot.domain.entries import NoticeQueued, PromiseReminded
 from bot.domain.errors import Refused
 from bot.domain.ids import TableName
 from bot.domain.notice import Notice, NoticeData
@@ -18,7 +18,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.promises import Promises
 from bot.slack.blocks.promises import reminder_of_promise
 from tests import orders_table as orders
-from tests.decisions import ANA, BEN
+from tests.decisions import ANA
 from tests.incidents import Story
 from tests.telling.conftest import Hand
 from tests.telling.test_owed_notices import setup
@@ -53,8 +53,7 @@ def test_consumers_still_wait_for_word_though_their_table_is_configured_no_more(
     shown = str([block.to_dict() for block in reminder_of_promise(incident, incident.entries[-1])[1]])
     assert (reminded.what, reminded.is_unconfigured) == ("next-update", True)
     assert "is no longer configured" in shown
-    assert "Preview an update" not in shown
-    assert "In 15 minutes" in shown
+    assert "Send update…" not in shown
 
 
 def test_a_table_that_is_configured_is_not_called_otherwise(story: Story) -> None:
@@ -64,14 +63,7 @@ def test_a_table_that_is_configured_is_not_called_otherwise(story: Story) -> Non
     shown = str([block.to_dict() for block in reminder_of_promise(story.incident, story.incident.entries[-1])[1]])
     assert not reminded.is_unconfigured
     assert "no longer configured" not in shown
-    assert "Preview an update" in shown
-
-
-def test_a_hand_over_that_nobody_answers_is_asked_for_too(story: Story) -> None:
-    """After the time that is usual."""
-    story.says(HandedOver(to=BEN, note=""), by=ANA)
-
-    assert [each.what for each in settles(story, {}, after=timedelta(minutes=11))] == ["handover"]
+    assert "Send update…" in shown
 
 
 def test_it_is_not_closed_over_a_promise_either(story: Story) -> None:

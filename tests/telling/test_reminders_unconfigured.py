@@ -8,20 +8,20 @@ from typing import Literal
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.entries import HandedOver, MaintenanceMarked, PromiseReminded
+from bot.domain.entries import MaintenanceMarked, PromiseReminded
 from bot.slack.blocks.promises import reminder_of_promise
-from tests.decisions import ANA, BEN
+from tests.decisions import ANA
 from tests.incidents import Story
 
 
-@pytest.mark.parametrize(("what", "by_hand"), [("thaw", False), ("handover", False), ("next-update", True)])
+@pytest.mark.parametrize(("what", "by_hand"), [("thaw", False), ("next-update", True)])
 def test_a_hand_is_asked_for_where_waterline_cannot(
-    what: Literal["thaw", "handover", "next-update"], by_hand: bool, tmp_path: Path
+    what: Literal["thaw", "next-update"], by_hand: bool, tmp_path: Path
 ) -> None:
-    """`/waterline thaw` and the taking of an incident go on without a configuration; a notice is not previewed."""
+    """`/waterline thaw` goes on without a configuration; a notice is not previewed."""
     with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
         story = Story(store.journal).opens()
-        story.says(MaintenanceMarked(status="frozen", sentence="So it is."), HandedOver(to=BEN, note=""), by=ANA)
+        story.says(MaintenanceMarked(status="frozen", sentence="So it is."), by=ANA)
         due = story.now
         story.now += timedelta(hours=8)
         story.says(PromiseReminded(what=what, due=due, moment=due, people=(ANA,), is_unconfigured=True))

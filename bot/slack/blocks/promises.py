@@ -3,28 +3,26 @@
 from slack_sdk.models.blocks import Block, SectionBlock
 
 from bot.domain.clock_time import clock_time
-from bot.domain.entries import NoticeQueued, PromiseReminded, PromiseSnoozed
+from bot.domain.entries import NoticeQueued, PromiseReminded
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
 from bot.domain.notice import HOW_TO_CORRECT
 from bot.domain.promises import BESIDE
 from bot.domain.review import review_items
 from bot.slack.blocks.freezes import reminder_of_freeze
-from bot.slack.blocks.handovers import question_of_handover
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.blocks.planned import reminder_of_planned_work
 from bot.slack.blocks.standing_jobs import reminder_of_standing_job
 from bot.slack.ids import Click
 from bot.slack.text import as_sentence, mrkdwn, person
 
-SNOOZE_MINUTES = 15
 _TERMS = 5
 _LEFT_TO_PEOPLE = ("next-update", "planned-end")
 """What Waterline cannot do for a table that is configured no more; the others it can."""
 
 
 def reminder_of_promise(incident: Incident, entry: Entry) -> tuple[str, list[Block]]:
-    """(notification text, blocks); once it is done, or was snoozed, it says only that. Of a table that is configured no
+    """(notification text, blocks); once it is done, it says only that. Of a table that is configured no
     more it says so, as long as something is left to be done by hand."""
     body = entry.body
     assert isinstance(body, PromiseReminded)
@@ -41,8 +39,6 @@ def _reminder(incident: Incident, entry: Entry, body: PromiseReminded) -> tuple[
     match body.what:
         case "review":
             return _of_review(incident, body, who)
-        case "handover":
-            return question_of_handover(incident, entry)
         case "next-update":
             return _of_next_word(incident, entry, body, who)
         case "thaw":
@@ -63,20 +59,12 @@ def _of_next_word(incident: Incident, entry: Entry, body: PromiseReminded, who: 
         return f"{incident.id} is closed", [
             context(f"{incident.id} was closed without this word. They can still be told: `{HOW_TO_CORRECT}`.")
         ]
-    is_over = entry.at >= body.due
-    when = f"{'expected' if is_over else 'expect'} word by {clock_time(body.due, entry.at)}"
-    text = f"{incident.id}: consumers of {incident.opened.table} {when}"
-    mark = ":alarm_clock: *Overdue.*" if is_over else ":alarm_clock:"
-    said = section(
-        f"{mark} {who}: the consumers of {mrkdwn(incident.opened.table)} {when}. “We know no more yet” is word, too."
-    )
-    snoozed = next((each for each in since if isinstance(each.body, PromiseSnoozed)), None)
-    if snoozed is not None and isinstance(snoozed.body, PromiseSnoozed):
-        until = clock_time(snoozed.body.until, entry.at)
-        return text, [said, context(f":zzz: {person(snoozed.by)} wants to be reminded again at {until}.")]
-    preview = button("Preview an update…", Click.PREVIEW_NOTICE, incident.id, "update", "", style="primary")
-    later = button(f"In {SNOOZE_MINUTES} minutes", Click.SNOOZE, incident.id)
-    return text, [said, actions([later] if body.is_unconfigured else [preview, later])]
+    table, at = mrkdwn(incident.opened.table), clock_time(body.due, entry.at)
+    when = f"was due at {at}" if entry.at >= body.due else f"is due at {at}"
+    text = f"{incident.id}: the next update on {incident.opened.table} {when}"
+    said = section(f":alarm_clock: {who}, the next update on {table} {when}. “No news yet” is fine.")
+    send = button("Send update…", Click.PREVIEW_NOTICE, incident.id, "update", "", style="primary")
+    return text, [said] if body.is_unconfigured else [said, actions([send])]
 
 
 def _of_review(incident: Incident, body: PromiseReminded, who: str) -> tuple[str, list[Block]]:
