@@ -31,8 +31,9 @@ from spark_tasks._words import MAX_ROWS, at, cell, could_not, lasting, moment, w
 TASK = Task(
     name="backfill_boundary",
     title="Backfill boundary",
-    question="Which commits of the window bring old event times in bulk, where does that begin, and where does it end?",
+    question="Which commits of the window bring old event times in bulk, and where does that begin and end?",
     confirmed_means="some commits bring old event times in bulk",
+    ruled_out_means="no commit of the window brings old event times in bulk",
     needs=("table", "contract.event_time"),
     cost=f"manifests of the window and of {BELOW} commits below it; keys of the backfill and of rows within its bounds",
     version=3,

@@ -16,8 +16,9 @@ from spark_tasks._words import MAX_ROWS, cell, could_not
 TASK = Task(
     name="checkpoint_health",
     title="Checkpoint health",
-    question="Do the job's checkpoints complete, in time, and on storage that outlives the cluster?",
-    confirmed_means="checkpoints fail, are late, or would not be there when they are needed",
+    question="Do the job's checkpoints complete in time, on storage that outlives the cluster?",
+    confirmed_means="checkpoints fail, take too long, or are kept where they do not survive the cluster",
+    ruled_out_means="checkpoints complete in time and are kept",
     needs=("jobs",),
     cost="nothing but what Flink told",
     reads="nothing",

@@ -18,8 +18,9 @@ from spark_tasks._words import MAX_ROWS
 TASK = Task(
     name="contract_agreement",
     title="Contract agreement",
-    question="Do the job's state, its checkpoints and the table keep what is promised and relied on?",
-    confirmed_means="some term of state, checkpoints or table does not hold",
+    question="Do the job's state, its checkpoints and the table keep their contracts?",
+    confirmed_means="the state, the checkpoints or the table break a term of a contract",
+    ruled_out_means="every term that can be observed holds",
     needs=("table", "jobs", "checkpoints"),
     cost="what is in hand, and manifests of the newest commits with rows",
     reads="metadata",

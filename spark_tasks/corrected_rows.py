@@ -19,8 +19,9 @@ from spark_tasks._words import MAX_ROWS, could_not, shown, without_key
 TASK = Task(
     name="corrected_rows",
     title="Corrected rows",
-    question="Which keys have other values at the window's end than where it begins, and which are gone?",
+    question="Which keys changed their values in the window, and which keys are gone?",
     confirmed_means="some key was changed or is gone, or a compaction lost rows",
+    ruled_out_means="no older key was changed or removed",
     needs=("table", "contract.key"),
     version=2,
     cost="keys of the files that the window added, removed or deleted from; all columns of older rows in their range",

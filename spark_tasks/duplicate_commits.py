@@ -25,8 +25,9 @@ _NAMED = 3
 TASK = Task(
     name="duplicate_commits",
     title="Duplicate commits",
-    question="Does any commit of the window bring what another had brought before?",
+    question="Does any commit of the window repeat an earlier one?",
     confirmed_means="some checkpoint or source range was committed twice",
+    ruled_out_means="no commit of the window repeats an earlier one",
     needs=("table",),
     cost=f"manifests that the window's commits and the {COMMITS_BELOW} below it wrote, with their bounds; where these "
     "leave bounds of positions out, or a file holds several source partitions, the position columns of their files, up "

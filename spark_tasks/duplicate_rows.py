@@ -24,8 +24,9 @@ from spark_tasks._writers import writers_of
 TASK = Task(
     name="duplicate_rows",
     title="Duplicate rows",
-    question="Does any business key live more than once, with at least one copy from the window?",
-    confirmed_means="some key lives more than once",
+    question="Does any business key occur more than once, with at least one copy from the window?",
+    confirmed_means="some key occurs more than once",
+    ruled_out_means="each key of the window occurs once",
     needs=("table", "contract.key"),
     version=3,
     cost="key columns of the window's rows, and of older rows whose key is in their range: for ids that are spread "

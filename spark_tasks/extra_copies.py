@@ -24,8 +24,9 @@ from spark_tasks.duplicate_rows import repeated_keys
 TASK = Task(
     name="extra_copies",
     title="Extra copies",
-    question="Which rows of the window repeat a key that lives in an older copy, and do all its copies say the same?",
-    confirmed_means="some rows of the window are extra copies; the answer says where they stand",
+    question="Which rows of the window repeat an older row, and are all their copies equal?",
+    confirmed_means="some rows of the window are extra copies; the answer says where they are",
+    ruled_out_means="no row of the window is an extra copy",
     needs=("table", "contract.key"),
     version=2,
     cost="as duplicate_rows; then all columns of the files in which a repeated key can lie",

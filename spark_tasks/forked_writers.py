@@ -20,11 +20,11 @@ from spark_tasks._words import MAX_ROWS, cell, could_not
 
 TASK = Task(
     name="forked_writers",
-    title="Forked writers",
+    title="Concurrent writers",
     version=2,
-    question="Do two Flink runs, two sinks of one, or a run and another engine take turns on the table?",
-    confirmed_means="they do, and the answer says which: two runs (also where they are only alive together) fight each "
-    "other's restores; two sinks of one run, or another engine that appends, may be meant",
+    question="Do two Flink runs, two sinks of one run, or a run and another engine take turns on the table?",
+    confirmed_means="more than one writer commits to the table; the answer says which, and some of these may be meant",
+    ruled_out_means="no writers take turns: one took over from the other, or there is only one",
     needs=("table", "jobs"),
     cost="nothing but the snapshots' summaries and what Flink says, which are in hand",
     reads="nothing",

@@ -24,7 +24,8 @@ TASK = Task(
     name="freshness",
     title="Freshness",
     question="How old are the newest commit and the newest event, and do event times still rise?",
-    confirmed_means="the table is older than promised, or its event time stands still",
+    confirmed_means="the table is older than promised, or its event time does not advance",
+    ruled_out_means="the table keeps its promised age now",
     needs=("table",),
     cost=f"manifests of the newest {BELOW} commits with rows, and of as many that overwrite; event times of files "
     "whose bounds are left out or lie in the future",

@@ -33,8 +33,9 @@ from spark_tasks._words import MAX_ROWS, could_not, ids, lasting
 TASK = Task(
     name="late_rows",
     title="Late rows",
-    question="Did rows come whose event time lies further below the newest one before them than the contract allows?",
-    confirmed_means="rows came later than the contract allows",
+    question="Did rows arrive later than the contract allows?",
+    confirmed_means="rows arrived later than the contract allows",
+    ruled_out_means="no row arrived later than the contract allows",
     needs=("table", "contract.event_time"),
     cost=f"manifests of the window and of {BELOW} commits below it; event times of the files that hold late rows, or "
     "events from the future of their commit",

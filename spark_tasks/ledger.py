@@ -26,10 +26,11 @@ from spark_tasks._words import MAX_ROWS, could_not
 
 TASK = Task(
     name="ledger",
-    title="Ledger",
+    title="Commit history",
     question="Who committed what in the window, and is it one unbroken chain of one job run?",
-    confirmed_means="the chain is broken: another run, another writer, a rollback, checkpoint ids that fall, or "
-    "checkpoints that never reached the table",
+    confirmed_means="the chain is broken: another run or writer, a rollback, checkpoint ids that fall, or "
+    "checkpoints without a commit",
+    ruled_out_means="one run wrote an unbroken chain of commits with rising checkpoint ids",
     needs=("table", "jobs"),
     cost="manifest lists and manifests of the window's commits",
     reads="metadata",

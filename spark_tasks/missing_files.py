@@ -23,8 +23,9 @@ from spark_tasks._words import MAX_ROWS, cell, could_not, ids
 TASK = Task(
     name="missing_files",
     title="Missing files",
-    question="Is every file that the head names still on storage, of older commits too?",
-    confirmed_means="the table names a file that is not on storage, so that reads of it fail",
+    question="Is every file that the table lists still on storage, also of older commits?",
+    confirmed_means="the table lists a file that is not on storage, so reads of it fail",
+    ruled_out_means="every file that the head lists is on storage",
     needs=("table",),
     cost="every manifest of the head and one listing of the table's whole data folder: grows with the table; "
     f"up to {MAX_ASKED:,} files that lie elsewhere are asked for one by one",

@@ -26,7 +26,8 @@ TASK = Task(
     title="Missing positions",
     version=8,
     question="Is any source position missing between the lowest and the highest around the window?",
-    confirmed_means="the source had records that no live row carries",
+    confirmed_means="the source had records that no row of the table carries",
+    ruled_out_means="no position is missing between the lowest and the highest",
     needs=("table", "contract.position"),
     cost="position columns of the window's rows, and position, key and event time of files whose positions reach its "
     "lowest or the next below (where a source partition is named, both of the 20 commits below the window, of expired "

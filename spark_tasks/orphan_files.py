@@ -22,8 +22,9 @@ from spark_tasks._words import MAX_ROWS, at, could_not
 TASK = Task(
     name="orphan_files",
     title="Orphan files",
-    question="Do data files of the window's time lie on storage that no snapshot and no Flink manifest names?",
-    confirmed_means="files were written that never reached the table; they are reported, never deleted",
+    question="Does storage hold data files of the window that no snapshot and no Flink manifest lists?",
+    confirmed_means="files were written that never reached the table; nothing is deleted",
+    ruled_out_means="a snapshot or a Flink manifest lists every file of the window",
     needs=("table", "flink_manifests"),
     cost="one listing of the table's whole data folder, because storage cannot list by time; manifests of the window, "
     "and where these do not name a file that is old enough, every manifest of main, branches and tags",

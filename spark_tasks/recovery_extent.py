@@ -26,7 +26,9 @@ TASK = Task(
     name="recovery_extent",
     title="Recovery extent",
     question="What would a restore of the job bring back, and what would it not?",
-    confirmed_means="from at least one restore point job and table can go on together",
+    confirmed_means="job and table can go on together from at least one restore point. Before anybody restores, read "
+    "aloud what it cannot bring back",
+    ruled_out_means="from no restore point can job and table go on together",
     needs=("table", "checkpoints", "flink_manifests"),
     cost="manifests of the window's commits, and of three commits below each paired snapshot",
     reads="metadata",

@@ -20,8 +20,9 @@ from spark_tasks._words import MAX_ROWS, absent_columns, at, cell, could_not, sh
 TASK = Task(
     name="replayable_rows",
     title="Replayable rows",
-    question="Does the declared source still give rows that the table lacks?",
-    confirmed_means="a replay would write them; the answer says how many, and whether any is no longer given",
+    question="Can the declared source still give rows that the table lacks?",
+    confirmed_means="a replay would write them; the answer says how many, and whether any can no longer be read",
+    ruled_out_means="the source has no row that the table lacks",
     needs=("table", "contract.key"),
     cost="as missing_positions; then the source within the bounds, and the table's key columns",
     confirmed_is="relief",

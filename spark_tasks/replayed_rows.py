@@ -31,9 +31,9 @@ from spark_tasks._words import MAX_ROWS, absent_columns, could_not
 TASK = Task(
     name="replayed_rows",
     title="Replayed rows",
-    question="Did the window bring records of the source again that an earlier commit, or the same one, had brought, "
-    "live or not?",
-    confirmed_means="records of the source came again",
+    question="Did the window bring source records again that the table already had, live or not?",
+    confirmed_means="records of the source arrived twice",
+    ruled_out_means="no record of the source arrived twice",
     needs=("table", "contract.position"),
     version=4,
     cost="all columns of the files that the window's commits added, and of older rows in their range",

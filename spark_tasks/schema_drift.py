@@ -31,9 +31,9 @@ from spark_tasks._words import MAX_ROWS, could_not
 TASK = Task(
     name="schema_drift",
     title="Schema drift",
-    question="Do the table's columns agree with the contract, with what they were, and with what the job and its state "
-    "write?",
-    confirmed_means="table, contract, the job's state or its files disagree about a column or the partitioning",
+    question="Do the table's columns agree with the contract, with its history, and with what the job writes?",
+    confirmed_means="the table, its contract, the job's state or its files disagree about a column or the partitioning",
+    ruled_out_means="table, contract, state and files agree",
     needs=("table",),
     cost="metadata, manifests of the window and of one commit below it, and the footer of one data file",
     reads="metadata",

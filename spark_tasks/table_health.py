@@ -19,8 +19,9 @@ from spark_tasks._words import MAX_ROWS, cell, could_not, lasting
 TASK = Task(
     name="table_health",
     title="Table health",
-    question="Is the table kept so that reads are fast and the job can be restored against it?",
-    confirmed_means="retention may take away what a restore must find, or deletes slow every read",
+    question="Is the table kept so that reads are fast and the job can be restored?",
+    confirmed_means="retention may remove what a restore needs, or deletes slow every read",
+    ruled_out_means="retention keeps what a restore needs, and reads are fast",
     needs=("table", "jobs", "checkpoints"),
     cost="manifests of the window for the sizes of its files; all else is in hand",
     reads="metadata",

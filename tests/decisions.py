@@ -19,16 +19,14 @@ HEAD_AFTER = SnapshotId(7211009385562140011)
 RUNBOOK = Runbook(
     id="duplicate-rows",
     title="Consumers see rows twice",
-    version=3,
     applies_to=("iceberg",),
     owners=("streaming",),
-    sections={},
     steps=(
         EvidenceStep(
-            id=StepId("duplicates"), title="Count duplicates", section="Diagnosis", prose="", line=10,
+            id=StepId("duplicates"), title="Count duplicates", prose="",
             task="duplicate_rows", next=StepId("review"),
         ),
-        ReviewStep(id=StepId("review"), title="Review", section="Review", prose="", line=20),
+        ReviewStep(id=StepId("review"), title="Review", prose=""),
     ),
     digest="4c1f" * 16,
     text="# Consumers see rows twice\n",

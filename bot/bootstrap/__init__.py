@@ -181,7 +181,7 @@ def assemble(
     diagnoses = DiagnosisDesk(incidents, diagnostician, recipes)
     proposals = Proposals(incidents, observer, diagnostician, recipes, clock)
     proposals.look_before(desk.run_now)
-    opening = Opening(incidents, observer, read_all(CONTENT / "runbooks"), findings)
+    opening = Opening(incidents, observer, read_all(CONTENT / "runbooks", collector.tasks), findings)
     savepoints = Savepoints(incidents, observer, opening, clock)
     approvals = Approvals(incidents, proposals, directory, clock, savepoints)
     executions = Executions(incidents, observer, proposals, clock)

@@ -16,6 +16,7 @@ from bot.notices import scan as find_notices
 from bot.notices.lint import lint as lint_messages
 from bot.runbook.lint import Vocabulary
 from bot.runbook.lint import lint as lint_runbook
+from bot.runbook.parse import files_of, read_text, shared_of
 
 
 def lint(
@@ -27,16 +28,15 @@ def lint(
     tasks, modes, found_actions = find_tasks(spark_tasks), find_modes(diagnosis), find_actions(actions, action or ())
     problems = [str(problem) for problem in lint_messages(content / "messages")]
     vocabulary = Vocabulary(
-        tasks=frozenset(tasks),
+        tasks={name: found.task for name, found in tasks.items()},
+        shared=shared_of(content / "runbooks"),
         actions=frozenset(found_actions),
         notices=frozenset() if problems else frozenset(find_notices(content / "messages")),
         codes=frozenset(modes),
     )
-    books = sorted((content / "runbooks").glob("*.md"))
-    for book in books:
-        problems += [
-            str(p) for p in lint_runbook(book.read_text(encoding="utf-8"), f"runbooks/{book.name}", vocabulary)
-        ]
+    books = files_of(content / "runbooks")
+    found = (p for book in books for p in lint_runbook(read_text(book), f"runbooks/{book.name}", vocabulary))
+    problems += dict.fromkeys(str(problem) for problem in found)
     for problem in problems:
         console.print(problem, markup=False)
     console.print(

@@ -84,7 +84,7 @@ def _printed(task: str, table: str, window: str | None, as_json: bool, config: P
 
 
 def tasks(as_json: JsonOption = False) -> None:
-    """List the evidence tasks: question, what `confirmed` means, what each needs and costs."""
+    """List the evidence tasks: question, what `confirmed` and `ruled out` mean, what each needs and costs."""
     found = find_tasks(spark_tasks)
     if as_json:
         console.print_json(json.dumps([module.task.model_dump(mode="json") for module in found.values()]))
@@ -94,6 +94,7 @@ def tasks(as_json: JsonOption = False) -> None:
         console.print(name, style="bold", markup=False)
         console.print(f"  {task.question}", markup=False)
         console.print(f"  confirmed: {task.confirmed_means}", markup=False)
+        console.print(f"  ruled out: {task.ruled_out_means}", markup=False)
         console.print(f"  needs {', '.join(task.needs)}; reads {task.cost}", markup=False)
 
 

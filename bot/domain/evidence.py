@@ -39,7 +39,9 @@ class Task(Record):
     question: str
     """The one question it answers, as a responder would ask it; ends in a question mark."""
     confirmed_means: str
-    """What `confirmed` says in this task: `some key lives more than once`."""
+    """What `confirmed` says in this task, a clause: `some key lives more than once`. Runbooks show it."""
+    ruled_out_means: str
+    """What `ruled out` says in this task, a clause: `each key of the window lives once`. Runbooks show it."""
     needs: tuple[str, ...]
     """Sources without which it is inconclusive: `table`, `jobs`, `checkpoints`, `reads`, `contract.key`, …"""
     cost: str

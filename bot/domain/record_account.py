@@ -98,7 +98,7 @@ class Account(Record):
     id: IncidentId = Field(description="Short and sayable.")
     table: TableName = Field(description="namespace.table.")
     job: str | None = Field(description="The job that writes it.")
-    runbook: str = Field(description="Runbook that was followed, with its version.")
+    runbook: str = Field(description="Runbook that was followed, with the first digits of its digest.")
     summary: str = Field(description="What was noticed.")
     state: Literal["open", "closed"] = Field(description="Whether it is still worked on.")
     opened_at: Utc = Field(description="When it was opened.")

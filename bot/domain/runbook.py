@@ -1,4 +1,4 @@
-"""A runbook as data: steps, branches, and where a walk stands. Parsing lives in `bot.runbook`."""
+"""A runbook as data: steps and branches. `bot.runbook` parses it, and says where an incident is in it."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ from bot.domain.ids import StepId
 from bot.domain.record import Record, Utc
 
 END = StepId("end")
-"""The branch target that ends the walk."""
+"""The branch target that ends the runbook."""
 ASKED_FOR = "diagnosis.remedy"
 """As the `action` of a step: whatever action the diagnosis asks for. The one name of the scope so far."""
 NOT_POSSIBLE = "not-possible"
@@ -23,12 +23,8 @@ others. Only where consumers would be told by `no_action_needed` else, and the r
 class _Step(Record):
     id: StepId
     title: str
-    section: str
-    """The `##` heading above it: Meaning, Impact, Diagnosis, Mitigation, …"""
     prose: str
     """What the responder reads, Markdown."""
-    line: int
-    """1-based line of its `###` heading in the file."""
     next: StepId | None = None
     """Where to go when no branch fits the outcome; None means that every outcome has a branch."""
     branches: dict[str, StepId] = Field(default_factory=dict)
@@ -98,16 +94,14 @@ class Runbook(Record):
     id: str
     title: str
     """The symptom, as a responder would pick it from a list."""
-    version: int
     applies_to: tuple[str, ...]
     owners: tuple[str, ...]
-    sections: dict[str, str]
-    """Section heading -> its prose before the first step."""
     steps: tuple[Step, ...]
-    """In file order; the walk begins with the first."""
+    """In order; the incident begins with the first."""
     digest: str
-    """sha256 of the file's text."""
+    """sha256 of `text`."""
     text: str
+    """The whole runbook as a file that includes nothing: with the shared steps, and with each task's readings."""
     is_planned: bool = False
     """Whether it is of planned work: then nothing is in doubt until something is found."""
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 
 from bot.domain.file_problem import Problem
 from bot.domain.ids import StepId
-from bot.domain.record import Record
 from bot.domain.runbook import (
     ASKED_FOR,
     END,
@@ -13,19 +12,16 @@ from bot.domain.runbook import (
     EvidenceStep,
     NoticeStep,
     ReviewStep,
-    Runbook,
     Step,
 )
-from bot.runbook._graph import targets
-from bot.runbook.outcomes import possible_outcomes
-from bot.runbook.parse import read
-from bot.runbook.problem import Problems
+from bot.runbook.parse import Parsed, Parts, read
+from bot.runbook.progress import possible_outcomes, targets
+from bot.runbook.source import Problems
 
 
-class Vocabulary(Record):
+class Vocabulary(Parts):
     """The names that runbooks may use."""
 
-    tasks: frozenset[str]
     actions: frozenset[str]
     notices: frozenset[str]
     codes: frozenset[str]
@@ -33,67 +29,90 @@ class Vocabulary(Record):
 
 
 def lint(text: str, file: str, known: Vocabulary) -> tuple[Problem, ...]:
-    """All problems by rising line; empty for a runbook that can be relied on. Never raises."""
-    problems = Problems(file)
-    runbook = read(text, problems)
-    if runbook is not None:
-        _names(runbook, known, problems)
+    """All problems by file and rising line; empty for a runbook that can be relied on. Never raises."""
+    problems = Problems()
+    parsed = read(text, file, known, problems)
+    if parsed is not None:
+        look = _Look(parsed, known, problems)
+        look.names()
         # What follows reads the graph: with steps that could not be read it would only repeat their problems.
         if not problems.found:
-            steps = {step.id: step for step in runbook.steps}
-            _outcomes(runbook, known, problems)
-            _reached(runbook, steps, problems)
-            _verified(runbook, steps, problems)
-    return tuple(sorted(problems.found, key=lambda p: (p.line, p.message)))
+            look.outcomes()
+            look.reached()
+            look.verified()
+    return problems.in_order
 
 
-def _names(runbook: Runbook, known: Vocabulary, problems: Problems) -> None:
-    for step in runbook.steps:
-        match step:
-            case EvidenceStep():
-                _is_known(step.task, known.tasks, "a task", step, problems)
-            case ActionStep():
-                _is_known(step.action, known.actions | {ASKED_FOR}, "an action", step, problems)
-            case NoticeStep():
-                _is_known(step.notice, known.notices, "a notice", step, problems)
-            case _:
-                pass
+class _Look:
+    """One look at a runbook that can be read."""
+
+    def __init__(self, parsed: Parsed, known: Vocabulary, problems: Problems) -> None:
+        self._runbook, self._places = parsed.runbook, parsed.places
+        self._steps = {step.id: step for step in parsed.runbook.steps}
+        self._known, self._problems = known, problems
+
+    def _add(self, step: Step, expected: str, found: str, do: str) -> None:
+        self._problems.add(self._places[step.id], expected, found, do)
+
+    def names(self) -> None:
+        """Tasks, actions and notices exist."""
+        for step in self._runbook.steps:
+            match step:
+                case EvidenceStep():
+                    self._is_known(step.task, frozenset(self._known.tasks), "a task", step)
+                case ActionStep():
+                    self._is_known(step.action, self._known.actions | {ASKED_FOR}, "an action", step)
+                case NoticeStep():
+                    self._is_known(step.notice, self._known.notices, "a notice", step)
+                case _:
+                    pass
+
+    def _is_known(self, name: str, names: frozenset[str], what: str, step: Step) -> None:
+        if name not in names:
+            listed = ", ".join(sorted(names)) or "none at all"
+            self._add(step, f"{what} that exists ({listed})", f"`{name}`", f"Name one of them, or add {what}")
+
+    def outcomes(self) -> None:
+        """Each step says where every one of its outcomes leads, and names no other."""
+        for step in self._runbook.steps:
+            possible = possible_outcomes(step, self._known.codes)
+            for key in step.branches:
+                if key not in possible:
+                    self._add(
+                        step, f"a branch for one of {', '.join(possible)}", f"`{key}`", "Correct or remove the branch"
+                    )
+            missing = [key for key in possible if key not in step.branches]
+            if step.next is None and missing:
+                self._add(step, f"a branch for {', '.join(missing)}, or `next`", "neither", "Say where it leads then")
+            if isinstance(step, DecisionStep) and step.on != "choice" and "no-match" not in step.branches:
+                self._add(step, "a branch `no-match`", "none", "Say what to do when no failure mode fits")
+            if isinstance(step, DecisionStep) and step.on == "choice" and len(step.choices) < 2:
+                self._add(step, "two choices or more", "one", "Add a choice, or make it a manual step")
+
+    def reached(self) -> None:
+        """No step is dead, and there is a review."""
+        first, last = self._runbook.steps[0], self._runbook.steps[-1]
+        reached = set(downstream(first.id, self._steps))
+        for step in self._runbook.steps:
+            if step.id not in reached:
+                self._add(step, "a branch or `next` that leads here", "none", "Lead to the step or remove it")
+        if not any(isinstance(step, ReviewStep) for step in self._runbook.steps):
+            self._add(last, "a step of kind review", "none", "End the incident with its review")
+
+    def verified(self) -> None:
+        """After an action was applied, no path ends or tells consumers before evidence has looked again."""
+        for step in self._runbook.steps:
+            applied = step.branches.get("applied", step.next) if isinstance(step, ActionStep) else None
+            for follower in downstream(applied, self._steps, through_evidence=False) if applied is not None else ():
+                if follower == END or isinstance(self._steps.get(follower), NoticeStep):
+                    where = "the end" if follower == END else f"the notice `{follower}`"
+                    self._add(
+                        step, "an evidence step after `applied`", f"a way to {where} without one", "Look again first"
+                    )
+                    break
 
 
-def _is_known(name: str, names: frozenset[str], what: str, step: Step, problems: Problems) -> None:
-    if name not in names:
-        listed = ", ".join(sorted(names)) or "none at all"
-        problems.add(step.line, f"{what} that exists ({listed})", f"`{name}`", f"Name one of them, or add {what}")
-
-
-def _outcomes(runbook: Runbook, known: Vocabulary, problems: Problems) -> None:
-    for step in runbook.steps:
-        possible = possible_outcomes(step, known.codes)
-        for key in step.branches:
-            if key not in possible:
-                listed = ", ".join(possible)
-                problems.add(step.line, f"a branch for one of {listed}", f"`{key}`", "Correct or remove the branch")
-        missing = [key for key in possible if key not in step.branches]
-        if step.next is None and missing:
-            problems.add(
-                step.line, f"a branch for {', '.join(missing)}, or `next`", "neither", "Say where the walk goes then"
-            )
-        if isinstance(step, DecisionStep) and step.on in {"diagnosis", "remedy"} and "no-match" not in step.branches:
-            problems.add(step.line, "a branch `no-match`", "none", "Say what to do when no failure mode fits")
-        if isinstance(step, DecisionStep) and step.on == "choice" and len(step.choices) < 2:
-            problems.add(step.line, "two choices or more", "one", "Add a choice, or make it a manual step")
-
-
-def _reached(runbook: Runbook, steps: Mapping[StepId, Step], problems: Problems) -> None:
-    reached = set(_downstream(runbook.steps[0].id, steps))
-    for step in runbook.steps:
-        if step.id not in reached:
-            problems.add(step.line, "a branch or `next` that leads here", "none", "Lead to the step or remove it")
-    if not any(isinstance(step, ReviewStep) for step in runbook.steps):
-        problems.add(runbook.steps[-1].line, "a step of kind review", "none", "End the incident with its review")
-
-
-def _downstream(start: StepId, steps: Mapping[StepId, Step], *, through_evidence: bool = True) -> Iterator[StepId]:
+def downstream(start: StepId, steps: Mapping[StepId, Step], *, through_evidence: bool = True) -> Iterator[StepId]:
     """`start` and all that can follow it; without `through_evidence` a path stops at its first evidence step."""
     todo, seen = [start], {start}
     while todo:
@@ -105,18 +124,3 @@ def _downstream(start: StepId, steps: Mapping[StepId, Step], *, through_evidence
         new = [target for target in targets(step) if target not in seen]
         seen.update(new)
         todo.extend(new)
-
-
-def _verified(runbook: Runbook, steps: Mapping[StepId, Step], problems: Problems) -> None:
-    """After an action was applied, no path ends or tells consumers before evidence has looked again."""
-    for step in runbook.steps:
-        applied = step.branches.get("applied", step.next) if isinstance(step, ActionStep) else None
-        if applied is None:
-            continue
-        for follower in _downstream(applied, steps, through_evidence=False):
-            if follower == END or isinstance(steps.get(follower), NoticeStep):
-                where = "the end" if follower == END else f"the notice `{follower}`"
-                problems.add(
-                    step.line, "an evidence step after `applied`", f"a way to {where} without one", "Look again first"
-                )
-                break

@@ -17,13 +17,13 @@ from bot.domain.runbook import (
     ReviewStep,
     Step,
 )
-from bot.runbook.walk import Walk, walk
+from bot.runbook.progress import Position, position
 from bot.service.incident_store import IncidentStore, must_be_open
 
 
-def walk_of(incident: Incident) -> Walk:
-    """Where the incident stands in its own copy of the runbook."""
-    return walk(incident.opened.runbook, incident.outcomes)
+def walk_of(incident: Incident) -> Position:
+    """Where the incident is in its own copy of the runbook."""
+    return position(incident.opened.runbook, incident.outcomes)
 
 
 def not_possible(store: IncidentStore, incident_id: IncidentId, step: StepId | None, why: Refused) -> None:

@@ -11,10 +11,10 @@ from tests.browser.slack_page import SlackPage
 pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.timeout(400)]
 
 EVIDENCE = (
-    "See the commits",
-    "Count the duplicate rows",
-    "Look for missing rows",
-    "Find a restore point that pairs",
+    "Commit history",
+    "Duplicate rows",
+    "Missing positions",
+    "Restore points",
 )
 SPARK_MS = 90_000
 
@@ -72,7 +72,7 @@ def decides_and_executes(slack: SlackPage) -> None:
 
 def tells_the_consumers(slack: SlackPage) -> None:
     """The two looks after the repair, then the notice as it was previewed."""
-    for title in ("Count the duplicate rows again", "Look for missing rows again"):
+    for title in ("Look again: duplicate rows", "Look again: missing positions"):
         expect(slack.card).to_contain_text(title, timeout=SPARK_MS)
         slack.clicks("Run evidence", slack.card)
         expect(slack.card).to_contain_text(f"{title}: ruled out", timeout=SPARK_MS)

@@ -68,11 +68,11 @@ def start_many() -> None:
 
 def _read_what_does_not_change() -> None:
     """Tasks, failure modes and actions are imported; runbooks, which take half of a start, are parsed once for all."""
-    find_tasks(spark_tasks)
+    tasks = {name: found.task for name, found in find_tasks(spark_tasks).items()}
     bootstrap.failure_modes()
     bootstrap.find_actions(bootstrap.actions)
-    parsed = bootstrap.read_all(CONTENT / "runbooks")
-    bootstrap.read_all = lambda _folder: parsed
+    parsed = bootstrap.read_all(CONTENT / "runbooks", tasks)
+    bootstrap.read_all = lambda _folder, _tasks: parsed
     assert threading.active_count() == 1, "a fork would lose the other threads, and keep their locks"
 
 

@@ -18,7 +18,7 @@ from bot.cli.catalogue import catalogue_text
 from bot.diagnosis._scan import scan as find_modes
 from bot.evidence import find_tasks
 from bot.notices import scan as find_notices
-from bot.runbook.parse import read_all
+from bot.runbook.parse import files_of
 from bot.slack.checking import EVENTS, SCOPES
 from bot.slack.commands import VERBS
 from bot.slack.ids import COMMAND
@@ -37,7 +37,7 @@ def _named() -> list[str]:
     return [
         *find_actions(actions),
         *find_notices(ROOT / "messages"),
-        *read_all(ROOT / "runbooks"),
+        *(path.stem for path in files_of(ROOT / "runbooks")),
         *VERBS,
     ]
 

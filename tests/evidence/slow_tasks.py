@@ -14,7 +14,10 @@ from bot.domain.evidence import Answer, Ask, Progress, Task, Verdict
 from bot.evidence import TaskModule
 from tests.tables import OrdersTable
 
-SLOW = Task(name="slow", title="Slow", question="How long?", confirmed_means="long", needs=("table",), cost="time")
+SLOW = Task(
+    name="slow", title="Slow", question="How long?", confirmed_means="long", ruled_out_means="short",
+    needs=("table",), cost="time",
+)  # fmt: skip
 PATIENCE_S = 100
 """A busy machine may need half a minute to start Spark."""
 COUNTED = Answer(verdict=Verdict.INCONCLUSIVE, headline="Counted.")

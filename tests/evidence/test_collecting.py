@@ -23,7 +23,7 @@ NOTHING = GapsFinding(lowest=None, highest=None, positions=0, missing=0, gaps=()
 GOOD = """
 from bot.domain.evidence import Answer, Ask, Task, Verdict
 TASK = Task(name="late_rows", title="Late rows", question="Are rows late?", confirmed_means="some are",
-            needs=("table",), cost="nothing")
+            ruled_out_means="none is", needs=("table",), cost="nothing")
 def answer(spark, ask):
     return Answer(verdict=Verdict.INCONCLUSIVE, headline="Not known.")
 """

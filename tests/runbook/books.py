@@ -1,19 +1,147 @@
-"""Small runbooks to break: one that is right, and the words that the application knows."""
+"""Small runbooks to break: one of own steps, one that draws its steps in, and the words that the application knows."""
 
+from bot.domain.evidence import Task
 from bot.runbook.lint import Vocabulary
-from bot.runbook.outcomes import NO_MATCH
+from bot.runbook.progress import NO_MATCH
+
+
+def task(name: str) -> Task:
+    """As a module of `spark_tasks/` declares it."""
+    title = name.replace("_", " ").capitalize()
+    said = {"confirmed_means": f"there are {name}", "ruled_out_means": f"there are no {name}"}
+    return Task(name=name, title=title, question="Is it?", needs=("table",), cost="nothing", **said)
+
+
+SHARED = """---
+proof: [duplicate_rows, missing_positions]
+---
+
+### Name what happened
+
+Read the reasons.
+
+```step
+id: name-it
+kind: decision
+on: remedy
+branches: {nothing: review, no-match: call}
+next: repair
+```
+
+### Propose the repair
+
+{repair}
+Read the preview.
+
+```step
+id: repair
+kind: action
+action: diagnosis.remedy
+branches: {applied: look-again}
+next: call
+```
+
+### Look again
+
+Late is not missing.
+
+```step
+id: look-again
+kind: proof
+passed: tell
+failed: what-is-left
+```
+
+### Name what is left
+
+Read the reasons.
+
+```step
+id: what-is-left
+kind: decision
+on: remedy
+branches: {nothing: look-again, no-match: call}
+next: repair
+at_most: 2
+otherwise: call
+```
+
+### Call the owners
+
+Leave it as it is.
+{help}
+
+```step
+id: call
+kind: manual
+next: review
+```
+
+### Tell consumers
+
+Read the preview.
+
+```step
+id: tell
+kind: notice
+notice: recovered
+```
+
+### Review the contracts
+
+Write one action for each term.
+
+```step
+id: review
+kind: review
+next: end
+```
+"""
+
+SHORT = """---
+title: The table looks odd
+applies_to: ["*"]
+owners: [data-platform]
+evidence: [ledger, duplicate_rows]
+then: recover
+---
+
+## Meaning
+
+Somebody saw something.
+
+## Impact
+
+Not known yet.
+
+## Before you look
+
+Touch nothing.
+
+## Reading the evidence
+
+- ledger: Look for a second run.
+- duplicate_rows, ruled out: Ask the consumer.
+
+## Repair
+
+Move table and job together.
+
+## Whom to call
+
+Ask who deployed.
+"""
 
 KNOWN = Vocabulary(
-    tasks=frozenset({"ledger", "duplicate_rows", "missing_positions", "checkpoint_pairing"}),
+    tasks={name: task(name) for name in ("ledger", "duplicate_rows", "missing_positions", "checkpoint_pairing")},
+    shared={"_recover.md": SHARED},
     actions=frozenset({"rewind_table_and_job"}),
     notices=frozenset({"first_warning", "recovered", "no_action_needed", "update"}),
     codes=frozenset({"F2", "F3", "F6", "healthy", "wait"}),
 )
 
 RIGHT = f"""---
-id: rows-twice
 title: Consumers see rows twice
-version: 3
 applies_to: ["*"]
 owners: [data-platform]
 ---
@@ -26,9 +154,7 @@ A job was restored from too far back.
 
 Sums are too high.
 
-## Diagnosis
-
-Touch nothing.
+## Steps
 
 ### Count the duplicate rows
 
@@ -73,10 +199,6 @@ branches:
   no: rewind
 ```
 
-## Mitigation
-
-Together or not at all.
-
 ### Propose the rewind
 
 Read the preview.
@@ -100,10 +222,6 @@ kind: manual
 next: review
 ```
 
-## Verification
-
-Look again.
-
 ### Count again
 
 Each key once.
@@ -115,10 +233,6 @@ task: duplicate_rows
 next: tell
 ```
 
-## Communication
-
-One clear sentence.
-
 ### Tell consumers
 
 Read the preview.
@@ -129,10 +243,6 @@ kind: notice
 notice: recovered
 next: review
 ```
-
-## Review
-
-What was promised?
 
 ### Review the contracts
 
@@ -146,10 +256,10 @@ next: end
 """
 
 
-def with_change(old: str, new: str) -> str:
-    """The right runbook with one thing made wrong; `old` must be there once."""
-    assert RIGHT.count(old) == 1, f"{old!r} is there {RIGHT.count(old)} times"
-    return RIGHT.replace(old, new)
+def with_change(old: str, new: str, text: str = RIGHT) -> str:
+    """One thing made wrong; `old` must be there once."""
+    assert text.count(old) == 1, f"{old!r} is there {text.count(old)} times"
+    return text.replace(old, new)
 
 
 def line_of(text: str, part: str) -> int:

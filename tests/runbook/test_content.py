@@ -1,13 +1,11 @@
-"""The runbooks that are shipped; a new file is picked up here by itself."""
+"""The runbooks that are shipped; a new file is picked up here by itself. Each test looks at all of them."""
 
-from pathlib import Path
+import re
+from collections.abc import Iterator, Sequence
+from itertools import product
 
 import pytest
 
-import bot.actions
-import bot.diagnosis
-from bot.actions._scan import scan as scan_actions
-from bot.diagnosis._scan import scan as scan_modes
 from bot.domain.ids import StepId
 from bot.domain.remedy import Remedy
 from bot.domain.runbook import (
@@ -19,195 +17,218 @@ from bot.domain.runbook import (
     DecisionStep,
     EvidenceStep,
     ManualStep,
+    NoticeStep,
     Runbook,
     Step,
+    StepOutcome,
 )
-from bot.runbook.lint import Vocabulary, lint
-from bot.runbook.parse import parse, read_all
-from bot.runbook.walk import walk
-from tests.runbook.test_walk import ended
+from bot.runbook.lint import downstream, lint
+from bot.runbook.parse import files_of
+from bot.runbook.progress import position
+from tests.runbook.shipped import FOLDER, KNOWN, shipped
+from tests.runbook.test_progress import ended
 
-ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "runbooks"
-FILES = sorted(FOLDER.glob("*.md"))
-OF_FAULTS = [path for path in FILES if path.stem != "planned-savepoint"]
 SYMPTOMS = {
     "data-loss-after-restart", "duplicate-rows", "failed-checkpoints", "job-restarted", "job-will-not-restore",
     "late-or-corrected", "missing-rows", "no-new-data", "nothing-commits", "planned-savepoint", "schema-change",
     "table-behind", "two-writers", "wrong-savepoint",
 }  # fmt: skip
-KNOWN = Vocabulary(
-    tasks=frozenset(p.stem for p in (ROOT / "spark_tasks").glob("[a-z]*.py")),
-    actions=frozenset(scan_actions(bot.actions)),
-    notices=frozenset(p.name.removesuffix(".md.j2") for p in (ROOT / "messages").glob("*.md.j2")),
-    codes=frozenset(scan_modes(bot.diagnosis)),
-)
-every = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-every_fault = pytest.mark.parametrize("path", OF_FAULTS, ids=lambda path: path.stem)
+BOOKS = shipped()
+FAULTS = [book for book in BOOKS.values() if not book.is_planned]
+PLANNED = BOOKS["planned-savepoint"]
+ROUNDS = ("", "-round-2")
 
 
-def read(path: Path) -> Runbook:
-    """One of them."""
-    return parse(path.read_text(encoding="utf-8"), path.name)
+def step(book: Runbook, step_id: str) -> Step:
+    """By its id; ends the test if it is not there."""
+    return book.step(StepId(step_id))
 
 
-def decision(book: Runbook) -> DecisionStep:
-    """The step that names what happened."""
-    return next(s for s in book.steps if isinstance(s, DecisionStep))
+def up_to_the_diagnosis(book: Runbook) -> dict[StepId, StepOutcome]:
+    """Every step before the first diagnosis has ended, and found nothing out."""
+    first = next(i for i, s in enumerate(book.steps) if isinstance(s, DecisionStep))
+    return {s.id: ended("inconclusive") for s in book.steps[:first]}
 
 
-def before(book: Runbook, step: Step) -> list[EvidenceStep]:
-    """The evidence above a step."""
-    return [s for s in book.steps if isinstance(s, EvidenceStep) and s.line < step.line]
+def after(book: Runbook, **outcomes: str) -> str | None:
+    """The step that the incident comes to after the evidence and these."""
+    done = {StepId(name.replace("_", "-")): ended(key) for name, key in outcomes.items()}
+    return position(book, up_to_the_diagnosis(book) | done).current
 
 
-@every
-def test_a_runbook_is_right(path: Path) -> None:
+def test_each_runbook_is_right_and_named_by_its_symptom() -> None:
     """By the same lint, tasks, actions, notices and modes that the application starts with."""
-    problems = lint(path.read_text(encoding="utf-8"), f"runbooks/{path.name}", KNOWN)
+    problems = [
+        str(problem)
+        for path in files_of(FOLDER)
+        for problem in lint(path.read_text(encoding="utf-8"), f"runbooks/{path.name}", KNOWN)
+    ]
 
-    assert [str(problem) for problem in problems] == []
+    assert problems == []
+    assert set(BOOKS) == SYMPTOMS
 
 
-@every
-def test_a_runbook_is_named_by_its_symptom(path: Path) -> None:
-    """The file's name is the id that a responder types."""
-    assert path.stem == read(path).id
-
-
-@every_fault
 @pytest.mark.parametrize("remedy", Remedy)
-def test_every_diagnosis_leads_to_its_remedy(path: Path, remedy: Remedy) -> None:
+def test_every_diagnosis_leads_to_its_remedy(remedy: Remedy) -> None:
     """Health to the all-clear, recovery to waiting; whatever changes the world to one step that proposes it."""
-    book = read(path)
-    first = decision(book)
-    done = {s.id: ended("inconclusive") for s in before(book, first)}
-
-    found = walk(book, done | {first.id: ended(remedy.value)})
-
     wanted = {
         Remedy.NOTHING: "tell-no-action",
         Remedy.WAIT: "let-flink-settle",
         Remedy.TELL_CONSUMERS: "tell-update",
     }.get(remedy, "propose-the-remedy")
-    assert wanted == found.current
+
+    assert {wanted} == {after(book, name_it=remedy.value) for book in FAULTS}
 
 
-@every_fault
-def test_every_remedy_that_has_an_action_can_be_proposed_and_every_other_goes_to_people(path: Path) -> None:
-    """The step names no action: a new file in `bot/actions/` is reached without an edit of the runbooks."""
-    book = read(path)
-    first = decision(book)
-    done = {s.id: ended("inconclusive") for s in before(book, first)}
-    step = book.step("propose-the-remedy")
-
-    way = walk(book, done | {first.id: ended(Remedy.STOP_CULPRIT.value), step.id: ended(NOT_POSSIBLE)})
-
-    assert isinstance(step, ActionStep)
-    assert step.action == ASKED_FOR
-    assert way.current == "follow-the-remedy"
+def test_what_nobody_can_name_or_propose_goes_to_people() -> None:
+    """A new file in `bot/actions/` is reached without an edit of the runbooks; nobody is left with a question mark."""
+    for book in FAULTS:
+        propose = step(book, "propose-the-remedy")
+        assert isinstance(propose, ActionStep)
+        assert propose.action == ASKED_FOR
+        assert "escalate" == after(book, name_it="no-match")
+        assert "follow-the-remedy" == after(book, name_it="stop-culprit", propose_the_remedy=NOT_POSSIBLE)
 
 
-@every_fault
-def test_what_no_mode_explains_goes_to_people_who_know_the_job(path: Path) -> None:
-    """Nobody is left alone with a question mark."""
-    book = read(path)
-    first = decision(book)
-    done = {s.id: ended("inconclusive") for s in before(book, first)}
-
-    assert "escalate" == walk(book, done | {first.id: ended("no-match")}).current
-
-
-@every
-def test_commits_and_rows_are_looked_at_before_health_is_claimed(path: Path) -> None:
+def test_commits_and_rows_are_looked_at_before_health_is_claimed() -> None:
     """The all-clear rests on rows, which the first look does not read; a job that cannot start cannot be healthy."""
-    book = read(path)
+    for name, book in BOOKS.items():
+        asked = {s.task for s in book.steps if isinstance(s, EvidenceStep) and s.id in up_to_the_diagnosis(book)}
 
-    asked = {s.task for s in before(book, decision(book))}
-
-    assert "ledger" in asked
-    assert {"duplicate_rows", "missing_positions"} <= asked or path.stem == "job-will-not-restore"
-
-
-@every_fault
-def test_a_proposal_that_was_not_applied_never_leads_to_the_all_clear(path: Path) -> None:
-    """Whatever else happened to it, consumers are not told that the table recovered."""
-    book = read(path)
-    action = next(s for s in book.steps if isinstance(s, ActionStep))
-    first = decision(book)
-    done = {s.id: ended("confirmed") for s in before(book, first)}
-    assert action.id == "propose-the-remedy"
-
-    for key in ("refused", "unknown", "rejected", "expired", "superseded"):
-        way = walk(book, done | {first.id: ended("rewind-table-and-job"), action.id: ended(key)})
-
-        assert "see-why-not" == way.current
-        assert "tell-recovered" not in (way.current, *way.ahead)
+        assert "ledger" in asked, name
+        assert {"duplicate_rows", "missing_positions"} <= asked or name == "job-will-not-restore", name
 
 
-@every_fault
-def test_what_the_first_repair_left_is_proposed_and_proven_as_well(path: Path) -> None:
-    """A fork that was stopped has left its rows: the walk names that and proposes again, and then proves again."""
-    book = read(path)
-    left, again = book.step("name-what-is-left"), book.step("propose-what-is-left")
+def test_a_proposal_that_was_not_applied_never_leads_to_the_all_clear() -> None:
+    """Whatever else happened to it, in either round, consumers are not told that the table recovered."""
+    for book, name, key in product(FAULTS, ROUNDS, ("refused", "unknown", "rejected", "expired", "superseded")):
+        propose = step(book, f"propose-the-remedy{name}")
+        target = propose.branches.get(key, propose.next)
 
-    assert isinstance(again, ActionStep)
-    assert (left.next, again.action) == (again.id, ASKED_FOR)
-    assert isinstance(book.step(again.branches["applied"]), EvidenceStep)
-    assert again.next == "still-wrong"
+        assert f"see-why-not{name}" == target
+        assert "tell-recovered" not in set(_ahead(book, target))
 
 
-@every_fault
-def test_a_repair_by_hand_is_proven_before_anybody_is_told(path: Path) -> None:
-    """After `follow-the-remedy` comes the proof and then evidence; only what it rules out leads to the good news."""
-    book = read(path)
-    by_hand = book.step("follow-the-remedy")
-    proof = book.step(by_hand.next or END)
+def test_what_the_first_repair_left_is_proposed_and_proven_as_well() -> None:
+    """A fork that was stopped has left its rows: that is named, proposed again and proven again; then people come."""
+    for book in FAULTS:
+        left, again = step(book, "name-what-is-left"), step(book, "propose-the-remedy-round-2")
 
-    assert isinstance(by_hand, ManualStep)
-    assert isinstance(proof, ActionStep)
-    assert (proof.action, proof.branches["applied"]) == ("trust_present_state", proof.next)
-    assert isinstance(book.step(proof.next or END), EvidenceStep)
+        assert isinstance(again, ActionStep)
+        assert (left.next, again.action) == (again.id, ASKED_FOR)
+        assert "look-again-round-2" == left.branches[Remedy.NOTHING] == again.branches["applied"]
+        for looked in _proofs(book, "look-again-round-2"):
+            assert looked.next == "still-wrong"
+        assert "tell-recovered" not in set(_ahead(book, "still-wrong"))
 
 
-@every_fault
-def test_rows_that_others_mended_are_proven_and_told_as_recovered(path: Path) -> None:
-    """Not as if nothing had been wrong: also where the walk waits for Flink first, and looks again."""
-    book = read(path)
-    first, again = (book.step(StepId(name)) for name in ("name-it", "name-it-again"))
+@pytest.mark.parametrize("name", ROUNDS)
+def test_a_repair_is_proven_before_anybody_is_told(name: str) -> None:
+    """Also one by hand: only evidence that each rules out leads to the good news."""
+    for book in FAULTS:
+        by_hand = step(book, f"follow-the-remedy{name}")
+        proof = step(book, by_hand.next or END)
+        looks = _proofs(book, f"look-again{name}")
 
-    assert (MENDED, "have-it-proven") in first.branches.items() & again.branches.items()
-    assert "applied" in book.step(StepId("have-it-proven")).branches
+        assert isinstance(by_hand, ManualStep)
+        assert isinstance(proof, ActionStep)
+        assert (proof.action, proof.next) == ("trust_present_state", looks[0].id)
+        assert step(book, f"propose-the-remedy{name}").branches["applied"] == looks[0].id
+        assert len(looks) == 2
+        assert {"missing_positions"} < {looked.task for looked in looks}
+        assert {key for looked in looks for key in looked.branches} == {"ruled-out"}
+        assert "tell-recovered" == looks[-1].branches["ruled-out"]
+
+
+def test_rows_that_others_mended_are_proven_and_told_as_recovered() -> None:
+    """Not as if nothing had been wrong: also where Flink settles first, and it is looked at again."""
+    for book, name in product(FAULTS, ("name-it", "name-it-again")):
+        assert "have-it-proven" == step(book, name).branches[MENDED]
+
+
+def test_a_rewind_over_rows_of_others_is_chosen_by_people() -> None:
+    """The step where it was refused says what to type if the rows may go, and what else."""
+    for book, name in product(FAULTS, ROUNDS):
+        prose = step(book, f"follow-the-remedy{name}").prose
+
+        assert "/waterline propose rewind_table_and_job drop_others=yes" in prose
+        assert "/waterline propose deduplicate_rows" in prose
 
 
 def test_a_savepoint_that_does_not_pair_is_never_started_from() -> None:
     """Only `confirmed` leads to the start."""
-    book = read(FOLDER / "planned-savepoint.md")
-    prove = book.step("prove-it")
+    prove = step(PLANNED, "prove-it")
 
-    assert {"confirmed": "start-it"} == prove.branches
-    assert "not-authoritative" == prove.next
+    assert ({"confirmed": "start-it"}, "not-authoritative") == (prove.branches, prove.next)
 
 
 def test_a_savepoint_of_which_nobody_knows_is_not_said_to_be_off() -> None:
-    """The job may stand still: only what was never begun leads to *Not now*, where its end is told."""
-    stop = read(FOLDER / "planned-savepoint.md").step(StepId("stop-it"))
+    """The job may be stopped: only what was never begun leads to *Not now*, where its end is told."""
+    stop = step(PLANNED, "stop-it")
 
     assert {"refused": "not-authoritative", "unknown": "not-authoritative"}.items() <= stop.branches.items()
     assert stop.next == "not-now"
 
 
-@every
-def test_a_runbook_is_short_enough_for_three_in_the_morning(path: Path) -> None:
-    """No sentence line longer than 130 characters, no step's prose longer than eight lines (Slack shows it whole)."""
-    book = read(path)
+def test_the_end_of_planned_work_is_told_only_when_both_looks_found_nothing() -> None:
+    """Else people are asked."""
+    first, second = _proofs(PLANNED, "look-again")
 
-    long_lines = [line for line in book.text.splitlines() if len(line) > 130]
-    long_steps = [step.id for step in book.steps if len(step.prose.splitlines()) > 8]
+    assert [first.next, second.next] == ["still-wrong", "still-wrong"]
+    assert (first.branches, second.branches) == ({"ruled-out": second.id}, {"ruled-out": "tell-it-is-over"})
+    end = step(PLANNED, "tell-it-is-over")
+    assert isinstance(end, NoticeStep)
+    assert end.notice == "planned_work_over"
 
-    assert (long_lines, long_steps) == ([], [])
+
+def test_no_step_lists_failure_modes() -> None:
+    """The card shows those that this incident has."""
+    listing = [(name, s.id) for name, book in BOOKS.items() for s in book.steps if re.search(r"\bF\d", s.prose)]
+
+    assert listing == []
 
 
-def test_the_folder_is_read_as_a_whole() -> None:
-    """One runbook a symptom."""
-    assert set(read_all(FOLDER)) == SYMPTOMS
+def test_a_runbook_is_short_enough_for_three_in_the_morning() -> None:
+    """Files, lines, and what one step shows: Slack shows it whole."""
+    files = {path.name: path.read_text(encoding="utf-8").splitlines() for path in FOLDER.glob("*.md")}
+    faults = {f"{book.id}.md" for book in FAULTS}
+    long_files = [name for name, lines in files.items() if len(lines) > (45 if name in faults else 200)]
+    long_lines = [(name, line) for name, lines in files.items() for line in lines if len(line) > 130]
+    long_steps = [
+        (name, s.id)
+        for name, book in BOOKS.items()
+        for s in book.steps
+        if len(s.prose.splitlines()) > 8 or len(s.prose) > 1000
+    ]
+
+    assert (long_files, long_lines, long_steps) == ([], [], [])
+    assert sum(map(len, files.values())) <= 900
+
+
+def test_sentences_are_short() -> None:
+    """A tired responder, whose first language may be another one, reads them once."""
+    told = [s.prose for book in BOOKS.values() for s in book.steps]
+    told += [text for book in BOOKS.values() for text in _sections(book)]
+    lengths = {sentence: len(sentence.split()) for text in told for sentence in _sentences(text)}
+
+    assert [sentence for sentence, words in lengths.items() if words > 25] == []
+    assert sum(lengths.values()) / len(lengths) <= 12
+
+
+def _ahead(book: Runbook, start: str | None) -> Iterator[StepId]:
+    return downstream(StepId(start or END), {s.id: s for s in book.steps})
+
+
+def _proofs(book: Runbook, first: str) -> Sequence[EvidenceStep]:
+    found = [step(book, first)]
+    while isinstance(follower := step(book, found[-1].branches["ruled-out"]), EvidenceStep):
+        found.append(follower)
+    return [s for s in found if isinstance(s, EvidenceStep)]
+
+
+def _sections(book: Runbook) -> list[str]:
+    return [part.partition("\n")[2] for part in book.text.split("\n## ")[1:3]]
+
+
+def _sentences(text: str) -> list[str]:
+    return [part for part in re.split(r"(?<=[.?!])\s+|\n+", text) if part.strip()]

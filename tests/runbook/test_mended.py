@@ -16,15 +16,15 @@ from bot.domain.incident import Incident
 from bot.domain.notice import NO_ACTION
 from bot.domain.remedy import Remedy
 from bot.domain.runbook import MENDED, DecisionStep, NoticeStep, Runbook
-from bot.runbook.outcomes import because
+from bot.runbook.progress import because
 from bot.service.diagnosis_desk import outcome_of
 from bot.service.telling_rules import refuse_false_comfort
 from tests import orders_table as orders
 from tests.incidents import Story, healthy
-from tests.runbook.test_content import FOLDER, every, read
-from tests.runbook.test_walk import ended
+from tests.runbook.shipped import shipped
+from tests.runbook.test_progress import ended
 
-BOOK = read(FOLDER / "missing-rows.md")
+BOOK = shipped()["missing-rows"]
 
 
 @pytest.fixture
@@ -60,19 +60,7 @@ def test_it_is_said_why(story: Story) -> None:
 
 def test_what_is_left_after_a_repair_is_counted_once_more(story: Story) -> None:
     """There, nothing leads to the all-clear anyway."""
-    assert decided(story.incident, "name-what-is-left") == (Remedy.NOTHING, "count-duplicates-once-more")
-
-
-def test_a_copy_of_an_earlier_version_leads_on_as_well(story: Story) -> None:
-    """An incident that is open keeps its runbook, which knows no such branch: it goes where everything else goes."""
-    steps = [
-        step.model_copy(update={"branches": {key: to for key, to in step.branches.items() if key != MENDED}})
-        for step in BOOK.steps
-    ]
-
-    told = decided(story.incident, "name-it", BOOK.model_copy(update={"steps": tuple(steps)}))
-
-    assert told == (MENDED, "propose-the-remedy")
+    assert decided(story.incident, "name-what-is-left") == (Remedy.NOTHING, "look-again-round-2")
 
 
 def test_what_was_right_all_along_is_told_so(tmp_path: Path) -> None:
@@ -93,13 +81,11 @@ def test_another_answer_of_one_head_mends_nothing(tmp_path: Path) -> None:
         assert decided(asked.incident, "name-it") == (Remedy.NOTHING, "tell-no-action")
 
 
-@every
-def test_no_decision_leads_to_words_that_are_refused(story: Story, path: Path) -> None:
+def test_no_decision_leads_to_words_that_are_refused(story: Story) -> None:
     """Whatever the runbook."""
-    book = read(path)
-    asked = [step.id for step in book.steps if isinstance(step, DecisionStep) and step.on != "choice"]
-    spares = {step.id for step in book.steps if isinstance(step, NoticeStep) and step.notice == NO_ACTION}
-
     with pytest.raises(Refused):
         refuse_false_comfort(story.incident, NO_ACTION)
-    assert not spares & {decided(story.incident, step, book)[1] for step in asked}
+    for book in shipped().values():
+        asked = [step.id for step in book.steps if isinstance(step, DecisionStep) and step.on != "choice"]
+        spares = {step.id for step in book.steps if isinstance(step, NoticeStep) and step.notice == NO_ACTION}
+        assert not spares & {decided(story.incident, step, book)[1] for step in asked}

@@ -9,7 +9,6 @@ from bot.actions._completing import completed
 from bot.adapters.clock import SystemClock
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.bootstrap import assemble
-from bot.bootstrap.content import CONTENT
 from bot.cli.nobody import NobodyThere
 from bot.domain.action import Plan
 from bot.domain.effects import KeepSavepoint
@@ -19,7 +18,6 @@ from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.domain.proposal import Proposal
 from bot.evidence import Collector, find_tasks
 from bot.ports import Journal
-from bot.runbook.parse import read_all
 from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore
 from bot.service.opening import Opening
@@ -29,6 +27,7 @@ from bot.service.savepoints import Savepoints
 from bot.service.services import Services
 from tests.actions.scene import Scene
 from tests.rewound import ANA, BEN
+from tests.runbook.shipped import shipped
 from tests.tables import ORDERS, job
 
 WEEK = timedelta(days=7)
@@ -144,7 +143,7 @@ class World:
 
     def looks_after(self, ahead: timedelta) -> None:
         """What is kept is looked at so long after now, also before anything is approved."""
-        opening = Opening(self.scene.store, self.scene.observer, read_all(CONTENT / "runbooks"))
+        opening = Opening(self.scene.store, self.scene.observer, shipped())
         self.savepoints = Savepoints(self.scene.store, self.scene.observer, opening, InTime(ahead))
         proposals = Proposals(self.scene.store, self.scene.observer, None, {}, SystemClock())  # type: ignore[arg-type]
         self.approvals = Approvals(self.scene.store, proposals, NobodyThere(), SystemClock(), self.savepoints)

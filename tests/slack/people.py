@@ -77,9 +77,9 @@ class Responder(Actor):
     def collects_evidence(self) -> SeenMessage:
         """Runs each evidence step until the walk comes to the proposal."""
         for title in (
-            "Count the duplicate rows",
-            "Look for missing rows",
-            "Find a restore point",
+            "Duplicate rows",
+            "Missing positions",
+            "Restore points",
             "Propose what the diagnosis asks for",
         ):
             self.clicks("Run evidence", self.sees_on_card("Run evidence"))

@@ -21,8 +21,8 @@ def test_evidence_answers_in_the_thread_and_the_card_goes_on(ana: Responder) -> 
     card = ana.opens()
 
     ana.clicks("Run evidence", card)
-    answer = ana.sees("Ledger: confirmed")
-    after = ana.sees_on_card("Step 2: Count the duplicate rows")
+    answer = ana.sees("Commit history: confirmed")
+    after = ana.sees_on_card("Step 2: Duplicate rows")
 
     assert answer.thread_ts == card.ts
     assert "Pinned to head" in answer.plain
@@ -49,7 +49,7 @@ def test_two_people_who_click_run_get_one_run(ana: Responder, ben: Responder, bo
     bot.runner.quick()
     ana.sees_on_card("Step 2")
 
-    assert "Ledger is running already." in answer
+    assert "Commit history is running already." in answer
     assert runs_of(bot, "ledger") == 1
     assert bot.runner.runs == 1
 
@@ -136,7 +136,7 @@ def test_a_late_click_on_an_old_card_is_answered(ana: Responder, ben: Responder,
     answer = ben.answer_to(lambda: ben.fills_reason("Too slow."))
 
     assert "This step is not the current one any more." in answer
-    assert "Now the walk is at “Count the duplicate rows”." in answer
+    assert "Now the walk is at “Duplicate rows”." in answer
 
 
 def test_a_click_on_a_closed_incident_is_answered(ana: Responder, ben: Responder) -> None:

@@ -75,12 +75,12 @@ def test_rate_limits_lose_nothing_and_keep_the_order(ana: Responder, bot: Little
 
     card = ana.opens()
     ana.clicks("Run evidence", card)
-    ana.sees("Ledger: confirmed")
+    ana.sees("Commit history: confirmed")
 
     replies = [m.plain for m in ana.card.replies]
     assert "is responding" in replies[0]
     assert "under review" in replies[1]
-    assert "Ledger: confirmed" in replies[2]
+    assert "Commit history: confirmed" in replies[2]
     assert len(replies) == len(set(replies))
     limited = [entry for entry in slack.wire("api", "chat.postMessage") if entry.error == "ratelimited"]
     assert len(limited) == 2

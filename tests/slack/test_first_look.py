@@ -30,7 +30,7 @@ def test_what_reads_no_rows_is_looked_at_when_the_incident_opens(ana: Responder,
 
     ana.sees("First look, without reading rows")
 
-    eventually(lambda: "Ledger" in ana.sees("First look, without reading rows").plain)
+    eventually(lambda: "Commit history" in ana.sees("First look, without reading rows").plain)
     ana.sees("As of ")
     asked = {run.task for run in bot.services.store.get(WL_1).runs.values()}
     assert "ledger" in asked

@@ -51,7 +51,7 @@ def test_a_ledger_is_posted_as_table_and_picture(ana: Responder, bot: LittleBot)
     assert "commits from" in file["alt_txt"]
     assert "committed checkpoints" in file["alt_txt"]
     assert shown.thread_ts == ana.card.ts
-    assert any("Ledger: " in reply.plain for reply in ana.card.replies)
+    assert any("Commit history: " in reply.plain for reply in ana.card.replies)
 
 
 def test_the_same_ledger_is_not_drawn_twice(ana: Responder, bot: LittleBot, orders: Orders) -> None:
@@ -60,7 +60,7 @@ def test_the_same_ledger_is_not_drawn_twice(ana: Responder, bot: LittleBot, orde
     ana.sees(PICTURE)
 
     looks(bot)
-    eventually(lambda: sum("Ledger: " in reply.plain for reply in ana.card.replies) == 2)
+    eventually(lambda: sum("Commit history: " in reply.plain for reply in ana.card.replies) == 2)
     unchanged = len(pictures(ana))
     orders.spark_appends()
     looks(bot)

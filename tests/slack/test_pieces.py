@@ -147,7 +147,8 @@ def test_the_last_commits_of_a_table_say_their_day_where_not_all_is_of_one() -> 
 )
 def test_a_restore_point_that_pairs_is_not_shown_as_trouble(confirmed_is: str, confirmed: str, ruled_out: str) -> None:
     """The colour follows what a verdict means to the responder, not the verdict."""
-    fields = {"name": "t", "title": "T", "question": "Q?", "confirmed_means": "m", "needs": (), "cost": "c"}
+    said = {"title": "T", "question": "Q?", "confirmed_means": "m", "ruled_out_means": "n", "cost": "c"}
+    fields = {"name": "t", "needs": (), **said}
     task = Task.model_validate({**fields, "confirmed_is": confirmed_is})
 
     assert sign(Verdict.CONFIRMED, task) == confirmed

@@ -9,19 +9,18 @@ import pytest
 
 from bot.adapters.lineage import AllLineage
 from bot.adapters.table_files import FolderOfTable
-from bot.bootstrap.content import CONTENT
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import IncidentId, Severity, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.table import TableState
 from bot.domain.watch import Sign
-from bot.runbook.parse import read_all
 from bot.service.alert_opening import AlertOpening
 from bot.service.observing import Observer
 from bot.service.opening import Opening
 from bot.service.sightings import Sightings
 from tests.decisions import ANA
+from tests.runbook.shipped import shipped
 from tests.slack.people import Responder, eventually
 from tests.tables import ORDERS
 from tests.watch.signs import sign
@@ -46,7 +45,7 @@ class Desk:
         observer = Observer(scene.catalog, setups, {}, AllLineage([]), FolderOfTable())
         self.channels = {ORDERS: "C0ORDERS01", REFUNDS: "C0REFUNDS1"}
         self.sightings = Sightings(scene.store.watched, scene.store.outbox, scene.incidents, scene.clock, self.channels)
-        opening = Opening(scene.incidents, observer, read_all(CONTENT / "runbooks"))
+        opening = Opening(scene.incidents, observer, shipped())
         self.begun: list[IncidentId] = []
         then = self.begun.append
         alone = scene.store.presence.alone_with

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from bot.bootstrap.content import CONTENT
 from bot.domain.ids import IncidentId, SnapshotId
 from bot.domain.last_good import LastGoodRows
-from bot.runbook.parse import read_all
 from bot.service.opening import Opening
 from bot.service.watch_findings import WatchFindings
 from tests.decisions import ANA
+from tests.runbook.shipped import shipped
 from tests.tables import ORDERS
 from tests.watch.signs import sighted, sign
 from tests.web.scene import Scene
@@ -27,7 +26,7 @@ class Doubted(Scene):
     def opening(self) -> Opening:
         """As the bot has it."""
         findings = WatchFindings(self.store.watched, [ORDERS])
-        return Opening(self.incidents, self.desk()._observer, read_all(CONTENT / "runbooks"), findings)
+        return Opening(self.incidents, self.desk()._observer, shipped(), findings)
 
     def opens_anew(self, since: SnapshotId | None = None) -> IncidentId:
         """By what the form proposes, unless somebody names another snapshot; and the table is marked."""

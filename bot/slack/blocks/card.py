@@ -3,7 +3,7 @@
 from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock, SectionBlock
 
 from bot.domain.deeds import undo_left
-from bot.domain.diagnosis import Remedy
+from bot.domain.diagnosis import Diagnosis, Remedy
 from bot.domain.doubt import beside_trusted
 from bot.domain.evidence import Progress, Task
 from bot.domain.execution import UNFINISHED, ProposalState
@@ -42,6 +42,7 @@ from bot.slack.text import as_sentence, clipped, code, from_markdown, mrkdwn, pe
 
 _SEVERITY = {"sev1": ":red_circle: Sev 1", "sev2": ":large_orange_circle: Sev 2", "sev3": ":large_blue_circle: Sev 3"}
 _PATH_SHOWN = 8
+_FOUND_SHOWN = 5
 
 
 def card_message(
@@ -123,11 +124,19 @@ def _step(incident: Incident, step: Step, tasks: dict[str, Task], progress: Prog
         run = incident.latest_run_of(step.id)
         if run is not None:
             blocks.append(section(_run_line(run, task, progress)))
+    elif isinstance(step, DecisionStep) and step.on != "choice" and incident.diagnosis is not None:
+        blocks.append(section(f"*Last diagnosis*\n{_named(incident.diagnosis)}"))
     elif isinstance(step, ActionStep):
         view = incident.current_proposal
         if view is not None and view.step == step.id:
             blocks.append(section(f"Proposal: *{view.state.value}*. It is in this channel, with its own buttons."))
     return blocks
+
+
+def _named(diagnosis: Diagnosis) -> str:
+    """What was found, in the order in which to act; the modes that do not hold are in the thread."""
+    lines = [f"• *{mrkdwn(mode.code)}*: {mrkdwn(as_sentence(mode.title))}" for mode, _match in diagnosis.matches]
+    return "\n".join(lines[:_FOUND_SHOWN]) or mrkdwn(diagnosis.nothing_matches)
 
 
 def _run_line(run: EvidenceRun, task: Task | None, progress: Progress | None) -> str:

@@ -1,11 +1,17 @@
-"""How each kind of step can end: the keys that its branches may name, and how a sentence says them."""
+"""Where an incident is in its runbook: a function of the steps' outcomes, so a step that runs again starts anew there.
 
-from collections.abc import Iterable
+Also how each kind of step can end: the keys that its branches may name, and how a sentence says them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never
 
 from bot.domain.evidence import Verdict
+from bot.domain.ids import StepId
+from bot.domain.record import Record
 from bot.domain.remedy import Remedy
 from bot.domain.runbook import (
+    END,
     MENDED,
     NOT_POSSIBLE,
     ActionStep,
@@ -14,6 +20,7 @@ from bot.domain.runbook import (
     ManualStep,
     NoticeStep,
     ReviewStep,
+    Runbook,
     Step,
     StepOutcome,
 )
@@ -67,7 +74,7 @@ def _asked_for(outcome: StepOutcome) -> str:
 
 
 def because(step: Step, outcome: StepOutcome) -> str:
-    """Why the walk took its branch, a clause without full stop: `the diagnosis is F2`."""
+    """Why the incident took its branch, a clause without full stop: `the diagnosis is F2`."""
     if outcome.skipped:
         return (
             f"“{step.title}” was skipped: {outcome.why.rstrip('.')}" if outcome.why else f"“{step.title}” was skipped"
@@ -92,3 +99,62 @@ def because(step: Step, outcome: StepOutcome) -> str:
             return f"“{step.title}” was sent"
         case _:
             assert_never(step)
+
+
+class Passed(Record):
+    """One step that the incident went through."""
+
+    step: StepId
+    outcome: StepOutcome
+    went_to: StepId
+    """The next step, or `end`."""
+    reason: str
+    """One sentence: `Went to “Propose the rewind” because the diagnosis is F2.`"""
+
+
+class Position(Record):
+    """The path so far. Everything in it follows from the runbook and the outcomes."""
+
+    passed: tuple[Passed, ...]
+    """In the order in which they were taken."""
+    current: StepId | None
+    """The step that waits for its outcome; None at the end."""
+    stuck: str | None
+    """Set when the current step has an outcome that leads nowhere: a sentence that says so."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why the incident is where it is; None before the first step has ended."""
+        return self.passed[-1].reason if self.passed else None
+
+
+def position(runbook: Runbook, outcomes: Mapping[StepId, StepOutcome]) -> Position:
+    """Follow the outcomes from the first step to the first one without, or to the end."""
+    steps = {step.id: step for step in runbook.steps}
+    passed: list[Passed] = []
+    current, stuck = runbook.steps[0].id, None
+    while current != END and current in outcomes:
+        step, outcome = steps[current], outcomes[current]
+        if _is_outdated(outcome, steps, passed):
+            break
+        target = step.branches.get(outcome.key, step.next)
+        if target is None:
+            stuck = f"“{step.title}” ended with `{outcome.key}`, and the runbook does not say where to go from there."
+            break
+        where = "Came to the end" if target == END else f"Went to “{steps[target].title}”"
+        reason = f"{where} because {because(step, outcome)}."
+        passed.append(Passed(step=step.id, outcome=outcome, went_to=target, reason=reason))
+        current = target
+    return Position(passed=tuple(passed), current=None if current == END else current, stuck=stuck)
+
+
+def _is_outdated(outcome: StepOutcome, steps: Mapping[StepId, Step], passed: Sequence[Passed]) -> bool:
+    """Whether it says that nothing can be proposed for a diagnosis that has been made anew since."""
+    decided = (p.outcome.at for p in reversed(passed) if isinstance(steps[p.step], DecisionStep))
+    newest = next(decided, None)
+    return outcome.key == NOT_POSSIBLE and newest is not None and newest > outcome.at
+
+
+def targets(step: Step) -> tuple[StepId, ...]:
+    """Where an incident can go from a step, each once."""
+    return tuple(dict.fromkeys([*step.branches.values(), *([step.next] if step.next is not None else [])]))

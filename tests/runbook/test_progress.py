@@ -1,0 +1,152 @@
+"""Where an incident is in its runbook follows from the outcomes alone."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.domain.ids import StepId
+from bot.domain.runbook import NOT_POSSIBLE, StepOutcome
+from bot.runbook.parse import parse
+from bot.runbook.progress import position, possible_outcomes
+from tests.runbook.books import KNOWN, RIGHT, with_change
+
+BOOK = parse(RIGHT, "rows-twice.md", KNOWN)
+
+
+def ended(key: str, why: str = "", *, skipped: bool = False) -> StepOutcome:
+    """How a step ended."""
+    return StepOutcome(key=key, why=why, by="U0ANA00001", at=datetime(2026, 11, 21, 12, tzinfo=UTC), skipped=skipped)
+
+
+def outcomes(**keys: str) -> dict[StepId, StepOutcome]:
+    """`count="confirmed"`: the step and how it ended."""
+    return {StepId(step.replace("_", "-")): ended(key) for step, key in keys.items()}
+
+
+@pytest.mark.parametrize(
+    ("done", "current", "reason"),
+    [
+        ({}, "count", None),
+        (
+            {"count": "confirmed"},
+            "name-it",
+            "Went to “Name what happened” because “Count the duplicate rows” was confirmed.",
+        ),
+        (
+            {"count": "confirmed", "name_it": "F2"},
+            "rewind",
+            "Went to “Propose the rewind” because the diagnosis is F2.",
+        ),
+        (
+            {"count": "confirmed", "name_it": "no-match"},
+            "planned",
+            "Went to “Ask whether it was planned” because no failure mode fits.",
+        ),
+        (
+            {"count": "confirmed", "name_it": "F6"},
+            "planned",
+            "Went to “Ask whether it was planned” because the diagnosis is F6.",
+        ),
+        (
+            {"count": "confirmed", "name_it": "F3", "planned": "no"},
+            "rewind",
+            "Went to “Propose the rewind” because the answer was “Nobody planned it”.",
+        ),
+        (
+            {"count": "confirmed", "name_it": "F2", "rewind": "applied"},
+            "count-again",
+            "Went to “Count again” because the proposal was applied.",
+        ),
+        (
+            {"count": "confirmed", "name_it": "F2", "rewind": "expired"},
+            "call",
+            "Went to “Call the owners” because the proposal expired.",
+        ),
+        (
+            {"count": "confirmed", "name_it": "F2", "rewind": "unknown"},
+            "call",
+            "Went to “Call the owners” because nobody knows yet whether the proposal was applied.",
+        ),
+        (
+            {"count": "confirmed", "name_it": "F2", "rewind": "rejected", "call": "done"},
+            "review",
+            "Went to “Review the contracts” because “Call the owners” is done.",
+        ),
+        (
+            {"count": "confirmed", "name_it": "F2", "rewind": "applied", "count_again": "ruled-out", "tell": "sent"},
+            "review",
+            "Went to “Review the contracts” because “Tell consumers” was sent.",
+        ),
+        (
+            {"count": "ruled-out", "review": "done"},
+            None,
+            "Came to the end because “Review the contracts” is done.",
+        ),
+        # an earlier step ran again: what was done on the other path does not count
+        (
+            {"count": "ruled-out", "name_it": "no-match", "planned": "no", "rewind": "rejected"},
+            "review",
+            "Went to “Review the contracts” because “Count the duplicate rows” was ruled out.",
+        ),
+    ],
+)  # fmt: skip
+def test_the_outcomes_lead_to_a_step_and_say_why(done: dict[str, str], current: str | None, reason: str | None) -> None:
+    """A responder who comes late sees why the incident is where it is."""
+    found = position(BOOK, outcomes(**done))
+
+    assert (current, reason) == (found.current, found.reason)
+    assert found.stuck is None
+
+
+def test_a_skipped_step_says_why() -> None:
+    """The reason that was asked for is shown."""
+    found = position(BOOK, {StepId("count"): ended("inconclusive", "Spark is down.", skipped=True)})
+
+    assert found.reason == "Went to “Name what happened” because “Count the duplicate rows” was skipped: Spark is down."
+
+
+def test_an_outcome_without_a_way_on_holds_the_incident() -> None:
+    """It stays at the step and says so, instead of guessing."""
+    text = with_change("  applied: count-again\nnext: call", "  applied: count-again\n  rejected: call")
+
+    found = position(parse(text, "x.md", KNOWN), outcomes(count="confirmed", name_it="F2", rewind="expired"))
+
+    assert found.current == "rewind"
+    assert "ended with `expired`" in (found.stuck or "")
+
+
+OUTCOMES = st.fixed_dictionaries(
+    {}, optional={s.id: st.sampled_from(possible_outcomes(s, KNOWN.codes)).map(ended) for s in BOOK.steps}
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(OUTCOMES)
+def test_a_path_leads_forward(given_outcomes: dict[StepId, StepOutcome]) -> None:
+    """Each step once, in the file's order; never stuck where each outcome has a way."""
+    found = position(BOOK, given_outcomes)
+
+    order = [step.id for step in BOOK.steps]
+    path = [one.step for one in found.passed]
+    assert sorted(path, key=order.index) == path
+    assert len(set(path)) == len(path)
+    assert found.stuck is None
+
+
+def test_what_could_not_be_proposed_is_tried_anew_after_another_diagnosis() -> None:
+    """The step waits again once the decision above it was taken later; before that, the incident has gone on."""
+    told = outcomes(count="confirmed", name_it="F2", rewind=NOT_POSSIBLE)
+    later = told[StepId("name-it")].model_copy(update={"at": datetime(2026, 11, 21, 13, tzinfo=UTC)})
+
+    before, after = position(BOOK, told), position(BOOK, told | {StepId("name-it"): later})
+
+    assert (before.current, after.current) == ("call", "rewind")
+
+
+def test_the_reason_for_which_nothing_is_proposed_is_said() -> None:
+    """What to do by hand is in it."""
+    done = outcomes(count="confirmed", name_it="F2") | {StepId("rewind"): ended(NOT_POSSIBLE, "No rewind is possible.")}
+
+    assert (position(BOOK, done).reason or "").endswith("because no proposal can be made: No rewind is possible.")
