@@ -205,16 +205,6 @@ def test_a_runbook_is_short_enough_for_three_in_the_morning() -> None:
     assert sum(map(len, files.values())) <= 900
 
 
-def test_sentences_are_short() -> None:
-    """A tired responder, whose first language may be another one, reads them once."""
-    told = [s.prose for book in BOOKS.values() for s in book.steps]
-    told += [text for book in BOOKS.values() for text in _sections(book)]
-    lengths = {sentence: len(sentence.split()) for text in told for sentence in _sentences(text)}
-
-    assert [sentence for sentence, words in lengths.items() if words > 25] == []
-    assert sum(lengths.values()) / len(lengths) <= 12
-
-
 def _ahead(book: Runbook, start: str | None) -> Iterator[StepId]:
     return downstream(StepId(start or END), {s.id: s for s in book.steps})
 
@@ -224,11 +214,3 @@ def _proofs(book: Runbook, first: str) -> Sequence[EvidenceStep]:
     while isinstance(follower := step(book, found[-1].branches["ruled-out"]), EvidenceStep):
         found.append(follower)
     return [s for s in found if isinstance(s, EvidenceStep)]
-
-
-def _sections(book: Runbook) -> list[str]:
-    return [part.partition("\n")[2] for part in book.text.split("\n## ")[1:3]]
-
-
-def _sentences(text: str) -> list[str]:
-    return [part for part in re.split(r"(?<=[.?!])\s+|\n+", text) if part.strip()]

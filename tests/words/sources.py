@@ -17,9 +17,9 @@ from bot.evidence import find_tasks
 from bot.notices import scan as find_notices
 from bot.notices.examples import example
 from bot.notices.template import render
-from bot.runbook.parse import read_all
 from bot.settings import Settings
 from bot.settings.reference import settings_of
+from tests.runbook.shipped import shipped
 from tests.words.measure import Text, joined
 
 ROOT = Path(__file__).parents[2]
@@ -113,8 +113,9 @@ def _comments(name: str) -> Iterator[Text]:
 def _runbooks() -> Iterator[Text]:
     """As an incident keeps them: steps that runbooks share are measured once."""
     seen = set()
-    for name, runbook in read_all(ROOT / "runbooks").items():
-        texts = [(f"{name}", runbook.title), *((f"{name}, {head}", prose) for head, prose in runbook.sections.items())]
+    for name, runbook in shipped().items():
+        head, *_steps = runbook.text.split("\n## Steps\n")
+        texts = [(name, runbook.title), *((name, section) for section in head.split("\n## ")[1:])]
         texts += [(f"{name}, step {step.id}", f"{step.title}\n\n{step.prose}") for step in runbook.steps]
         for place, text in texts:
             lines = [(0, re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line)) for line in text.splitlines()]
