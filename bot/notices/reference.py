@@ -8,9 +8,7 @@ from bot.notices.forms import as_markdown
 from bot.notices.template import NoticeTemplate, render
 from bot.notices.variables import facts_documented
 
-BEGIN = (
-    "<!-- Written from the templates (python -m bot.notices.reference); what stands below is not edited by hand. -->"
-)
+BEGIN = "<!-- Generated from the templates by `make reference`. Do not edit below. -->"
 
 
 def reference(templates: Mapping[str, NoticeTemplate]) -> str:
@@ -18,7 +16,7 @@ def reference(templates: Mapping[str, NoticeTemplate]) -> str:
     lines = [BEGIN, "", "## Each notice, rendered", ""]
     for kind, template in templates.items():
         answers = ", ".join(f"`{answer}`" for answer in template.answers)
-        words = " It needs words of the responder's own." if template.needs_words else ""
+        words = " The responder adds words." if template.needs_words else ""
         lines += [
             f"### `{kind}`: {template.title}",
             "",
@@ -28,8 +26,8 @@ def reference(templates: Mapping[str, NoticeTemplate]) -> str:
         told = as_markdown(render(template, example(kind))).rstrip()
         lines += [f"> {line}".rstrip() for line in told.split("\n")]
         lines.append("")
-    lines += ["## Facts", "", "A template's variables; `None` where nothing is known.", ""]
-    lines += ["`[]` stands for each of a list. Where a fact has several shapes, the one that has it is named.", ""]
+    lines += ["## Facts", "", "The variables of a template. `None` means not known.", ""]
+    lines += ["`[]` means each item of a list. If a fact has several shapes, the table names the one that has it.", ""]
     lines += ["| fact | what it is |", "|---|---|"]
     for fact in facts_documented():
         told = fact.description.replace("|", "\\|")

@@ -60,7 +60,13 @@ def as_markdown(model: type[BaseModel]) -> str:
         meaning = f"{each.description} Unit: {each.unit}." if each.unit else each.description
         cells = (f"`{each.name}`", meaning, _code(each.default), _code(each.example))
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    lines += ["", "## Secrets", "", "From the environment only; a token in the file is refused.", ""]
+    lines += [
+        "",
+        "## Secrets",
+        "",
+        "They come from the environment, or from the file that `NAME_FILE` names. A token in the YAML file is refused.",
+        "",
+    ]
     lines += ["| variable | meaning |", "|---|---|"]
     classes = (SlackSecrets, WebSecrets, AlertSecrets, NoticeSecrets)
     secrets = {name: field for each in classes for name, field in each.model_fields.items()}

@@ -100,7 +100,7 @@ def _page(page: Path) -> Iterator[Text]:
     """What is generated is measured where it is made: of the notices' page the first part counts, of others nothing."""
     if page.name in {"catalogue.md", "matrix.md"}:
         return
-    yield from _markdown(str(page.relative_to(ROOT)), until="<!-- Written from")
+    yield from _markdown(str(page.relative_to(ROOT)), until="<!-- Generated from")
 
 
 def _comments(name: str) -> Iterator[Text]:
