@@ -8,12 +8,10 @@ from bot.actions._idle import lists_none_of
 from bot.domain.action import Action, Plan
 from bot.domain.effects import KeepSavepoint, StopJob
 from bot.domain.errors import Refused
-from bot.domain.flink import JobRun
 from bot.domain.ids import short_job
-from bot.domain.proposal import Proposal, Term
+from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, PlanCounts, SavepointNameFree, TableIs
-from bot.domain.savepoint_terms import AtProposal, planned_terms, retention_sentence, unplanned_terms
-from bot.domain.savepoints import UNPLANNED
+from bot.domain.savepoints import recorded_terms
 
 ACTION = Action(
     name="take_savepoint",
@@ -73,7 +71,7 @@ def propose(plan: Plan) -> Proposal:
                 f"Tag the snapshot as savepoint-<checkpoint>-{tagged}, so that no expiry takes it.",
                 "Start nothing: the new code is started by people, from exactly this path.",
             ),
-            recorded=_recorded(plan, live),
+            recorded=recorded_terms(plan.planned, table, live.code_version, plan.case.contract.keep_snapshots),
             sure=f"Run {short_job(live.job_id)} is stopped and stays stopped; its savepoint is proven and kept.",
         ),
         undo="`/waterline undo` starts the job again from this very savepoint. The tag stays until its day.",
@@ -88,16 +86,3 @@ def _must_end_later(plan: Plan) -> None:
             f"Its plan keeps it until {planned.until:%Y-%m-%d %H:%M} UTC: it would count for nobody.",
             f"Plan it anew with /waterline savepoint {plan.case.observation.table.name}.",
         )
-
-
-def _recorded(plan: Plan, live: JobRun) -> tuple[Term, ...]:
-    """The terms that a yes covers, and that the record keeps."""
-    table = plan.case.observation.table
-    now = AtProposal(
-        code=live.code_version,
-        head=table.head,
-        schema_id=table.by_id[table.head].schema_id if table.head is not None else None,
-        keeps=retention_sentence(plan.case.contract.keep_snapshots),
-        consumers=plan.consumers,
-    )
-    return planned_terms(plan.planned, now) if plan.planned else unplanned_terms(table.name, now, UNPLANNED.days)

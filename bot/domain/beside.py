@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
-from bot.domain.notice import Notice
-from bot.domain.savepoint_told import PLANNED_WORK
+from bot.domain.notice import PLANNED, Notice
 from bot.domain.trust import TrustState
 from bot.domain.trust_claims import Claim, newest_claim
 from bot.domain.watch import Sighted
@@ -63,7 +62,7 @@ def refuse_other_trust(incident: Incident, notices: Sequence[Notice], around: Be
 def refuse_comfort_in_doubt(notice: Notice, around: Beside) -> None:
     """Raises Refused for an all-clear, or that nothing is wrong in planned work, while somebody else has the table in
     doubt, whether it was sent before or not."""
-    if notice.kind in ALL_CLEAR | PLANNED_WORK and around.doubt is not None:
+    if notice.kind in ALL_CLEAR | {PLANNED} and around.doubt is not None:
         raise Refused(
             "Consumers cannot be told that all is well.",
             f"Whatever this incident has found: {around.doubt}.",

@@ -15,6 +15,9 @@ _HOST = re.compile(r"(https?://)(?:[^/?#\s]*@)?([^/?#\s]*)")
 HOW_TO_CORRECT = "/waterline tell correction WORDS"
 """What a responder types to set right what consumers were told, after the incident's end too."""
 
+PLANNED = "planned_work"
+"""The notice of planned work; its state says whether it is announced, over or called off."""
+WorkState = Literal["planned", "over", "off"]
 NO_ACTION = "no_action_needed"
 """The notice that ends an incident in which nothing was wrong."""
 
@@ -139,8 +142,10 @@ class NoticeData(Documented):
     backfill: BackfillData | None = None
     """In `backfill_coming`; null: which rows is not known, or it is another notice."""
     next_word_at: Utc | None = None
-    """By when the next notice comes; None: this is the last one, the incident is closed, or the next one has no time:
-    `planned_work` is followed by `planned_work_over` or `planned_work_off` when that work ends."""
+    """By when the next notice comes; None: this is the last one, the incident is closed, or the next one has no time,
+    as after `planned_work`."""
+    work: WorkState | None = None
+    """In `planned_work`: whether the work is planned, over or off; null in other notices."""
     over_by: Utc | None = None
     """In `planned_work`: when the work is expected to be over; null: not said."""
 
@@ -168,6 +173,11 @@ class Notice(Record):
     """What a responder added to this very notice; empty also in records of earlier versions."""
     data: NoticeData | None = None
     """None in records of earlier versions."""
+
+    @property
+    def ends_work(self) -> bool:
+        """Whether it says that planned work is over, or called off."""
+        return self.kind == PLANNED and self.data is not None and self.data.work in ("over", "off")
 
     @property
     def addresses(self) -> tuple[Address, ...]:

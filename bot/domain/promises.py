@@ -11,10 +11,9 @@ from bot.domain.doubt import WARNS
 from bot.domain.entries import PromiseReminded
 from bot.domain.freezes import asks_to_thaw
 from bot.domain.incident import Incident
-from bot.domain.notice import Notice
+from bot.domain.notice import PLANNED, Notice
 from bot.domain.rehearsals import AGAIN, standing_job
 from bot.domain.review import open_items
-from bot.domain.savepoint_told import ENDS, PLANNED, PLANNED_WORK
 from bot.domain.setup import NEXT_UPDATE_MINUTES, TableSetup
 from bot.domain.told import NoticeView
 from bot.domain.waterline import last_taken_back
@@ -26,7 +25,7 @@ PLANNED_LASTS = timedelta(days=1)
 and once more so long after the end that was said."""
 LAST_WORDS = frozenset({"recovered", "no_action_needed"})
 """Notices after which nothing more was promised."""
-BESIDE = frozenset({"review_published"}) | PLANNED_WORK
+BESIDE = frozenset({"review_published", PLANNED})
 """Notices that say nothing of a next word: what was promised before them still is."""
 
 
@@ -66,9 +65,11 @@ def announcement(incident: Incident) -> NoticeView | None:
     """The announcement that `announced_since` tells of."""
     stands: NoticeView | None = None
     for view in incident.notices.values():
-        if view.notice.kind == PLANNED and not view.was_overtaken:
-            stands = view
-        elif view.notice.kind in ENDS | LAST_WORDS | WARNS and not view.was_overtaken:
+        if view.was_overtaken:
+            continue
+        if view.notice.kind == PLANNED:
+            stands = None if view.notice.ends_work else view
+        elif view.notice.kind in LAST_WORDS | WARNS:
             stands = None
     return stands
 

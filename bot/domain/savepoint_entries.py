@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from pydantic import Field
-
-from bot.domain.ids import ProposalId, SnapshotId, UserId
+from bot.domain.clock_time import clock_time
+from bot.domain.ids import ProposalId, UserId
 from bot.domain.record import Record, Utc
+from bot.domain.sentences import full_stop
 
 
 class SavepointPlanned(Record):
@@ -17,19 +17,12 @@ class SavepointPlanned(Record):
     """Version that wrote the state."""
     code_after: str
     """Version that is to be started from it."""
-    head: SnapshotId | None
-    """Head of the table when it was planned."""
-    told: tuple[str, ...]
-    """Consumers that were told of it beforehand."""
     may_restore: tuple[UserId, ...]
     """Who may start the job from it; empty: whoever may carry out a proposal."""
     until: Utc
     """It is kept, and is the authoritative one, until then."""
-    keeps: str = ""
-    """How long the contract keeps snapshots, a sentence; empty where a version wrote it that did not ask."""
-    over_by: Utc | None = Field(default=None, exclude_if=lambda moment: moment is None)
-    """When the work is expected to be over; None where nobody said so. Left out then: the digest of a proposal that an
-    older version made stays what it was."""
+    over_by: Utc | None = None
+    """When the work is expected to be over; None where nobody said so."""
 
 
 class RestoreExplained(Record):
@@ -45,7 +38,7 @@ class RestoreExplained(Record):
 
 
 class SavepointReleasing(Record):
-    """The tag is about to be removed: written first, so that a missing tag is known to be our deed after a crash."""
+    """The tag is about to be removed. Written first: after a crash, a missing tag is known to be our own removal."""
 
     kind: Literal["savepoint-releasing"] = "savepoint-releasing"
     proposal: ProposalId
@@ -67,3 +60,31 @@ class SavepointReleased(Record):
 
 
 SavepointEntry = SavepointPlanned | SavepointReleasing | SavepointReleased | RestoreExplained
+
+
+def savepoint_sentence(body: SavepointEntry) -> str:
+    """One sentence or two, for the timeline."""
+    match body:
+        case SavepointPlanned():
+            return (
+                f"A savepoint is planned, from code {body.code_before} to {body.code_after}: {full_stop(body.reason)} "
+                f"Kept until {body.until:%Y-%m-%d}; restored by {restorers(body)}."
+                + (f" Expected to be over by {clock_time(body.over_by)}." if body.over_by else "")
+            )
+        case SavepointReleasing():
+            return f"The savepoint's day has passed: its tag {body.tag} on snapshot {body.snapshot} is to be removed."
+        case SavepointReleased():
+            left = {
+                "removed": f"was removed and no longer keeps snapshot {body.snapshot}",
+                "gone": "had been removed already",
+                "elsewhere": "names another snapshot and was left there",
+            }[body.how]
+            return f"The savepoint's day has passed. Its tag {body.tag} {left}."
+        case RestoreExplained():
+            return f"Starts from {body.path}, not from the authoritative {body.instead_of}: {full_stop(body.reason)}"
+
+
+def restorers(plan: SavepointPlanned | None) -> str:
+    """Who may start the job from it, without a full stop."""
+    named = plan.may_restore if plan is not None else ()
+    return ", ".join(f"<@{user}>" for user in named) or "whoever may execute a proposal"

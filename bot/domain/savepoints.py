@@ -3,16 +3,18 @@
 from collections.abc import Iterable, Set
 from datetime import datetime, timedelta
 
+from bot.domain.clock_time import clock_time
 from bot.domain.effects import KeepSavepoint, StartJob
 from bot.domain.execution import ProposalView
 from bot.domain.ids import IncidentId, ProposalId, SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.paths import may_be_same
 from bot.domain.privacy import shown_in
-from bot.domain.proposal import Proposal
+from bot.domain.proposal import Proposal, Term
 from bot.domain.record import Record, Utc
 from bot.domain.requirements import HeadDescends
-from bot.domain.savepoint_entries import SavepointPlanned
+from bot.domain.savepoint_entries import SavepointPlanned, restorers
+from bot.domain.spans import span
 from bot.domain.table import TableState
 
 UNPLANNED = timedelta(days=7)
@@ -42,8 +44,6 @@ class KeptSavepoint(Record):
     plan: SavepointPlanned | None
     is_released: bool
     """Whether its day has passed and the tag keeps its snapshot no longer."""
-    goes_by_itself: bool
-    """Whether its approval says that the tag is removed after its day; earlier versions asked for one that stays."""
 
     @property
     def until(self) -> datetime:
@@ -74,8 +74,8 @@ def hidden_among(incidents: Iterable[Incident], job: str, channel: str) -> froze
 
 
 def still_tagged(incident: Incident) -> tuple[KeptSavepoint, ...]:
-    """Of these, whose tag is to be taken away when its day has passed, and has not been."""
-    return tuple(kept for kept in kept_in(incident) if kept.goes_by_itself and not kept.is_released)
+    """Of these, whose tag is still to be removed when its day has passed."""
+    return tuple(kept for kept in kept_in(incident) if not kept.is_released)
 
 
 def authoritative(
@@ -140,9 +140,8 @@ def _kept(incident: Incident, view: ProposalView) -> Iterable[KeptSavepoint]:
             snapshot=ended.result["snapshot"],
             tag=ended.result["tag"],
             code=ended.result["code"],
-            plan=effect.plan or _planned_before(incident, view.proposal.proposed_at),
+            plan=effect.plan,
             is_released=view.proposal.id in incident.released,
-            goes_by_itself=bool(view.proposal.preview.recorded),
         )
 
 
@@ -150,7 +149,31 @@ def _head_before(proposal: Proposal) -> SnapshotId | None:
     return next((each.head for each in proposal.requirements if isinstance(each, HeadDescends)), None)
 
 
-def _planned_before(incident: Incident, at: datetime) -> SavepointPlanned | None:
-    """What counted for proposals that do not carry their plan: earlier versions made them."""
-    plans = (e.body for e in reversed(incident.entries) if isinstance(e.body, SavepointPlanned) and e.at <= at)
-    return next(plans, None)
+def recorded_terms(
+    plan: SavepointPlanned | None, table: TableState, code: str | None, keeps: timedelta | None
+) -> tuple[Term, ...]:
+    """What a yes covers, and the record keeps word for word. `code`: the version that Flink tells of the run. `keeps`:
+    how long the contract keeps snapshots."""
+    schema = table.by_id[table.head].schema_id if table.head is not None else None
+    head = f"{table.head} is the head now{f', schema {schema}' if schema is not None else ''}"
+    days = f"until {plan.until:%Y-%m-%d}" if plan else f"for {UNPLANNED.days} days"
+    contract = f"The contract keeps snapshots for {span(keeps)}." if keeps else "The contract names no retention."
+    if plan is None:
+        why = Term(name="Plan", says=f"none. To give reason and end, reject this: `/waterline savepoint {table.name}`.")
+        runs = f"{code or 'not known to Flink'} before; after is not said."
+    else:
+        why = Term(name="Reason", says=plan.reason)
+        other = f" But Flink says that {code} runs now." if code and code != plan.code_before else ""
+        runs = f"{plan.code_before} before, {plan.code_after} after.{other}"
+    return (
+        why,
+        Term(name="Code", says=runs),
+        Term(name="Snapshots", says=f"{head}. The one that the stop commits is added later."),
+        Term(
+            name="Retention",
+            says=f"The tag keeps the snapshot {days}, or until no incident of the table is open. {contract}",
+        ),
+        Term(name="May restore it", says=f"{restorers(plan)}."),
+        *([Term(name="Over by", says=f"{clock_time(plan.over_by)}, as expected.")] if plan and plan.over_by else []),
+        Term(name="Authoritative", says=f"{days}. To restore from another point, somebody has to say why."),
+    )

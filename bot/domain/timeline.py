@@ -8,7 +8,7 @@ from bot.domain.inert import visible
 from bot.domain.journal import Entry
 from bot.domain.notice_words import notice_sentence
 from bot.domain.promise_words import promise_sentence
-from bot.domain.savepoint_words import savepoint_sentence
+from bot.domain.savepoint_entries import savepoint_sentence
 from bot.domain.sentences import counted, full_stop
 
 

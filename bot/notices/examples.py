@@ -22,7 +22,6 @@ _WORDS = {
     "correction": "Only the rows of checkpoints 7 to 9 are concerned, not those of the whole morning.",
     "backfill_coming": "From 13:00 to about 14:00 UTC today, so that the lost rows of this morning are there again.",
     "planned_work": "Today from 14:00 to about 14:10 UTC the job is stopped and started with new code.",
-    "planned_work_off": "The new code is not ready; we announce another time when there is one.",
 }
 
 

@@ -6,6 +6,7 @@ What stands below a field is its documentation: `docs/notices.md` is written fro
 from typing import Literal
 
 from bot.domain.ids import CheckpointId, IncidentId, Severity, SnapshotId, TableName, UserId
+from bot.domain.notice import WorkState
 from bot.domain.record import Documented, Utc
 from bot.domain.trust import Pin
 from bot.notices.announced import Backfill, Earlier, ProposedRecovery, ReviewDone, Unheard
@@ -137,6 +138,8 @@ class NoticeFacts(Documented):
     """When this was rendered."""
     next_word_at: Utc | None
     """By when the consumer hears again; None in the last notice, and once the incident is closed."""
+    work: WorkState | None
+    """Of planned work: `planned`, `over` or `off`; None in other notices."""
     over_by: Utc | None
     """When planned work is expected to be over; None where its plan does not say so, or that has passed."""
     channel: str

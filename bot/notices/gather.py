@@ -11,11 +11,10 @@ from bot.domain.findings import GapsFinding
 from bot.domain.incident import Incident
 from bot.domain.last_good import LastGoodRows
 from bot.domain.ledger import LedgerRow
-from bot.domain.notice import BackfillData, NoticeData, RerunData
+from bot.domain.notice import PLANNED, BackfillData, NoticeData, RerunData, WorkState
 from bot.domain.pins import TAG, pins_for
 from bot.domain.promises import BESIDE, LAST_WORDS
 from bot.domain.reads import Consumer
-from bot.domain.savepoint_told import PLANNED, PLANNED_WORK
 from bot.domain.table import TableState
 from bot.domain.team import Team
 from bot.domain.trust import TrustState
@@ -46,12 +45,13 @@ def facts_for(
     newer: Sequence[LedgerRow] = (),
     team: Team | None = None,
     around: Beside = ALONE,
+    work: WorkState | None = None,
 ) -> NoticeFacts:
     """What `consumer` can be told now. `table`, `reads` and `far` are the present state, not the pinned one.
 
     `kind`: of the notice. `titles`: kind of notice -> its title, by which an earlier one is named. `newer`: what was
     read of commits that no ledger of the incident has seen. `team`: whose table it is. `around`: what
-    others say of the table.
+    others say of the table. `work`: state of planned work; None in other notices.
     """
     earlier = earlier_of(incident, consumer.name, titles or {})
     commits = affected_commits(incident, table)
@@ -99,6 +99,7 @@ def facts_for(
         next_word_at=None
         if _ends_it(incident, consumer, kind, stage)
         else now + timedelta(minutes=next_update_minutes),
+        work=work or ("planned" if kind == PLANNED else None),
         over_by=_over_by(incident, now),
         channel=incident.opened.channel,
         responder=incident.responder,
@@ -127,12 +128,13 @@ def _over_by(incident: Incident, now: datetime) -> datetime | None:
 def data_of(facts: NoticeFacts, kind: str) -> NoticeData:
     """What a program can act on, of the same facts. Of planned work: that there is nothing to be done, and nothing of
     commits, of reading or of what is trusted, for its text says nothing of them either."""
-    if kind in PLANNED_WORK:
+    if kind == PLANNED:
         return NoticeData(
             stage=facts.stage,
             rerun=RerunData(needed=facts.rerun.needed),
             next_word_at=facts.next_word_at,
-            over_by=facts.over_by if kind == PLANNED else None,
+            work=facts.work,
+            over_by=facts.over_by if facts.work == "planned" else None,
         )
     affected, reading, keys, rerun = facts.affected, facts.reading, facts.damage.keys, facts.rerun
     seen = reading if isinstance(reading, ReadAbove | ReadThrough) else None

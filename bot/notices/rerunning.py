@@ -5,14 +5,14 @@ from typing import assert_never
 from bot.domain.contract import HIDDEN
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
+from bot.domain.notice import PLANNED
 from bot.domain.record import Utc
-from bot.domain.savepoint_told import PLANNED_WORK
 from bot.domain.table import TableState
 from bot.notices.extent import Rerun
 from bot.notices.facts import Affected, Damage, Stage
 from bot.notices.reading import ManyReaders, NotObserved, ReadAbove, ReadersUnknown, Reading, ReadThrough
 
-_CALLS_NOTHING_WRONG = PLANNED_WORK | {"no_action_needed"}
+_CALLS_NOTHING_WRONG = {PLANNED, "no_action_needed"}
 _NOTHING = Rerun(
     needed=None, from_snapshot=None, resume_after=None, event_from=None, event_until=None, partitions=()
 )  # fmt: skip

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 
 from bot.domain.ids import CheckpointId, IncidentId, SnapshotId, TableName, UserId
-from bot.domain.notice import BackfillProgress
+from bot.domain.notice import BackfillProgress, WorkState
 from bot.domain.pins import TAG, pins_for
 from bot.domain.table import Ref, TableState
 from bot.notices.announced import (
@@ -166,6 +166,9 @@ BACKFILLS: dict[Stage, Backfill] = {
 }
 
 
+_WORK: dict[Stage, WorkState] = {"diagnosed": "planned", "verifying": "off", "proven": "over"}
+
+
 def rerun_for(reading: Reading, affected: Affected | None, stage: Stage) -> Rerun:
     """What fits to these facts."""
     needed = None if stage != "proven" or reading.kind in ("unknown", "many") else reading.kind != "not-observed"
@@ -225,6 +228,7 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 unheard=(Unheard(at=NOON, words=WORDS),) if full else (),
                 now=NOON,
                 next_word_at=NOON + timedelta(minutes=30) if full else None,
+                work=_WORK.get(stage),
                 over_by=NOON + timedelta(hours=2, minutes=10) if full else None,
                 channel="C0ORDERS01",
                 responder=UserId("U0ANA00001") if full else None,

@@ -9,10 +9,9 @@ from bot.domain.errors import CouldNotLook, Refused, UnknownTable
 from bot.domain.execution import UNFINISHED, ProposalState
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
-from bot.domain.planned_end import stop_for_work
+from bot.domain.planned_work import TELL, stop_for_work
 from bot.domain.promises import announced_since, next_word_due
 from bot.domain.rehearsals import standing_job
-from bot.domain.savepoint_told import CALLED_OFF, OVER
 from bot.domain.settling import HOW_TO_SETTLE
 from bot.domain.setup import TableSetup
 from bot.service.incident_store import IncidentStore, must_be_in_charge
@@ -129,16 +128,16 @@ def _refuse_untold_end(now: Incident) -> None:
     since = announced_since(now)
     if since is None:
         return
-    how = f"/waterline tell {OVER}, or {CALLED_OFF} if it did not take place"
+    how = f"{TELL} off"
     if stop_for_work(now) is not None:
-        how = f"/waterline tell {OVER}, once the job writes again and the rows are counted"
+        how = f"{TELL} over, once the job writes again and the rows are counted"
     later = "both can still be sent then"
     if doubted_since(now) is not None:  # then neither may be told: they say that nothing is wrong
         how, later = "/waterline tell update, and recovered once it is proven", "a correction can still be sent then"
     raise Refused(
-        f"Consumers of {now.opened.table} wait for the end of planned work, announced at "
+        f"Consumers of {now.opened.table} wait for the end of planned work. It was announced at "
         f"{clock_time(since, now.opened_at)}.",
-        "Who silenced alerts for it does not hear otherwise that they can speak again.",
+        "Nobody else says that they can turn their alerts back on.",
         f"Tell them: {how}. To close before that, begin the reason with “{_ANYWAY}”; {later}.",
     )
 

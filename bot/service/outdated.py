@@ -5,16 +5,15 @@ from bot.domain.beside import ALONE, Beside, refuse_comfort_in_doubt
 from bot.domain.entries import DeliveryTried, NoticeEnded
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
-from bot.domain.notice import HOW_TO_CORRECT, Notice
-from bot.domain.savepoint_told import ENDS, PLANNED_WORK
+from bot.domain.notice import HOW_TO_CORRECT, PLANNED, Notice
 from bot.domain.told import DeliveryView, NoticeView
 from bot.domain.waterline import last_taken_back
 from bot.service.overtaking import overtakes
 from bot.service.telling_rules import ALL_CLEAR, refuse_false_comfort
 
-_FOR_NOW = frozenset({"first_warning", "update", "recovery_proposed", "backfill_coming", "planned_work"})
+_FOR_NOW = frozenset({"first_warning", "update", "recovery_proposed", "backfill_coming"})
 """Kinds that say how it stands; whatever is said of the table later says it better."""
-_OF_THE_TABLE = _FOR_NOW | ALL_CLEAR | ENDS | {"correction"}
+_OF_THE_TABLE = _FOR_NOW | ALL_CLEAR | {"correction", PLANNED}
 
 
 def still_holds(incident: Incident, view: NoticeView, around: Beside = ALONE) -> bool:
@@ -41,7 +40,7 @@ def overtaken(incident: Incident, view: NoticeView, way: DeliveryView, around: B
     except Refused as newer:
         return _given_up(view, way, newer)
     kind = view.notice.kind
-    command = f"/waterline tell {'recovered' if kind in PLANNED_WORK else kind}"
+    command = f"/waterline tell {'recovered' if kind == PLANNED else kind}"
     try:
         _refuse_untrue_comfort(incident, view)
         command = "/waterline tell again"
@@ -84,7 +83,7 @@ def _refuse_said_since(incident: Incident, view: NoticeView) -> None:
             f"“{said.notice.title or said.notice.kind}” followed, so this one would say what is not so any more.",
             "Try the newer one again if it did not arrive. Nothing was sent.",
         )
-    if notice.kind in _FOR_NOW and not incident.is_open:
+    if _is_for_now(notice) and not incident.is_open:
         raise Refused(
             f"Incident {incident.id} is closed.",
             "This notice says how it stood while it was open.",
@@ -98,7 +97,12 @@ def said_better(incident: Incident, notice: Notice, after: int | None) -> Notice
     if after is None or notice.kind not in _OF_THE_TABLE:
         return None
     told = (view for view in incident.notices.values() if view.notice.consumer == notice.consumer)
-    return next((v.notice for v in told if v.seq > after and v.notice.kind in _OF_THE_TABLE - _FOR_NOW), None)
+    since = (v.notice for v in told if v.seq > after and v.notice.kind in _OF_THE_TABLE)
+    return next((each for each in since if not _is_for_now(each)), None)
+
+
+def _is_for_now(notice: Notice) -> bool:
+    return notice.kind in _FOR_NOW or (notice.kind == PLANNED and not notice.ends_work)
 
 
 def cleared(incident: Incident) -> frozenset[str]:

@@ -2,7 +2,7 @@
 Nothing else: what only the older one says would be lost to whoever waits for it."""
 
 from bot.domain.incident import Incident
-from bot.domain.savepoint_told import PLANNED_WORK
+from bot.domain.notice import PLANNED
 from bot.domain.told import NoticeView
 from bot.domain.waterline import trust_ends
 from bot.service.telling_rules import ALL_CLEAR
@@ -18,7 +18,7 @@ _ENDED_BY = {
     "update": _TOLD_OVER,  # a first warning has neither the severity's change nor the cause
     "recovery_proposed": _TOLD_OVER | {"update"},  # an update only from another stage on, a correction as withdrawal
     "backfill_coming": _TOLD_OVER,  # no update has the boundary or the schedule; a correction as withdrawal
-    **dict.fromkeys(PLANNED_WORK, _NOT_AS_PLANNED | PLANNED_WORK),  # each says how it stands with the work
+    PLANNED: _NOT_AS_PLANNED,
     "recovered": _TOLD_OVER,
     "no_action_needed": _TOLD_OVER,
     "correction": ALL_CLEAR,

@@ -21,7 +21,6 @@ from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.proposal import Proposal
 from bot.domain.rehearsals import left_by_stop
-from bot.domain.savepoint_told import plan_with_told
 from bot.ports import Clock
 from bot.service.choosing import (
     action_meant,
@@ -163,7 +162,7 @@ class Proposals:
             written_at=partial(self._observer.files.written_at, setup.name),
             orphan_safe_age=setup.orphan_safe_age,
             keeps_branch=setup.keep_repair_branch,
-            planned=plan_with_told(incident),
+            planned=incident.plan,
             keeps=keeps,
             replay=setup.replay,
             bounds=bounds,

@@ -4,15 +4,15 @@ from datetime import datetime
 from typing import NamedTuple
 
 from bot.domain.clock_time import clock_time
+from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import Body, RestoreExplained, SavepointPlanned
 from bot.domain.errors import CouldNotLook, Refused, UnknownTable
-from bot.domain.execution import ProposalView
+from bot.domain.execution import AT_WORK, UNFINISHED, ProposalView
 from bot.domain.flink import JobRun
 from bot.domain.ids import IncidentId, ProposalId, SnapshotId, TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.privacy import already_open, shown_in
 from bot.domain.record import Record
-from bot.domain.savepoint_terms import retention_sentence
 from bot.domain.savepoints import (
     UNPLANNED,
     KeptSavepoint,
@@ -28,7 +28,6 @@ from bot.ports import Clock
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
 from bot.service.opening import Opening
-from bot.service.savepoint_under_way import must_not_be_proposed
 
 RUNBOOK = "planned-savepoint"
 
@@ -43,10 +42,7 @@ class SavepointOffer(Record):
     """Newest checkpoint on main."""
     code: str
     """Version that runs now; empty where Flink does not tell it."""
-    consumers: tuple[str, ...]
     until: datetime
-    keeps: str
-    """How long the contract keeps snapshots, a sentence."""
 
 
 class Catalogue(NamedTuple):
@@ -59,7 +55,7 @@ class Catalogue(NamedTuple):
     left: frozenset[ProposalId] | None
     """By which those were taken whose snapshot main has left: they pair with nothing. None: it could not be looked."""
     hidden: frozenset[ProposalId]
-    """By which those were taken of whose incident whoever asks may not know: of its plan nothing is told."""
+    """By which those were taken of whose incident nothing is shown where the list is read."""
 
 
 class Savepoints:
@@ -75,7 +71,7 @@ class Savepoints:
         """Look at table and job. Raises UnknownTable, CouldNotLook, Refused for a table without a job, and while a
         savepoint is proposed, or an incident is open that whoever asks may not see: nobody fills in a form for
         nothing."""
-        setup, job = self._observer.setup(table), self._job_of(table)
+        job = self._job_of(table)
         under_way = self._open_on(table, channel)
         if under_way is not None:
             must_not_be_proposed(under_way)
@@ -88,9 +84,7 @@ class Savepoints:
             head=observation.table.head,
             checkpoint="none" if newest is None else str(newest.checkpoint_id),
             code=(live[0].code_version or "") if len(live) == 1 else "",
-            consumers=tuple(consumer.name for consumer in setup.consumers),
             until=self._clock.now() + UNPLANNED,
-            keeps=retention_sentence(setup.contract.keep_snapshots),
         )
 
     def plan(
@@ -101,7 +95,6 @@ class Savepoints:
         reason: str,
         code_before: str,
         code_after: str,
-        told: tuple[str, ...],
         restorers: tuple[UserId, ...],
         until: datetime,
         over_by: datetime | None = None,
@@ -114,22 +107,13 @@ class Savepoints:
         proposed by an earlier plan, and where the open incident is one that `by` may not see.
         """
         if until <= self._clock.now():
-            raise Refused(
-                "A savepoint is kept into the future.",
-                f"Found {until:%Y-%m-%d}.",
-                "Choose a later day; nothing was done.",
-            )
+            raise Refused("This day has passed.", f"Found {until:%Y-%m-%d}.", "Choose a later day. Nothing was done.")
         if over_by is not None and over_by <= self._clock.now():
-            raise Refused(
-                "The work is expected to be over before it begins.",
-                f"Found {clock_time(over_by, self._clock.now())}.",
-                "Say a later time, or none; nothing was done.",
-            )
-        head = self._observer.table(table).head
+            found = f"Found {clock_time(over_by, self._clock.now())}."
+            raise Refused("This end of the work has passed.", found, "Say a later time. Nothing was done.")
         planned = SavepointPlanned(
-            reason=reason, code_before=code_before, code_after=code_after, head=head, told=told,
-            may_restore=restorers, until=until, over_by=over_by,
-            keeps=retention_sentence(self._observer.setup(table).contract.keep_snapshots),
+            reason=reason, code_before=code_before, code_after=code_after, may_restore=restorers, until=until,
+            over_by=over_by,
         )  # fmt: skip
         existing = self._open_on(table, channel)
         incident_id = existing.id if existing else self._open(table, channel, reason, by)
@@ -153,14 +137,15 @@ class Savepoints:
         return Catalogue(kept, authoritative(kept, self._clock.now(), left or frozenset()), left, hidden)
 
     def explain(self, incident_id: IncidentId, reason: str, *, by: UserId) -> RestoreExplained:
-        """Put on record why the newest proposal starts from another point. Raises Refused where nothing is asked."""
+        """Put on record why the newest proposal starts from another point. Raises Refused without a reason, or where
+        nothing is asked."""
         if not reason.strip():
-            raise Refused("A reason needs words.", "", "Write them after the command: /waterline why REASON.")
+            raise Refused("The reason is missing.", "", "Write it after the command: /waterline why REASON.")
         view = self._store.get(incident_id).current_proposal
         asked = None if view is None else self._other_than(view)
         if view is None or asked is None:
             raise Refused(
-                "Nothing has to be explained here.",
+                "Nothing needs a reason here.",
                 "The newest proposal starts no job, or starts it from the authoritative savepoint.",
                 "",
             )
@@ -180,7 +165,7 @@ class Savepoints:
             "This starts the job from another point than the authoritative savepoint.",
             f"Authoritative until {instead.until:%Y-%m-%d} is {instead.path} (checkpoint {instead.checkpoint}, {code}"
             f"taken in {instead.incident or 'a private incident'}); the proposal starts from {path}.",
-            "Say why with /waterline why REASON; then it can be approved.",
+            "Say why with /waterline why REASON. Then it can be approved.",
         )
 
     def must_be_allowed(self, view: ProposalView, by: UserId) -> None:
@@ -194,7 +179,7 @@ class Savepoints:
         assert kept.plan is not None
         named = ", ".join(f"<@{user}>" for user in kept.plan.may_restore)
         raise Refused(
-            "This savepoint is not yours to restore.",
+            "You may not restore this savepoint.",
             f"Its plan in {kept.incident or 'a private incident'} names {named}.",
             "Ask one of them to execute the proposal.",
         )
@@ -241,4 +226,16 @@ class Savepoints:
             channel=channel,
             summary=f"Planned savepoint: {reason}",
             by=by,
+        )
+
+
+def must_not_be_proposed(now: Incident) -> None:
+    """Raises Refused while a savepoint is proposed: what is approved is the plan as it was shown."""
+    of_savepoint = (v for v in now.proposals.values() if any(isinstance(e, KeepSavepoint) for e in v.proposal.effects))
+    busy = next((v for v in of_savepoint if v.state in UNFINISHED), None)
+    if busy is not None:
+        raise Refused(
+            "A savepoint is proposed already, so its plan cannot change.",
+            f"“{busy.proposal.title}” in {now.id} is {busy.state.value}.",
+            "Wait for its end." if busy.state in AT_WORK else "Reject it first. Then plan and propose again.",
         )

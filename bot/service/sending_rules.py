@@ -16,9 +16,9 @@ from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import HOW_TO_CORRECT, Notice, NoticeData
 from bot.domain.notice_fold import next_word_by
+from bot.domain.planned_work import refuse_untimely
 from bot.domain.waterline import last_taken_back
 from bot.service.outdated import cleared, said_better
-from bot.service.planned_telling import refuse_late_announcement, refuse_untimely
 from bot.service.telling_rules import ALL_CLEAR, refuse_after_close, refuse_false_comfort
 
 
@@ -37,8 +37,7 @@ def refuse_to_send(incident: Incident, name: str, notices: Sequence[Notice]) -> 
         refuse_after_close(incident, notice.kind)
         _refuse_other_severity(incident, notice)
         refuse_false_comfort(incident, notice.kind)
-        refuse_untimely(incident, notice.kind)
-        refuse_late_announcement(incident, notice.kind, incident.previewed_at.get(name))
+        refuse_untimely(incident, notice.data.work if notice.data is not None else None)
         _refuse_old_all_clear(incident, notice.kind, seen)
         _refuse_contradiction(incident, notice, seen)
 

@@ -13,7 +13,8 @@ from bot.domain.evidence import Observation
 from bot.domain.ids import IncidentId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.ledger import LedgerRow
-from bot.domain.notice import Notice
+from bot.domain.notice import Notice, WorkState
+from bot.domain.planned_work import asked_state, refuse_unseen_end, refuse_untimely
 from bot.domain.reads import Consumer
 from bot.notices import NoticeTemplate, data_of, facts_for, observed_readers, render, why_unknown
 from bot.notices.affecting import affected_commits
@@ -25,7 +26,6 @@ from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.newer_commits import NewerCommits
 from bot.service.observing import Observer
 from bot.service.other_doubts import OtherDoubts
-from bot.service.planned_telling import refuse_unseen_end, refuse_untimely
 from bot.service.sending_rules import sent_or_held
 from bot.service.telling_rules import (
     AFTER_CLOSE,
@@ -75,22 +75,25 @@ class Telling:
         return owed_notices.owes_severity(incident, self._observer.setup(incident.opened.table))
 
     def preview(self, incident_id: IncidentId, kind: str, words: str = "") -> Preview:
-        """What each declared consumer would be sent now; these very texts. Raises Refused, CouldNotLook."""
+        """What each declared consumer would be sent now; these very texts. `planned_work` may name its state:
+        `planned_work off`. Raises Refused, CouldNotLook."""
+        incident = self._store.get(incident_id)
+        kind, work = asked_state(incident, kind)
         template = self.templates.get(kind)
         if template is None:
             raise unknown_notice(kind, self.templates)
         refuse_missing_words(template, words)
-        incident = self._store.get(incident_id)
         refuse_false_comfort(incident, kind)
-        refuse_untimely(incident, kind)
+        refuse_untimely(incident, work)
         setup = self._observer.setup(incident.opened.table)
         told = owed_notices.left_to_tell(incident, setup, kind)
         observation = self._observer.observe(incident.opened.table, window=incident.window)
-        refuse_unseen_end(incident, kind, observation)
+        refuse_unseen_end(incident, work, observation)
         far = self._observer.far_reads(observation.table, incident.window)
         newer, around = self._newer.rows(incident, observation, setup.contract), self._others.of(incident)
         notices = tuple(
-            self._notice(incident, template, consumer, observation, far, newer, words, around) for consumer in told
+            self._notice(incident, template, consumer, observation, far, newer, words, around, work)
+            for consumer in told
         )
         refuse_other_trust(incident, notices, around)
         affected = affected_commits(incident, observation.table)
@@ -186,7 +189,7 @@ class Telling:
 
     def _notice(
         self, incident: Incident, template: NoticeTemplate, consumer: Consumer, seen: Observation, far: FarReads,
-        newer: Sequence[LedgerRow], words: str, around: Beside,
+        newer: Sequence[LedgerRow], words: str, around: Beside, work: WorkState | None,
     ) -> Notice:  # fmt: skip
         earlier = [
             view
@@ -199,7 +202,7 @@ class Telling:
         facts = facts_for(
             incident, consumer, seen.table, seen.reads, far, kind=template.kind, now=self._clock.now(),
             contract=setup.contract, next_update_minutes=setup.next_update_minutes, words=words, titles=self._titles,
-            newer=newer, team=setup.team, around=around,
+            newer=newer, team=setup.team, around=around, work=work,
         )  # fmt: skip
         return Notice(
             kind=template.kind,

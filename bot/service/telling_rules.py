@@ -13,9 +13,8 @@ from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE, Entry
 from bot.domain.mended import mended_by_others
-from bot.domain.notice import HOW_TO_CORRECT, Notice
+from bot.domain.notice import HOW_TO_CORRECT, PLANNED, Notice
 from bot.domain.remedy import Remedy
-from bot.domain.savepoint_told import ENDS, PLANNED_WORK
 from bot.domain.told import NoticeView
 from bot.domain.waterline import last_taken_back, owed_waterline, taken_back
 from bot.notices import NoticeTemplate
@@ -38,8 +37,8 @@ NAMED_AGAIN = (
     "until we say otherwise, and treat what you made from newer ones as provisional."
 )
 """Those of the one that is sent where a snapshot can be named again after nobody knew one."""
-AFTER_CLOSE = frozenset({"correction", "review_published"}) | ENDS
-"""Kinds that may be sent when the incident has ended."""
+AFTER_CLOSE = frozenset({"correction", "review_published", PLANNED})
+"""Kinds that may be sent when the incident has ended; of planned work only its end."""
 
 
 def unknown_notice(kind: str, known: Iterable[str]) -> Refused:
@@ -160,7 +159,7 @@ def refuse_false_comfort(incident: Incident, kind: str) -> None:
     `no action needed` may not be said while evidence shows damage or where rows were mended since, after a recovery has
     moved main, nor of a table in doubt that the newest diagnosis does not call healthy: its mark and its gate would
     stay under review."""
-    if kind in PLANNED_WORK and doubted_since(incident) is not None:
+    if kind == PLANNED and doubted_since(incident) is not None:
         raise Refused(
             "This cannot be told as planned work.",
             f"The notice says that nothing is wrong with {incident.opened.table}; this incident has called it in "

@@ -13,12 +13,11 @@ from bot.domain.runbook import ASKED_FOR
 from bot.domain.timeline import sentence
 from bot.domain.typed_proposal import typed_proposal
 from bot.service.services import Services
-from bot.slack.blocks.savepoints import savepoint_form
+from bot.slack.blocks.savepoints import catalogue_text, savepoint_form
 from bot.slack.closings import closed
 from bot.slack.commits import last_commits
 from bot.slack.forms import open_form, open_form_id, problem_form
 from bot.slack.ids import COMMAND
-from bot.slack.planned_commands import explain_restore, fill_review, list_savepoints
 from bot.slack.requests import Clicked, Command
 from bot.slack.status import status_text
 from bot.slack.telling_commands import severity, tell
@@ -165,7 +164,8 @@ class Commands:
         self._views.fill(open_form_id(command.trigger), view)
 
     def _savepoints(self, command: Command) -> str:
-        return list_savepoints(self._services, self._table(command.rest), command.channel)
+        table = self._table(command.rest)
+        return catalogue_text(table, self._services.savepoints.catalogue(table, command.channel))
 
     def _close(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
@@ -179,6 +179,22 @@ class Commands:
 
 def _over_services(do: Callable[[Services, Command], str]) -> Callable[[Commands, Command], str]:
     return lambda commands, command: do(commands._services, command)
+
+
+def _explain_restore(services: Services, command: Command) -> str:
+    incident = services.store.in_channel(command.channel)
+    services.savepoints.explain(incident.id, command.rest, by=command.user)
+    return "The reason is on record. The proposal can be approved now."
+
+
+def _fill_review(services: Services, command: Command) -> str:
+    """Of the channel's open incident, or of one of this channel that is named, closed or not."""
+    of_here = [i for i in services.store.all() if i.opened.channel == command.channel and i.id == command.rest]
+    if command.rest and not of_here:
+        raise Refused(f"This channel has no incident {command.rest}.", "", "Type it where the incident was opened.")
+    incident = of_here[0] if of_here else services.store.in_channel(command.channel)
+    services.reviews.open(incident.id, by=command.user, step=None)
+    return f"The contract review of {incident.id} is in its thread."
 
 
 VERBS: dict[str, Verb] = {
@@ -221,9 +237,15 @@ VERBS: dict[str, Verb] = {
     ),
     "export": Verb("export", "the record as HTML, Markdown and JSON, with its proof", Commands._export),
     "savepoint": Verb("savepoint [TABLE]", "plan a savepoint: why, for which code, until when", Commands._savepoint),
-    "savepoints": Verb("savepoints [TABLE]", "those that were kept, and which one counts", Commands._savepoints),
-    "why": Verb("why REASON", "say why another savepoint than the one that counts", _over_services(explain_restore)),
-    "review": Verb("review [INCIDENT]", "fill the contract review, closed or not", _over_services(fill_review)),
+    "savepoints": Verb(
+        "savepoints [TABLE]", "list the kept savepoints and say which one is authoritative", Commands._savepoints
+    ),
+    "why": Verb(
+        "why REASON",
+        "say why you restore from another savepoint than the authoritative one",
+        _over_services(_explain_restore),
+    ),
+    "review": Verb("review [INCIDENT]", "fill the contract review, closed or not", _over_services(_fill_review)),
     "close": Verb("close REASON", "end the incident", Commands._close),
     "help": Verb("help", "this list", Commands._help),
 }

@@ -52,7 +52,7 @@ _PRIVATE = Option(
 _ASKS = {
     "backfill_coming": "When does it run, and why?",
     "planned_work": "When is it, and what is done?",
-    "planned_work_off": "Why not, and what follows?",
+    "planned_work off": "Why not, and what follows?",
 }
 """Kind of notice -> what its words answer."""
 _FOLLOWED: dict[str, str] = {

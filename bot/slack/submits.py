@@ -9,7 +9,7 @@ from bot.domain.approval_count import mentions
 from bot.domain.asked_window import is_id
 from bot.domain.errors import Refused, WaterlineError
 from bot.domain.ids import IncidentId, ProposalId, Severity, StepId, TableName, UserId
-from bot.domain.said_moment import end_of_day
+from bot.domain.said_moment import end_of_day, said_moment
 from bot.service.reviewing import Reviews
 from bot.service.services import Services
 from bot.slack.blocks.texts import audience
@@ -19,7 +19,6 @@ from bot.slack.ids import Form
 from bot.slack.previews import FIRST_WARNING, preview_of
 from bot.slack.privacy import must_be_private
 from bot.slack.requests import Submitted
-from bot.slack.savepoint_plans import planned
 from bot.slack.views import Views
 
 
@@ -56,7 +55,7 @@ class Submits:
             case Form.CLOSE:
                 return closed(self._services, IncidentId(ids[0]), reason, form.user)
             case Form.SAVEPOINT:
-                return planned(self._services, form)
+                return plan_savepoint(self._services, form)
             case Form.TERM:
                 return answer_item(self._services.reviews, form)
             case Form.NOTICE:
@@ -163,3 +162,22 @@ def answer_item(reviews: Reviews, form: Submitted) -> str:
     owner, due = UserId(form.values["owner"]), end_of_day(form.values["due"])
     item = reviews.assign(incident, number, owner=owner, due=due, by=form.user)
     return f"“{item.finding.term.rstrip('.')}” is assigned to <@{item.owner}>, due {item.due:%Y-%m-%d}."
+
+
+def plan_savepoint(services: Services, form: Submitted) -> str:
+    """Write the plan down; a day ends at its last second in UTC. Raises Refused, CouldNotLook, UnknownTable."""
+    table, channel = form.about.split("/")[:2]
+    over = form.values.get("over", "").strip()
+    incident = services.savepoints.plan(
+        TableName(table),
+        channel,
+        reason=form.values["reason"].strip(),
+        code_before=form.values["before"].strip(),
+        code_after=form.values["after"].strip(),
+        restorers=tuple(UserId(user) for user in form.values.get("restorers", "").split(",") if user),
+        until=end_of_day(form.values["until"]),
+        over_by=said_moment(over, services.clock.now()) if over else None,
+        by=form.user,
+    )
+    services.duties.settle(incident)
+    return f"The plan is on record in {incident}. Nothing is stopped yet: continue on its card."

@@ -1,6 +1,9 @@
 """`/waterline tell` and `/waterline severity`: what consumers hear."""
 
+from typing import get_args
+
 from bot.domain.errors import WaterlineError
+from bot.domain.notice import PLANNED, WorkState
 from bot.service.services import Services
 from bot.service.severity import change_severity
 from bot.slack.forms import PREVIEW_TITLE, open_form_id, problem_form
@@ -15,6 +18,9 @@ def tell(services: Services, views: Views, command: Command) -> str | None:
     kind, _, words = command.rest.partition(" ")
     if kind == AGAIN:
         return tell_again(services, command, words.strip())
+    if kind == PLANNED and words.strip().split(" ")[0] in get_args(WorkState):
+        state, _, words = words.strip().partition(" ")
+        kind = f"{kind} {state}"
     try:
         incident = services.store.newest_in(command.channel)
         view = preview_of(services, incident.id, kind or "update", "", command.channel, command.user, words.strip())

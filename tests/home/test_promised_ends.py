@@ -8,8 +8,7 @@ import pytest
 
 from bot.adapters.journal_sql import open_store
 from bot.domain.entries import NoticeQueued
-from bot.domain.notice import Notice, NoticeData
-from bot.domain.savepoint_told import PLANNED
+from bot.domain.notice import PLANNED, Notice, NoticeData
 from tests.decisions import ANA
 from tests.home.test_own_things import home
 from tests.incidents import Story

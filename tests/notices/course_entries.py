@@ -12,8 +12,9 @@ from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.findings import DuplicatesFinding, GapsFinding
 from bot.domain.ids import ProposalId
 from bot.domain.incident import Incident
-from bot.domain.notice import Notice
+from bot.domain.notice import Notice, NoticeData
 from bot.domain.partitions import PartitionField
+from bot.domain.planned_work import asked_state
 from bot.domain.table import HeadMove, TableState
 from bot.domain.waterline import owed_waterline
 from bot.service.sending_rules import refuse_to_send
@@ -165,10 +166,12 @@ class CourseEntries:
     def _tells(self, kind: str) -> None:
         """Where it may be told now."""
         incident = self.story.incident
+        kind, work = asked_state(incident, kind)
         earlier = [view for view in incident.notices.values() if view.notice.kind == kind]
         notice = Notice(
             kind=kind, revision=len(earlier) + 1, consumer="revenue_daily", channel=CHANNEL,
-            text=self._writes(incident, self.table, kind), severity=incident.severity,
+            text=self._writes(incident, self.table, f"{kind} {work}" if work else kind), severity=incident.severity,
+            data=NoticeData(stage="investigating", work=work) if work else None,
         )  # fmt: skip
         try:
             refuse_to_send(incident, "previewed", [notice])

@@ -11,8 +11,8 @@ from bot.domain.evidence import Verdict
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import CheckpointId, JobId, SnapshotId
 from bot.domain.ledger import Ledger, LedgerRow
+from bot.domain.notice import PLANNED
 from bot.domain.partitions import TouchedPartitions
-from bot.domain.savepoint_told import ENDS, PLANNED_WORK
 from bot.service.telling_rules import owes_withdrawal
 from tests import orders_table as orders
 from tests.decisions import rewind
@@ -21,6 +21,7 @@ from tests.published import MENDED
 
 CONTRACT = TableContract(key=("customer", "order_id"), position="pos", event_time="event_time", redacted=("customer",))
 _S = ProposalState
+PLANNED_WORK = (f"{PLANNED} planned", f"{PLANNED} over", f"{PLANNED} off")
 _OVER = (_S.REJECTED, _S.VETOED, _S.EXPIRED, _S.SUPERSEDED, _S.REFUSED, _S.APPLIED)
 Move = Callable[[], object]
 
@@ -52,7 +53,7 @@ class Course(CourseEntries):
     def _looks(self) -> Iterator[tuple[str, Move]]:
         story = self.story
         if not story.incident.is_open:
-            for kind in ("correction", *sorted(ENDS)):
+            for kind in ("correction", *PLANNED_WORK[1:]):
                 yield f"tells {kind}", lambda kind=kind: self._tells(kind)
             return
         yield "ledger", lambda: story.draws_the_ledger(ledger(whole=True))
@@ -71,7 +72,13 @@ class Course(CourseEntries):
         yield "named", story.diagnoses
         yield "not named", self._cannot_tell
         yield "severity", self._severity
-        for kind in ("first_warning", "update", "recovered", "no_action_needed", *sorted(PLANNED_WORK)):
+        for kind in (
+            "first_warning",
+            "update",
+            "recovered",
+            "no_action_needed",
+            *PLANNED_WORK,
+        ):
             yield f"tells {kind}", lambda kind=kind: self._tells(kind)
         yield "reviews", story.reviews
         yield "reviews", self._reviews

@@ -13,13 +13,13 @@ from bot.domain.execution import ProposalState
 from bot.domain.incident import Incident
 from bot.domain.mended import mended_by_others
 from bot.domain.notice import Address, Notice
+from bot.domain.planned_work import asked_state, refuse_unseen_end, refuse_untimely
 from bot.domain.record import Record
 from bot.domain.table import TableState
 from bot.domain.told import NoticeView
 from bot.notices import NoticeFacts
 from bot.notices.lint import MOST_CHARACTERS
 from bot.ports.carriers import Parcel
-from bot.service.planned_telling import refuse_unseen_end, refuse_untimely
 from bot.service.telling_rules import AFTER_CLOSE, refuse_false_comfort
 from bot.slack.blocks.notice import notice_message
 from bot.slack.limits import MESSAGE_BLOCKS, SECTION_TEXT, is_cut
@@ -32,11 +32,12 @@ NOW = datetime(2026, 11, 3, 12, tzinfo=UTC)
 
 def may_be_sent(incident: Incident, kind: str, table: TableState) -> bool:
     """Whether the rules of telling allow it now; run B runs."""
+    kind, work = asked_state(incident, kind)
     seen = orders.observation().model_copy(update={"table": table})
     try:
         refuse_false_comfort(incident, kind)
-        refuse_untimely(incident, kind)
-        refuse_unseen_end(incident, kind, seen)
+        refuse_untimely(incident, work)
+        refuse_unseen_end(incident, work, seen)
     except Refused:
         return False
     return incident.is_open or kind in AFTER_CLOSE

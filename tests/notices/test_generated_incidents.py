@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from bot.domain.incident import Incident
 from bot.domain.looked import NotSeen, Seen
-from bot.domain.notice import Notice
+from bot.domain.notice import PLANNED, Notice
+from bot.domain.planned_work import asked_state
 from bot.domain.reads import Consumer, FarRead, Kind, ReadRun
-from bot.domain.savepoint_told import CALLED_OFF, OVER, PLANNED, PLANNED_WORK
 from bot.domain.table import TableState
 from bot.notices import data_of, facts_for, render, scan
 from tests import orders_table as orders
 from tests.decisions import HEAD_AFTER
 from tests.notices.course_entries import Writes
-from tests.notices.generated import CONTRACT, Course
+from tests.notices.generated import CONTRACT, PLANNED_WORK, Course
 from tests.notices.notice_rules import (
     NOW,
     assert_agrees_with_the_record,
@@ -27,7 +27,7 @@ from tests.notices.notice_rules import (
     spared_after_a_request,
 )
 
-ANNOUNCED = ("tells planned_work",)
+ANNOUNCED = ("tells planned_work planned",)
 TAKEN = (*ANNOUNCED, "proposes savepoint", "approves", "is carried out")
 RIGHT = ("clean", "no gaps")
 PROVEN = (*ANNOUNCED, "twice", "proposes rewind", "approves", "is carried out", "proven")
@@ -102,12 +102,13 @@ def test_every_notice_of_every_incident_holds(course: Course, reads: str, throug
     """Rendered without an unknown variable, within each way's limits, without a hidden value or a contradiction."""
     incident, table = course.story.incident, course.table
     consumer = Consumer(name="revenue_daily", channel="C0REVENUE1", kind=audience)
-    for kind in TEMPLATES:
-        if not may_be_sent(incident, kind, table):
+    for asked in (*(TEMPLATES.keys() - {PLANNED}), *PLANNED_WORK):
+        if not may_be_sent(incident, asked, table):
             continue
+        kind, work = asked_state(incident, asked)
         facts = facts_for(
             incident, consumer, table, READS[reads], FAR[through], kind=kind, contract=CONTRACT, now=NOW,
-            next_update_minutes=30, words="Words of a <responder>.", titles=TITLES,
+            next_update_minutes=30, words="Words of a <responder>.", titles=TITLES, work=work,
         )  # fmt: skip
         text = render(TEMPLATES[kind], facts)
         notice = Notice(
@@ -131,9 +132,9 @@ def test_each_notice_of_planned_work_has_its_time() -> None:
     """So that the courses above render each of them."""
     over, proven = Course(planned=True).goes(*TAKEN, *RIGHT), Course(planned=True).goes(*PROVEN)
 
-    assert may_say(Course(planned=True).goes(*ANNOUNCED)) == {PLANNED, CALLED_OFF}
-    assert may_say(over) == {OVER}
-    assert may_say(over.goes("tells planned_work_over", "closes")) == {OVER}
+    assert may_say(Course(planned=True).goes(*ANNOUNCED)) == {"planned_work planned", "planned_work off"}
+    assert may_say(over) == {"planned_work planned", "planned_work over"}
+    assert may_say(over.goes("tells planned_work over", "closes")) == {"planned_work over"}
     assert may_say(proven) == set()
 
 
@@ -159,7 +160,7 @@ def test_a_planned_incident_that_asked_to_run_again_says_nothing_of_planned_work
     course = Course(planned=True, writes=writer("wrong")).goes(*PROVEN, "tells recovered")
     assert "lease run again" in [*course.story.incident.notices.values()][-1].notice.text
 
-    course.goes(*(f"tells {kind}" for kind in sorted(PLANNED_WORK)))
+    course.goes(*(f"tells {kind}" for kind in PLANNED_WORK))
 
     assert [] == spared_after_a_request(course)
 
@@ -169,9 +170,10 @@ def writer(reads: str) -> Writes:
     consumer = Consumer(name="revenue_daily", channel="C0REVENUE1")
 
     def writes(incident: Incident, table: TableState, kind: str) -> str:
+        kind, work = asked_state(incident, kind)
         facts = facts_for(
             incident, consumer, table, READS[reads], FAR["nobody"], kind=kind, contract=CONTRACT, now=NOW,
-            next_update_minutes=30, words="Words.", titles=TITLES,
+            next_update_minutes=30, words="Words.", titles=TITLES, work=work,
         )  # fmt: skip
         return render(TEMPLATES[kind], facts)
 

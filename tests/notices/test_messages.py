@@ -15,7 +15,7 @@ SAMPLES = dict(samples())
 LIST_BELOW = re.compile(r"(list|snapshots?|listed|ids) below")
 KINDS = (
     "backfill_coming", "correction", "first_warning", "no_action_needed", "planned_work",
-    "planned_work_off", "planned_work_over", "recovered", "recovery_proposed", "review_published", "update",
+    "recovered", "recovery_proposed", "review_published", "update",
 )  # fmt: skip
 
 

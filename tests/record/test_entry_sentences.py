@@ -69,8 +69,6 @@ def test_every_kind_of_entry_has_a_sentence(story: Story) -> None:
             reason="New pricing",
             code_before="1",
             code_after="2",
-            head=None,
-            told=(),
             may_restore=(BEN,),
             until=orders.NINE,
         ),

@@ -21,12 +21,11 @@ from bot.domain.flink import FlinkManifest, JobRun
 from bot.domain.ids import JobId, SnapshotId
 from bot.domain.looked import Seen
 from bot.domain.requirements import HeadDescends
-from bot.domain.savepoint_told import PLANNED
 from bot.domain.snapshot import Snapshot
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, PROPOSAL, rewind
 from tests.incidents import Story
-from tests.savepoints.test_announced import PLAN, says
+from tests.savepoints.test_announced import ANNOUNCED, PLAN, says
 
 AFTER = SnapshotId(orders.GOOD + 1000)
 """The only commit above the savepoint's snapshot, where a test makes one."""
@@ -38,7 +37,7 @@ KEEP = KeepSavepoint(table=orders.TABLE, job=orders.JOB, job_id=JobId(orders.RUN
 def planned(tmp_path: Path) -> Iterator[Story]:
     """Ana has planned a savepoint, and its consumers know of it."""
     with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        yield says(Story(store.journal).opens(planned=True).says(PLAN, by=ANA), PLANNED)
+        yield says(Story(store.journal).opens(planned=True).says(PLAN, by=ANA), ANNOUNCED)
 
 
 def begins(story: Story) -> Story:

@@ -3,17 +3,16 @@
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import cast, get_args
 
 import pytest
 
 from bot.adapters.journal_sql import open_store
 from bot.bootstrap.content import CONTENT
-from bot.domain.doubt import doubted_since
 from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import (
     EffectEnded,
     ExecutionStarted,
-    NoticeEnded,
     NoticeQueued,
     PromiseReminded,
     ProposalMade,
@@ -24,16 +23,15 @@ from bot.domain.errors import Refused
 from bot.domain.evidence import Observation, Verdict
 from bot.domain.ids import JobId, SnapshotId
 from bot.domain.looked import Seen
-from bot.domain.notice import Notice, NoticeData, RerunData
+from bot.domain.notice import PLANNED, Notice, NoticeData, RerunData, WorkState
+from bot.domain.planned_work import asked_state, refuse_unseen_end, refuse_untimely
 from bot.domain.promises import PLANNED_LASTS, owed
 from bot.domain.reads import Consumer, FarRead, ReadRun
-from bot.domain.savepoint_told import ENDS, OVER, PLANNED, PLANNED_WORK, plan_with_told
 from bot.notices import NoticeFacts, data_of, facts_for, render, scan
 from bot.notices.examples import example
 from bot.service.closing import Closing
 from bot.service.incident_store import IncidentStore
 from bot.service.outdated import still_holds
-from bot.service.planned_telling import refuse_unseen_end, refuse_untimely
 from bot.service.telling_rules import AFTER_CLOSE, refuse_false_comfort
 from bot.slack.blocks.promises import reminder_of_promise
 from tests import orders_table as orders
@@ -43,8 +41,11 @@ from tests.telling.conftest import Hand
 from tests.telling.test_owed_notices import setup
 
 SETUP = setup("a")
+ANNOUNCED, OVER, OFF = (f"{PLANNED} {state}" for state in get_args(WorkState))
+"""What is asked for: the notice, with its state."""
+ENDS = (OVER, OFF)
 PLAN = SavepointPlanned(
-    reason="New pricing.", code_before="1.4", code_after="1.5", head=orders.HEAD, told=("by_phone",), may_restore=(),
+    reason="New pricing.", code_before="1.4", code_after="1.5", may_restore=(),
     until=orders.NINE,
 )  # fmt: skip
 
@@ -54,13 +55,6 @@ def planned(tmp_path: Path) -> Iterator[Story]:
     """Ana has planned a savepoint; nothing was found."""
     with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
         yield Story(store.journal).opens(planned=True).says(PLAN, by=ANA)
-
-
-def announced(story: Story, consumer: str, how: str = "delivered") -> Story:
-    """The consumer is told of it, or could not be reached."""
-    notice = Notice(kind=PLANNED, revision=1, consumer=consumer, channel=CHANNEL, text="*Planned*")
-    ended = NoticeEnded.model_validate({"key": notice.key(story.id), "how": how, "detail": "x"})
-    return story.says(NoticeQueued(notice=notice)).says(ended)
 
 
 def takes_it(story: Story) -> Story:
@@ -76,17 +70,6 @@ def takes_it(story: Story) -> Story:
 def counts(story: Story, verdict: Verdict = Verdict.RULED_OUT, *, head: SnapshotId = orders.HEAD) -> Story:
     """Both questions about the rows are asked."""
     return story.answers(verdict=verdict, head=head).answers("missing_positions", Verdict.RULED_OUT, head=head)
-
-
-def test_whom_the_announcement_reached_stands_in_the_plan_as_told(planned: Story) -> None:
-    """Beside those that Ana ticked; who was not reached was not told, and nobody's trust is touched."""
-    announced(announced(planned, "revenue_daily"), "fraud_model", "failed")
-
-    plan = plan_with_told(planned.incident)
-
-    assert plan is not None
-    assert plan.told == ("by_phone", "revenue_daily")
-    assert doubted_since(planned.incident) is None
 
 
 def test_it_is_over_when_rows_were_found_right_after_the_savepoint(planned: Story) -> None:
@@ -116,41 +99,45 @@ def test_a_table_that_was_in_doubt_and_is_proven_is_not_talked_of_as_planned_wor
         refuse_false_comfort(planned.incident, PLANNED)
 
 
-@pytest.mark.parametrize("kind", sorted(PLANNED_WORK))
+@pytest.mark.parametrize("kind", [ANNOUNCED, *ENDS])
 def test_consumers_read_that_nothing_is_wrong_and_nothing_is_to_be_done(kind: str) -> None:
     """Not that the table was under review: it was not."""
-    text = render(scan(CONTENT / "messages")[kind], example(kind))
+    facts = example(PLANNED).model_copy(update={"work": kind.split()[1]})
+
+    text = render(scan(CONTENT / "messages")[PLANNED], facts)
 
     assert "You need not do anything." in text
     assert "review" not in text
-    assert ("no new rows come" in text) is (kind == PLANNED)
+    assert ("no new rows come" in text) is (kind == ANNOUNCED)
     assert ("last message" in text) is (kind in ENDS)
 
 
 def test_a_program_is_told_of_no_commit_of_a_healthy_table(planned: Story) -> None:
     """Whoever reads three commits above the last good one reads what can be relied on."""
-    for kind in sorted(PLANNED_WORK):
+    for kind in (ANNOUNCED, *ENDS):
         facts = facts_told(planned, kind)
+        state = cast(WorkState, kind.split()[1])
 
         assert facts.affected is not None
-        assert data_of(facts, kind) == NoticeData(stage="investigating", rerun=RerunData(needed=False))
+        assert data_of(facts, PLANNED) == NoticeData(stage="investigating", rerun=RerunData(needed=False), work=state)
 
 
-@pytest.mark.parametrize("kind", sorted(ENDS))
+@pytest.mark.parametrize("kind", ENDS)
 def test_the_end_is_told_also_when_the_incident_was_closed_meanwhile(planned: Story, kind: str) -> None:
     """It waits in no queue for nothing."""
-    says(planned, PLANNED)
+    says(planned, ANNOUNCED)
     says(planned.closes(), kind)
     _, end = planned.incident.notices.values()
 
-    assert kind in AFTER_CLOSE
+    assert PLANNED in AFTER_CLOSE
+    assert may_tell(planned, ANNOUNCED) is False
     assert still_holds(planned.incident, end)
 
 
-@pytest.mark.parametrize("kind", sorted(ENDS))
+@pytest.mark.parametrize("kind", ENDS)
 def test_no_announcement_arrives_after_its_end(planned: Story, kind: str) -> None:
     """It waited for its channel until the end was told; whoever reads it last would silence alerts once more."""
-    says(says(planned, PLANNED), kind)
+    says(says(planned, ANNOUNCED), kind)
     before, end = planned.incident.notices.values()
 
     assert still_holds(planned.incident, end)
@@ -159,19 +146,19 @@ def test_no_announcement_arrives_after_its_end(planned: Story, kind: str) -> Non
 
 def test_an_incident_is_not_closed_while_consumers_wait_for_the_end(planned: Story) -> None:
     """Nobody would tell them; after the end, or anyway, it is closed."""
-    says(planned, PLANNED)
+    says(planned, ANNOUNCED)
     desk = Closing(IncidentStore(planned.journal, Hand()), NoReviews(), {})  # type: ignore[arg-type]
-    with pytest.raises(Refused, match=r"wait for the end of planned work, announced at.*planned_work_off"):
+    with pytest.raises(Refused, match=r"wait for the end of planned work\. It was announced at.*planned_work off"):
         desk.close(planned.id, "Not now.", by=ANA)
 
-    says(planned, "planned_work_off")
+    says(planned, OFF)
 
     assert not desk.close(planned.id, "Not now.", by=ANA).is_open
 
 
 def test_whoever_responds_is_asked_for_the_end_after_a_day(planned: Story) -> None:
     """Once for each announcement, with a button for each end; told, the question says so."""
-    says(planned, PLANNED)
+    says(planned, ANNOUNCED)
     due = planned.now + PLANNED_LASTS
     [asked] = owed(planned.incident, SETUP, due)
     planned.now = due
@@ -179,18 +166,17 @@ def test_whoever_responds_is_asked_for_the_end_after_a_day(planned: Story) -> No
     entry = planned.incident.entries[-1]
     _, open_blocks = reminder_of_promise(planned.incident, entry)
     again = owed(planned.incident, SETUP, due + PLANNED_LASTS)
-    says(planned, "planned_work_off")
+    says(planned, OFF)
     _, told_blocks = reminder_of_promise(planned.incident, entry)
 
     assert (asked.what, again, owed(planned.incident, SETUP, due + PLANNED_LASTS)) == ("planned-end", (), ())
-    assert "It is over…" in str(open_blocks[1].to_dict())
     assert "It is called off…" in str(open_blocks[1].to_dict())
-    assert "do not wait" in str(told_blocks[0].to_dict())
+    assert "no longer wait" in str(told_blocks[0].to_dict())
 
 
 def test_no_end_is_advised_that_may_not_be_told(planned: Story) -> None:
     """Rows were found to be wrong before anybody was warned: what consumers hear then is how the table stands."""
-    says(planned, PLANNED).answers()
+    says(planned, ANNOUNCED).answers()
     desk = Closing(IncidentStore(planned.journal, Hand()), NoReviews(), {})  # type: ignore[arg-type]
     due = planned.now + PLANNED_LASTS
     planned.says(PromiseReminded(what="planned-end", due=due, moment=due, people=(ANA,)))
@@ -206,31 +192,34 @@ def test_no_end_is_advised_that_may_not_be_told(planned: Story) -> None:
 
 def test_each_end_is_told_when_it_has_come(planned: Story) -> None:
     """Nothing is called off that nobody announced, or that took place; nothing is over that nobody counted."""
-    tell = {kind: [may_tell(planned, kind)] for kind in PLANNED_WORK}
-    for step in (lambda: says(planned, PLANNED), lambda: takes_it(planned), lambda: counts(planned)):
+    tell = {kind: [may_tell(planned, kind)] for kind in (ANNOUNCED, *ENDS)}
+    for step in (lambda: says(planned, ANNOUNCED), lambda: takes_it(planned), lambda: counts(planned)):
         step()
         for kind, told in tell.items():
             told.append(may_tell(planned, kind))
 
     assert tell == {
-        PLANNED: [True, True, True, False],
-        "planned_work_off": [False, True, False, False],
-        "planned_work_over": [False, False, False, True],
+        ANNOUNCED: [True, True, True, True],
+        OFF: [False, True, False, False],
+        OVER: [False, False, False, True],
     }
 
 
 def says(story: Story, kind: str) -> Story:
     """The consumer is to be told so, once more if need be."""
+    kind, work = asked_state(story.incident, kind)
     revision = 1 + sum(view.notice.kind == kind for view in story.incident.notices.values())
-    notice = Notice(kind=kind, revision=revision, consumer="a", channel=CHANNEL, text="*x*")
+    data = NoticeData(stage="investigating", work=work or "planned")
+    notice = Notice(kind=kind, revision=revision, consumer="a", channel=CHANNEL, text="*x*", data=data)
     return story.says(NoticeQueued(notice=notice))
 
 
 def may_tell(story: Story, kind: str, seen: Observation | None = None) -> bool:
     """Whether its time has come, by the record and by what is seen; if not said otherwise, run B writes."""
     try:
-        refuse_untimely(story.incident, kind)
-        refuse_unseen_end(story.incident, kind, seen or orders.observation())
+        _, work = asked_state(story.incident, kind)
+        refuse_untimely(story.incident, work)
+        refuse_unseen_end(story.incident, work, seen or orders.observation())
     except Refused:
         return False
     return True
@@ -240,9 +229,10 @@ def facts_told(story: Story, kind: str) -> NoticeFacts:
     """Of a consumer that was seen reading the newest commit."""
     read = ReadRun(consumer="a", run_id="r-1", at=orders.NINE, snapshot_id=SnapshotId(orders.HEAD))
     reads, far = Seen[ReadRun](source="lineage", values=(read,)), Seen[FarRead](source="lineage", values=())
+    kind, work = asked_state(story.incident, kind)
     return facts_for(
         story.incident, Consumer(name="a", channel=CHANNEL), orders.table_state(), reads, far,
-        kind=kind, contract=orders.contract(), now=story.now, next_update_minutes=30,
+        kind=kind, work=work, contract=orders.contract(), now=story.now, next_update_minutes=30,
     )  # fmt: skip
 
 

@@ -9,12 +9,11 @@ import pytest
 
 from bot.adapters.journal_sql import open_store
 from bot.bootstrap.content import CONTENT
-from bot.domain.entries import NoticeQueued, PromiseReminded, SavepointPlanned
+from bot.domain.entries import NoticeQueued, PromiseReminded
 from bot.domain.errors import Refused
-from bot.domain.notice import Notice, NoticeData
+from bot.domain.notice import PLANNED, Notice, NoticeData
 from bot.domain.promises import PLANNED_LASTS, owed
 from bot.domain.said_moment import said_moment
-from bot.domain.savepoint_told import PLANNED
 from bot.domain.timeline import sentence
 from bot.notices import data_of, render, scan
 from bot.slack.blocks.promises import reminder_of_promise
@@ -63,19 +62,11 @@ def test_the_announcement_says_by_when_it_is_over(story: Story) -> None:
     facts = facts_told(story, PLANNED)
 
     assert facts.over_by == plan.over_by
-    assert f"expected to be over by {plan.over_by.day} Nov" in render(scan(CONTENT / "messages")[PLANNED], facts)
+    assert f"We expect to finish by {plan.over_by.day} Nov" in render(scan(CONTENT / "messages")[PLANNED], facts)
     assert data_of(facts, PLANNED).over_by == plan.over_by
     assert "Expected to be over by" in sentence(story.incident.entries[-1])
     story.now = plan.over_by
     assert facts_told(story, PLANNED).over_by is None
-
-
-def test_a_plan_of_an_earlier_version_is_read() -> None:
-    """It said no end."""
-    old = PLAN.model_dump(mode="json")
-
-    assert "over_by" not in old, "what says nothing is left out, so that digests of before stay"
-    assert SavepointPlanned.model_validate(old).over_by is None
 
 
 def test_whoever_responds_is_asked_then_and_once_more_a_day_later(story: Story) -> None:
@@ -95,4 +86,4 @@ def test_whoever_responds_is_asked_then_and_once_more_a_day_later(story: Story) 
 
     assert (before, silent) == ((), ())
     assert (asked.what, again.what) == ("planned-end", "planned-end")
-    assert "which they expect by" in str(blocks[0].to_dict())
+    assert "They expect it by" in str(blocks[0].to_dict())

@@ -29,7 +29,7 @@ def test_after_a_rewind_below_it_the_list_says_that_it_pairs_no_more(world: Worl
 
     assert "Authoritative until" in before
     assert (found.counts, found.left) == (None, frozenset({found.kept[0].proposal}))
-    assert told.startswith("None counts now: main was set back to below the newest one's snapshot.")
+    assert told.startswith("None is authoritative: main was rolled back")
     assert "Checkpoint 5 paired, until main left it, with snapshot" in told
 
 

@@ -1,32 +1,23 @@
 """The end of planned work is told when it has come: nobody hears that the job writes again while it stands still."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from bot.bootstrap.content import CONTENT
-from bot.domain.entries import (
-    NoticesPreviewed,
-)
 from bot.domain.errors import Refused
 from bot.domain.evidence import Observation
-from bot.domain.flink import FlinkManifest, JobRun, Restored
-from bot.domain.ids import CheckpointId, JobId, SnapshotId
-from bot.domain.looked import Seen
-from bot.domain.notice import Notice
-from bot.domain.savepoint_told import OVER, PLANNED
+from bot.domain.flink import Restored
+from bot.domain.ids import CheckpointId, SnapshotId
 from bot.domain.setup import TableSetup
 from bot.domain.snapshot import REPAIR, Snapshot
 from bot.notices import scan
 from bot.service.incident_store import IncidentStore
-from bot.service.planned_telling import refuse_late_announcement
-from bot.service.sending_rules import refuse_to_send
 from bot.service.telling import Telling
 from tests import orders_table as orders
-from tests.decisions import CHANNEL
 from tests.incidents import Story
 from tests.savepoints.stopped_work import AFTER, OLD_ENDED, WITHOUT_RUN, commit, planned, run, world
-from tests.savepoints.test_announced import counts, may_tell, takes_it
+from tests.savepoints.test_announced import OVER, counts, may_tell, takes_it
 from tests.telling.conftest import Hand
 from tests.telling.test_owed_notices import setup
 
@@ -44,29 +35,6 @@ def test_an_end_is_not_previewed_while_nothing_shows_it(planned: Story) -> None:
 
     with pytest.raises(Refused, match=r"Nothing shows.*committed nothing to main since run a3f1c2 was stopped"):
         telling.preview(planned.id, OVER)
-
-
-def test_an_announcement_that_was_previewed_before_the_end_is_not_sent_after_it(planned: Story) -> None:
-    """While the job stands still it may be said to more people, whatever was counted then."""
-    counts(takes_it(planned))
-    previewed = planned.now
-    counts(planned)
-
-    refuse_late_announcement(planned.incident, PLANNED, planned.now)
-    with pytest.raises(Refused, match="over, as far as is known"):
-        refuse_late_announcement(planned.incident, PLANNED, previewed)
-    assert may_tell(planned, PLANNED, world(OLD_ENDED))
-    assert not may_tell(planned, PLANNED)
-
-
-def test_an_open_preview_of_an_announcement_is_held_against_what_was_counted_since(planned: Story) -> None:
-    """By whoever sends it."""
-    made = Notice(kind=PLANNED, revision=2, consumer="a", channel=CHANNEL, text="*x*")
-    takes_it(planned).says(NoticesPreviewed(name="seen", notices=(made,)))
-    refuse_to_send(planned.incident, "seen", [made])
-
-    with pytest.raises(Refused, match="over, as far as is known"):
-        refuse_to_send(counts(planned).incident, "seen", [made])
 
 
 @pytest.mark.parametrize(
@@ -153,39 +121,10 @@ class Sight:
         return self._seen
 
 
-def quiet(since: datetime, path: str = orders.SAVEPOINT_10, **changes: object) -> JobRun:
-    """Run C, started from there; its source is quiet."""
-    restored = Restored(checkpoint_id=CheckpointId(10), at=since, is_savepoint=True, path=path)
-    return run(orders.RUN_C, **{"restored": restored, "started_at": since, **changes})
-
-
-def test_a_table_that_nobody_feeds_has_an_end_as_well(planned: Story) -> None:
-    """The run began from what was kept, completes checkpoints, and nothing waits: rows are counted since its start."""
-    counts(takes_it(planned), head=orders.GOOD)
-    since = planned.now + timedelta(seconds=1)
-    seen = world(OLD_ENDED, quiet(since))
-    too_early = may_tell(planned, OVER, seen)
-    counts(planned, head=orders.GOOD)
-
-    assert not too_early
-    assert may_tell(planned, OVER, seen)
-
-
 def test_silence_alone_is_no_end(planned: Story) -> None:
-    """Of a run without a checkpoint, from elsewhere or nothing, or with files that wait or that nobody could list."""
-    waiting = FlinkManifest(
-        path="m", job_id=JobId(orders.RUN_C), operator_id=orders.OPERATOR, subtask=0, attempt=0,
-        checkpoint_id=CheckpointId(11), number=0, bytes=9, written_at=None,
-    )  # fmt: skip
+    """A run that began from what was kept, completes checkpoints, and has committed nothing."""
     since = takes_it(planned).now
     counts(planned, head=orders.GOOD)
+    restored = Restored(checkpoint_id=CheckpointId(10), at=since, is_savepoint=True, path=orders.SAVEPOINT_10)
 
-    assert may_tell(planned, OVER, world(OLD_ENDED, quiet(since)))
-    for seen in (
-        world(OLD_ENDED, quiet(since, completed_count=0)),
-        world(OLD_ENDED, quiet(since, orders.SAVEPOINT_6)),
-        world(OLD_ENDED, quiet(since, restored=None)),
-        world(OLD_ENDED, quiet(since), flink_manifests=Seen(source="storage", values=(waiting,))),
-        world(OLD_ENDED, quiet(since), flink_manifests=orders.not_seen("storage")),
-    ):
-        assert not may_tell(planned, OVER, seen)
+    assert not may_tell(planned, OVER, world(OLD_ENDED, run(orders.RUN_C, restored=restored, started_at=since)))

@@ -66,7 +66,7 @@ def test_the_list_tells_of_its_savepoint_only_what_a_restore_needs(world: World)
         f"heckpoint {kept.checkpoint} pairs with snapshot {kept.snapshot}",
         f"until {kept.until:%Y-%m-%d}",
     )
-    planned = ("A breach.", BEN, "revenue_daily", "1.4-leaky", "1.5")
+    planned = ("A breach.", BEN, "1.4-leaky", "1.5")
     assert all(each in outside for each in (*needed, "Taken in a private incident."))
     assert not any(each in outside.replace(kept.path, "") for each in (*planned, str(world.scene.incident)))
     assert all(each in invited for each in (*needed, *planned))

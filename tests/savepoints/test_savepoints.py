@@ -1,6 +1,6 @@
 """Planned savepoints: which one counts, for which code, for whom, and the question before another one is restored."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -11,7 +11,6 @@ from bot.domain.execution import ProposalState
 from bot.domain.ids import UserId
 from bot.domain.requirements import RestorePointIntact
 from bot.domain.timeline import sentence
-from bot.service.savepoints import SavepointOffer
 from bot.slack.blocks.savepoints import catalogue_text, savepoint_form
 from tests.rewound import ANA, BEN
 from tests.savepoints.world import WEEK, World
@@ -63,10 +62,10 @@ def test_the_savepoint_itself_is_restored_without_a_question_by_whom_the_plan_na
 
     world.ben_approves(proposal)
 
-    with pytest.raises(Refused, match=f"not yours to restore.*names <@{ANA}>"):
+    with pytest.raises(Refused, match=f"may not restore this savepoint.*names <@{ANA}>"):
         world.approvals.may_begin(world.scene.incident, proposal.id, BEN)
     world.approvals.may_begin(world.scene.incident, proposal.id, ANA)
-    with pytest.raises(Refused, match="Nothing has to be explained"):
+    with pytest.raises(Refused, match="Nothing needs a reason"):
         world.savepoints.explain(world.scene.incident, "Because.", by=ANA)
 
 
@@ -106,7 +105,7 @@ def test_an_older_savepoint_is_restored_by_whom_its_own_plan_names(world: World)
 
     assert (len(kept), counts) == (2, kept[0])
     assert kept[0].path == "file:///newer"
-    with pytest.raises(Refused, match=f"not yours to restore.*names <@{ANA}>"):
+    with pytest.raises(Refused, match=f"may not restore this savepoint.*names <@{ANA}>"):
         world.approvals.may_begin(world.scene.incident, proposal.id, BEN)
     world.approvals.may_begin(world.scene.incident, proposal.id, ANA)
 
@@ -133,7 +132,7 @@ def test_whom_a_plan_names_holds_however_its_path_is_spelt(world: World, kept: s
     proposal = world.proposes(undo.model_copy(update={"effects": effects, "requirements": held}), plan)
     view = world.scene.view(proposal.id)
 
-    with pytest.raises(Refused, match=f"not yours to restore.*names <@{ANA}>"):
+    with pytest.raises(Refused, match=f"may not restore this savepoint.*names <@{ANA}>"):
         world.savepoints.must_be_allowed(view, BEN)
     world.savepoints.must_be_allowed(view, ANA)
     world.savepoints.must_be_explained(world.scene.incident, view)
@@ -148,7 +147,7 @@ def test_whom_a_plan_names_holds_after_its_day(world: World) -> None:
     proposal = world.proposes(undo_proposal.propose(plan), plan)
     world.ben_approves(proposal)
 
-    with pytest.raises(Refused, match="not yours to restore"):
+    with pytest.raises(Refused, match="may not restore this savepoint"):
         world.approvals.may_begin(world.scene.incident, proposal.id, BEN)
     world.approvals.may_begin(world.scene.incident, proposal.id, ANA)
 
@@ -170,7 +169,7 @@ def test_a_plan_into_the_past_is_refused_and_nothing_is_written(world: World) ->
     """A savepoint is kept into the future."""
     before = world.scene.store.get(world.scene.incident).seq
 
-    with pytest.raises(Refused, match="into the future"):
+    with pytest.raises(Refused, match="This day has passed"):
         world.plans(until=-WEEK)
 
     assert world.scene.store.get(world.scene.incident).seq == before
@@ -183,33 +182,3 @@ def test_the_form_shows_what_runs_now(world: World) -> None:
     assert "newest checkpoint 5" in str(form["blocks"][0])
     assert form["private_metadata"] == "sales.orders/C0ORDERS01"
     assert [b["element"].get("initial_value") for b in form["blocks"] if b.get("block_id") == "before"] == ["test"]
-
-
-@pytest.mark.parametrize(
-    ("count", "kind", "groups"),
-    [
-        (1, "checkboxes", []),
-        (10, "checkboxes", []),
-        (11, "multi_static_select", []),
-        (100, "multi_static_select", []),
-        (101, "multi_static_select", ["1 to 100", "101 to 101"]),
-        (10_001, "multi_static_select", ["1 to 100", "9901 to 10000"]),
-    ],
-)
-def test_every_consumer_can_be_ticked(count: int, kind: str, groups: list[str]) -> None:
-    """As many as are declared, each under its place in the configuration; what does not fit is said."""
-    offer = SavepointOffer(
-        table=ORDERS, job="orders", head=None, checkpoint="none", code="", until=datetime(2026, 11, 10, tzinfo=UTC),
-        keeps="", consumers=tuple(f"reader-{n}" for n in range(count)),
-    )  # fmt: skip
-
-    form = savepoint_form(offer, "C0ORDERS01").to_dict()
-
-    [told] = [block["element"] for block in form["blocks"] if block.get("block_id") == "told"]
-    parts = told.get("option_groups") or []
-    options = told.get("options") or [option for part in parts for option in part["options"]]
-    labels = [part["label"]["text"] for part in parts]
-    assert told["type"] == kind
-    assert [option["value"] for option in options] == [str(n) for n in range(min(count, 10_000))]
-    assert [*labels[:1], *labels[1:][-1:]] == groups
-    assert ("1 more do not fit" in str(form)) is (count > 10_000)

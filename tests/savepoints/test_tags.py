@@ -2,8 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
-
 from bot.domain.entries import SavepointReleased
 from bot.domain.timeline import sentence
 from bot.ports import TableChange
@@ -67,24 +65,6 @@ def test_a_savepoint_without_a_plan_is_kept_for_seven_days(world: World) -> None
     assert due == [False, True]
 
 
-@pytest.mark.parametrize("is_planned", [True, False])
-def test_a_tag_that_was_approved_to_stay_is_never_taken_away(world: World, is_planned: bool) -> None:
-    """Earlier versions asked for one that stays until somebody removes it: nobody has approved anything else."""
-    if is_planned:
-        world.plans()
-    world.takes_it_as_earlier_versions_did()
-    world.closes()
-    services = world.services(timedelta(days=30))
-
-    services.duties.settle_all()
-    services.background.close()
-    world.tags(timedelta(days=30)).release(world.scene.incident)
-
-    assert world.tag is not None
-    assert _told(world) == []
-    assert f"tag {world.tag} until somebody removes it)" in catalogue_text(ORDERS, world.savepoints.catalogue(ORDERS))
-
-
 def test_the_tag_stays_while_its_own_incident_is_open(world: World) -> None:
     """The way back is needed for as long as people are at work."""
     world.plans()
@@ -132,4 +112,4 @@ def test_a_tag_that_somebody_has_moved_is_left_where_it_is(world: World) -> None
     world.tags(timedelta(days=8)).release(world.scene.incident)
 
     assert world.scene.table.ref(world.tag or "") == world.good
-    assert ["stands on another snapshot and was left there" in text for text in _told(world)] == [True]
+    assert ["names another snapshot and was left there" in text for text in _told(world)] == [True]

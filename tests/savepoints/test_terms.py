@@ -1,7 +1,5 @@
 """The terms of a planned savepoint: shown whole before a yes, covered by it, and changed by nobody afterwards."""
 
-from datetime import timedelta
-
 import pytest
 
 from bot.actions import take_savepoint
@@ -19,9 +17,9 @@ def _terms(proposal: Proposal) -> dict[str, str]:
 
 
 def test_the_preview_shows_the_whole_plan(world: World) -> None:
-    """Reason, code, snapshots, consumers told and not told, retention, who may restore, until when."""
+    """Reason, code, snapshots, retention, who may restore, until when."""
     world.plans(ANA)
-    proposal, plan = world.savepoint(consumers=("revenue_daily", "fraud_scores"))
+    proposal, plan = world.savepoint()
 
     terms = _terms(proposal)
 
@@ -31,12 +29,11 @@ def test_the_preview_shows_the_whole_plan(world: World) -> None:
     assert terms == {
         "Reason": "New pricing.",
         "Code": "1.4 before, 1.5 after. But Flink says that test runs now.",
-        "Snapshots": f"{head} is the head now, schema 0; the one that the stop commits is added when it is known.",
-        "Consumers": "revenue_daily told; not told: fraud_scores.",
-        "Retention": f"The tag keeps the snapshot until {day}, longer while an incident of the table is open; then "
-        "it is removed. The contract names no retention.",
+        "Snapshots": f"{head} is the head now, schema 0. The one that the stop commits is added later.",
+        "Retention": f"The tag keeps the snapshot until {day}, or until no incident of the table is open. "
+        "The contract names no retention.",
         "May restore it": f"<@{ANA}>.",
-        "Counts until": f"{plan.planned.until:%Y-%m-%d %H:%M} UTC; a restore from another point has to say why.",
+        "Authoritative": f"until {day}. To restore from another point, somebody has to say why.",
     }
 
 
@@ -103,18 +100,3 @@ def test_a_plan_whose_day_has_passed_is_not_proposed(world: World) -> None:
 
     with pytest.raises(Refused, match=r"The day of the planned savepoint has passed.*/waterline savepoint"):
         world.savepoint(at=world.scene.plan().at + 2 * WEEK)
-
-
-def test_a_proposal_of_an_earlier_version_keeps_its_digest_and_its_plan(world: World) -> None:
-    """It carries no plan: then the one counts that was on record when it was made."""
-    world.plans(ANA)
-    old = world.takes_it_as_earlier_versions_did()
-    world.plans(BEN, until=timedelta(days=30))
-
-    _kept, counts, _left, _hidden = world.savepoints.catalogue(ORDERS)
-
-    assert counts is not None
-    assert counts.plan is not None
-    assert counts.plan.may_restore == (ANA,)
-    assert '"plan"' not in old.model_dump_json()
-    assert '"recorded"' not in old.model_dump_json()

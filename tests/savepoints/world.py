@@ -65,7 +65,7 @@ class World:
         """Ana plans the change to code 1.5."""
         self.savepoints.plan(
             ORDERS, channel, reason=reason, code_before=code_before, code_after="1.5",
-            told=("revenue_daily",), restorers=restorers, until=datetime.now(UTC) + until, by=ANA,
+            restorers=restorers, until=datetime.now(UTC) + until, by=ANA,
         )  # fmt: skip
 
     def savepoint(self, **known: object) -> tuple[Proposal, Plan]:
@@ -106,17 +106,6 @@ class World:
         made: list[Body] = [ProposalMade(step=None, proposal=again), ExecutionStarted(proposal=newer), *ends]
         made.append(ExecutionEnded(proposal=newer, outcome="applied", sentence="It was kept."))
         self.scene.store.write(self.scene.incident, by=ANA, decide=lambda _i: made)
-
-    def takes_it_as_earlier_versions_did(self) -> Proposal:
-        """The yes was to a preview without terms, and to a tag that stays until somebody removes it."""
-        proposal, plan = self.savepoint()
-        effects = tuple(
-            e.model_copy(update={"plan": None}) if isinstance(e, KeepSavepoint) else e for e in proposal.effects
-        )
-        preview = proposal.preview.model_copy(update={"recorded": ()})
-        old = proposal.model_copy(update={"effects": effects, "preview": preview})
-        assert self.scene.carries_out(old, plan).state is ProposalState.APPLIED
-        return old
 
     def proposes(self, proposal: Proposal, plan: Plan) -> Proposal:
         """Proposed, and nothing more."""

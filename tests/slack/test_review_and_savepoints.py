@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.domain.ids import IncidentId
-from bot.domain.reads import Consumer
 from bot.domain.review import open_items
 from bot.workspace import SeenMessage
 from tests.slack.little_bot import LittleBot
@@ -92,20 +91,3 @@ def test_a_time_that_is_none_is_told_at_its_field(collected: SeenMessage, ana: R
 
     assert "“after lunch” names no time. Expected 14:10 (the next one)" in told["over"]
     assert "The plan is on record in wl-1." in answer
-
-
-def test_the_form_of_a_savepoint_takes_more_consumers_than_boxes(
-    collected: SeenMessage, ana: Responder, bot: LittleBot
-) -> None:
-    """Slack takes the list, and whoever is chosen in it is on record as told."""
-    setup = next(iter(bot.services.observer.tables.values()))
-    many = tuple(Consumer(name=f"reader-{n}", channel="C0REVENUE2") for n in range(120))
-    bot.services.observer.tables = {setup.name: setup.model_copy(update={"consumers": many})}
-
-    ana.opens_form("savepoint sales.orders")
-    ana.fills({"reason": "New pricing.", "before": "1.4", "after": "1.5", "told": ["reader-0", "reader-119"]})
-    ana.answer_to(ana.submits)
-
-    plan = bot.services.store.get(WL).plan
-    assert plan is not None
-    assert plan.told == ("reader-0", "reader-119")

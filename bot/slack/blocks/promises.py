@@ -3,15 +3,16 @@
 from slack_sdk.models.blocks import Block, SectionBlock
 
 from bot.domain.clock_time import clock_time
+from bot.domain.doubt import doubted_since
 from bot.domain.entries import NoticeQueued, PromiseReminded
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
-from bot.domain.notice import HOW_TO_CORRECT
-from bot.domain.promises import BESIDE
+from bot.domain.notice import HOW_TO_CORRECT, PLANNED
+from bot.domain.planned_work import stop_for_work
+from bot.domain.promises import BESIDE, announcement
 from bot.domain.review import review_items
 from bot.slack.blocks.freezes import reminder_of_freeze
 from bot.slack.blocks.parts import actions, button, clock, context, section
-from bot.slack.blocks.planned import reminder_of_planned_work
 from bot.slack.blocks.standing_jobs import reminder_of_standing_job
 from bot.slack.ids import Click
 from bot.slack.text import as_sentence, mrkdwn, person
@@ -80,3 +81,31 @@ def _of_review(incident: Incident, body: PromiseReminded, who: str) -> tuple[str
         section("\n".join([told, *lines])),
         context("Settle them, or set another day, in the review's message."),
     ]
+
+
+def reminder_of_planned_work(incident: Incident, body: PromiseReminded, who: str) -> tuple[str, list[Block]]:
+    """(notification text, blocks); once the end is sent, or the incident is closed, it says only that."""
+    told = announcement(incident)
+    if told is None:
+        return f"{incident.id}: the end of the planned work was sent", [
+            context(":white_check_mark: Consumers no longer wait for the end of planned work.")
+        ]
+    if not incident.is_open:
+        return f"{incident.id} is closed", [
+            context(f"{incident.id} was closed without the end of its planned work. You can still send it.")
+        ]
+    text = f"{incident.id}: is the planned work on {incident.opened.table} over?"
+    over_by = told.notice.data.over_by if told.notice.data is not None else None
+    expected = f" They expect it by {clock_time(over_by, body.moment)}." if over_by is not None else ""
+    said = (
+        f":alarm_clock: {who}: consumers of {mrkdwn(incident.opened.table)} were notified of planned work at "
+        f"{clock_time(told.queued_at, body.moment)}, and wait for its end.{expected} "
+    )
+    if doubted_since(incident) is not None:
+        update = button("Preview an update…", Click.PREVIEW_NOTICE, incident.id, "update", "", style="primary")
+        return text, [section(f"{said}This incident doubts the table: send an update."), actions([update])]
+    if stop_for_work(incident) is not None:
+        over = button("It is over…", Click.PREVIEW_NOTICE, incident.id, f"{PLANNED} over", "", style="primary")
+        return text, [section(f"{said}It is over when the job writes again and the rows are counted."), actions([over])]
+    off = button("It is called off…", Click.TELL_IN_WORDS, incident.id, f"{PLANNED} off", "")
+    return text, [section(f"{said}The job was not stopped yet. Is the work called off?"), actions([off])]
