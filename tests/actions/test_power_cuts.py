@@ -42,8 +42,13 @@ def closed(scene: Scene) -> None:
     scene.catalog.close()
 
 
-@pytest.mark.smoke
-@pytest.mark.parametrize("cut_at", [*range(1, ENTRIES + 1), *range(-ENTRIES, 0)])
+@pytest.mark.parametrize(
+    "cut_at",
+    [
+        pytest.param(cut, marks=pytest.mark.smoke if cut in {4, -4} else [])
+        for cut in (*range(1, ENTRIES + 1), *range(-ENTRIES, 0))
+    ],
+)
 def test_each_effect_is_in_the_world_exactly_once(tmp_path: Path, cut_at: int) -> None:
     """One stop, one start, one tag, each position once, and the record knows what was there before."""
     closed(made(tmp_path))

@@ -10,9 +10,15 @@ from tests.matrix.told import kept
 
 BY_NAME = {run.name: run for run in RUNS}
 SAVED = sorted(CASES.glob("*.zip"))
+_OFTEN = 8
+"""Each eighth is for `make test`."""
+CASE_BY_CASE = [
+    pytest.param(case, marks=pytest.mark.full if number % _OFTEN else [], id=case.stem)
+    for number, case in enumerate(SAVED)
+]
 
 
-@pytest.mark.parametrize("case", SAVED, ids=[case.stem for case in SAVED])
+@pytest.mark.parametrize("case", CASE_BY_CASE)
 def test_a_real_case_is_diagnosed_as_expected(case: Path) -> None:
     """A change of a failure mode that loses a real run's diagnosis is a defect, whatever its own tests say."""
     run = BY_NAME[case.stem]

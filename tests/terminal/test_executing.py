@@ -72,6 +72,7 @@ def test_a_bot_that_runs_carries_it_out_and_the_command_shows_it(host: Host) -> 
     assert host.calls == ["stop", "start"]
 
 
+@pytest.mark.full
 def test_where_the_bot_ends_before_it_has_done_it_the_command_goes_on(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,6 +91,7 @@ def test_where_the_bot_ends_before_it_has_done_it_the_command_goes_on(
     assert host.calls == ["stop", "start"]
 
 
+@pytest.mark.full
 def test_a_bot_that_runs_does_not_keep_people_from_deciding(host: Host) -> None:
     """Also on a record that only one bot may work on: what was decided is in the record that it reads."""
     with host.bot_runs():
@@ -99,6 +101,7 @@ def test_a_bot_that_runs_does_not_keep_people_from_deciding(host: Host) -> None:
     assert (ProposalState.REJECTED, ANA) == (host.view.state, host.view.ended_by)
 
 
+@pytest.mark.full
 def test_who_may_begin_is_as_in_slack(host: Host) -> None:
     """The proposer or an approver; nothing is done for anybody else."""
     host.who = EVE
@@ -110,6 +113,7 @@ def test_who_may_begin_is_as_in_slack(host: Host) -> None:
     assert host.calls == []
 
 
+@pytest.mark.full
 def test_an_approver_may_begin_it(host: Host) -> None:
     """Whoever proposed it may be asleep."""
     host.who = BEN
@@ -118,6 +122,7 @@ def test_an_approver_may_begin_it(host: Host) -> None:
     assert host.view.executed_by == BEN
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("typed", ["0123456789ab", "", "short"])
 def test_what_is_begun_is_named_by_its_digest(host: Host, typed: str) -> None:
     """Another digest, or too little of it, begins nothing."""
@@ -128,6 +133,7 @@ def test_what_is_begun_is_named_by_its_digest(host: Host, typed: str) -> None:
     assert host.calls == []
 
 
+@pytest.mark.full
 def test_what_was_rejected_is_not_begun(host: Host) -> None:
     """The answer says who did, and when."""
     host.types("reject", "wl-1", "--reason", "Ask the owners.")
@@ -135,6 +141,7 @@ def test_what_was_rejected_is_not_begun(host: Host) -> None:
     assert f"was rejected by <@{ANA}>" in told(host.executes())
 
 
+@pytest.mark.full
 def test_a_step_of_which_nobody_knows_ends_the_command_and_is_looked_at_again(host: Host) -> None:
     """Exit code 2, and what to do; the next time it is looked at, not repeated."""
     stop, run = host.flink.stop, host.flink.run
@@ -159,6 +166,7 @@ def test_a_step_of_which_nobody_knows_ends_the_command_and_is_looked_at_again(ho
     assert host.calls == ["stop", "start"]
 
 
+@pytest.mark.full
 def test_a_table_that_moved_is_told_and_nothing_is_begun(host: Host) -> None:
     """As at the click: the requirements are looked at once more."""
     host.backfill_commits()

@@ -105,7 +105,6 @@ def test_what_could_not_be_told_is_neither_yes_nor_no(scene: Scene, gate: Gate, 
     assert not (scene.folder / "journal.db").exists()
 
 
-@pytest.mark.smoke
 def test_the_gate_asks_a_server_and_needs_its_token(scene: Scene, gate: Gate, served: str) -> None:
     """The same answer over HTTP, from a machine that has neither catalog nor record."""
     scene.opens()
