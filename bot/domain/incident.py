@@ -15,7 +15,6 @@ from bot.domain.entries import (
     FindingSettled,
     IncidentOpened,
     ReadersNoted,
-    SeverityChanged,
     Verified,
     WaterlineMoved,
 )
@@ -128,12 +127,6 @@ class Incident:
     def severity(self) -> Severity:
         """How bad it is now."""
         return self.severity_now or self.opened.severity
-
-    @property
-    def severities_said(self) -> list[tuple[str, Severity]]:
-        """(who, which), from the opening on; who says the present one once more confirms it."""
-        changed = ((entry.by, entry.body.severity) for entry in self.entries if isinstance(entry.body, SeverityChanged))
-        return [(self.opened_by, self.opened.severity), *changed]
 
     @property
     def is_private(self) -> bool:

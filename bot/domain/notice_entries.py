@@ -117,8 +117,6 @@ class ReadersNoted(Record):
 
 
 class SeverityChanged(Record):
-    """Where it stays as it was, somebody has confirmed what another person had said."""
-
     kind: Literal["severity-changed"] = "severity-changed"
     before: Severity
     severity: Severity

@@ -47,8 +47,6 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
             )
         case n.ReadersNoted():
             return _readers(body)
-        case n.SeverityChanged() if body.before == body.severity:
-            return f"Confirmed that the severity is {body.severity}. {full_stop(body.reason)}".strip()
         case n.SeverityChanged():
             return f"The severity is {body.severity} now, it was {body.before}. {full_stop(body.reason)}".strip()
         case n.NoticesHeld():

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.effects import Effect
-from bot.domain.ids import CheckpointId, EvidenceId, ProposalId, Severity, SnapshotId, TableName, UserId
+from bot.domain.ids import CheckpointId, EvidenceId, ProposalId, SnapshotId, TableName, UserId
 from bot.domain.record import Record, Utc
 from bot.domain.requirements import Requirement
 from bot.domain.sentences import counted
@@ -99,8 +99,6 @@ class Proposal(Record):
     follows: tuple[str, ...] = Field(default=(), exclude_if=lambda told: not told)
     """The actions behind it, nearest first: what it publishes or undoes, and what that published or undid. Their
     policies decide about it where it has none of its own."""
-    rules_of: Severity | None = Field(default=None, exclude_if=lambda told: told is None)
-    """The severity whose policy it has, where that is not the incident's, which only the proposer has said."""
 
     @property
     def rehearses_on(self) -> str | None:

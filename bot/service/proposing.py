@@ -15,7 +15,7 @@ from bot.domain.deciding import Supersede, decide
 from bot.domain.deeds import UNDO
 from bot.domain.entries import Body, ProposalMade
 from bot.domain.errors import Refused, Superseded, WaterlineError
-from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, ProposalId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
@@ -44,7 +44,6 @@ from bot.service.proposal_rules import (
     must_still_be_diagnosed,
 )
 from bot.service.rehearsals import PUBLISH, branches_begun, next_action, past_of_rehearsal
-from bot.service.rules_by_severity import Rules, Said, rules_for
 from bot.service.surveys import declaration_of, siblings_of, survey_of_files, survey_of_source
 from bot.service.walking import not_possible
 
@@ -142,7 +141,13 @@ class Proposals:
         past = past_of(incident, undoes, self._observer.jobs) if undoes else None
         rehearsed = past_of_rehearsal(incident, observation.table)
         follows = actions_behind(rehearsed if module.action.name == PUBLISH else past)
-        rules = rules_for(setup, module.action, incident.severities_said, by, follows)
+        policy = setup.policy_for(
+            module.action.name,
+            incident.severity,
+            is_destructive=module.action.is_destructive,
+            proposer=by,
+            follows=follows,
+        )
         plan = Plan(
             incident=incident_id,
             proposal=ProposalId(str(ULID())),
@@ -150,7 +155,7 @@ class Proposals:
             mode=mode,
             match=match,
             evidence=tuple(item.id for item in case.evidence),
-            policy=rules.policy,
+            policy=policy,
             by=by,
             at=self._clock.now(),
             consumers=tuple(consumer.name for consumer in setup.consumers),
@@ -178,7 +183,7 @@ class Proposals:
         )
         try:
             proposal = told_what_comes_first(completed(module.propose(plan), plan), incident, match, self._actions)
-            proposal = proposal.model_copy(update={"follows": follows, "rules_of": rules.instead})
+            proposal = proposal.model_copy(update={"follows": follows})
             must_be_destructive(proposal, module.action)
             must_end_no_repair(proposal, incident_id, self._store.every())
         except Refused as error:
@@ -198,15 +203,6 @@ class Proposals:
         for task in to_look_at(incident, module.action.looks, self._observer, self._diagnostician):
             self._look(incident.id, task)
         return self._store.get(incident.id)
-
-    def rules_now(self, view: ProposalView, said: Said) -> Rules | None:
-        """Who would decide about it were it proposed where these severities were said; None: nothing is known of its
-        table or action any more."""
-        made, module = view.proposal, self._actions.get(view.proposal.action)
-        setup = self._observer.tables.get(made.table)
-        if setup is None or module is None:
-            return None
-        return rules_for(setup, module.action, said, made.proposed_by, made.follows)
 
     def supersede_if_moved(self, incident_id: IncidentId) -> None:
         """End a proposal that waits while its world or its diagnosis has moved: nobody decides about a past state.

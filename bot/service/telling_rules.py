@@ -134,11 +134,7 @@ def refuse_after_close(incident: Incident, kind: str) -> None:
 
 def asked_to_send(incident: Incident, kind: str) -> bool:
     """Whether such a notice waits, or has waited, for a second person since the severity is what it is."""
-    changed = [
-        entry.at
-        for entry in incident.entries
-        if isinstance(entry.body, SeverityChanged) and entry.body.before != entry.body.severity
-    ]
+    changed = [entry.at for entry in incident.entries if isinstance(entry.body, SeverityChanged)]
     since = changed[-1] if changed else incident.opened_at
     return any(v.asked_at >= since and incident.previews[v.name][0].kind == kind for v in incident.held.values())
 

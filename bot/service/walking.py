@@ -1,10 +1,11 @@
 """Moves an incident along its runbook: each step's outcome chooses the next, and says why."""
 
 from collections.abc import Callable
+from typing import cast, get_args
 
-from bot.domain.entries import Body, NoteAdded, ResponderAssigned, StepDone, StepSkipped
+from bot.domain.entries import Body, NoteAdded, ResponderAssigned, SeverityChanged, StepDone, StepSkipped
 from bot.domain.errors import NotYet, Refused
-from bot.domain.ids import IncidentId, StepId, UserId
+from bot.domain.ids import IncidentId, Severity, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.runbook import (
@@ -18,7 +19,7 @@ from bot.domain.runbook import (
     Step,
 )
 from bot.runbook.progress import Position, position
-from bot.service.incident_store import IncidentStore, must_be_open
+from bot.service.incident_store import IncidentStore, must_be_in_charge, must_be_open
 
 
 def walk_of(incident: Incident) -> Position:
@@ -99,6 +100,25 @@ class Walker:
         def decide(incident: Incident) -> list[Body]:
             must_be_open(incident)
             return [] if incident.responder == user else [ResponderAssigned(user=user, note=note.strip())]
+
+        self._store.write(incident_id, by=by, decide=decide)
+
+    def change_severity(self, incident_id: IncidentId, to: str, reason: str, *, by: UserId) -> None:
+        """Write it down with who and why. Proposals that are made already keep the approval policy that they were made
+        with. Raises Refused without a reason, for whoever is not in charge, or where nothing changes."""
+        if to not in get_args(Severity) or not reason.strip():
+            raise Refused(
+                "A severity is changed by its name and a reason.",
+                f"Expected one of {', '.join(get_args(Severity))} and a sentence; found “{to} {reason}”.",
+                "Type /waterline severity sev1 REASON.",
+            )
+
+        def decide(incident: Incident) -> list[Body]:
+            must_be_open(incident)
+            must_be_in_charge(incident, by, "change its severity")
+            if incident.severity == to:
+                raise Refused(f"{incident_id} is {to} already.", "", "Nothing was changed.")
+            return [SeverityChanged(before=incident.severity, severity=cast(Severity, to), reason=reason.strip())]
 
         self._store.write(incident_id, by=by, decide=decide)
 

@@ -5,7 +5,6 @@ from typing import get_args
 from bot.domain.errors import WaterlineError
 from bot.domain.notice import PLANNED, WorkState
 from bot.service.services import Services
-from bot.service.severity import change_severity
 from bot.slack.forms import PREVIEW_TITLE, open_form_id, problem_form
 from bot.slack.previews import preview_of
 from bot.slack.requests import AGAIN, Command
@@ -40,21 +39,9 @@ def tell_again(services: Services, command: Command, consumer: str) -> str:
 
 
 def severity(services: Services, command: Command) -> str:
-    """Change how bad the channel's incident is, or confirm what somebody else has said."""
+    """Change how bad the channel's incident is."""
     incident = services.store.in_channel(command.channel)
     to, _, reason = command.rest.partition(" ")
-    changed = change_severity(
-        services.store,
-        incident.id,
-        to,
-        reason,
-        by=command.user,
-        rules_now=services.proposals.rules_now,
-        then=services.duties.settle,
-    )
-    if changed.is_confirmed:
-        said = f"Confirmed: {incident.id} is {to}. Whatever is proposed from now on goes by its rules."
-    else:
-        said = f"{incident.id} is {to} now. Whoever was told of another one, and waits for the end, is told again."
-    ended = [f"“{title}” waited by other rules and is superseded: propose it again." for title in changed.superseded]
-    return " ".join([said, *ended])
+    services.walker.change_severity(incident.id, to, reason, by=command.user)
+    services.duties.settle(incident.id)
+    return f"{incident.id} is {to} now. Consumers who still wait for the end get an update."

@@ -10,7 +10,6 @@ from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.slack.blocks.parts import clock, context, section
-from bot.slack.ids import COMMAND
 from bot.slack.text import addressed, as_sentence, mrkdwn, person, room
 
 _WHY_TOLD = "You are told because the table's policy names you. The incident's review looks at it again."
@@ -35,19 +34,6 @@ def who_may(view: ProposalView) -> list[str]:
         told = ", ".join(_place(to) for to in policy.break_glass.pages)
         lines.append(f"In an emergency {who} may approve alone, with a reason; {told} would be told at once.")
     return lines
-
-
-def by_severity(incident: Incident, view: ProposalView) -> list[str]:
-    """Small print where the rules were not those of the incident's severity when it was proposed; else none."""
-    rules, (who, now) = view.proposal.rules_of, incident.severities_said[-1]
-    if rules is None:
-        return []
-    if who != view.proposal.proposed_by:
-        return [f"By the rules of {rules}; somebody else says {now} by now, so it can be proposed again by those."]
-    return [
-        f"By the rules of {rules}, for only the proposer calls it {now}: once somebody else has typed "
-        f"{COMMAND} severity {now} REASON, it can be proposed again by those of {now}."
-    ]
 
 
 def stamps(view: ProposalView) -> list[Block]:

@@ -12,7 +12,7 @@ from bot.domain.ids import short, short_job
 from bot.domain.incident import Incident
 from bot.domain.inert import inert
 from bot.domain.settling import HOW_TO_SETTLE, may_be_said_to_have_happened, unknown_effect
-from bot.slack.blocks.approval import by_severity, stamps, who_may
+from bot.slack.blocks.approval import stamps, who_may
 from bot.slack.blocks.covered import covered
 from bot.slack.blocks.parts import actions, button, clock, confirm, context, header, section, sections
 from bot.slack.blocks.taken_off import taken_off_main
@@ -76,7 +76,7 @@ def _content(incident: Incident, view: ProposalView, tasks: Mapping[str, Task]) 
         *stamps(view),
         context(f"Digest {code(proposal.digest[:12])} covers effects, requirements, evidence and preview."),
     ]
-    if view.state in UNDECIDED and (small_print := [*who_may(view), *by_severity(incident, view)]):
+    if view.state in UNDECIDED and (small_print := who_may(view)):
         blocks.append(context(*small_print))
     return blocks
 
