@@ -61,8 +61,7 @@ from bot.service.verifying import Verifier
 from bot.service.walking import Walker
 from bot.service.watch_findings import WatchFindings
 from bot.service.waterline import Waterline
-from bot.settings import Settings
-from bot.settings.policies import refuse_unknown_actions
+from bot.settings import Settings, refuse_unknown_actions
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,22 @@
 """Everything that can be configured: one YAML file, and secrets from the environment or from files that it names."""
 
+from bot.settings.contradictions import refuse_unknown_actions
 from bot.settings.jobs import JarStartSettings, JobSettings, OperatorStartSettings, SqlGatewayStartSettings
-from bot.settings.known_secrets import masking
 from bot.settings.model import (
     CatalogSettings,
     JournalSettings,
     LineageSettings,
+    NoticesSettings,
     Settings,
     SlackSettings,
+    SmtpSettings,
     SparkSettings,
+    WebSettings,
+    refuse_open_house,
 )
-from bot.settings.notices import NoticeSecrets, NoticesSettings, SmtpSettings
-from bot.settings.secrets import SlackSecrets
+from bot.settings.secrets import AlertSecrets, NoticeSecrets, SlackSecrets, WebSecrets, masking
 from bot.settings.tables import TableSettings
-from bot.settings.watch import AlertSecrets, WatchSettings
-from bot.settings.web import WebSecrets, WebSettings, refuse_open_house
+from bot.settings.watch import WatchSettings
 
 __all__ = [
     "AlertSecrets",
@@ -38,4 +40,5 @@ __all__ = [
     "WebSettings",
     "masking",
     "refuse_open_house",
+    "refuse_unknown_actions",
 ]

@@ -1,17 +1,22 @@
-"""What no field can see alone: names that lead nowhere, and policies that nobody can fulfil."""
+"""What no field can see alone: names that lead nowhere, and policies that nobody can fulfil or that would not be what
+their author meant."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import get_args
 
 from ruamel.yaml.comments import CommentedMap
 
-from bot.domain.ids import TableName
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.errors import BadConfiguration
+from bot.domain.ids import Severity, TableName
 from bot.settings.jobs import JobSettings
-from bot.settings.policies import refuse_bad_policies
 from bot.settings.reading import bad, near
 from bot.settings.tables import TableSettings
 
 Where = tuple[str | int, ...]
+DEFAULT, DESTRUCTIVE, NOTICE = "default", "destructive", "notice"
+_SEVERITIES = get_args(Severity)
 
 
 def refuse_contradictions(
@@ -46,4 +51,88 @@ def refuse_contradictions(
                 "Expected `key` in `contract`, or a `contract_file`; found neither.",
                 "Name the columns of the business key, or the file of the table's data contract.",
             )  # fmt: skip
-        refuse_bad_policies(table.policies, content, path, (*where, "policies"))
+        _refuse_bad_policies(table.policies, content, path, (*where, "policies"))
+
+
+def _refuse_bad_policies(
+    policies: Mapping[str, ApprovalPolicy], content: CommentedMap, path: Path, where: Where
+) -> None:
+    """Raises BadConfiguration for the first policy of a table that cannot work, in the file's order."""
+    if DEFAULT not in policies:
+        raise bad(
+            content, path, where, "nobody is named for the other actions.",
+            f"Expected a policy `{DEFAULT}`; found {', '.join(policies) or 'none'}.",
+            f"Add `{DEFAULT}` with `users` or `groups`.",
+        )  # fmt: skip
+    for key, policy in policies.items():
+        here = (*where, key)
+        _, slash, severity = key.partition("/")
+        if slash and severity not in _SEVERITIES:
+            raise bad(
+                content, path, here, "there is no such severity.",
+                f"Expected one of {', '.join(_SEVERITIES)} after the slash; found {severity or 'nothing'}.",
+                f"{near(severity, _SEVERITIES)}Write it as `{key.partition('/')[0]}/sev1`.",
+            )  # fmt: skip
+        name = key.partition("/")[0]
+        more = sorted(policy.model_fields_set - {"users", "groups", "teams"})
+        if more and (name == NOTICE or name.startswith(f"{NOTICE}:")):
+            raise bad(
+                content, path, (*here, more[0]), "this is not known for notices.",
+                "Expected `users`, `groups` or `teams`: one of them sends what another person has previewed.",
+                "Remove this line.",
+            )  # fmt: skip
+        _refuse_hopeless(policy, content, path, here)
+        _refuse_empty_rules(policy, content, path, here)
+
+
+def refuse_unknown_actions(
+    table: TableName, policies: Mapping[str, ApprovalPolicy], actions: Collection[str], notices: Collection[str]
+) -> None:
+    """Raises BadConfiguration for a policy whose action, or notice, does not exist: mistyped, it would leave it to the
+    default, or to nobody."""
+    known = (*actions, DEFAULT, DESTRUCTIVE, NOTICE, *(f"{NOTICE}:{kind}" for kind in notices))
+    for key in policies:
+        name = key.partition("/")[0]
+        if name not in known:
+            raise BadConfiguration(
+                f"tables.{table}.policies.{key}: there is no such action.",
+                f"Expected one of {', '.join(known)}, perhaps with /sev1; found {name}.",
+                f"{near(name, known)}Correct it: an action without a policy of its own is left to `{DEFAULT}`.",
+            )
+
+
+def _refuse_hopeless(policy: ApprovalPolicy, content: CommentedMap, path: Path, where: Where) -> None:
+    people = len({user for some in policy.approvers for user in some.users})
+    has_group = any(some.groups for some in policy.approvers)
+    if people < policy.required and not has_group:
+        raise bad(
+            content, path, where, "this policy can never be fulfilled.",
+            f"Expected at least {policy.required} `users`, or `groups`; found {people} users and no group.",
+            "Name more approvers, or require fewer.",
+        )  # fmt: skip
+    is_for_destructive = str(where[-1]).partition("/")[0] == DESTRUCTIVE and policy.different_teams is None
+    asked = 2 if is_for_destructive else policy.teams_asked
+    if asked > len(policy.teams):
+        raise bad(
+            content, path, (*where, "different_teams"), "this policy can never be fulfilled.",
+            f"Expected at least {asked} `teams`; found {', '.join(policy.teams) or 'none'}.",
+            "Name more teams, or set `different_teams` to fewer.",
+        )  # fmt: skip
+    if policy.hold >= policy.expires_after:
+        raise bad(
+            content, path, (*where, "veto", "hold"), "whatever is approved would expire while it is held.",
+            f"Expected less than `expires_after` ({policy.expires_after}); found {policy.hold}.",
+            "Shorten the hold, or let proposals live longer.",
+        )  # fmt: skip
+
+
+def _refuse_empty_rules(policy: ApprovalPolicy, content: CommentedMap, path: Path, where: Where) -> None:
+    named = {"veto": policy.veto, "break_glass": policy.break_glass} | {
+        f"teams.{name}": team for name, team in policy.teams.items()
+    }
+    for name, people in named.items():
+        if people is not None and people.is_nobody:
+            raise bad(
+                content, path, (*where, *name.split(".", 1)), "nobody is named.",
+                "Expected `users` or `groups`; found neither.", "Name them, or leave this out.",
+            )  # fmt: skip

@@ -1,23 +1,22 @@
 """The configuration file as one frozen value."""
 
+import ipaddress
 from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
-from bot.domain.ids import TableName
+from bot.domain.errors import BadConfiguration
+from bot.domain.ids import TableName, UserId
 from bot.domain.record import Record
 from bot.domain.setup import TableSetup
 from bot.settings.contradictions import refuse_contradictions
 from bot.settings.jobs import HttpUrl, JobSettings
-from bot.settings.notices import NoticesSettings
 from bot.settings.reading import checked, yaml_of
 from bot.settings.reference import as_markdown
 from bot.settings.tables import TableSettings
-from bot.settings.terminal import TerminalSettings
 from bot.settings.watch import WatchSettings
-from bot.settings.web import WebSettings
 
 
 class CatalogSettings(Record):
@@ -142,6 +141,80 @@ class SlackSettings(Record):
     )
 
 
+class SmtpSettings(Record):
+    """The mail server."""
+
+    host: str = Field(min_length=1, description="The mail server's name.", examples=["smtp.acme.example"])
+    port: int = Field(default=587, ge=1, le=65535, description="Its port.", examples=[587])
+    security: Literal["starttls", "tls", "none"] = Field(
+        default="starttls",
+        description="`tls` from the first byte (port 465), `starttls`, or `none` for a relay on this host.",
+        examples=["starttls"],
+    )
+    sender: str = Field(
+        pattern=r"^[^\s@<>]+@[^\s@<>]+$", description="The address in From.", examples=["waterline@acme.example"]
+    )
+    user: str | None = Field(
+        default=None,
+        description="User name at the mail server; its password is WATERLINE_SMTP_PASSWORD. Without it, there "
+        "is no login.",
+        examples=["waterline"],
+    )
+    within: timedelta = Field(
+        default=timedelta(seconds=20),
+        gt=timedelta(0),
+        description="Time limit of each step of one try, as an ISO 8601 duration or in seconds.",
+        examples=["PT20S"],
+    )
+
+
+class NoticesSettings(Record):
+    """Ways to consumers beside Slack. Webhooks need WATERLINE_WEBHOOK_SECRET, folders need nothing."""
+
+    smtp: SmtpSettings | None = Field(default=None, description="The mail server. Without it, no notices go by e-mail.")
+
+
+class TerminalSettings(Record):
+    """Decisions in a terminal: the operating system says who types, this file says who that is."""
+
+    people: dict[str, UserId] = Field(
+        default={},
+        description="Login name on the bot's host -> Slack user id. Users not listed here can only decide in Slack.",
+        examples=[{"ben": "U0BEN00001"}],
+    )
+
+
+class WebSettings(Record):
+    """Pages, API and MCP server: all of them only read."""
+
+    host: str = Field(
+        default="127.0.0.1",
+        description="Address that listens; `0.0.0.0` if a proxy connects from another host. Any address but "
+        "loopback needs a token or an identity header.",
+        examples=["127.0.0.1"],
+    )
+    port: int = Field(default=8370, ge=0, le=65535, description="Port that listens; 0: a free one.", examples=[8370])
+    identity_header: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9-]+$",
+        description="Header in which an authenticating proxy names the user. Everybody whom it names may read.",
+        examples=["X-Forwarded-Email"],
+    )
+    proxies: tuple[str, ...] = Field(
+        default=("127.0.0.1", "::1"),
+        description="Addresses and networks of that proxy. The header is ignored from anywhere else.",
+        examples=[["10.0.0.0/8"]],
+    )
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can connect."""
+        try:
+            return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+
 class Settings(Record):
     """All of it."""
 
@@ -203,3 +276,22 @@ class Settings(Record):
     def setups(self) -> dict[TableName, TableSetup]:
         """The watched tables as the rules need them."""
         return {name: table.setup(name) for name, table in self.tables.items()}
+
+
+def refuse_open_house(web: WebSettings, token: SecretStr | None) -> None:
+    """Raises BadConfiguration when anybody in the network could read, and for a proxy that is no address."""
+    if not (web.is_loopback or token is not None or web.identity_header is not None):
+        raise BadConfiguration(
+            f"The pages are not served: anybody who reaches {web.host}:{web.port} could read them.",
+            "Expected WATERLINE_WEB_TOKEN in the environment, or `web.identity_header`; found neither.",
+            "Set one of them, or let `web.host` be 127.0.0.1.",
+        )
+    for proxy in web.proxies:
+        try:
+            ipaddress.ip_network(proxy)
+        except ValueError as error:
+            raise BadConfiguration(
+                f"web.proxies: {proxy} is no address.",
+                f"Expected addresses such as 10.1.2.3 or networks such as 10.0.0.0/8; found: {error}.",
+                "Write the address of the proxy, not its name.",
+            ) from error

@@ -10,10 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from bot.domain.record import Record
-from bot.settings.notices import NoticeSecrets
-from bot.settings.secrets import SlackSecrets
-from bot.settings.watch import AlertSecrets
-from bot.settings.web import WebSecrets
+from bot.settings.secrets import AlertSecrets, NoticeSecrets, SlackSecrets, WebSecrets
 
 
 class Setting(Record):

@@ -1,14 +1,19 @@
-"""Secrets: from the environment or from files that it names, never from the configuration, never shown."""
+"""Secrets: from the environment or from files that it names, never from the configuration, never shown; and every
+secret value that this process knows."""
 
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import unquote, urlsplit
 
-from pydantic import Field, SecretStr
+from pydantic import BaseModel, Field, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from bot.domain.errors import BadConfiguration
+from bot.domain.masking import Masking
 
 
 class FromFiles(PydanticBaseSettingsSource):
@@ -95,3 +100,102 @@ class SlackSecrets(Secrets):
                 "the values are on the app's page in Slack.",
             )
         return found
+
+
+class WebSecrets(Secrets):
+    """`WATERLINE_WEB_TOKEN`, or `WATERLINE_WEB_TOKEN_FILE` with the path of a file that holds it."""
+
+    waterline_web_token: SecretStr | None = Field(
+        default=None,
+        description="Token for pages, API and MCP server: as `Authorization: Bearer …`, or as the password a browser "
+        "asks for.",
+    )
+
+
+class AlertSecrets(Secrets):
+    """Whoever has one of these may tell of alerts, and nothing else. Each may be given as `NAME_FILE`, too."""
+
+    waterline_alert_token: SecretStr | None = Field(
+        default=None,
+        description="Token for `POST /v1/alerts/alertmanager`, as `Authorization: Bearer …`. Without it, that "
+        "address accepts nothing.",
+    )
+    waterline_pagerduty_secret: SecretStr | None = Field(
+        default=None,
+        description="Secret of the PagerDuty webhook subscription, which signs `POST /v1/alerts/pagerduty`. "
+        "Without it, that address accepts nothing.",
+    )
+
+
+class NoticeSecrets(Secrets):
+    """Each may be given as `NAME`, or as `NAME_FILE` with the path of a file that holds it."""
+
+    waterline_smtp_password: SecretStr | None = Field(
+        default=None, description="Password of `notices.smtp.user` at the mail server."
+    )
+    waterline_webhook_secret: SecretStr | None = Field(
+        default=None,
+        description="Signs webhook notices: `whsec_` and base64. Several, separated by spaces, while you change it.",
+    )
+
+
+_SECRET = re.compile(r"(?i)(secret|token|password|passwd|credential|private[._-]?key|api[._-]?key|\bsig\b)")
+_WORD = re.compile(r"[a-z-]{0,19}|[A-Z]{0,19}|\d{0,9}|/.*|[A-Za-z]?[a-z]{0,15}")
+"""A password that is a word or a small number stands in a hundred places that are none: masking would blot them out,
+and tell it. A path is where a secret is, not one. In an address or after `password=` it is masked all the same."""
+_NO_SECRET = re.compile(r"(?i)(endpoint|url|uri|region|file|path|expir|type|enabled|scope|provider)$")
+
+
+def masking(settings: BaseModel | None = None) -> Masking:
+    """Masks Slack's and the web's secrets, every environment variable and catalog or job property that is named like
+    one, and the passwords in configured addresses."""
+    known = {*_of_environment(), *_of_secrets(), *(_of_settings(settings) if settings else ())}
+    return Masking(secret for secret in known if not _WORD.fullmatch(secret))
+
+
+def _of_environment() -> Iterator[str]:
+    yield from (value for name, value in os.environ.items() if _is_secret(name))
+    for value in os.environ.values():
+        yield from _passwords(value)
+
+
+def _of_secrets() -> Iterator[str]:
+    for secrets in (SlackSecrets(), WebSecrets(), AlertSecrets(), NoticeSecrets()):
+        for value in vars(secrets).values():
+            if isinstance(value, SecretStr):
+                yield from {value.get_secret_value(), *value.get_secret_value().split()}
+
+
+def _of_settings(value: object, name: str = "") -> Iterator[str]:
+    match value:
+        case str():
+            if _is_secret(name):
+                yield value
+                yield from value.split(":", 1)  # Iceberg's `credential` is client id and secret in one
+            yield from _passwords(value)
+        case BaseModel():
+            for field in type(value).model_fields:
+                yield from _of_settings(getattr(value, field), field)
+        case dict():
+            for key, inner in value.items():
+                yield from _of_settings(inner, str(key))
+        case tuple() | list():
+            for inner in value:
+                yield from _of_settings(inner, name)
+
+
+def _is_secret(name: str) -> bool:
+    return bool(_SECRET.search(name)) and not _NO_SECRET.search(name)
+
+
+def _passwords(text: str) -> Iterator[str]:
+    """Of an address: what stands between `:` and `@`, as written and decoded; and a Spark Connect token."""
+    if "://" not in text:
+        return
+    try:
+        password = urlsplit(text).password
+    except ValueError:
+        return
+    if password:
+        yield from {password, unquote(password)}
+    yield from re.findall(r";token=([^;/]+)", text)

@@ -2,13 +2,12 @@
 
 from datetime import timedelta
 
-from pydantic import Field, SecretStr
+from pydantic import Field
 
 from bot.domain.approval import People
 from bot.domain.ids import Severity, UserId
 from bot.domain.quiet import QuietHours
 from bot.domain.record import Record
-from bot.settings.secrets import Secrets
 
 
 class AlertsOpenSettings(Record):
@@ -67,18 +66,3 @@ class WatchSettings(Record):
         examples=["PT2M"],
     )
     quiet_hours: QuietHours | None = Field(default=None, description="When nobody is to be disturbed; none: never.")
-
-
-class AlertSecrets(Secrets):
-    """Whoever has one of these may tell of alerts, and nothing else. Each may be given as `NAME_FILE`, too."""
-
-    waterline_alert_token: SecretStr | None = Field(
-        default=None,
-        description="Token for `POST /v1/alerts/alertmanager`, as `Authorization: Bearer …`. Without it, that "
-        "address accepts nothing.",
-    )
-    waterline_pagerduty_secret: SecretStr | None = Field(
-        default=None,
-        description="Secret of the PagerDuty webhook subscription, which signs `POST /v1/alerts/pagerduty`. "
-        "Without it, that address accepts nothing.",
-    )

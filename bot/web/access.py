@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from bot.settings.web import WebSettings
+from bot.settings import WebSettings
 from bot.web.answers import problem, wants_page
 
 _ALWAYS_OPEN = "/v1/health"

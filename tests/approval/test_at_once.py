@@ -18,7 +18,7 @@ from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore
 from bot.service.incident_timers import IncidentTimers
-from bot.settings.policies import refuse_unknown_actions
+from bot.settings import refuse_unknown_actions
 from tests.approval.desk import ANA
 from tests.decisions import PROPOSAL, rewind
 from tests.incidents import Story
