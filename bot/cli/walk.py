@@ -4,13 +4,15 @@ They drive the same workspace as the page, through what is rendered; nothing of 
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from bot.workspace import Actor, NotShown, SeenMessage, Workspace
 
 CHANNEL = "orders-oncall"
 _LOOK_EVERY_S = 0.25
+_FEWEST_REPEATS = 3
 _ONE_MORE = "Needs 1 more approval"
 """On a proposal whose policy asks for two, after the first yes."""
 _MAIN = ("Run evidence", "Diagnose", "Propose", "Preview and send…", "Done", "Open the review", "Close…")
@@ -19,26 +21,43 @@ _MAIN = ("Run evidence", "Diagnose", "Propose", "Preview and send…", "Done", "
 
 @dataclass
 class Transcript:
-    """Prints what each person did and what Waterline said, once."""
+    """Prints what each person did and what Waterline said, each line once."""
 
     say: Callable[[str], None]
     began: float = field(default_factory=time.monotonic)
-    _printed: set[tuple[str, str]] = field(default_factory=set)
+    _shown: dict[str, str] = field(default_factory=dict)
+    """Channel and time stamp of a message -> its text when it was printed last."""
+    _lines: set[str] = field(default_factory=set)
+    """Every line that was printed."""
 
-    def person(self, name: str, deed: str) -> None:
+    def person(self, name: str, action: str) -> None:
         """Something that a person did."""
-        self.say(f"\n[{time.monotonic() - self.began:6.1f} s] {name} {deed}")
+        self.say(f"\n[{time.monotonic() - self.began:6.1f} s] {name} {action}")
 
     def show(self, messages: list[SeenMessage], where: str) -> None:
-        """Messages that were not shown before in this form."""
+        """New messages, and what has changed in edited ones. Three or more lines in a row that were printed before are
+        only counted: two consumers get much the same notice."""
         for message in messages:
-            key = (message.channel + message.ts, message.plain)
-            if key in self._printed:
+            key = message.channel + message.ts
+            is_edited = key in self._shown
+            if self._shown.get(key) == message.plain:
                 continue
-            self._printed.add(key)
-            only = " (only to you)" if message.is_ephemeral else ""
-            body = "\n".join(f"    {line}" for line in message.plain.splitlines() if line.strip())
-            self.say(f"  {message.author} in #{where}{only}:\n{body}")
+            self._shown[key] = message.plain
+            body = [line for line in message.plain.splitlines() if line.strip()]
+            shown = [line for line in body if line not in self._lines] if is_edited else list(self._without_repeats(body))
+            self._lines.update(body)
+            if shown:
+                how = " (only to you)" if message.is_ephemeral else " (edited)" if is_edited else ""
+                lines = "\n".join(f"    {line}" for line in shown)
+                self.say(f"  {message.author} in #{where}{how}:\n{lines}")
+
+    def _without_repeats(self, body: list[str]) -> Iterator[str]:
+        for is_old, group in groupby(body, self._lines.__contains__):
+            lines = list(group)
+            if is_old and len(lines) >= _FEWEST_REPEATS:
+                yield f"… {len(lines)} lines as above"
+            else:
+                yield from lines
 
 
 class Walk:
@@ -75,7 +94,7 @@ class Walk:
             if in_vain == (label, before):
                 raise NotShown(f"[{label}] changes nothing. The form shows: {self._ana.modal.plain} The card: {before}")
             self._steps.append(label)
-            getattr(self, _DEEDS.get(label, "_click"))(label, card)
+            getattr(self, _ACTIONS.get(label, "_click"))(label, card)
             in_vain = None if self._has_changed(before) else (label, before)
         raise NotShown(f"The walk did not end within {self.patience_s:.0f} s. The card shows: {self._card().plain}")
 
@@ -160,5 +179,5 @@ def _is_card(message: SeenMessage) -> bool:
     return "Take it" in message.buttons or "Closed by" in message.plain
 
 
-_DEEDS = {"Propose": "_propose", "Preview and send…": "_send", "Close…": "_close"}
+_ACTIONS = {"Propose": "_propose", "Preview and send…": "_send", "Close…": "_close"}
 """Button -> the method that does more than click it."""
