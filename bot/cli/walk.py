@@ -44,7 +44,9 @@ class Transcript:
                 continue
             self._shown[key] = message.plain
             body = [line for line in message.plain.splitlines() if line.strip()]
-            shown = [line for line in body if line not in self._lines] if is_edited else list(self._without_repeats(body))
+            shown = (
+                [line for line in body if line not in self._lines] if is_edited else list(self._without_repeats(body))
+            )
             self._lines.update(body)
             if shown:
                 how = " (only to you)" if message.is_ephemeral else " (edited)" if is_edited else ""
