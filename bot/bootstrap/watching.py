@@ -8,9 +8,6 @@ import structlog
 from bot.adapters.journal_sql.store import Store
 from bot.diagnosis._scan import ModeModule
 from bot.domain.ids import TableName
-from bot.service.alert_opening import AlertOpening
-from bot.service.alerts import AlertDesk
-from bot.service.hearing import Hearing
 from bot.service.services import Services
 from bot.service.sightings import Sightings
 from bot.service.trust import TrustDesk
@@ -29,22 +26,13 @@ def with_watch(services: Services, settings: Settings, store: Store, modes: Mapp
         return services
     terms = WatchTerms(every=watch.every, evidence_every=watch.evidence_every, patience=watch.patience)
     channels = channels_of(settings)
-    sightings = Sightings(
-        store.watched, store.outbox, services.store, services.clock, channels, watch.quiet_hours, watch.mention
-    )
+    sightings = Sightings(store.watched, store.outbox, services.store, services.clock, channels, watch.mention)
     eye = Eye(services.observer, services.examiner, modes, services.clock, terms)
     alone = store.presence.alone_with
     followed = tuple(table for table in channels if settings.tables[table].watch)
     made = Watch(eye, sightings, services.store, services.clock, alone, terms, followed)
-    if watch.alerts_open is not None:
-        severities, responder = watch.alerts_open.severities, watch.alerts_open.responder
-        then = services.duties.settle
-        opens = AlertOpening(services.opening, sightings, services.store, severities, responder, then, alone)
-        made.after_each_look(opens.open_if_asked)
-    desk = AlertDesk(sightings, services.observer.tables, made)
-    hearing = Hearing(desk, sightings, services.store, services.clock, watch.listen_in)
     trust = TrustDesk(services.store, services.observer, services.clock, findings=findings_of(settings, store))
-    return replace(services, sightings=sightings, watch=made, hearing=hearing, trust=trust)
+    return replace(services, sightings=sightings, watch=made, trust=trust)
 
 
 def findings_of(settings: Settings, store: Store) -> WatchFindings | None:

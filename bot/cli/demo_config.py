@@ -63,11 +63,7 @@ def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast, *, watch
         "slack": {"mode": "socket", "base_url": api_url, "pace": 0.1},
     }
     if watch:
-        content["watch"] = {
-            "every": 5,
-            "mention": {"users": [ana]},
-            "listen_in": [channels["revenue-analytics"]],
-        }
+        content["watch"] = {"every": 5, "mention": {"users": [ana]}}
     path = folder / "waterline.yaml"
     with path.open("w", encoding="utf-8") as file:
         YAML().dump(content, file)

@@ -56,8 +56,7 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     token = os.environ.get("SLACK_BOT_TOKEN")
     if token:
         client = WebClient(token=token, base_url=settings.slack.base_url)
-        rooms = settings.watch.listen_in if settings.watch is not None else ()
-        lines += list(slack_findings(client, list(settings.setups.values()), {*rooms, *incident_channels}))
+        lines += list(slack_findings(client, list(settings.setups.values()), incident_channels))
     else:
         lines.append(("Slack", False, "SLACK_BOT_TOKEN is not set", "Set it; the value is on the app's page in Slack."))
     grid = Grid("", "what", "found", "what to do")

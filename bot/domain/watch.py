@@ -15,8 +15,8 @@ BY_WATCH = "Waterline's watch"
 """Who saw it, where no alert told."""
 SILENT = frozenset({"no-advance", "no-commit", "stale"})
 """Codes of what a planned stop looks like."""
-ALERT, MESSAGE = "alert", "message"
-"""Codes of all alerts, and of what was written in a channel; what they are about is said by their words."""
+ALERT = "alert"
+"""Code of all alerts of other systems; what they are about is said by their words."""
 
 
 class Sign(Record):
@@ -33,40 +33,31 @@ class Sign(Record):
     advice: str
     """What to do, a clause."""
     severity: Severity
-    runbook: str
-    """The symptom that an incident would be opened with."""
+    runbook: str | None
+    """The symptom that an incident would be opened with; None: none fits for sure."""
     is_urgent: bool
     """Whether it may wake somebody: rows are wrong, or are being lost, or nobody writes the table."""
     rows_are_right: bool = False
-    """Whether what it asks for leaves the table's rows alone, as a restore of the job does; False in old notes."""
+    """Whether what it asks for leaves the table's rows alone, as a restore of the job does."""
     rows: tuple[SnapshotId, ...] = ()
     last_good: SnapshotId | None = None
     """The newest snapshot before it, where that is known."""
     last_good_rows: LastGoodRows | None = Field(default=None, exclude_if=lambda told: told is None)
-    """What evidence says of the rows up to it; None where none is named, and in old notes."""
+    """What evidence says of the rows up to it; None where none is named."""
     newest_wrong: SnapshotId | None = Field(default=None, exclude_if=lambda told: told is None)
-    """The newest commit that belongs to the fault; None where the mode does not say, and in old notes."""
+    """The newest commit that belongs to the fault; None where the mode does not say."""
     also: tuple[str, ...] = ()
     """What else holds at the same time: code and headline of each."""
     source: str = BY_WATCH
     link: str | None = None
     """Where an alert can be looked at."""
-    name: str = ""
-    """What an alert or a message is called, the same each time it comes; empty for what the watch saw itself."""
-    room: str | None = None
-    """The channel in which it was written, for a message."""
     started_at: Utc | None = Field(default=None, exclude_if=lambda told: told is None)
-    """When an alert began, as its sender says; None for what the watch saw itself, and in old notes."""
+    """When an alert began, as its sender says; None for what the watch saw itself."""
 
     @property
     def is_of_watch(self) -> bool:
         """Whether the watch saw it itself. Others may call themselves what they like."""
-        return self.code not in {ALERT, MESSAGE}
-
-    @property
-    def muted_as(self) -> str:
-        """What a mute of it names: other alerts of the same table are told on; no two messages are alike."""
-        return self.code if self.code == MESSAGE else self.name or self.code
+        return self.code != ALERT
 
     def veiled(self, veil: Callable[[str], str]) -> "Sign":
         """The same; nothing that people read in it shows what `veil` takes away."""
@@ -84,8 +75,6 @@ class Sighted(Record):
     channel: str
     sign: Sign
     at: Utc
-    follows: str | None = None
-    """In old notes: an earlier sighting about the same subject, in whose thread this one was to be told."""
 
 
 class Ended(Record):
@@ -96,12 +85,10 @@ class Ended(Record):
     table: TableName
     at: Utc
     why: str
-    written_at: Utc | None = None
-    """When the message was written that told of it; None where the watch saw it, or an alert said it."""
 
 
 class Looked(Record):
-    """What the watch saw when somebody else had told of something: kept once, beside their words."""
+    """What the watch saw after an alert came: kept once, and shown with the alert."""
 
     kind: Literal["looked"] = "looked"
     sighting: str
@@ -112,13 +99,11 @@ class Looked(Record):
 
 
 class Muted(Record):
-    """Somebody wants to hear no more of it for a while. `until` in the past takes an earlier one back."""
+    """Somebody wants no messages about a table for a while. The newest counts; `until` in the past ends it."""
 
     kind: Literal["muted"] = "muted"
     id: str
     table: TableName
-    code: str | None
-    """A finding's code or an alert's name (`Sign.muted_as`); None: of the table as a whole."""
     until: Utc
     by: str
     at: Utc
@@ -156,7 +141,8 @@ class Memory:
     ended: dict[str, Ended] = field(default_factory=dict)
     looked: dict[str, Looked] = field(default_factory=dict)
     """By sighting."""
-    mutes: list[Muted] = field(default_factory=list)
+    muted: Muted | None = None
+    """The newest mute of the table, whether it holds still or not."""
 
     @property
     def lasting(self) -> tuple[Sighted, ...]:
@@ -171,19 +157,9 @@ class Memory:
         """How often this very thing has been seen before."""
         return sum(_same(each.sign, sign) for each in self.sighted.values())
 
-    def mute_of(self, sign: Sign, at: Utc) -> Muted | None:
-        """What silences it now: the newest word about its name, its code, or the table, if that still holds."""
-        return next((m for named in (sign.muted_as, sign.code, None) if (m := self._newest(named, at))), None)
-
-    def muted_at(self, at: Utc) -> tuple[Muted, ...]:
-        """Every mute that holds, of the table as a whole first."""
-        named = {_folded(mute.code): mute.code for mute in self.mutes}
-        held = (self._newest(code, at) for code in sorted(named.values(), key=lambda code: code or ""))
-        return tuple(mute for mute in held if mute is not None)
-
-    def _newest(self, code: str | None, at: Utc) -> Muted | None:
-        mute = next((mute for mute in reversed(self.mutes) if _folded(mute.code) == _folded(code)), None)
-        return mute if mute is not None and mute.until > at else None
+    def mute_at(self, at: Utc) -> Muted | None:
+        """The mute that holds at this moment."""
+        return self.muted if self.muted is not None and self.muted.until > at else None
 
 
 def recall(notes: Iterable[WatchNote]) -> Memory:
@@ -198,14 +174,9 @@ def recall(notes: Iterable[WatchNote]) -> Memory:
             case Looked():
                 memory.looked[note.sighting] = note
             case Muted():
-                memory.mutes.append(note)
+                memory.muted = note
     return memory
 
 
 def _same(one: Sign, other: Sign) -> bool:
     return (one.code, one.subject) == (other.code, other.subject)
-
-
-def _folded(code: str | None) -> str | None:
-    """As somebody types it: `f13` is F13."""
-    return None if code is None else code.casefold()

@@ -6,19 +6,16 @@ from collections.abc import Iterable, Mapping
 import structlog
 
 from bot.domain.ids import Severity, TableName
-from bot.domain.inert import visible
 from bot.domain.record import Record, Utc
 from bot.domain.setup import TableSetup
-from bot.domain.watch import ALERT, MESSAGE, Sighted, Sign
+from bot.domain.watch import ALERT, Sighted, Sign
 from bot.service.sightings import Sightings
 from bot.service.watching import Watch
 
 log = structlog.get_logger(__name__)
 MOST_TABLES = 3
 """What names more is a list, and no word about a table."""
-_OTHERWISE = "job-restarted"
 _SHOWN = 4
-_NAME = 80
 
 
 class Alert(Record):
@@ -31,23 +28,14 @@ class Alert(Record):
     started_at: Utc
     """When it began; of a resolved one, up to when what began is over."""
     is_resolved: bool
-    name: str
-    """What it is called, each time it comes: by this an alert is muted, and a message known again."""
     title: str
     details: tuple[str, ...]
     """Sentences, as the source has them."""
     names: tuple[str, ...]
     """Texts in which a table or its job may be named."""
-    room: str | None = None
-    """The channel in which it was written; None: another system has told it."""
     severity: Severity
     runbook: str | None
     link: str | None
-
-    @property
-    def known_as(self) -> str:
-        """Its name as it is kept: on one line, nothing hidden in it."""
-        return visible(self.name)[:_NAME].strip()
 
 
 class PassedOver(Record):
@@ -74,7 +62,7 @@ class AlertDesk:
 
     def __init__(self, sightings: Sightings, setups: Mapping[TableName, TableSetup], watch: Watch | None) -> None:
         self._sightings = sightings
-        self._setups = setups
+        self._can_be_told = [setups[table] for table in sightings.tables if table in setups]
         self._watch = watch
 
     def take(self, alerts: Iterable[Alert]) -> Taken:
@@ -84,7 +72,7 @@ class AlertDesk:
         passed_over: list[PassedOver] = []
         lasting: list[Sighted] | None = None
         for alert in sorted(alerts, key=lambda each: each.is_resolved):
-            named = self.tables_in(*alert.names)
+            named = tables_named(alert.names, self._can_be_told)
             ended = 0
             if alert.is_resolved:
                 lasting = self._lasting() if lasting is None else lasting
@@ -92,13 +80,13 @@ class AlertDesk:
             resolved += ended
             if not ended and not 0 < len(named) <= MOST_TABLES:
                 passed_over.append(PassedOver(fingerprint=alert.fingerprint, why=_why_not(named)))
-                log.warning("alert passed over", source=alert.source, name=alert.known_as, why=_why_not(named))
+                log.warning("alert passed over", source=alert.source, title=alert.title, why=_why_not(named))
             elif not alert.is_resolved:
-                new = sum(self.tell(table, alert) for table in named)
+                new = sum(self._tell(table, alert) for table in named)
                 told, known = told + new, known + len(named) - new
         return Taken(told=told, resolved=resolved, known=known, passed_over=tuple(passed_over))
 
-    def tell(self, table: TableName, alert: Alert) -> bool:
+    def _tell(self, table: TableName, alert: Alert) -> bool:
         """As a finding about this table; False if it was told before."""
         if not self._sightings.see(table, _sign(alert), occasion=alert.started_at.isoformat()):
             return False
@@ -106,19 +94,6 @@ class AlertDesk:
         if self._watch is not None:
             self._watch.look_soon(table)
         return True
-
-    def is_watched(self, table: TableName) -> bool:
-        """Whether anybody looks at it; else what is told of it stays as it was told."""
-        return self._watch is not None and self._watch.follows(table)
-
-    def tables_in(self, *texts: str) -> tuple[TableName, ...]:
-        """Those that are named there; where none is, those whose job is. Of `eu.sales.orders` and `sales.orders` the
-        longer one, where both fit."""
-        can_be_told = [self._setups[table] for table in self._sightings.tables if table in self._setups]
-        by_name = [setup.name for setup in can_be_told if _names(texts, setup.name)]
-        found = [name for name in by_name if not any(longer.endswith(f".{name}") for longer in by_name)]
-        jobs = (setup for setup in can_be_told if setup.job is not None and _names(texts, setup.job))
-        return tuple(found) or tuple(setup.name for setup in jobs)
 
     def _lasting(self) -> list[Sighted]:
         """Of every table: what a resolved alert names may have changed since it was told. Cost: one query a table."""
@@ -129,6 +104,16 @@ class AlertDesk:
         for sighted in over:
             self._sightings.end(sighted, f"{alert.source} says that it is resolved.")
         return len(over)
+
+
+def tables_named(texts: Iterable[str], setups: Iterable[TableSetup]) -> tuple[TableName, ...]:
+    """Those of these tables that are named there; where none is, those whose job is. Of `eu.sales.orders` and
+    `sales.orders` the longer one, where both fit."""
+    words, known = tuple(texts), tuple(setups)
+    by_name = [setup.name for setup in known if _names(words, setup.name)]
+    found = [name for name in by_name if not any(longer.endswith(f".{name}") for longer in by_name)]
+    jobs = (setup for setup in known if setup.job is not None and _names(words, setup.job))
+    return tuple(found) or tuple(setup.name for setup in jobs)
 
 
 def _names(texts: Iterable[str], name: str) -> bool:
@@ -150,7 +135,7 @@ def _why_not(named: tuple[TableName, ...]) -> str:
 
 
 def _subject(alert: Alert) -> str:
-    return alert.fingerprint if alert.room is not None else f"{alert.source}/{alert.fingerprint}"
+    return f"{alert.source}/{alert.fingerprint}"
 
 
 def _ends(resolved: Alert, sign: Sign) -> bool:
@@ -161,17 +146,15 @@ def _ends(resolved: Alert, sign: Sign) -> bool:
 
 def _sign(alert: Alert) -> Sign:
     return Sign(
-        code=ALERT if alert.room is None else MESSAGE,
+        code=ALERT,
         subject=_subject(alert),
         headline=alert.title,
         reasons=alert.details[:_SHOWN],
         advice="open an incident if consumers are concerned",
         severity=alert.severity,
-        runbook=alert.runbook or _OTHERWISE,
+        runbook=alert.runbook,
         is_urgent=alert.severity == "sev1",
         source=alert.source,
         link=alert.link,
-        name=alert.known_as,
-        room=alert.room,
         started_at=alert.started_at,
     )

@@ -96,14 +96,12 @@ class Opening:
         severity: Severity,
         channel: str,
         summary: str,
-        by: str,
+        by: UserId,
         since: str | None = None,
         private: bool = False,
-        responder: UserId | None = None,
     ) -> IncidentId:
-        """Open it; `since` (exclusive, an id as people write it) overrides the proposed window. One open incident a
-        table: another is Refused.
-        `responder`: who responds; None: whoever opens it.
+        """Open it; `since` (exclusive, an id as people write it) overrides the proposed window. Who opens it
+        responds. One open incident a table: another is Refused.
 
         Whether the channel of a private one is private is looked at by who knows channels.
         """
@@ -132,7 +130,7 @@ class Opening:
         except Refused as later:
             first = self._store.open_on(table)
             raise already_open(first) if first is not None else later from later
-        assigned = ResponderAssigned(user=responder or UserId(by))
+        assigned = ResponderAssigned(user=by)
         self._store.write(incident.id, by=by, decide=lambda _i: [assigned])
         return incident.id
 

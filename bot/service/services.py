@@ -15,7 +15,6 @@ from bot.service.duties import Duties
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.examining import Examiner
 from bot.service.executing import Executions
-from bot.service.hearing import Hearing
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
 from bot.service.observing import Observer
@@ -71,5 +70,3 @@ class Services:
     sightings: Sightings | None = None
     """What was seen without an incident; None where nothing is watched."""
     watch: Watch | None = None
-    hearing: Hearing | None = None
-    """Takes what is written about tables; None where nothing is watched."""

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Collection, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import takewhile
 
 from ulid import ULID
@@ -10,20 +10,21 @@ from ulid import ULID
 from bot.domain.approval import People
 from bot.domain.came_again import goes_on
 from bot.domain.clock_time import clock_time
-from bot.domain.errors import UnknownTable
+from bot.domain.errors import Refused, UnknownTable
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
-from bot.domain.mute_lengths import refuse_length
 from bot.domain.open_findings import taken_over_by
-from bot.domain.quiet import QuietHours
+from bot.domain.spans import span as span_in_words
 from bot.domain.table import TableState
-from bot.domain.watch import MESSAGE, SILENT, Ended, Looked, Memory, Muted, Sighted, Sign, recall, sighting_id
+from bot.domain.watch import SILENT, Ended, Looked, Memory, Muted, Sighted, Sign, recall, sighting_id
 from bot.ports import Clock, Outbox, Post, WatchNotes
 from bot.service.incident_store import IncidentStore
 from bot.service.sight import Sight
 
-_HOLDS = timedelta(days=1)
-"""So long what somebody else told is taken to hold, as few say that it is over; and so long a thread is read."""
+_READ = timedelta(days=1)
+"""So long people read a thread."""
+SHORTEST_MUTE, LONGEST_MUTE = timedelta(minutes=1), timedelta(days=7)
+"""Both are allowed."""
 _NOBODY = People()
 
 
@@ -37,7 +38,6 @@ class Sightings:
         store: IncidentStore,
         clock: Clock,
         channels: Mapping[TableName, str],
-        quiet: QuietHours | None = None,
         mention: People = _NOBODY,
     ) -> None:
         self.mention = mention
@@ -47,7 +47,6 @@ class Sightings:
         self._store = store
         self._clock = clock
         self._channels = channels
-        self._quiet = quiet
         self._lock = threading.Lock()
         self._posted: set[str] = set()
         """Sightings that this process knows to be in the outbox."""
@@ -75,7 +74,7 @@ class Sightings:
         return Sight(
             sighted=found,
             ended=memory.ended.get(found.id),
-            mute=memory.mute_of(found.sign, self._clock.now()),
+            mute=memory.mute_at(self._clock.now()),
             looked=memory.looked.get(found.id),
             incident=incident,
             beside=now_open if incident is None or now_open is None or now_open.id != incident.id else None,
@@ -104,10 +103,16 @@ class Sightings:
             )
         )
 
-    def end(self, sighted: Sighted, why: str, *, written_at: datetime | None = None) -> None:
-        """It is over: said in its thread, if it was told at all. `written_at`: of the message that says so."""
+    def newest_unopened(self, table: TableName) -> Sign | None:
+        """What lasts on the table without an incident: the urgent first, then the newest."""
+        open_ones = [each for each in self.memory(table).lasting if self._incident_of(each) is None]
+        newest = max(open_ones, key=lambda each: (each.sign.is_urgent, each.at), default=None)
+        return newest.sign if newest is not None else None
+
+    def end(self, sighted: Sighted, why: str) -> None:
+        """It is over: said in its thread, if it was told at all."""
         at = self._clock.now()
-        if not self._notes.add(Ended(sighting=sighted.id, table=sighted.table, at=at, why=why, written_at=written_at)):
+        if not self._notes.add(Ended(sighting=sighted.id, table=sighted.table, at=at, why=why)):
             return
         told = self._outbox.find(post_key(sighted.id))
         if told is not None:
@@ -127,30 +132,34 @@ class Sightings:
         key = f"{incident.id}/watch/{sign.code}"
         self._put(key, incident.opened.channel, f"{incident.id}/card", incident.id, text)
 
-    def mute(self, table: TableName, code: str | None, span: timedelta, *, by: UserId) -> Muted:
-        """Tell no more of it for a while. Raises UnknownTable, Refused."""
+    def mute(self, table: TableName, span: timedelta, *, by: UserId) -> Muted:
+        """Post nothing about the table for a while. Raises UnknownTable, and Refused for a span that is too short or
+        too long."""
         self.must_know(table)
-        refuse_length(table, span)
-        return self._mute(table, code, span, by=by)
+        if not SHORTEST_MUTE <= span <= LONGEST_MUTE:
+            raise Refused(
+                f"{table} was not muted.",
+                f"Expected a time from a minute to {LONGEST_MUTE.days} days; found "
+                f"{span_in_words(span) if span else 'none'}.",
+                f"Name a time such as 30m, 4h or 2d. To end a mute: /waterline unmute {table}.",
+            )
+        return self._mute(table, span, by=by)
 
-    def unmute(self, table: TableName, code: str | None, *, by: UserId) -> Muted:
-        """Tell of it again from now on. Raises UnknownTable."""
+    def unmute(self, table: TableName, *, by: UserId) -> bool:
+        """Post about the table again from now on; False if it was not muted. Raises UnknownTable."""
         self.must_know(table)
-        return self._mute(table, code, timedelta(0), by=by)
+        if self.memory(table).mute_at(self._clock.now()) is None:
+            return False
+        self._mute(table, timedelta(0), by=by)
+        return True
 
-    def _mute(self, table: TableName, code: str | None, span: timedelta, *, by: UserId) -> Muted:
+    def _mute(self, table: TableName, span: timedelta, *, by: UserId) -> Muted:
         at = self._clock.now()
-        note = Muted(id=str(ULID()), table=table, code=code, until=at + span, by=by, at=at)
+        note = Muted(id=str(ULID()), table=table, until=at + span, by=by, at=at)
         self._notes.add(note)
         for sighted in self.memory(table).lasting:
-            named = (sighted.sign.muted_as.casefold(), sighted.sign.code.casefold())
-            if code is None or code.casefold() in named:
-                self._outbox.touch(post_key(sighted.id))
+            self._outbox.touch(post_key(sighted.id))
         return note
-
-    def muted(self, table: TableName) -> tuple[Muted, ...]:
-        """Every mute of a table that holds now, of the table as a whole first."""
-        return self.memory(table).muted_at(self._clock.now())
 
     def must_know(self, table: TableName) -> None:
         """Raises UnknownTable where nothing can be told of it."""
@@ -162,19 +171,16 @@ class Sightings:
             )
 
     def settle(self, table: TableName) -> None:
-        """Put into the outbox what is to be told now: not what is muted, waits for the end of quiet hours, or has an
-        incident already. An alert that comes meanwhile goes into the incident's thread, and what a planned stop looks
-        like into that of the planned work."""
-        memory, now, now_open = self.memory(table), self._clock.now(), self._store.open_on(table)
+        """Put into the outbox what is to be posted now: nothing while the table is muted, nor what has an incident
+        already. An alert that comes during an incident goes into its thread, and what a planned stop looks like into
+        that of the planned work."""
+        memory, now_open = self.memory(table), self._store.open_on(table)
+        if memory.mute_at(self._clock.now()) is not None:
+            return
         planned = now_open if now_open is not None and now_open.opened.runbook.is_planned else None
         fresh: set[str] = set()
         for sighted in memory.lasting:
             if self.is_told(sighted.id):
-                self._let_go(sighted)
-                continue
-            if memory.mute_of(sighted.sign, now) is not None:
-                continue
-            if self._quiet is not None and self._quiet.silence(now, is_urgent=sighted.sign.is_urgent):
                 continue
             incident = self._incident_of(sighted)
             if incident is None and planned is not None and sighted.sign.code in SILENT:
@@ -184,8 +190,6 @@ class Sightings:
                 fresh.add(sighted.id)
             elif incident.is_open and not sighted.sign.is_of_watch:
                 self._post_in(incident, sighted)
-            else:
-                self._let_go(sighted)
 
     def incident_changed(self, incident: Incident) -> None:
         """It was opened, has ended, or its table was proven: what is told of the table shows it, except what an earlier
@@ -195,24 +199,17 @@ class Sightings:
             if shown is None or shown.id == incident.id:
                 self._outbox.touch(post_key(sighted.id))
 
-    def is_past(self, sighted: Sighted) -> bool:
+    def _is_past(self, sighted: Sighted) -> bool:
         """Of what is not said to be over: whether it is a day old, or an incident took it over. Nobody reads its thread
         any more."""
-        return self._clock.now() - sighted.at >= _HOLDS or self._incident_of(sighted) is not None
-
-    def _let_go(self, sighted: Sighted) -> None:
-        """What somebody wrote a day ago lasts no more: nothing is said of that, for nobody knows that it is over."""
-        now = self._clock.now()
-        if sighted.sign.code == MESSAGE and now - sighted.at >= _HOLDS:
-            why = "taken for past, a day after it was written."
-            self._notes.add(Ended(sighting=sighted.id, table=sighted.table, at=now, why=why))
+        return self._clock.now() - sighted.at >= _READ or self._incident_of(sighted) is not None
 
     def _thread(self, sighted: Sighted, memory: Memory, fresh: Collection[str]) -> str | None:
         """The key of what was told of the same subject before, as urgent, whose thread is still read now. `fresh`: what
         is told at this moment, however long it had to wait."""
         for each in takewhile(lambda s: s.id != sighted.id, memory.lasting):
             is_alike = each.sign.subject == sighted.sign.subject and each.sign.is_urgent >= sighted.sign.is_urgent
-            if is_alike and (each.id in fresh or not self.is_past(each)):
+            if is_alike and (each.id in fresh or not self._is_past(each)):
                 told = self._outbox.find(post_key(each.id))
                 if told is not None and (told.channel, told.incident, told.thread_of) == (sighted.channel, None, None):
                     return told.key
@@ -227,7 +224,7 @@ class Sightings:
         self._outbox.put(Post(key=key, incident=incident, channel=channel, thread_of=thread, text=text))
 
     def is_told(self, sighting: str) -> bool:
-        """Whether its message is in the outbox; else it is muted, or waits for the end of quiet hours."""
+        """Whether its message is in the outbox; else its table is muted."""
         with self._lock:
             if sighting in self._posted:
                 return True

@@ -29,7 +29,6 @@ _RUNBOOKS = {
     "F20": "failed-checkpoints", "F21": "missing-rows", "F23": "schema-change", "F24": "table-behind",
     "F25": "failed-checkpoints",
 }  # fmt: skip
-_OTHERWISE = "job-restarted"
 _OF_THE_JOB = frozenset({"F8"})
 """Codes that put only the job's restart in question, whatever it takes: the table holds what was committed."""
 _STUCK = "F24"
@@ -114,7 +113,7 @@ def _sign(case: Case, told: tuple[Mode, Matches], asking: list[tuple[Mode, Match
         reasons=match.reasons,
         advice=match.what_to_do,
         severity=_severity(mode),
-        runbook=_RUNBOOKS.get(mode.code, _OTHERWISE),
+        runbook=_RUNBOOKS.get(mode.code),
         is_urgent=mode.act <= Act.REPAIR,
         rows_are_right=_leaves_rows_alone(told),
         rows=match.rows[:3],

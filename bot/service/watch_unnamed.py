@@ -27,7 +27,6 @@ _RUNBOOKS = {
     "stale": "table-behind",
     "restarts": "job-restarted",
     "expiring": "job-will-not-restore",
-    "blind": "no-new-data",
 }
 
 
@@ -238,7 +237,7 @@ def _bare(
         reasons=reasons,
         advice=advice,
         severity=severity,
-        runbook=_RUNBOOKS[code],
+        runbook=_RUNBOOKS.get(code),
         is_urgent=is_urgent,
     )
 

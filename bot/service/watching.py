@@ -64,20 +64,15 @@ class Watch:
         self._clock = clock
         self._alone_with = alone_with
         self.terms = terms
-        self._after_look: Callable[[TableName], object] = lambda _table: None
         self._followed = {table: _Followed() for table in tables}
         self._pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="watch")
         self._lock = threading.Lock()
         self._under_way: set[TableName] = set()
         self._look_again: Callable[[TableName], None] = lambda _table: None
 
-    def after_each_look(self, do: Callable[[TableName], object]) -> None:
-        """Call it after each look, by one replica at a time for each table. Before `start`."""
-        self._after_look = do
-
     def start(self, timers: Timers) -> None:
-        """Look from now on. A look that hangs holds up no timer of others. What alerts and people tell of a table that
-        is not followed is told as soon, when quiet hours or a mute have ended."""
+        """Look from now on. A look that hangs holds up no timer of others. Alerts about a table that is not followed
+        are posted as soon, when a mute has ended."""
 
         def again(table: TableName) -> None:
             timers.at(f"watch-again/{table}", self._clock.now() + self.terms.again, partial(self.look_soon, table))
@@ -138,7 +133,6 @@ class Watch:
                 raise
             finally:
                 self._sightings.settle(table)
-            self._after_look(table)
 
     def _see(self, table: TableName, followed: _Followed) -> None:
         incident = self._store.open_on(table)
@@ -196,7 +190,7 @@ class Watch:
                 self._sightings.end(sighted, "it is seen no more.")
 
     def _put_beside(self, table: TableName, followed: _Followed, look: Look) -> None:
-        """Beside what others told of the table, once: what a look has seen since. One that shows something new waits
+        """Show with each alert about the table, once, what a look has seen since. One that shows something new waits
         for the next, and one that could not see everything for a while."""
         memory, now = self._sightings.memory(table), self._clock.now()
         if not all(self._sightings.goes_on(table, sign, memory, followed.seen.state) for sign in look.signs):

@@ -5,23 +5,7 @@ from datetime import timedelta
 from pydantic import Field
 
 from bot.domain.approval import People
-from bot.domain.ids import Severity, UserId
-from bot.domain.quiet import QuietHours
 from bot.domain.record import Record
-
-
-class AlertsOpenSettings(Record):
-    """Alerts that open an incident by themselves."""
-
-    severities: tuple[Severity, ...] = Field(
-        default=("sev1",),
-        min_length=1,
-        description="Of which alerts: `sev1` is `critical` (or P1, or high urgency), `sev3` slight, `sev2` any other.",
-        examples=[["sev1", "sev2"]],
-    )
-    responder: UserId = Field(
-        description="Slack user id of who responds until somebody else takes over.", examples=["U0ANA00001"]
-    )
 
 
 class WatchSettings(Record):
@@ -34,17 +18,6 @@ class WatchSettings(Record):
         examples=["C0INCIDENT"],
     )
     mention: People = Field(default=People(), description="Whom urgent findings mention, and so notify.")
-    listen_in: tuple[str, ...] = Field(
-        default=(),
-        description="Slack channel ids in which what people and other bots write is read: a message that names a "
-        "watched table, or its job, becomes a finding. Who mentions the bot is heard in every channel it is in.",
-        examples=[["C0ALERTS01"]],
-    )
-    alerts_open: AlertsOpenSettings | None = Field(
-        default=None,
-        description="Which alerts of Alertmanager and PagerDuty open an incident by themselves, once each, while none "
-        "is open on a followed table; none: each offers a button. Consumers are warned of it as of any other incident.",
-    )
     every: timedelta = Field(
         default=timedelta(seconds=30),
         ge=timedelta(seconds=1),
@@ -65,4 +38,3 @@ class WatchSettings(Record):
         "finding is over once its cause is gone for this long.",
         examples=["PT2M"],
     )
-    quiet_hours: QuietHours | None = Field(default=None, description="When nobody is to be disturbed; none: never.")

@@ -4,8 +4,7 @@ import re
 
 from bot.domain.ids import UserId
 from bot.ports import Delivery, Post
-from bot.slack.heard import Heard
-from bot.slack.requests import Clicked, Command, Request, Submitted
+from bot.slack.requests import Clicked, Command, Mentioned, MessageChosen, Request, Submitted
 
 _WHO = re.compile(r'"user(?:_id": ?|": ?\{"id": ?)"([UW][A-Z0-9]+)"')
 """Who asked, also in a body that is cut off or of no known shape. What people type has its quotes escaped."""
@@ -28,10 +27,8 @@ def answer_unread(delivery: Delivery, text: str) -> Post | None:
 def answer_channel(request: Request) -> str:
     """Where the person can be answered: the channel they are in; a form carries it as its last id."""
     match request:
-        case Command() | Clicked():
+        case Command() | Clicked() | MessageChosen() | Mentioned():
             return request.channel
-        case Heard():  # who did not ask hears nothing, also not that something went wrong
-            return request.channel if request.is_asked and request.user else ""
         case Submitted():
             return request.about.split("/")[-1] if request.about else ""
         case _:

@@ -21,8 +21,8 @@ from bot.ports import Clock, Delivery, Inbox
 from bot.slack.form_checks import wrong_in
 from bot.slack.form_opener import FormOpener
 from bot.slack.forms import following_form, problem_form
-from bot.slack.ids import COMMAND
-from bot.slack.requests import delivery_key
+from bot.slack.ids import COMMAND, SHORTCUT
+from bot.slack.requests import delivery_key, is_wanted
 
 log = structlog.get_logger(__name__)
 _ANY = re.compile(".*")
@@ -34,12 +34,10 @@ def build_app(
     inbox: Inbox,
     forms: FormOpener,
     clock: Clock,
-    is_for_us: Callable[[dict[str, Any]], bool | None],
     on_stored: Callable[[], None],
     signing_secret: str | None,
 ) -> App:
-    """A Bolt app for Socket Mode or HTTP. `is_for_us` says what is stored at all (None: not known yet, Slack brings
-    it again), `on_stored` wakes the worker; both must be quick, and neither may raise."""
+    """A Bolt app for Socket Mode or HTTP. `on_stored` wakes the worker; it must be quick, and may not raise."""
 
     def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
         """Bolt would ask auth.test before the first delivery is stored, and turn it away if Slack refuses."""
@@ -60,11 +58,8 @@ def build_app(
         body: dict[str, Any],
         next: Callable[[], BoltResponse],  # noqa: A002 - Bolt's name
     ) -> BoltResponse:
-        wanted = is_for_us(body)
-        if wanted is None:
-            return BoltResponse(status=503, body="")
-        if not wanted:
-            return next()
+        if not is_wanted(body):
+            return BoltResponse(status=200, body="")
         if wrong := wrong_in(body, clock.now()):
             return BoltResponse(status=200, body={"response_action": "errors", "errors": wrong})
         delivery = _delivery(body, clock.now())
@@ -82,6 +77,7 @@ def build_app(
         forms.opens(_delivery(body, clock.now()), body["trigger_id"])
 
     app.command(COMMAND)(acknowledge)
+    app.message_shortcut(SHORTCUT)(acknowledge)
     app.action({"type": "block_actions", "action_id": _ANY})(acknowledge)
 
     def submitted(ack: Ack, body: dict[str, Any]) -> None:
@@ -95,7 +91,6 @@ def build_app(
     app.view_closed(_ANY)(lambda ack: ack())
     app.event("app_home_opened")(lambda: None)
     app.event("app_mention")(lambda: None)
-    app.event("message")(lambda: None)
     return app
 
 
@@ -107,7 +102,7 @@ def _not_stored(body: dict[str, Any], problem: str, tell: Callable[[str], object
     if body.get("type") == "view_submission":
         view = problem_form("Not stored", text).to_dict()
         return BoltResponse(status=200, body={"response_action": "push", "view": view})
-    if body.get("type") == "block_actions":
+    if body.get("type") in {"block_actions", "message_action"}:
         tell(text)
         return BoltResponse(status=200, body="")
     return BoltResponse(status=503, body="")

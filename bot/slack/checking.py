@@ -21,9 +21,8 @@ SCOPES = (
     "app_mentions:read",
 )
 """What the bot token needs; deploy/slack/manifest.yaml asks for them and says of each what for."""
-EVENTS = ("app_home_opened", "app_mention", "message.channels", "message.groups")
-"""What the manifest subscribes to. Of messages only those are kept that name a watched table in a channel of
-`watch.listen_in`, and those that mention the bot."""
+EVENTS = ("app_home_opened", "app_mention")
+"""What the manifest subscribes to."""
 
 
 def slack_findings(

@@ -8,9 +8,9 @@ from bot.domain.ids import EvidenceId, IncidentId, ProposalId, StepId, short_job
 from bot.service.keeping_other import keep_other
 from bot.service.services import Services
 from bot.slack.blocks.review import term_form
-from bot.slack.commands import Commands
 from bot.slack.forms import open_form_id, problem_form
 from bot.slack.ids import Click
+from bot.slack.opening_forms import OpeningForms
 from bot.slack.previews import page_of, preview_of
 from bot.slack.requests import Clicked
 from bot.slack.views import Views
@@ -22,9 +22,9 @@ _OLD = "This button belongs to an older version of the message. Use the newest c
 class Clicks:
     """Answers clicks; a returned sentence is shown to the person only."""
 
-    def __init__(self, services: Services, commands: Commands, views: Views) -> None:
+    def __init__(self, services: Services, opening: OpeningForms, views: Views) -> None:
         self._services = services
-        self._commands = commands
+        self._opening = opening
         self._views = views
 
     def handle(self, click: Clicked) -> str | None:
@@ -116,10 +116,10 @@ class Clicks:
 
     def _open(self, click: Clicked, *what: str) -> None:
         table, sighting = (*what, "", "")[:2]
-        self._commands.fill_open_form(click, table, sighting)
+        self._opening.fill(click.trigger, click.channel, table, sighting=sighting)
 
-    def _mute(self, click: Clicked, sighting: str) -> str:
-        return mute_clicked(self._services, click, sighting)
+    def _mute(self, click: Clicked, table: str) -> str:
+        return mute_clicked(self._services, click, table)
 
     def _export(self, click: Clicked, incident: str) -> str:
         self._views.upload_record(self._services.store.get(IncidentId(incident)), click.channel, click.trigger)

@@ -8,7 +8,6 @@ from bot.domain.errors import Refused, WaterlineError
 from bot.domain.freezes import said_end
 from bot.domain.ids import TableName
 from bot.domain.named_people import mentioned
-from bot.domain.privacy import already_open
 from bot.domain.runbook import ASKED_FOR
 from bot.domain.timeline import sentence
 from bot.domain.typed_proposal import typed_proposal
@@ -16,9 +15,10 @@ from bot.service.services import Services
 from bot.slack.blocks.savepoints import catalogue_text, savepoint_form
 from bot.slack.closings import closed
 from bot.slack.commits import last_commits
-from bot.slack.forms import open_form, open_form_id, problem_form
+from bot.slack.forms import open_form_id, problem_form
 from bot.slack.ids import COMMAND
-from bot.slack.requests import Clicked, Command
+from bot.slack.opening_forms import OpeningForms
+from bot.slack.requests import Command
 from bot.slack.status import status_text
 from bot.slack.telling_commands import severity, tell
 from bot.slack.views import Views
@@ -39,8 +39,9 @@ class Verb:
 class Commands:
     """Answers commands; a returned sentence is shown to the person only."""
 
-    def __init__(self, services: Services, views: Views) -> None:
+    def __init__(self, services: Services, opening: OpeningForms, views: Views) -> None:
         self._services = services
+        self._opening = opening
         self._views = views
 
     def handle(self, command: Command) -> str | None:
@@ -50,35 +51,19 @@ class Commands:
             return _mistyped(command.verb)
         return verb.do(self, command)
 
-    def fill_open_form(self, request: Command | Clicked, table: str, sighting: str = "") -> None:
-        """Replace the placeholder by the form for a table, as far as a sighting fills it, or by what went wrong."""
-        services = self._services
-        try:
-            name = self._table(table)
-            offer = services.opening.offer(name)
-            existing = services.store.open_on(name)
-            if existing is not None:
-                raise already_open(existing)
-            found = services.sightings.sight(sighting) if services.sightings is not None and sighting else None
-            sign = found.sighted.sign if found is not None else None
-            view = open_form(offer, services.opening.runbooks_for(name), request.channel, sign)
-        except WaterlineError as error:
-            view = problem_form("Open an incident", str(error))
-        self._views.fill(open_form_id(request.trigger), view)
-
     def _table(self, named: str) -> TableName:
         tables = self._services.opening.tables
         if named:
             return TableName(named)
         if len(tables) == 1:
             return tables[0]
-        raise Refused("Which table?", f"Configured are: {', '.join(tables)}.", f"Type {COMMAND} open TABLE.")
+        raise Refused("Which table?", f"Configured are: {', '.join(tables)}.", "Name one of these.")
 
     def _help(self, _command: Command) -> str:
         return help_text()
 
     def _open(self, command: Command) -> None:
-        self.fill_open_form(command, command.rest)
+        self._opening.fill(command.trigger, command.channel, command.rest)
 
     def _status(self, command: Command) -> str:
         return status_text(self._services, command.channel)

@@ -1,7 +1,7 @@
 """Modals. Those that need a look at the world open at once as a placeholder, and are filled by the worker."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from slack_sdk.models.blocks import (
     CheckboxesElement,
@@ -19,10 +19,9 @@ from slack_sdk.models.views import View
 from bot.domain.ids import short
 from bot.domain.inert import visible
 from bot.domain.runbook import Runbook
-from bot.domain.watch import Sign
-from bot.slack.ids import Click, Form
-from bot.slack.limits import MODAL_TITLE, OPTION_TEXT, SECTION_TEXT
-from bot.slack.requests import AGAIN, Clicked, Command, Request
+from bot.slack.ids import COMMAND, Click, Form
+from bot.slack.limits import MODAL_TITLE, MOST_OPTIONS, OPTION_TEXT, SECTION_TEXT
+from bot.slack.requests import AGAIN, Clicked, Command, MessageChosen, Request
 from bot.slack.text import addressed, clipped, code, mrkdwn, plain, written
 
 if TYPE_CHECKING:
@@ -55,9 +54,11 @@ _ASKS = {
     "planned_work off": "Why not, and what follows?",
 }
 """Kind of notice -> what its words answer."""
-_FOLLOWED: dict[str, str] = {
-    Form.OPEN: "Opening the incident, and rendering the first warning…",
-    Form.WORDS: "Rendering for each consumer…",
+_OPEN_TITLE = "Open an incident"
+_FOLLOWED: dict[str, tuple[str, str]] = {
+    Form.TABLE: (_OPEN_TITLE, "Looking at the table…"),
+    Form.OPEN: (PREVIEW_TITLE, "Opening the incident, and rendering the first warning…"),
+    Form.WORDS: (PREVIEW_TITLE, "Rendering for each consumer…"),
 }
 _MEANS = {
     Form.WORDS: "Each consumer reads it in the notice. You see every notice before it is sent.",
@@ -76,10 +77,8 @@ _MEANS = {
 def form_for(request: Request) -> View | None:
     """The modal that a request opens at once; None when it opens none."""
     match request:
-        case Command(verb="open"):
-            return placeholder("Open an incident", open_form_id(request.trigger), "Looking at the table…")
-        case Clicked(action=Click.OPEN):
-            return placeholder("Open an incident", open_form_id(request.trigger), "Looking at the table…")
+        case Command(verb="open") | Clicked(action=Click.OPEN) | MessageChosen():
+            return placeholder(_OPEN_TITLE, open_form_id(request.trigger), "Looking at the table…")
         case Command(verb="savepoint"):
             return placeholder("Plan a savepoint", open_form_id(request.trigger), "Looking at table and job…")
         case Clicked(action=Click.TERM):
@@ -104,10 +103,12 @@ def form_for(request: Request) -> View | None:
 
 
 def following_form(form: str, trigger: str) -> View | None:
-    """What takes a form's place when it is submitted: opening goes on with the preview of the first warning, and words
-    with the preview of the notice that they are for."""
-    told = _FOLLOWED.get(form)
-    return placeholder(PREVIEW_TITLE, open_form_id(trigger), told) if told is not None else None
+    """What takes a form's place when it is submitted: the chosen table's form, the preview of the first warning, or of
+    the notice that words are for."""
+    if form not in _FOLLOWED:
+        return None
+    title, sentence = _FOLLOWED[form]
+    return placeholder(title, open_form_id(trigger), sentence)
 
 
 def open_form_id(trigger: str) -> str:
@@ -149,8 +150,36 @@ def opened_form(sentence: str, icon: str = ":lock:") -> View:
     )
 
 
-def open_form(offer: "Offer", runbooks: Sequence[Runbook], channel: str, sign: Sign | None = None) -> View:
-    """Symptom, severity and the proposed window of a table; `sign`: what was seen, where it is opened from that."""
+class Filled(NamedTuple):
+    """What the form of an incident holds before anybody fills it in."""
+
+    runbook: str | None = None
+    """The symptom; None: nothing fits for sure, so the responder chooses."""
+    severity: str = "sev2"
+    summary: str = ""
+
+
+def table_form(tables: Sequence[str], channel: str, source: str, summary: str) -> View:
+    """Asks for the table first. `source`: ts of the message that it is opened from; empty without one."""
+    options = [Option(value=table, text=plain(table, OPTION_TEXT)) for table in tables[:MOST_OPTIONS]]
+    more = f"Type {COMMAND} open TABLE for one of the {len(tables) - MOST_OPTIONS} others."
+    return View(
+        type="modal",
+        callback_id=Form.TABLE,
+        title=_OPEN_TITLE,
+        submit="Next",
+        close="Cancel",
+        private_metadata=f"{source}/{channel}",
+        blocks=[
+            _select("table", "Which table?", options, None),
+            _summary(summary),
+            *([ContextBlock(elements=[written(more)])] if len(tables) > MOST_OPTIONS else []),
+        ],
+    )
+
+
+def open_form(offer: "Offer", runbooks: Sequence[Runbook], channel: str, filled: Filled, source: str = "") -> View:
+    """Symptom, severity and the proposed window of a table. `source`: as in `table_form`."""
     symptoms = [Option(value=book.id, text=plain(book.title, OPTION_TEXT)) for book in runbooks]
     severities = [
         Option(value="sev1", text="Sev 1: consumers act on wrong data now"),
@@ -167,19 +196,12 @@ def open_form(offer: "Offer", runbooks: Sequence[Runbook], channel: str, sign: S
         title="Open an incident",
         submit="Open",
         close="Cancel",
-        private_metadata=f"{offer.table}/{channel}",
+        private_metadata=f"{offer.table}/{source}/{channel}",
         blocks=[
             SectionBlock(text=written(f"*Table* {code(offer.table)}")),
-            _select("runbook", "What do you see?", symptoms, _chosen(symptoms, sign.runbook if sign else "", 0)),
-            _select("severity", "How bad is it?", severities, _chosen(severities, sign.severity if sign else "", 1)),
-            _line(
-                "summary",
-                "In your words",
-                "What was noticed, by whom, since when",
-                optional=True,
-                lines=True,
-                already=f"{sign.source}: {sign.headline}" if sign else None,
-            ),
+            _select("runbook", "What do you see?", symptoms, _chosen(symptoms, filled.runbook)),
+            _select("severity", "How bad is it?", severities, _chosen(severities, filled.severity)),
+            _summary(filled.summary),
             InputBlock(
                 block_id="private",
                 label="Who may know of it?",
@@ -218,7 +240,12 @@ def _reason(
     )
 
 
-def _select(block_id: str, label: str, options: Sequence[Option], initial: Option) -> InputBlock:
+def _summary(already: str) -> InputBlock:
+    hint = "What was noticed, by whom, since when"
+    return _line("summary", "In your words", hint, optional=True, lines=True, already=already)
+
+
+def _select(block_id: str, label: str, options: Sequence[Option], initial: Option | None) -> InputBlock:
     return InputBlock(
         block_id=block_id,
         label=label,
@@ -226,8 +253,8 @@ def _select(block_id: str, label: str, options: Sequence[Option], initial: Optio
     )
 
 
-def _chosen(options: Sequence[Option], value: str, otherwise: int) -> Option:
-    return next((option for option in options if option.value == value), options[otherwise])
+def _chosen(options: Sequence[Option], value: str | None) -> Option | None:
+    return next((option for option in options if option.value == value), None)
 
 
 def _line(

@@ -6,7 +6,6 @@ shows a warning to who clicked and brings only events again.
 
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import uvicorn
 from slack_bolt import App
@@ -32,8 +31,7 @@ class FrontDoor:
     def __init__(
         self, client: WebClient, inbox: Inbox, outbox: Outbox, clock: Clock, *, signing_secret: str | None
     ) -> None:
-        self._wants: Callable[[dict[str, Any]], bool] | None = None
-        self._on_stored: Callable[[], None] = lambda: None
+        self._on_stored: Callable[[], None] | None = None
         self._socket: AcknowledgingSocket | None = None
         self._server: uvicorn.Server | None = None
         self._serving: threading.Thread | None = None
@@ -43,14 +41,13 @@ class FrontDoor:
             inbox=inbox,
             forms=self.forms,
             clock=clock,
-            is_for_us=self._is_for_us,
-            on_stored=lambda: self._on_stored(),
+            on_stored=self._stored,
             signing_secret=signing_secret,
         )
 
-    def leads_to(self, wants: Callable[[dict[str, Any]], bool], on_stored: Callable[[], None]) -> None:
-        """From now on `wants` says what is stored at all, and `on_stored` is told of it."""
-        self._wants, self._on_stored = wants, on_stored
+    def leads_to(self, on_stored: Callable[[], None]) -> None:
+        """From now on `on_stored` is called for each delivery that was stored."""
+        self._on_stored = on_stored
 
     def connect(self, app_token: str, base_url: str) -> None:
         """Open Socket Mode; Slack's events come from now on.
@@ -70,7 +67,9 @@ class FrontDoor:
 
     def listen(self, host: str, port: int) -> None:
         """Take signed requests at this address, in a thread of its own."""
-        config = uvicorn.Config(http_app(self.app, lambda: self._wants is not None), host, port, log_level="warning")
+        config = uvicorn.Config(
+            http_app(self.app, lambda: self._on_stored is not None), host, port, log_level="warning"
+        )
         self._server = uvicorn.Server(config)
         self._serving = threading.Thread(target=self._server.run, daemon=True)
         self._serving.start()
@@ -84,8 +83,6 @@ class FrontDoor:
             self._server.should_exit = True
             self._serving.join(timeout=5)
 
-    def _is_for_us(self, body: dict[str, Any]) -> bool | None:
-        """None: an event, of which nobody knows yet whether it concerns us. Slack brings it again."""
-        if self._wants is not None:
-            return self._wants(body)
-        return None if body.get("event") else True
+    def _stored(self) -> None:
+        if self._on_stored is not None:
+            self._on_stored()

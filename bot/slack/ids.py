@@ -3,6 +3,8 @@
 from enum import StrEnum
 
 COMMAND = "/waterline"
+SHORTCUT = "open-incident"
+"""callback_id of the message shortcut, as deploy/slack/manifest.yaml has it."""
 
 
 class Click(StrEnum):
@@ -51,14 +53,15 @@ class Click(StrEnum):
     CLOSE = "close-incident"
     OPEN = "open-incident"
     EXPORT = "export-record"
-    MUTE = "mute-finding"
-    """Value: a sighting."""
+    MUTE = "mute-table"
+    """Value: a table."""
 
 
 class Form(StrEnum):
     """callback_id of each modal."""
 
     OPEN = "form-open"
+    TABLE = "form-table"
     SKIP = "form-skip"
     NOTE = "form-note"
     REJECT = "form-reject"

@@ -15,6 +15,8 @@ CONFIRM_TITLE = 100
 CONFIRM_TEXT = 300
 MODAL_TITLE = 24
 OPTION_TEXT = 75
+MOST_OPTIONS = 100
+"""Of one menu."""
 UPDATE_TEXT = 4000
 """Of `text` in chat.update; chat.postMessage takes ten times as much."""
 AGGREGATE_TEXT = 8500

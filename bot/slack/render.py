@@ -22,16 +22,19 @@ from bot.slack.blocks.first_look import first_look_message
 from bot.slack.blocks.given_up import given_up_message
 from bot.slack.blocks.held import held_message
 from bot.slack.blocks.notice import notice_message
-from bot.slack.blocks.parts import clock, context, section
+from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.blocks.promises import reminder_of_promise
 from bot.slack.blocks.proposal import execution_message, proposal_message
 from bot.slack.blocks.review import review_message
 from bot.slack.blocks.watch import finding_message
+from bot.slack.ids import Click
 from bot.slack.pages import pages
 from bot.slack.text import addressed, clipped, code, mrkdwn
 
 _NOTIFICATION = 300
 """Characters of a finding's notification: an alert may bring a novel."""
+OFFER = "offer/"
+"""Begins the key of an answer that ends with a button; the key ends with the table, or with nothing."""
 _ID = re.compile(r"[UWSCG][A-Z0-9]{2,}")
 
 
@@ -43,7 +46,10 @@ def render(post: Post, services: Services) -> tuple[str, list[Block]]:
     if post.text is not None:
         is_for_one = post.user is not None or re.fullmatch(PERSON, post.channel) is not None
         text = addressed(post.text, None if is_for_one else ())
-        return text, [section(part) for part in pages(text)]
+        shown: list[Block] = [section(part) for part in pages(text)]
+        if post.key.startswith(OFFER):
+            shown.append(actions([button("Open incident", Click.OPEN, post.key.rpartition("/")[2], style="primary")]))
+        return text, shown
     if post.key.startswith("watch/"):
         return _finding(post.key.split("/")[1], services)
     assert post.incident is not None

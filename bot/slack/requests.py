@@ -6,7 +6,7 @@ from typing import Any
 from bot.domain.ids import UserId
 from bot.domain.record import Record
 from bot.ports import Delivery
-from bot.slack.heard import Heard, heard_in, said_key
+from bot.slack.message_words import words_of
 
 AGAIN = "again"
 """What `/waterline tell` takes for a kind where it sends once more what did not arrive."""
@@ -67,7 +67,33 @@ class HomeOpened(Record):
     user: UserId
 
 
-Request = Command | Clicked | Submitted | HomeOpened | Heard
+class MessageChosen(Record):
+    """The shortcut in a message's menu: somebody wants an incident opened from what is written there."""
+
+    user: UserId
+    channel: str
+    ts: str
+    """The message."""
+    words: str
+    """Without Slack's markup."""
+    trigger: str
+
+
+class Mentioned(Record):
+    """A message of a person that mentions the bot."""
+
+    user: UserId
+    channel: str
+    ts: str
+    words: str
+
+
+Request = Command | Clicked | Submitted | HomeOpened | MessageChosen | Mentioned
+
+
+def is_wanted(body: dict[str, Any]) -> bool:
+    """Whether a delivery is stored at all: of events only those that somebody is answered for."""
+    return body.get("type") != "event_callback" or _kind(body) in {"app_home_opened", "app_mention"}
 
 
 def delivery_key(body: dict[str, Any]) -> tuple[str, str]:
@@ -79,7 +105,7 @@ def delivery_key(body: dict[str, Any]) -> tuple[str, str]:
         return "command", f"command/{body['trigger_id']}"
     kind = str(body.get("type", "unknown"))
     if kind == "event_callback":
-        return kind, said_key(body) or f"event/{body.get('event_id')}"
+        return kind, f"event/{body.get('event_id')}"
     if kind == "view_submission":
         view = body["view"]
         return kind, f"view/{view['id']}/{view.get('hash')}"
@@ -121,12 +147,31 @@ def parse(delivery: Delivery) -> Request | None:
                 values=entered(view["state"]["values"]),
                 trigger=body["trigger_id"],
             )
-        case "event_callback" if body.get("event", {}).get("type") == "app_home_opened":
+        case "message_action":
+            return MessageChosen(
+                user=UserId(body["user"]["id"]),
+                channel=body["channel"]["id"],
+                ts=str(body.get("message_ts") or body["message"]["ts"]),
+                words=words_of(body["message"]),
+                trigger=body["trigger_id"],
+            )
+        case "event_callback" if _kind(body) == "app_home_opened":
             return HomeOpened(user=UserId(body["event"]["user"]))
-        case "event_callback":
-            return heard_in(body)
+        case "event_callback" if _kind(body) == "app_mention":
+            return _mentioned(body["event"])
         case _:
             return None
+
+
+def _kind(body: dict[str, Any]) -> str | None:
+    return (body.get("event") or {}).get("type")
+
+
+def _mentioned(event: dict[str, Any]) -> Mentioned | None:
+    """None for a message of a bot, which nobody answers."""
+    if event.get("bot_id") or not event.get("user"):
+        return None
+    return Mentioned(user=UserId(event["user"]), channel=event["channel"], ts=event["ts"], words=words_of(event))
 
 
 def entered(state: dict[str, dict[str, dict[str, Any]]]) -> dict[str, str]:

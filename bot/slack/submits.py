@@ -1,23 +1,18 @@
 """Submitted forms: one service call each. The ids travel in the form's private metadata."""
 
-from typing import cast
-
-from slack_sdk import WebClient
-
 from bot.domain.approval_answers import approval_counts, settlement_counts
 from bot.domain.approval_count import mentions
-from bot.domain.asked_window import is_id
-from bot.domain.errors import Refused, WaterlineError
-from bot.domain.ids import IncidentId, ProposalId, Severity, StepId, TableName, UserId
+from bot.domain.errors import Refused
+from bot.domain.ids import IncidentId, ProposalId, StepId, TableName, UserId
 from bot.domain.said_moment import end_of_day, said_moment
 from bot.service.reviewing import Reviews
 from bot.service.services import Services
 from bot.slack.blocks.texts import audience
 from bot.slack.closings import closed
-from bot.slack.forms import open_form_id, opened_form, problem_form
+from bot.slack.forms import open_form_id
 from bot.slack.ids import Form
-from bot.slack.previews import FIRST_WARNING, preview_of
-from bot.slack.privacy import must_be_private
+from bot.slack.opening_forms import OpeningForms
+from bot.slack.previews import preview_of
 from bot.slack.requests import Submitted
 from bot.slack.views import Views
 
@@ -25,10 +20,10 @@ from bot.slack.views import Views
 class Submits:
     """Answers forms; a returned sentence is shown to the person only."""
 
-    def __init__(self, services: Services, views: Views, client: WebClient) -> None:
+    def __init__(self, services: Services, opening: OpeningForms, views: Views) -> None:
         self._services = services
+        self._opening = opening
         self._views = views
-        self._client = client
 
     def handle(self, form: Submitted) -> str | None:  # noqa: C901 - one case a form, nothing nested
         """Do what the form says."""
@@ -36,7 +31,11 @@ class Submits:
         reason = form.values.get("reason", "")
         match form.form:
             case Form.OPEN:
-                self._open(form, *ids)
+                self._opening.submitted(form, *ids)
+            case Form.TABLE:
+                source, channel = ids
+                summary = form.values.get("summary", "")
+                self._opening.fill(form.trigger, channel, form.values["table"], source=source, words=summary)
             case Form.SKIP:
                 self._services.walker.skip(IncidentId(ids[0]), StepId(ids[1]), reason, by=form.user)
             case Form.NOTE:
@@ -82,55 +81,6 @@ class Submits:
         )
         self._services.duties.settle(IncidentId(incident))
         return settlement_counts(view)
-
-    def _open(self, form: Submitted, table: str, channel: str) -> None:
-        try:
-            incident_id = self._opened(form, table, channel)
-        except WaterlineError as error:
-            problem = problem_form("Open an incident", str(error), form.values.get("summary", ""))
-            if not self._views.fill(open_form_id(form.trigger), problem):
-                raise  # the form is closed: who sent it hears it in the channel
-            return
-        self._services.duties.settle(incident_id)
-        if self._services.sightings is not None:
-            self._services.sightings.incident_changed(self._services.store.get(incident_id))
-        incident = self._services.store.get(incident_id)
-        if incident.is_private:
-            view = opened_form(
-                f"{incident_id} is open, and private: only people in this channel see it. "
-                "No consumer is told; warn them from the card when you want to."
-            )
-        elif incident.opened.runbook.is_planned:
-            view = opened_form(
-                f"{incident_id} is open, as planned work: the table is as trusted as before, and no consumer "
-                "is warned unless something is found to be wrong. Its plan is written by /waterline savepoint.",
-                ":calendar:",
-            )
-        else:
-            view = preview_of(self._services, incident_id, FIRST_WARNING, "", channel, form.user)
-        self._views.fill(open_form_id(form.trigger), view)
-
-    def _opened(self, form: Submitted, table: str, channel: str) -> IncidentId:
-        since = form.values.get("since", "").strip()
-        if since and not is_id(since):
-            raise Refused(
-                f"“{since}” is no snapshot id.",
-                "Expected an id, or its last six digits, as the ledger shows them.",
-                "Open the form again.",
-            )
-        private = "private" in form.values
-        if private:
-            must_be_private(channel, self._client)
-        return self._services.opening.open(
-            table=TableName(table),
-            runbook=form.values["runbook"],
-            severity=cast(Severity, form.values["severity"]),
-            channel=channel,
-            summary=form.values.get("summary", ""),
-            by=form.user,
-            since=since or None,
-            private=private,
-        )
 
     def _send(self, form: Submitted, incident: str, step: str, preview: str, _channel: str) -> str:
         sent = self._services.telling.send_preview(

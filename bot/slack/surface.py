@@ -19,12 +19,11 @@ from bot.slack.blocks.proposal import is_shown_whole
 from bot.slack.clicks import Clicks
 from bot.slack.commands import Commands
 from bot.slack.directory import RecentMembers, SlackDirectory
-from bot.slack.ears import Ears
 from bot.slack.front_door import FrontDoor
-from bot.slack.heard import Heard
+from bot.slack.opening_forms import OpeningForms
 from bot.slack.privacy import check
 from bot.slack.projection import Projection
-from bot.slack.requests import Clicked, Command, HomeOpened, Request, Submitted
+from bot.slack.requests import Clicked, Command, HomeOpened, Mentioned, MessageChosen, Request, Submitted
 from bot.slack.sender import Sender
 from bot.slack.submits import Submits
 from bot.slack.views import Views
@@ -49,10 +48,10 @@ class SlackSurface:
         self._services = services
         services.approvals.seen_in_slack(partial(is_shown_whole, tasks=services.tasks))
         self._views = Views(client, outbox)
-        self._commands = Commands(services, self._views)
-        self._clicks = Clicks(services, self._commands, self._views)
-        self._ears = Ears(client, services)
-        self._submits = Submits(services, self._views, client)
+        self._opening = OpeningForms(client, services, outbox, self._views)
+        self._commands = Commands(services, self._opening, self._views)
+        self._clicks = Clicks(services, self._opening, self._views)
+        self._submits = Submits(services, self._opening, self._views)
         self._projection = Projection(services.store, outbox, cursor)
         arrivals = Arrivals()
         self._sender = Sender(
@@ -82,7 +81,7 @@ class SlackSurface:
         self._services.desk.on_progress(self._progressed)
         self._projection.catch_up_all()
         self._sender.start()
-        self._door.leads_to(self._ears.is_for_us, self._worker.wake)
+        self._door.leads_to(self._worker.wake)
         self._worker.start()
         self._services.duties.settle_all()
 
@@ -111,8 +110,12 @@ class SlackSurface:
                 return self._clicks.handle(request)
             case Submitted():
                 return self._submits.handle(request)
-            case Heard():
-                return self._ears.take(request)
+            case MessageChosen():
+                self._opening.fill_from(request)
+                return None
+            case Mentioned():
+                self._opening.offer_to(request)
+                return None
             case HomeOpened():
                 services = self._services
                 facts = home_facts(

@@ -55,6 +55,12 @@ class Actor:
             return Outcome(outcome="cancelled")
         return self._click(place, control, None)
 
+    def chooses_shortcut(self, name: str, of: SeenMessage) -> Outcome:
+        """Choose the app's shortcut of that name in the menu of a message."""
+        return self._act(
+            "shortcut", {"at": {"callback_id": self._screen.shortcut(name), "channel": of.channel, "ts": of.ts}}
+        )
+
     def chooses(self, control: str, option: str | list[str], in_: Place = None) -> Outcome:
         """Choose in a menu, found by its label or action id; the option by its visible text or value."""
         place, found = self._find(control, in_, PATIENCE_S)

@@ -14,12 +14,6 @@ from bot.workspace.wire_log import WireLog
 _RETRY_REASON = {"timed-out": "timeout", "unreachable": "connection_failed", "refused": "http_error"}
 
 
-def names_of(event: Payload) -> set[str]:
-    """By which an app subscribes to it: a message also by the kind of channel, as `message.channels`."""
-    kind = event.get("channel_type")
-    return {event["type"], *([f"{event['type']}.{kind}s"] if kind in ("channel", "group") else [])}
-
-
 class Deliveries:
     """Sends interactions once and events until they are acknowledged or Slack gives up."""
 
@@ -60,7 +54,7 @@ class Deliveries:
 
     def post_event(self, event: Payload) -> None:
         """Send an event if the app has subscribed to its type; repeat it until it is acknowledged."""
-        if not self._cast.app.events & names_of(event):
+        if event["type"] not in self._cast.app.events:
             return
         payload = {
             "token": "verification-token-is-unused",

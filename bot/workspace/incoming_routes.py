@@ -7,7 +7,6 @@ from starlette.routing import Route
 
 from bot.workspace.message import StoredMessage
 from bot.workspace.payload import Payload
-from bot.workspace.persons.told import tell_app
 from bot.workspace.refusal import CannotDo
 from bot.workspace.world import World
 
@@ -36,7 +35,7 @@ def incoming_routes(world: World) -> list[Route]:
             return PlainTextResponse(refused.code, 404)
         if not (posted.text or posted.attachments or posted.blocks):
             return PlainTextResponse("no_text", 400)
-        message = world.conversations.add(
+        world.conversations.add(
             StoredMessage(
                 channel=channel.id,
                 ts=world.conversations.next_ts(),
@@ -49,7 +48,6 @@ def incoming_routes(world: World) -> list[Route]:
                 blocks=posted.blocks,
             )
         )
-        tell_app(world, channel, message)
         return PlainTextResponse("ok")
 
     return [Route("/services/{channel}", post, methods=["POST"])]

@@ -19,6 +19,7 @@ def overview(world: World, person: Person, _request: Request) -> Payload:
         "app": {
             **app.model_dump(include={"user_id", "app_id", "bot_id", "name", "display_name", "color"}),
             "commands": [command.model_dump() for command in app.commands],
+            "shortcuts": [shortcut.model_dump() for shortcut in app.shortcuts],
         },
         "groups": [group.model_dump() for group in world.directory.groups.values()],
         "channels": [

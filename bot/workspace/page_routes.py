@@ -17,7 +17,7 @@ from bot.workspace.people import Person
 from bot.workspace.persons import clicks, commands, modals, speech
 from bot.workspace.persons.outcome import Outcome
 from bot.workspace.refusal import CannotDo
-from bot.workspace.requests import ClickAt, CloseView, Here, React, Say, SubmitView
+from bot.workspace.requests import ChooseShortcut, ClickAt, CloseView, Here, React, Say, SubmitView
 from bot.workspace.world import World
 
 Asked = TypeVar("Asked", bound=BaseModel)
@@ -36,6 +36,9 @@ def page_routes(world: World) -> list[BaseRoute]:
 
     async def click(asked: ClickAt) -> Outcome:
         return await clicks.click(world, world.directory.person(asked.person), asked.at)
+
+    async def shortcut(asked: ChooseShortcut) -> Outcome:
+        return await clicks.choose_shortcut(world, world.directory.person(asked.person), asked.at)
 
     async def submit(asked: SubmitView) -> Outcome:
         return await modals.submit(world, world.directory.person(asked.person), asked.view_id, asked.values)
@@ -65,6 +68,7 @@ def page_routes(world: World) -> list[BaseRoute]:
         Route("/_page/changes", _changes(world)),
         Route("/_page/say", acting(Say, say), methods=["POST"]),
         Route("/_page/click", acting(ClickAt, click), methods=["POST"]),
+        Route("/_page/shortcut", acting(ChooseShortcut, shortcut), methods=["POST"]),
         Route("/_page/submit", acting(SubmitView, submit), methods=["POST"]),
         Route("/_page/close", acting(CloseView, close), methods=["POST"]),
         Route("/_page/react", acting(React, react), methods=["POST"]),

@@ -57,6 +57,13 @@ class SlashCommand(_Record):
     should_escape: bool = Field(default=True, description="names reach the app as <@U…|name>")
 
 
+class MessageShortcut(_Record):
+    """One shortcut in the menu of every message."""
+
+    callback_id: str
+    name: str
+
+
 class BotApp(_Record):
     """The installed app and its bot user."""
 
@@ -67,7 +74,7 @@ class BotApp(_Record):
     display_name: str = "Waterline"
     color: str = "#0b6e8a"
     events: frozenset[str] = Field(
-        default=frozenset({"app_home_opened"}), description="event types the app has subscribed to"
+        default=frozenset({"app_home_opened", "app_mention"}), description="event types the app has subscribed to"
     )
     commands: tuple[SlashCommand, ...] = (
         SlashCommand(
@@ -76,6 +83,7 @@ class BotApp(_Record):
             usage_hint="open [table] | status | help",
         ),
     )
+    shortcuts: tuple[MessageShortcut, ...] = (MessageShortcut(callback_id="open-incident", name="Open incident"),)
     transport: Literal["socket", "http"] = "socket"
 
 

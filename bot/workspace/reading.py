@@ -67,6 +67,13 @@ class Reading:
                 return str(person["id"])
         raise CannotDo("user_not_found", f"Nobody here is called {name!r}. Use a handle of someone who is here.")
 
+    def shortcut(self, name: str) -> str:
+        """The callback_id of the app's shortcut of that name."""
+        offered = {each["name"]: str(each["callback_id"]) for each in self._overview()["app"]["shortcuts"]}
+        if name not in offered:
+            raise CannotDo("not_rendered", f"No message offers {name!r}. Offered: {', '.join(offered) or 'nothing'}.")
+        return offered[name]
+
     def post(self, act: str, asked: Payload) -> Payload:
         """Act as this person."""
         return self._loopback.post(f"/_page/{act}", {"person": self._person.id, **asked})

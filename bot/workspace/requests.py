@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bot.workspace.persons.clicks import Click
+from bot.workspace.persons.clicks import Chosen, Click
 from bot.workspace.persons.forms import RawValues
 
 
@@ -24,6 +24,13 @@ class ClickAt(_Request):
 
     person: str
     at: Click
+
+
+class ChooseShortcut(_Request):
+    """A person chooses a shortcut in a message's menu."""
+
+    person: str
+    at: Chosen
 
 
 class SubmitView(_Request):

@@ -72,13 +72,12 @@ def _sights(incident: Incident, attack: str) -> list[Sight]:
     sign = Sign(
         code="F2", subject="x", headline="h", reasons=("r", "s"), advice="a", severity="sev1", runbook="duplicate-rows",
         is_urgent=True, rows=(SnapshotId(7),), last_good=SnapshotId(6), also=("F3: o",), source="s", link="https://x",
-        name="n", room="C0X",
     )  # fmt: skip
     table = TableName("sales.orders")
     sighted = poisoned_record(Sighted(id="abc", table=table, channel="C0ORDERS01", sign=sign, at=NINE), attack)
     ended = poisoned_record(Ended(sighting="abc", table=table, at=NINE, why="w"), attack)
     looked = poisoned_record(Looked(sighting="abc", table=table, at=NINE, facts=("f", "g")), attack)
-    muted = Muted(id="m", table=table, code=None, until=NINE, by=ANA, at=NINE)
+    muted = Muted(id="m", table=table, until=NINE, by=ANA, at=NINE)
     return [
         Sight(sighted, None, None, None, looked),
         Sight(sighted, ended, None, incident),

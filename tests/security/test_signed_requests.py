@@ -47,7 +47,6 @@ def post(store: Store) -> Iterator[Post]:
         forms=FormOpener(client, store.outbox, SystemClock()),
         inbox=store.inbox,
         clock=SystemClock(),
-        is_for_us=lambda _body: True,
         on_stored=woken.set,
         signing_secret=SECRET,
     )

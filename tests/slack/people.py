@@ -56,9 +56,11 @@ class Responder(Actor):
         return self.waits_for(shows, timeout=PATIENCE_S)
 
     def opens_form(self, command: str = "open") -> None:
-        """Types the command and waits until the form is filled."""
+        """Types the command and waits until the form is filled; chooses a symptom, where it asks for one."""
         self.types(f"/waterline {command}")
         self.reads_form()
+        if "runbook" in (control.block_id for control in self.modal.controls):
+            self.fills({"runbook": "duplicate-rows"})
 
     def opens(self, runbook: str = "duplicate-rows") -> SeenMessage:
         """Opens an incident, leaves the preview of the first warning for later, and returns the card."""

@@ -23,7 +23,7 @@ CLICK = {
     "type": "block_actions", "user": {"id": "U0ANA00001"}, "channel": {"id": "C0ONCALL01"}, "trigger_id": "1.2.a",
     "actions": [{"action_id": "run", "block_id": "b", "value": "wl-1/ledger/s", "action_ts": "1.1", "type": "button"}],
 }  # fmt: skip
-SAID = {
+SAID: dict[str, Any] = {
     "type": "event_callback", "event_id": "Ev01",
     "event": {"type": "message", "channel": "C0PEOPLE01", "user": "U0ANA00001", "text": "lunch?", "ts": "1.1"},
 }  # fmt: skip
@@ -88,18 +88,18 @@ def _claims(store: Store, told: list[Post]) -> bool:
     return post is not None
 
 
-def test_what_people_say_is_not_kept_before_it_is_known_whether_it_concerns_us(door: FrontDoor, store: Store) -> None:
-    """Slack brings it again; afterwards it is asked for as ever."""
-    before = answered(door, SAID)
-    kept = stored(store)
+@pytest.mark.parametrize(("kind", "kept"), [("message", 0), ("app_mention", 1)])
+def test_what_people_say_is_kept_only_where_it_mentions_the_bot(
+    door: FrontDoor, store: Store, kind: str, kept: int
+) -> None:
+    """Also where the app is subscribed to more than the manifest asks for; what is behind the door is woken."""
     woken: list[bool] = []
-    door.leads_to(lambda _body: False, lambda: woken.append(True))
-    not_ours = answered(door, SAID)
-    door.leads_to(lambda _body: True, lambda: woken.append(True))
+    before = answered(door, {**SAID, "event": {**SAID["event"], "type": kind}})
+    door.leads_to(lambda: woken.append(True))
 
-    assert (before, kept) == (503, 0)
-    assert (not_ours, stored(store), woken) == (200, 0, [])
-    assert (answered(door, SAID), stored(store), woken) == (200, 1, [True])
+    assert (before, stored(store)) == (200, kept)
+    assert answered(door, {**SAID, "event_id": "Ev02", "event": {**SAID["event"], "type": kind}}) == 200
+    assert (stored(store), len(woken)) == (kept, kept)
 
 
 def test_the_health_page_says_whether_anybody_works(door: FrontDoor) -> None:

@@ -28,6 +28,6 @@ def sighted(of: Sign, occasion: int = 0, at: datetime = NINE) -> Sighted:
     return Sighted(id=sighting_id(ORDERS, of, occasion), table=ORDERS, channel="C0INCIDENT1", sign=of, at=at)
 
 
-def muted(code: str | None, until: datetime, at: datetime = NINE) -> Muted:
+def muted(until: datetime, at: datetime = NINE) -> Muted:
     """Ana wants to hear no more of it."""
-    return Muted(id=f"{code}-{until:%H%M}-{at:%H%M}", table=ORDERS, code=code, until=until, by="U0ANA00001", at=at)
+    return Muted(id=f"{until:%H%M}-{at:%H%M}", table=ORDERS, until=until, by="U0ANA00001", at=at)

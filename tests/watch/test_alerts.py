@@ -4,7 +4,6 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,10 @@ import httpx
 import pytest
 
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.ids import UserId
 from bot.domain.setup import TableSetup
 from bot.service.alerts import AlertDesk
 from bot.service.record import Records
-from bot.service.sightings import Sightings, post_key
+from bot.service.sightings import Sightings
 from bot.settings import WebSettings
 from bot.web.access import Access
 from bot.web.alerts import AlertRoutes
@@ -110,18 +108,6 @@ def test_a_resolved_alert_is_over_and_a_later_one_is_new(web: httpx.Client, sigh
 
     assert (resolved.json()["resolved"], lasting) == (1, ["TableStale"])
     assert later.json()["told"] == 1
-
-
-def test_a_mute_of_one_alert_leaves_the_others_told(web: httpx.Client, scene: Scene, sightings: Sightings) -> None:
-    """By its name, however often it fires; by `alert` all of them, and by the table everything."""
-    sightings.mute(ORDERS, "flinkcheckpointsfailing", timedelta(hours=4), by=UserId("U0ANA00001"))
-
-    fires(web, payload("alertmanager_v4.json"))
-
-    lasting = sightings.memory(ORDERS).lasting
-    told = [each.sign.name for each in lasting if scene.store.outbox.find(post_key(each.id)) is not None]
-    assert [each.sign.name for each in lasting] == ["FlinkCheckpointsFailing", "TableStale"]
-    assert told == ["TableStale"]
 
 
 def test_a_page_is_taken_when_its_signature_fits(web: httpx.Client, sightings: Sightings) -> None:

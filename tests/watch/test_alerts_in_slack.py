@@ -28,50 +28,31 @@ def test_a_mute_holds_for_its_time_and_no_longer(ana: Responder, bot: WatchingBo
 def alert(name: str) -> Sign:
     """As another system tells it."""
     return sign("alert", f"Alertmanager/{name}", urgent=False).model_copy(
-        update={"source": "Alertmanager", "headline": f"{name} fires.", "name": name}
+        update={"source": "Alertmanager", "headline": f"{name} fires."}
     )
 
 
-def test_the_button_mutes_one_alert_and_no_other(ana: Responder, bot: WatchingBot) -> None:
-    """The next of its name is kept quiet, another one of the same table is told."""
+def test_the_button_mutes_the_table_and_a_command_ends_it(ana: Responder, bot: WatchingBot) -> None:
+    """Nothing is posted meanwhile, and all that lasts afterwards."""
     bot.sightings.see(ORDERS, alert("TableStale"), occasion="09:00")
     bot.sightings.settle(ORDERS)
     told = ana.sees("TableStale fires.")
-    answer = ana.answer_to(lambda: ana.clicks("Mute for 4 hours", told))
-    again = alert("TableStale").model_copy(update={"subject": "Alertmanager/2", "headline": "TableStale again."})
-    bot.sightings.see(ORDERS, again, occasion="09:10")
+    muted = ana.answer_to(lambda: ana.clicks("Mute table for 4 hours", told))
     bot.sightings.see(ORDERS, alert("DiskFull"), occasion="09:10")
-
     bot.sightings.settle(ORDERS)
+    while_muted = [m for m in ana.messages(ONCALL) if "DiskFull fires." in m.plain]
+    listed = ana.asks("watch")
 
+    answers = [ana.asks(f"unmute {table}") for table in (ORDERS, ORDERS, "sales.order")]
+    bot.sightings.settle(ORDERS)
     ana.sees("DiskFull fires.")
-    assert "unmute sales.orders TableStale" in answer
-    assert "TableStale is muted until" in ana.asks("watch")
-    assert [m for m in ana.messages(ONCALL) if "TableStale again." in m.plain and not m.is_ephemeral] == []
 
-
-def test_unmuting_a_table_ends_every_mute_of_it_and_what_remains_is_named(ana: Responder, bot: WatchingBot) -> None:
-    """Nobody is told "told again" of what is still silent."""
-    bot.sightings.see(ORDERS, alert("TableStale"), occasion="09:00")
-    for each in ("F13", "tablestale"):
-        ana.asks(f"mute sales.orders 4h {each}")
-    all_at_once = ana.asks("unmute sales.orders")
-    left = bot.sightings.muted(ORDERS)
-    ana.asks("mute sales.orders 4h")
-    ana.asks("mute sales.orders 4h F13")
-    one = ana.asks("unmute sales.orders f13")
-    nothing = ana.asks("unmute sales.orders F2")
-    unknown, unwatched = ana.asks("mute sales.orders 4h f99"), ana.asks("unmute sales.order")
-
-    assert "F13 on sales.orders is told again.\nTableStale on sales.orders is told again." == all_at_once
-    assert left == ()
-    assert one.startswith("F13 on sales.orders is told again.\nStill muted: everything until ")
-    assert one.endswith("unmute sales.orders ends every mute of the table.")
-    assert nothing.startswith("Nothing of that was muted on sales.orders.\nStill muted: everything")
-    assert "No finding is called “f99”" in unknown
-    assert "TableStale" in unknown
-    assert "does not watch a table sales.order" in unwatched
-    assert [mute.code for mute in bot.sightings.muted(ORDERS)] == [None]
+    assert "/waterline unmute sales.orders" in muted
+    assert while_muted == []
+    assert "muted until" in listed
+    assert answers[1] != answers[0]
+    assert "does not watch a table sales.order" in answers[2]
+    assert bot.sightings.memory(ORDERS).mute_at(bot.clock.now()) is None
 
 
 def test_what_the_watch_sees_is_put_beside_an_alert(ana: Responder, bot: WatchingBot) -> None:

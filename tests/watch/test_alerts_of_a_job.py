@@ -43,7 +43,7 @@ def desk(sightings: Sightings, tables: int) -> AlertDesk:
 def alert(*, is_resolved: bool = False) -> Alert:
     """Of the job, which no label says more of."""
     return Alert(
-        source="Alertmanager", fingerprint="b3839b5e", started_at=NINE, is_resolved=is_resolved, name="JobRestarts",
+        source="Alertmanager", fingerprint="b3839b5e", started_at=NINE, is_resolved=is_resolved,
         title="shop-to-lake restarts", details=(), names=("shop-to-lake",), severity="sev1", runbook=None, link=None,
     )  # fmt: skip
 

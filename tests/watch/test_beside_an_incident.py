@@ -61,8 +61,8 @@ def test_a_new_fork_is_told_though_an_incident_is_open(
 
     assert told.code == "F13"
     assert f"Incident {incident} is open on this table" in told.text
-    assert told.buttons == ("Mute for 4 hours",)
-    assert after.buttons == ("Open incident", "Mute for 4 hours")
+    assert told.buttons == ("Mute table for 4 hours",)
+    assert after.buttons == ("Open incident", "Mute table for 4 hours")
 
 
 def test_while_an_incident_has_the_table_in_doubt_people_look(

@@ -45,7 +45,7 @@ def test_what_was_found_meanwhile_is_told(ana: Responder, bot: WatchingBot, slac
     eventually(as_time_goes_on(bot, lambda: told(ana) != []))
 
     [message] = told(ana)
-    assert message.buttons == ("Open incident", "Mute for 4 hours")
+    assert message.buttons == ("Open incident", "Mute table for 4 hours")
 
 
 def test_what_is_over_by_then_is_told_as_over(ana: Responder, bot: WatchingBot, slack: Workspace) -> None:

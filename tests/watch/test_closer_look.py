@@ -36,7 +36,7 @@ def test_a_manifest_that_nothing_remembers_is_told(over_orders: OverOrders) -> N
     (told,) = after_three_looks(over_orders(lambda scene: hands_over(scene, at_checkpoint=4)))
 
     assert (told.code, told.subject) == ("leaked", job("a"))
-    assert told.buttons == ("Open incident", "Mute for 4 hours")
+    assert told.buttons == ("Open incident", "Mute table for 4 hours")
     assert "1 Flink manifest of run aaaaaa, of checkpoint 4, still on storage with 10 rows never committed" in told.text
     assert "no restore point lists it" in told.text
 

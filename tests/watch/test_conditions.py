@@ -21,7 +21,7 @@ def told_once(watched: Watched, code: str) -> Told:
     """The message of that code, which is there once however often the watch looks."""
     watched.looks(8, apart=SECOND)
     (told,) = (each for each in watched.told if each.code == code)
-    assert told.buttons == ("Open incident", "Mute for 4 hours")
+    assert told.buttons == ("Open incident", "Mute table for 4 hours")
     return told
 
 

@@ -24,7 +24,7 @@ def test_events_that_are_older_than_promised_are_told_though_the_commit_is_not(o
 
     assert "The newest event is of 01:06:59 UTC; 1 min are promised" in told.text
     assert "No row has a later event_time" in told.text
-    assert told.buttons == ("Open incident", "Mute for 4 hours")
+    assert told.buttons == ("Open incident", "Mute table for 4 hours")
 
 
 def test_events_and_commits_that_keep_the_promise_are_not_told(over_recorded: OverRecorded) -> None:

@@ -47,7 +47,7 @@ def test_a_restore_from_an_older_savepoint_is_told_once(ana: Responder, bot: Wat
     assert "sales.orders: unknown since" in status
     assert "The watch found F2" in status
     assert "Rewind table and job together" in told.plain
-    assert told.buttons == ("Open incident", "Mute for 4 hours")
+    assert told.buttons == ("Open incident", "Mute table for 4 hours")
     assert [m.ts for m in ana.messages(ONCALL) if "was restored" in m.plain and not m.is_ephemeral] == [told.ts]
 
 
@@ -107,7 +107,7 @@ def test_a_job_that_stays_down_is_told_and_its_return_too(ana: Responder, bot: W
     over = ana.sees("Over since")
 
     assert early == []
-    assert "Mute for 4 hours" in told.buttons
+    assert "Mute table for 4 hours" in told.buttons
     assert "seen no more" in over.plain
 
 

@@ -53,11 +53,11 @@ def test_what_ended_and_comes_back_is_another_occasion() -> None:
 
 
 def test_the_newest_word_about_a_mute_counts() -> None:
-    """A mute of the table silences every code; taking it back ends it before its time."""
+    """It ends at its time, or before, where somebody takes it back."""
     later = NINE + timedelta(hours=4)
-    memory = recall([muted(None, later)])
-    taken_back = recall([muted(None, later), muted(None, NINE, NINE + timedelta(minutes=5))])
+    memory = recall([muted(later)])
+    taken_back = recall([muted(later), muted(NINE, NINE + timedelta(minutes=5))])
 
-    assert memory.mute_of(sign(), NINE) is not None
-    assert memory.mute_of(sign(), later) is None
-    assert taken_back.mute_of(sign(), NINE + timedelta(minutes=6)) is None
+    assert memory.mute_at(NINE) is not None
+    assert memory.mute_at(later) is None
+    assert taken_back.mute_at(NINE + timedelta(minutes=6)) is None

@@ -22,7 +22,7 @@ pytestmark = [
 
 def names(sightings: Sightings) -> list[str]:
     """Alerts that are told and last."""
-    return [each.sign.name for each in sightings.memory(ORDERS).lasting]
+    return [each.sign.headline.partition(":")[0] for each in sightings.memory(ORDERS).lasting]
 
 
 def comes_to(sightings: Sightings, expected: list[str]) -> bool:

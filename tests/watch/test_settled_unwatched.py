@@ -1,4 +1,4 @@
-"""What waits for the end of quiet hours or of a mute is told then, also of a table that nobody looks at."""
+"""What waits for the end of a mute is told then, also of a table that nobody looks at."""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
@@ -9,15 +9,12 @@ import pytest
 
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.domain.ids import UserId
-from bot.domain.quiet import QuietHours
 from bot.service.incident_store import IncidentStore
 from bot.service.sightings import Sightings, post_key
 from bot.service.watch_look import WatchTerms
 from bot.service.watching import Watch
-from tests.watch.signs import NINE, ORDERS, sign
+from tests.watch.signs import ORDERS, sign
 from tests.web.scene import StandingClock
-
-NIGHT = QuietHours.model_validate({"since": "08:00", "until": "10:00"})
 
 
 class Rhythm:
@@ -50,10 +47,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
     made.close()
 
 
-def started(store: Store, clock: StandingClock, quiet: QuietHours | None) -> tuple[Sightings, Watch, Rhythm]:
+def started(store: Store, clock: StandingClock) -> tuple[Sightings, Watch, Rhythm]:
     """A watch that follows no table, over one that has a channel."""
     incidents = IncidentStore(store.journal, clock)
-    sightings = Sightings(store.watched, store.outbox, incidents, clock, {ORDERS: "C0ORDERS01"}, quiet)
+    sightings = Sightings(store.watched, store.outbox, incidents, clock, {ORDERS: "C0ORDERS01"})
     nobody: Any = None
     watch = Watch(nobody, sightings, incidents, clock, store.presence.alone_with, WatchTerms(), ())
     rhythm = Rhythm()
@@ -67,27 +64,11 @@ def is_told(store: Store, sightings: Sightings) -> bool:
     return store.outbox.find(post_key(only)) is not None
 
 
-def test_an_alert_of_an_unwatched_table_is_told_in_the_morning(store: Store) -> None:
-    """It came in quiet hours, and its sender is told that it is known when it repeats it."""
-    clock = StandingClock()
-    sightings, watch, rhythm = started(store, clock, NIGHT)
-    sightings.see(ORDERS, sign("alert", urgent=False), occasion="first")
-    sightings.settle(ORDERS)
-    at_night = is_told(store, sightings)
-
-    clock.at = NINE + timedelta(hours=1)
-    rhythm.comes()
-    watch.close()
-
-    assert not at_night
-    assert is_told(store, sightings)
-
-
 def test_what_was_muted_on_an_unwatched_table_is_told_when_the_mute_ends(store: Store) -> None:
     """As `/waterline mute` promises."""
     clock = StandingClock()
-    sightings, watch, rhythm = started(store, clock, None)
-    sightings.mute(ORDERS, None, timedelta(hours=1), by=UserId("U0ANA00001"))
+    sightings, watch, rhythm = started(store, clock)
+    sightings.mute(ORDERS, timedelta(hours=1), by=UserId("U0ANA00001"))
     sightings.see(ORDERS, sign("alert"), occasion="first")
     sightings.settle(ORDERS)
     while_muted = is_told(store, sightings)

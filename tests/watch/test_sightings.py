@@ -1,4 +1,4 @@
-"""When a sighting is told: once across replicas, not at night if it can wait, in the thread of what it follows."""
+"""When a sighting is told: once across replicas, not while it is muted, in the thread of what it follows."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -9,10 +9,9 @@ import pytest
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.domain.errors import Refused, UnknownTable
 from bot.domain.ids import TableName, UserId
-from bot.domain.quiet import QuietHours
 from bot.service.incident_store import IncidentStore
 from bot.service.sightings import Sightings, post_key
-from tests.watch.signs import NINE, ORDERS, sign
+from tests.watch.signs import ORDERS, sign
 from tests.web.scene import StandingClock
 
 pytestmark = pytest.mark.smoke
@@ -28,12 +27,12 @@ class World:
         self._url = f"sqlite:///{folder}/journal.db"
         self._stores: list[Store] = []
 
-    def replica(self, quiet: QuietHours | None = None) -> Sightings:
+    def replica(self) -> Sightings:
         """One process."""
         store = open_store(self._url)
         self._stores.append(store)
         incidents = IncidentStore(store.journal, self.clock)
-        return Sightings(store.watched, store.outbox, incidents, self.clock, {ORDERS: "C0ORDERS01"}, quiet)
+        return Sightings(store.watched, store.outbox, incidents, self.clock, {ORDERS: "C0ORDERS01"})
 
     def posts(self, sightings: Sightings) -> list[str]:
         """What was put into the outbox, as `watch/ID` or with the thread that it belongs to."""
@@ -67,21 +66,6 @@ def test_two_replicas_tell_a_thing_once(world: World) -> None:
     assert len(world.posts(first)) == 1
 
 
-def test_what_can_wait_is_told_in_the_morning(world: World) -> None:
-    """At nine it is night somewhere: the urgent one is told, the other when the quiet hours end."""
-    night = QuietHours.model_validate({"since": "08:00", "until": "10:00"})
-    sightings = world.replica(night)
-    sightings.see(ORDERS, sign("F2"))
-    sightings.see(ORDERS, sign("stale", "other", urgent=False))
-    sightings.settle(ORDERS)
-    at_night = len(world.posts(sightings))
-
-    world.clock.at = NINE + timedelta(hours=1)
-    sightings.settle(ORDERS)
-
-    assert (at_night, len(world.posts(sightings))) == (1, 2)
-
-
 def test_more_about_the_same_run_is_told_in_the_thread(world: World) -> None:
     """One fault is one message in the channel, however many names it gets."""
     sightings = world.replica()
@@ -98,14 +82,12 @@ def test_a_mute_has_an_end_and_a_table(world: World) -> None:
     """Nobody mutes for ever, nor what is not watched."""
     sightings = world.replica()
 
-    with pytest.raises(Refused, match="at most 7 days"):
-        sightings.mute(ORDERS, None, timedelta(days=8), by=ANA)
     with pytest.raises(UnknownTable, match=r"It watches sales\.orders"):
-        sightings.mute(TableName("sales.refunds"), None, timedelta(hours=1), by=ANA)
-    for none_at_all in (timedelta(0), timedelta(hours=-4)):
+        sightings.mute(TableName("sales.refunds"), timedelta(hours=1), by=ANA)
+    for length in (timedelta(0), timedelta(hours=-4), timedelta(days=7, seconds=1)):
         with pytest.raises(Refused, match="from a minute to 7 days"):
-            sightings.mute(ORDERS, None, none_at_all, by=ANA)
-    assert sightings.muted(ORDERS) == ()
+            sightings.mute(ORDERS, length, by=ANA)
+    assert sightings.memory(ORDERS).muted is None
 
 
 def test_what_was_muted_for_days_is_told_in_the_channel_when_the_mute_ends(world: World) -> None:
@@ -113,7 +95,7 @@ def test_what_was_muted_for_days_is_told_in_the_channel_when_the_mute_ends(world
     sightings = world.replica()
     sightings.see(ORDERS, sign("F2"))
     sightings.settle(ORDERS)
-    sightings.mute(ORDERS, None, timedelta(days=3), by=ANA)
+    sightings.mute(ORDERS, timedelta(days=3), by=ANA)
     world.clock.at += timedelta(hours=1)
     sightings.see(ORDERS, sign("F12"))
     sightings.see(ORDERS, sign("F3"))
@@ -137,7 +119,7 @@ def test_what_was_muted_for_hours_is_told_in_the_thread(world: World) -> None:
     sightings = world.replica()
     sightings.see(ORDERS, sign("F2"))
     sightings.settle(ORDERS)
-    sightings.mute(ORDERS, None, timedelta(hours=4), by=ANA)
+    sightings.mute(ORDERS, timedelta(hours=4), by=ANA)
     sightings.see(ORDERS, sign("F12"))
     sightings.settle(ORDERS)
 

@@ -37,7 +37,7 @@ def hidden(world: Recorded, *sources: str) -> Recorded:
 def is_alerted(watched: Watched) -> None:
     """Somebody else tells of the table."""
     alert = Alert(
-        source="Alertmanager", fingerprint="f", started_at=watched.clock.at, is_resolved=False, name="n", title="t",
+        source="Alertmanager", fingerprint="f", started_at=watched.clock.at, is_resolved=False, title="t",
         details=(), names=("sales.orders",), severity="sev1", runbook=None, link=None,
     )  # fmt: skip
     AlertDesk(watched.sightings, watched.observer.tables, None).take([alert])

@@ -8,16 +8,12 @@ from typing import Any
 import pytest
 
 from bot.adapters.journal_sql.store import Store, open_store
-from bot.service.alerts import AlertDesk
-from bot.service.hearing import Hearing, Said
 from bot.service.incident_store import IncidentStore
 from bot.service.sightings import Sightings
 from bot.service.watch_look import WatchTerms
 from bot.service.watching import Watch
 from bot.slack.watch_commands import watched
 from tests.watch.signs import ORDERS
-from tests.watch.test_alerts import SETUP
-from tests.watch.test_heard_words import Asked
 from tests.web.scene import StandingClock
 
 
@@ -30,8 +26,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.mark.parametrize("is_watched", [True, False])
-def test_both_answers_say_whether_anybody_looks(store: Store, is_watched: bool) -> None:
-    """`/waterline watch`, and a mention in a channel; the watch has not begun yet."""
+def test_the_answer_says_whether_anybody_looks(store: Store, is_watched: bool) -> None:
+    """`/waterline watch`; the watch has not begun yet."""
     clock = StandingClock()
     incidents = IncidentStore(store.journal, clock)
     sightings = Sightings(store.watched, store.outbox, incidents, clock, {ORDERS: "C0ORDERS01"})
@@ -40,12 +36,8 @@ def test_both_answers_say_whether_anybody_looks(store: Store, is_watched: bool) 
     watch = Watch(nobody, sightings, incidents, clock, lambda _name: nobody, WatchTerms(), followed)
     watch.close()
     services: Any = SimpleNamespace(sightings=sightings, clock=clock, watch=watch)
-    hearing = Hearing(AlertDesk(sightings, {ORDERS: SETUP}, watch), sightings, incidents, clock, ())
-    said = Said(room="C0ELSE0001", ts="1", root="1", at=clock.now(), bot="", is_asked=True, text="sales.orders is off")
 
-    listed, heard = watched(services, nobody), hearing.take(said, Asked()) or ""
+    listed = watched(services, nobody)
 
     assert ("not looked at by this process yet" in listed) is is_watched
     assert ("not watched (`watch: false`)" in listed) is not is_watched
-    assert ("as soon as it has looked" in heard) is is_watched
-    assert ("The table itself is not watched" in heard) is not is_watched

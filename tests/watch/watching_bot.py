@@ -2,16 +2,12 @@
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import ClassVar
 
 from slack_sdk import WebClient
 
 from bot.adapters.journal_sql.store import Store
 from bot.bootstrap import failure_modes
 from bot.domain.approval import People
-from bot.domain.quiet import QuietHours
-from bot.service.alerts import AlertDesk
-from bot.service.hearing import Hearing
 from bot.service.services import Services
 from bot.service.sightings import Sightings
 from bot.service.trust import TrustDesk
@@ -29,9 +25,6 @@ TERMS = WatchTerms(patience=timedelta(minutes=2))
 
 class WatchingBot(LittleBot):
     """`looks()` is one look of the watch at the table, and `looks_twice()` what confirms a sign."""
-
-    quiet: ClassVar[QuietHours | None] = None
-    listen_in: ClassVar[tuple[str, ...]] = ("C0REVENUE2", ONCALL_CHANNEL)
 
     @property
     def watch(self) -> Watch:
@@ -83,14 +76,10 @@ class WatchingBot(LittleBot):
     def _services(self, store: Store, client: WebClient) -> Services:
         services = super()._services(store, client)
         oncall = People(groups=("S0APPROVE1",))
-        sightings = Sightings(
-            store.watched, store.outbox, services.store, self.clock, {ORDERS: ONCALL_CHANNEL}, self.quiet, oncall
-        )
+        sightings = Sightings(store.watched, store.outbox, services.store, self.clock, {ORDERS: ONCALL_CHANNEL}, oncall)
         eye = Eye(services.observer, services.examiner, failure_modes(), self.clock, TERMS)
         alone = store.presence.alone_with
         watch = Watch(eye, sightings, services.store, self.clock, alone, TERMS, (ORDERS,))
-        desk = AlertDesk(sightings, services.observer.tables, watch)
-        hearing = Hearing(desk, sightings, services.store, self.clock, self.listen_in)
         findings = WatchFindings(store.watched, [ORDERS])
         trust = TrustDesk(services.store, services.observer, self.clock, findings=findings)
-        return replace(services, sightings=sightings, watch=watch, hearing=hearing, trust=trust)
+        return replace(services, sightings=sightings, watch=watch, trust=trust)

@@ -7,23 +7,22 @@ from typing import Any
 from slack_bolt import App
 from slack_sdk import WebClient
 
-from bot.workspace import Actor, BotApp, Workspace
+from bot.workspace import Actor, Workspace
 from tests.workspace.asking import ask
 from tests.workspace.conftest import Connect, eventually
 
 
 def test_an_event_is_repeated_until_it_is_acknowledged() -> None:
     """At once, after a minute, after five: the same event id, with the number of the attempt."""
-    cast_app = BotApp(events=frozenset({"message"}))
-    with Workspace(app=cast_app).serve() as ws:
-        ws.person("ana").says("nobody listens")
+    with Workspace().serve() as ws:
+        ws.person("ana").says("@waterline nobody listens")
         eventually(lambda: len(ws.wire("delivery")) == 2)
         ws.faults.time_passes(timedelta(minutes=1))
         eventually(lambda: len(ws.wire("delivery")) == 3)
         ws.faults.time_passes(timedelta(minutes=5))
         eventually(lambda: len(ws.wire("delivery")) == 4)
 
-        attempts = ws.wire("delivery", "event message")
+        attempts = ws.wire("delivery", "event app_mention")
 
     assert [entry.sent["retry_attempt"] for entry in attempts] == [0, 1, 2, 3]
     assert len({entry.sent["payload"]["event_id"] for entry in attempts}) == 1

@@ -25,8 +25,7 @@ def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
     is_planned = sign.code in SILENT and sight.beside is not None and sight.beside.opened.runbook.is_planned
     is_looked_at = is_over or is_planned or sight.incident is not None
     who = _asked(mention) if sign.is_urgent and not is_looked_at else ""
-    name = code(sighted.table) + (":" if sign.room is not None else "")
-    title = f"{mark} *{name} {mrkdwn(as_sentence(short_paths(sign.headline)))}*{who}"
+    title = f"{mark} *{code(sighted.table)} {mrkdwn(as_sentence(short_paths(sign.headline)))}*{who}"
     reasons = [f"• {mrkdwn(as_sentence(_short(reason)))}" for reason in sign.reasons[:_REASONS]]
     hidden = len(sign.reasons) - len(reasons)
     reasons += [f"_{hidden} more in the diagnosis._"] if hidden > 0 else []
@@ -43,7 +42,7 @@ def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
         buttons = [button("Open incident", Click.OPEN, sighted.table, sighted.id, style="primary")]
         buttons = buttons if sight.beside is None else []
         if sight.mute is None:
-            buttons.append(button(f"Mute for {MUTE_HOURS} hours", Click.MUTE, sighted.id))
+            buttons.append(button(f"Mute table for {MUTE_HOURS} hours", Click.MUTE, sighted.table))
         blocks += [actions(buttons)] if buttons else []
     return text, blocks
 
@@ -64,7 +63,6 @@ def _now(sight: Sight) -> list[str]:
 def _small_print(sight: Sight) -> list[str]:
     sign = sight.sighted.sign
     by = [mrkdwn(sign.source)] + ([mrkdwn(sign.code)] if sign.is_of_watch else [])
-    by += [f"written in {room(sign.room)}"] if sign.room is not None else []
     shown = [f"shown by {', '.join(short(row) for row in sign.rows)}"] if sign.rows else []
     lines = [" · ".join([*by, f"seen at {clock(sight.sighted.at)}", *shown])]
     if sign.link is not None and sign.link.startswith("https://"):

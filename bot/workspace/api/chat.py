@@ -6,7 +6,6 @@ from bot.workspace.api.posting import Content, content_of
 from bot.workspace.message import StoredMessage
 from bot.workspace.payload import Payload
 from bot.workspace.people import Channel
-from bot.workspace.persons.told import tell_app
 from bot.workspace.refusal import SlackRefusal
 from bot.workspace.world import World
 
@@ -24,7 +23,6 @@ def post_message(world: World, call: Call) -> Payload:
             update={"broadcast": call.flag("reply_broadcast"), "metadata": content.metadata}
         )
     )
-    tell_app(world, channel, message)
     shown = message.on_the_wire(team=world.cast.team_id, app_id=world.cast.app.app_id)
     return {"channel": channel.id, "ts": message.ts, "message": shown, **content.warning()}
 

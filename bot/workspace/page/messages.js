@@ -132,6 +132,10 @@ function threadLine(message, options) {
 function toolbar(message, options) {
   return h("div", { class: "toolbar" },
     QUICK_REACTIONS.map((name) => h("button", { type: "button", title: `React with :${name}:`, "aria-label": `React with ${name}`, onclick: () => react(message, name) }, emoji(name))),
+    state.overview.app.shortcuts.map((shortcut) => h("button", {
+      type: "button", class: "shortcut", title: `${shortcut.name} (${state.overview.app.display_name})`,
+      onclick: () => post("/_page/shortcut", { person: state.me, at: { callback_id: shortcut.callback_id, channel: message.channel, ts: message.ts } }),
+    }, shortcut.name)),
     options.inThread ? null : h("button", { type: "button", title: "Reply in thread", "aria-label": "Reply in thread", onclick: () => options.openThread(message) }, icon("reply")));
 }
 

@@ -30,6 +30,34 @@ class Click(BaseModel):
     values: RawValues = {}
 
 
+class Chosen(BaseModel):
+    """A shortcut that a person chose in the menu of a message."""
+
+    model_config = ConfigDict(frozen=True)
+
+    callback_id: str
+    channel: str
+    ts: str
+
+
+async def choose_shortcut(world: World, person: Person, chosen: Chosen) -> Outcome:
+    """Deliver a message shortcut, as `message_action`. Slack offers none on what only one person sees."""
+    known = {shortcut.callback_id for shortcut in world.cast.app.shortcuts}
+    message = _message(world, person, Click(block_id="", action_id="", channel=chosen.channel, ts=chosen.ts))
+    if chosen.callback_id not in known or message.ephemeral_to is not None:
+        raise CannotDo("not_rendered", f"There is no shortcut {chosen.callback_id!r} on this message. Look again.")
+    place = _in_message(world, person, message, None)
+    payload = {
+        "type": "message_action",
+        "callback_id": chosen.callback_id,
+        **_from(world, person),
+        "action_ts": world.conversations.next_ts(),
+        "message_ts": message.ts,
+        **{key: place[key] for key in ("channel", "message", "response_url")},
+    }
+    return Outcome.of(await world.deliveries.send(Delivery(kind="interactive", payload=payload)))
+
+
 async def click(world: World, person: Person, at: Click) -> Outcome:
     """Deliver a click; as two clicks, each with its own trigger, when that fault is armed."""
     deliveries = [_delivery(world, person, at)]
@@ -51,6 +79,16 @@ def _delivery(world: World, person: Person, at: Click) -> Delivery:
     element = _element(blocks, at)
     payload = {
         "type": "block_actions",
+        **_from(world, person),
+        **place,
+        "actions": [_action(world, element, at)],
+    }
+    return Delivery(kind="interactive", payload=payload)
+
+
+def _from(world: World, person: Person) -> Payload:
+    """What every interaction of a person carries."""
+    return {
         "user": world.user(person.id),
         "api_app_id": world.cast.app.app_id,
         "token": "verification-token-is-unused",
@@ -58,10 +96,7 @@ def _delivery(world: World, person: Person, at: Click) -> Delivery:
         "enterprise": None,
         "is_enterprise_install": False,
         "trigger_id": world.handles.new_trigger(person.id),
-        **place,
-        "actions": [_action(world, element, at)],
     }
-    return Delivery(kind="interactive", payload=payload)
 
 
 def _message(world: World, person: Person, at: Click) -> StoredMessage:
@@ -86,7 +121,7 @@ def _view(world: World, person: Person, view_id: str) -> OpenView:
     return view
 
 
-def _in_message(world: World, person: Person, message: StoredMessage, at: Click) -> Payload:
+def _in_message(world: World, person: Person, message: StoredMessage, at: Click | None) -> Payload:
     container = {
         "type": "message",
         "message_ts": message.ts,
@@ -100,7 +135,7 @@ def _in_message(world: World, person: Person, message: StoredMessage, at: Click)
     place: Payload = {
         "container": container,
         "channel": {"id": channel.id, "name": name},
-        "state": {"values": state_of(message.blocks, at.values)},
+        "state": {"values": state_of(message.blocks, at.values if at is not None else {})},
         "response_url": f"{world.url}/response/{world.handles.new_url(person.id, channel.id, message.ts)}",
     }
     if message.ephemeral_to is None:

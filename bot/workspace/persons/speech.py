@@ -4,7 +4,6 @@ from bot.workspace.message import StoredMessage
 from bot.workspace.payload import Payload
 from bot.workspace.people import Channel, Person
 from bot.workspace.persons.names import escaped, with_marks
-from bot.workspace.persons.told import tell_app
 from bot.workspace.refusal import CannotDo
 from bot.workspace.world import World
 
@@ -28,8 +27,17 @@ def say(world: World, person: Person, channel_ref: str, text: str, thread_ts: st
             thread_ts=(root.thread_ts or root.ts) if root else None,
         )
     )
-    tell_app(world, channel, message)
+    _tell_of_mention(world, channel, message)
     return message
+
+
+def _tell_of_mention(world: World, channel: Channel, message: StoredMessage) -> None:
+    """Send the app the event of a message that mentions it, where it is in the channel."""
+    app = world.cast.app
+    if app.user_id not in channel.members or channel.is_im or f"<@{app.user_id}>" not in message.text:
+        return
+    said = message.on_the_wire(team=world.cast.team_id, app_id=app.app_id)
+    world.deliveries.post_event({**said, "type": "app_mention", "channel": channel.id, "event_ts": message.ts})
 
 
 def react(world: World, person: Person, channel_ref: str, ts: str, name: str) -> StoredMessage:

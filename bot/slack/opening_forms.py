@@ -1,0 +1,173 @@
+"""The form that opens an incident: from a command, a button, or a message that somebody chose; and what it becomes."""
+
+import re
+from collections.abc import Iterable
+from typing import cast
+
+from slack_sdk import WebClient
+from slack_sdk.models.views import View
+
+from bot.domain.asked_window import is_id
+from bot.domain.errors import Refused, WaterlineError
+from bot.domain.ids import IncidentId, Severity, TableName
+from bot.domain.privacy import already_open
+from bot.domain.runbook import Runbook
+from bot.ports import Outbox, Post
+from bot.service.alerts import tables_named
+from bot.service.services import Services
+from bot.slack.forms import Filled, open_form, open_form_id, opened_form, problem_form, table_form
+from bot.slack.ids import COMMAND
+from bot.slack.previews import FIRST_WARNING, preview_of
+from bot.slack.privacy import must_be_private
+from bot.slack.render import OFFER
+from bot.slack.requests import Mentioned, MessageChosen, Submitted
+from bot.slack.unreachable import UNREACHABLE
+from bot.slack.views import Views
+
+
+class OpeningForms:
+    """Fills placeholders, and opens the incident when a form is sent."""
+
+    def __init__(self, client: WebClient, services: Services, outbox: Outbox, views: Views) -> None:
+        self._client = client
+        self._services = services
+        self._outbox = outbox
+        self._views = views
+
+    def fill(
+        self, trigger: str, channel: str, table: str, *, sighting: str = "", source: str = "", words: str = ""
+    ) -> None:
+        """Replace the placeholder by the form for a table; without one, and with several to choose from, by the
+        question which. `source`: ts of the message that it is opened from; `words`: what is written there."""
+        tables = self._services.opening.tables
+        view: View
+        try:
+            if table or len(tables) == 1:
+                view = self._form(TableName(table or tables[0]), channel, sighting, source, words)
+            else:
+                view = table_form(tables, channel, source, words)
+        except WaterlineError as error:
+            view = problem_form("Open an incident", str(error), words)
+        self._views.fill(open_form_id(trigger), view)
+
+    def fill_from(self, chosen: MessageChosen) -> None:
+        """The form for the table that the message names; where it names none or several, the question which."""
+        table = self._table_in(chosen.words)
+        self.fill(chosen.trigger, chosen.channel, table, source=chosen.ts, words=chosen.words)
+
+    def offer_to(self, mentioned: Mentioned) -> None:
+        """Answer with a button that opens the form: an event carries no trigger for one."""
+        table = self._table_in(mentioned.words)
+        self._outbox.put(
+            Post(
+                key=f"{OFFER}{mentioned.channel}/{mentioned.ts}/{table}",
+                incident=None,
+                channel=mentioned.channel,
+                user=mentioned.user,
+                text=f"Do you want to open an incident{' on ' + table if table else ''}? "
+                f"`{COMMAND} help` lists what else I do.",
+            )
+        )
+
+    def _table_in(self, words: str) -> str:
+        """Empty where none or several are named."""
+        named = tables_named([words], self._services.observer.tables.values())
+        return named[0] if len(named) == 1 else ""
+
+    def _form(self, table: TableName, channel: str, sighting: str, source: str, words: str) -> View:
+        services = self._services
+        offer = services.opening.offer(table)
+        existing = services.store.open_on(table)
+        if existing is not None:
+            raise already_open(existing)
+        books = services.opening.runbooks_for(table)
+        filled = self._filled(table, books, sighting, words)
+        return open_form(offer, books, channel, filled, source)
+
+    def _filled(self, table: TableName, books: Iterable[Runbook], sighting: str, words: str) -> Filled:
+        """From the finding that it is opened from; else from the words, and from what was seen of the table."""
+        sightings = self._services.sightings
+        sight = sightings.sight(sighting) if sightings is not None and sighting else None
+        if sight is not None:
+            sign = sight.sighted.sign
+            return Filled(sign.runbook, sign.severity, f"{sign.source}: {sign.headline}")
+        seen = sightings.newest_unopened(table) if sightings is not None else None
+        return Filled(_named_in(words, books) or (seen.runbook if seen is not None else None), summary=words)
+
+    def submitted(self, form: Submitted, table: str, source: str, channel: str) -> None:
+        """Open the incident, and show the first warning in the place of the form."""
+        try:
+            incident_id = self._opened(form, table, channel)
+        except WaterlineError as error:
+            problem = problem_form("Open an incident", str(error), form.values.get("summary", ""))
+            if not self._views.fill(open_form_id(form.trigger), problem):
+                raise  # the form is closed: who sent it hears it in the channel
+            return
+        if source:
+            note = f"Opened from a message: {self._link(channel, source)}"
+            self._services.walker.note(incident_id, note, by=form.user)
+        self._services.duties.settle(incident_id)
+        if self._services.sightings is not None:
+            self._services.sightings.incident_changed(self._services.store.get(incident_id))
+        incident = self._services.store.get(incident_id)
+        if incident.is_private:
+            view = opened_form(
+                f"{incident_id} is open, and private: only people in this channel see it. "
+                "No consumer is told; warn them from the card when you want to."
+            )
+        elif incident.opened.runbook.is_planned:
+            view = opened_form(
+                f"{incident_id} is open, as planned work: the table is as trusted as before, and no consumer "
+                "is warned unless something is found to be wrong. Its plan is written by /waterline savepoint.",
+                ":calendar:",
+            )
+        else:
+            view = preview_of(self._services, incident_id, FIRST_WARNING, "", channel, form.user)
+        self._views.fill(open_form_id(form.trigger), view)
+
+    def _opened(self, form: Submitted, table: str, channel: str) -> IncidentId:
+        since = form.values.get("since", "").strip()
+        if since and not is_id(since):
+            raise Refused(
+                f"“{since}” is no snapshot id.",
+                "Expected an id, or its last six digits, as the ledger shows them.",
+                "Open the form again.",
+            )
+        private = "private" in form.values
+        if private:
+            must_be_private(channel, self._client)
+        return self._services.opening.open(
+            table=TableName(table),
+            runbook=form.values["runbook"],
+            severity=cast(Severity, form.values["severity"]),
+            channel=channel,
+            summary=form.values.get("summary", ""),
+            by=form.user,
+            since=since or None,
+            private=private,
+        )
+
+    def _link(self, channel: str, ts: str) -> str:
+        """To the message; its channel and ts where Slack gives no link."""
+        try:
+            found = self._client.chat_getPermalink(channel=channel, message_ts=ts).get("permalink")
+        except UNREACHABLE:
+            found = None
+        return str(found or f"{ts} in {channel}")
+
+
+def _named_in(words: str, books: Iterable[Runbook]) -> str | None:
+    """The one symptom that the words name by its id or title, however it is written: `DuplicateRows`, `duplicate-rows`;
+    None where they name none or several."""
+    text = f" {_spaced(words)} "
+    named = [
+        book.id
+        for book in books
+        if not book.is_planned and any(f" {_spaced(name)} " in text for name in (book.id, book.title))
+    ]
+    return named[0] if len(named) == 1 else None
+
+
+def _spaced(text: str) -> str:
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text)
+    return " ".join(re.findall(r"[a-z0-9]+", apart.lower()))
