@@ -32,7 +32,7 @@ def opens_private(who: Responder, channel: str) -> str:
     """Fills the form with the box ticked, and says what it becomes."""
     who.types("/waterline open", channel)
     who.reads_form()
-    who.fills({"private": ["private"]})
+    who.fills({"runbook": "duplicate-rows", "private": ["private"]})
     who.submits()
     told = who.reads_form()
     who.dismisses()

@@ -71,4 +71,4 @@ def test_what_concerns_too_many_tables_is_passed_over_and_logged(sightings: Sigh
 
     assert lasting(sightings) == []
     assert "It concerns 4 watched tables" in taken.passed_over[0].why
-    assert [(line["event"], line["name"]) for line in logs] == [("alert passed over", "JobRestarts")]
+    assert [(line["event"], line["title"]) for line in logs] == [("alert passed over", "shop-to-lake restarts")]
