@@ -18,9 +18,8 @@ from bot.service.trust import TrustDesk
 from bot.settings import AlertSecrets, Settings, WebSecrets, WebSettings, refuse_open_house
 from bot.web.access import Access
 from bot.web.alerts import AlertRoutes
-from bot.web.app import web_app
+from bot.web.app import serving, web_app
 from bot.web.pages import Names
-from bot.web.server import serving
 
 app = typer.Typer(add_completion=False)
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bot.settings import WebSettings
-from bot.web.answers import problem, wants_page
+from bot.web.responses import problem, wants_page
 
 _ALWAYS_OPEN = "/v1/health"
 ALERTS = "/v1/alerts/"

@@ -1,11 +1,16 @@
-"""The ASGI application: pages, API and MCP server behind one rule of who may read."""
+"""The ASGI application (pages, API and MCP server behind one rule of who may read) and the thread that serves it."""
 
+import asyncio
 import secrets
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import structlog
+import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -14,17 +19,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.domain.errors import WaterlineError
+from bot.domain.errors import BadConfiguration, WaterlineError
 from bot.service.record import Records
 from bot.service.trust import TrustDesk
 from bot.web.access import ALERTS, Access, Doorkeeper
-from bot.web.agents import agents_app, agents_server
 from bot.web.alerts import AlertRoutes
-from bot.web.answers import json_text, problem_of, wants_page
-from bot.web.api import Api
-from bot.web.exports import Exports
-from bot.web.openapi import openapi_json
+from bot.web.mcp_server import agents_app, agents_server
 from bot.web.pages import Names, Pages
+from bot.web.responses import json_text, problem_of, wants_page
+from bot.web.trust_api import Api, openapi_json
 
 log = structlog.get_logger(__name__)
 _LOOPBACK = ["localhost", "127.0.0.1", "[::1]", "::1"]
@@ -74,7 +77,6 @@ def web_app(
     return Starlette(
         routes=[
             *pages.routes,
-            *Exports(desk, records, pages.refusal).routes,
             *Api(desk).routes,
             Route("/v1/openapi.json", describe),
             *(alerts.routes if alerts is not None else ()),
@@ -106,3 +108,57 @@ def _hosts(access: Access) -> list[str]:
     """Where nothing is asked of whoever comes, a page elsewhere must not reach it under a name of its own."""
     is_guarded = access.token is not None or access.web.identity_header is not None
     return ["*"] if is_guarded else [*_LOOPBACK, access.web.host]
+
+
+_START_S = 10.0
+
+
+@contextmanager
+def serving(app: Starlette, host: str, port: int) -> Iterator[str]:
+    """The address while the server is up; port 0 takes a free one. Raises BadConfiguration if it cannot listen."""
+    with _listening(host, port) as bound:
+        server = uvicorn.Server(
+            uvicorn.Config(
+                app,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=2,
+            )
+        )
+        thread = threading.Thread(target=_run, args=(server, bound), name="web", daemon=True)
+        thread.start()
+        deadline = time.monotonic() + _START_S
+        while not server.started and thread.is_alive() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if not server.started:
+            raise BadConfiguration(
+                "The pages could not be served.", "Expected the server to start; it ended.", "See the log above."
+            )
+        shown = f"[{host}]" if ":" in host else host
+        try:
+            yield f"http://{shown}:{bound.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(timeout=_START_S)
+
+
+def _run(server: uvicorn.Server, bound: socket.socket) -> None:
+    asyncio.run(server.serve(sockets=[bound]))
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A bound socket. Named as TCP: only then does asyncio turn off Nagle's delay."""
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+    except OSError as error:
+        raise BadConfiguration(
+            f"The pages cannot be served on {host}:{port}.",
+            f"Expected a free port of this machine; found: {error}.",
+            "End what uses it, or set another `web.host` or `web.port`.",
+        ) from error
+    return bound

@@ -1,4 +1,4 @@
-"""Pages for people: all tables, one table, one incident's record. Written on the server; no script runs on them."""
+"""Pages for people: all tables, one table, one incident's record, also as a file. No script runs on them."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC
@@ -19,11 +19,13 @@ from bot.domain.table import TableState
 from bot.service.ledger_picture import Picture, picture
 from bot.service.record import Records, moment
 from bot.service.trust import TrustDesk
-from bot.web.answers import page
+from bot.web.responses import file, page
 
 Names = Callable[[Iterable[str]], Mapping[str, str]]
 """Slack user ids -> the names to show instead; whoever is not in the answer keeps the id."""
 _INCIDENTS_SHOWN = 50
+_FORMS = {"html": "text/html", "md": "text/markdown", "json": "application/json"}
+"""Of the record as a file."""
 
 
 class Pages:
@@ -35,6 +37,7 @@ class Pages:
         self._records = records
         self._names = names
         self._templates = environment(content)
+        self._write = {"html": records.html, "md": records.markdown, "json": records.json}
 
     @property
     def routes(self) -> list[Route]:
@@ -43,6 +46,7 @@ class Pages:
             Route("/", self._overview),
             Route("/tables/{table}", self._table),
             Route("/incidents/{incident}", self._incident),
+            *(Route(f"/incidents/{{incident}}/record.{form}", self._export, name=form) for form in _FORMS),
         ]
 
     def refusal(self, status: int, error: WaterlineError) -> Response:
@@ -89,6 +93,18 @@ class Pages:
             return self.refusal(503, error)
         return page(self._records.html(incident, names=self._names(people_in(incident)), later=later))
 
+    def _export(self, request: Request) -> Response:
+        """The record as a file, with every entry as it was stored and its proof."""
+        form = request.url.path.rpartition(".")[2]
+        try:
+            incident = self._desk.incident(IncidentId(request.path_params["incident"]))
+            lines = self._desk.lines(incident)
+        except UnknownIncident as error:
+            return self.refusal(404, error)
+        except CouldNotLook as error:
+            return self.refusal(503, error)
+        return file(self._write[form](incident, lines=lines), f"{incident.id}.{form}", _FORMS[form])
+
     def _page(self, template: str, status: int = 200, **values: object) -> Response:
         return page(self._templates.get_template(template).render(**values), status)
 
@@ -125,3 +141,7 @@ def environment(content: Path) -> Environment:
         "count": counted,
     }
     return found
+
+
+_FORMS = {"html": "text/html", "md": "text/markdown", "json": "application/json"}
+Refusal = Callable[[int, WaterlineError], Response]

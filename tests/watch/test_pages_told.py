@@ -8,7 +8,7 @@ import pytest
 
 from bot.domain.ids import Severity
 from bot.service.alerts import Alert
-from bot.web.alert_payloads import Alertmanager, PagerDuty
+from bot.web.alerts import Alertmanager, PagerDuty
 from tests.watch.test_alerts import pages, payload, scene, sightings, web
 
 __all__ = ["scene", "sightings", "web"]

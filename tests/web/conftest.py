@@ -9,8 +9,7 @@ import pytest
 from bot.service.record import Records
 from bot.settings import WebSettings
 from bot.web.access import Access
-from bot.web.app import web_app
-from bot.web.server import serving
+from bot.web.app import serving, web_app
 from tests.web.scene import Scene
 
 CONTENT = Path(__file__).parents[2] / "messages" / "record"

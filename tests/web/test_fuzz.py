@@ -18,8 +18,7 @@ from bot.service.sightings import Sightings
 from bot.settings import WebSettings
 from bot.web.access import Access
 from bot.web.alerts import AlertRoutes
-from bot.web.app import web_app
-from bot.web.server import serving
+from bot.web.app import serving, web_app
 from tests.tables import ORDERS
 from tests.web.conftest import CONTENT
 from tests.web.scene import Scene

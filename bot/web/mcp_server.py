@@ -13,8 +13,7 @@ from bot.domain.errors import CouldNotLook, UnknownIncident, UnknownTable
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.trust import Trust
 from bot.service.trust import TrustDesk
-from bot.web.api import Tables
-from bot.web.incident_view import IncidentView, incident_view
+from bot.web.trust_api import IncidentView, Tables, incident_view
 
 _BEFORE_YOU_ACT = (
     "Ask `table_trust` before you read, write, back up, copy or decide anything from a table that is watched here. "

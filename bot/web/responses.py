@@ -1,4 +1,4 @@
-"""The forms in which this server answers: JSON with an ETag, problems in three parts, pages, pictures."""
+"""What this server reads and answers: JSON with an ETag, problems in three parts, pages, files, bodies with a limit."""
 
 import hashlib
 
@@ -83,3 +83,15 @@ def _has_it(asked: str, tag: str) -> bool:
     """If-None-Match compares weakly: with or without W/ it is the same."""
     known = {each.strip().removeprefix("W/") for each in asked.split(",")}
     return asked.strip() == "*" or tag.removeprefix("W/") in known
+
+
+async def body_of(request: Request, most_bytes: int) -> bytes | None:
+    """All of it; None if it is longer, of which no more is read."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most_bytes:
+            return None
+        parts.append(part)
+    return b"".join(parts)
