@@ -33,15 +33,7 @@ def bring_notices(settings: Settings, built: Built, stack: ExitStack) -> None:
     )
     stack.callback(courier.close)
     courier.start()
-    LateReaders(
-        services.store,
-        services.observer,
-        services.telling,
-        services.background,
-        services.clock,
-        built.timers,
-        others,
-    ).start()
+    LateReaders(services.store, services.observer, services.background, services.clock, built.timers).start()
 
 
 def carriers(settings: Settings, consumers: Iterable[Consumer]) -> dict[str, Carrier]:

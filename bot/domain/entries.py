@@ -26,9 +26,10 @@ from bot.domain.execution_entries import VerificationRequested as VerificationRe
 from bot.domain.execution_entries import Verified as Verified
 from bot.domain.ids import EvidenceId, Severity, SnapshotId, StepId, TableName, UserId
 from bot.domain.notice import Notice, sending_key
-from bot.domain.notice_entries import CorrectionWaits as CorrectionWaits
+from bot.domain.notice_entries import CorrectionDeclined as CorrectionDeclined
 from bot.domain.notice_entries import DeliveryDelayed as DeliveryDelayed
 from bot.domain.notice_entries import DeliveryTried as DeliveryTried
+from bot.domain.notice_entries import LateRunsSeen as LateRunsSeen
 from bot.domain.notice_entries import NoticeAnswered as NoticeAnswered
 from bot.domain.notice_entries import NoticeEnded as NoticeEnded
 from bot.domain.notice_entries import NoticeEntry as NoticeEntry

@@ -75,7 +75,7 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
         case e.WaterlineMoved():
             incident.waterline = body
             if body.status != "trusted":
-                incident.uncorrected = frozenset()  # they are told anew what to do once it is proven again
+                incident.late_runs.clear()  # they are told anew what to do once it is proven again
         case e.MaintenanceMarked():
             _mark_maintenance(incident, entry, body)
         case e.NoticesPreviewed():

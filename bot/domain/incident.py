@@ -83,8 +83,12 @@ class Incident:
     notices: dict[str, NoticeView] = field(default_factory=dict)
     readers: ReadersNoted | None = None
     """Who was seen reading when consumers were told last."""
-    uncorrected: frozenset[str] = frozenset()
-    """Consumers of whom a run was seen late that has read wrong rows, and who are not told yet."""
+    late_runs: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Consumer -> its runs that were seen late, have read wrong rows, and were not named in any notice."""
+    declined_runs: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Consumer -> runs of that kind for which a person has said that no correction is needed."""
+    declined_at: dict[str, int] = field(default_factory=dict)
+    """Consumer -> the newest entry by which a person has said that no correction is needed."""
     severity_now: Severity | None = None
     waterline: WaterlineMoved | None = None
     verified: Verified | None = None

@@ -85,14 +85,24 @@ class NoticeAnswered(Record):
     """Who is asked to help."""
 
 
-class CorrectionWaits(Record):
-    """Runs of these consumers were seen late that have read wrong rows, and they are not told yet. The newest such
-    entry counts; without consumers nobody waits any more."""
+class LateRunsSeen(Record):
+    """Lineage shows runs of this consumer that have read wrong rows, and no notice has named them: it is due for a
+    correction until a person sends one or says why not."""
 
-    kind: Literal["correction-waits"] = "correction-waits"
+    kind: Literal["late-runs-seen"] = "late-runs-seen"
+    consumer: str
+    runs: tuple[str, ...]
+    """Their ids; of a channel, its readers with how many runs each."""
+    asks: UserId | None = None
+    """Who is asked to send it."""
+
+
+class CorrectionDeclined(Record):
+    """A person says why these consumers need no correction; `by` of the entry is who does."""
+
+    kind: Literal["correction-declined"] = "correction-declined"
     consumers: tuple[str, ...]
-    why: str
-    """What it waits for, or why nobody waits any more: a clause."""
+    reason: str
 
 
 class ObservedReader(Record):
@@ -136,6 +146,7 @@ class NoticesHeld(Record):
 NoticeEntry = (
     NoticeQueued | DeliveryTried | DeliveryDelayed | NoticeEnded | NoticeRetried | NoticeAnswered | ReadersNoted
     | SeverityChanged | NoticesHeld
-    | CorrectionWaits
+    | LateRunsSeen
+    | CorrectionDeclined
 )  # fmt: skip
 """What tells who was told."""

@@ -55,8 +55,13 @@ def apply_notice(incident: "Incident", entry: "Entry", body: n.NoticeEntry) -> N
             incident.notices[body.key].answers.append(
                 AnswerView(answer=body.answer, text=body.text, by=entry.by, at=entry.at)
             )
-        case n.CorrectionWaits():
-            incident.uncorrected = frozenset(body.consumers)
+        case n.LateRunsSeen():
+            incident.late_runs[body.consumer] = frozenset(body.runs)
+        case n.CorrectionDeclined():
+            for consumer in body.consumers:
+                runs = incident.late_runs.pop(consumer, frozenset())
+                incident.declined_runs[consumer] = incident.declined_runs.get(consumer, frozenset()) | runs
+                incident.declined_at[consumer] = entry.seq
         case n.ReadersNoted():
             incident.readers = body
         case n.SeverityChanged():
@@ -69,10 +74,11 @@ def apply_notice(incident: "Incident", entry: "Entry", body: n.NoticeEntry) -> N
 
 
 def _told_late(incident: "Incident", notices: Iterable["Notice"]) -> None:
-    """Nobody owes a correction any more to those who are sent one, or the closing message anew, or whose correction
-    waits for a second person."""
-    told = {notice.consumer for notice in notices if notice.kind == "recovered" or asks_to_run_again(notice)}
-    incident.uncorrected -= told
+    """No correction is due any more to those who are sent one, or the closing message anew, or whose correction waits
+    for a second person."""
+    for notice in notices:
+        if notice.kind == "recovered" or asks_to_run_again(notice):
+            incident.late_runs.pop(notice.consumer, None)
 
 
 def asks_to_run_again(notice: "Notice") -> bool:

@@ -37,14 +37,12 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
             asked = f" <@{body.asks}>, please look." if body.asks else ""
             said = f": {full_stop(body.text)}" if body.text else "."
             return f"Consumer {_consumer(body.key)} {_SAID[body.answer]}{said}{asked}"
-        case n.CorrectionWaits(consumers=()):
-            return f"No correction waits any more: {full_stop(body.why)}"
-        case n.CorrectionWaits():
-            who = ", ".join(body.consumers)
-            return (
-                f"A run was seen late that has read wrong rows; the correction for {who} waits: {full_stop(body.why)} "
-                "It asks to run again, so it is sent when the table is trusted again."
-            )
+        case n.LateRunsSeen():
+            asked = f" <@{body.asks}>, please send a correction from the card." if body.asks else ""
+            runs = ", ".join(body.runs)
+            return f"Lineage shows late that {body.consumer} has read wrong rows: {full_stop(runs)}{asked}"
+        case n.CorrectionDeclined():
+            return f"No correction is sent to {', '.join(body.consumers)}: {full_stop(body.reason)}"
         case n.ReadersNoted():
             return _readers(body)
         case n.SeverityChanged():

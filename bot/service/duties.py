@@ -32,14 +32,6 @@ from bot.service.rehearsals import PUBLISH, offered_before, proven_rehearsal
 from bot.service.retrying import RETRYING, Retrying
 from bot.service.savepoint_tags import SavepointTags
 from bot.service.telling import Telling
-from bot.service.telling_rules import (
-    LOWERED,
-    NAMED_AGAIN,
-    TAKEN_BACK,
-    owes_lower_snapshot,
-    owes_named_snapshot,
-    owes_withdrawal,
-)
 from bot.service.verifying import Verifier
 from bot.service.waterline import Waterline
 
@@ -47,7 +39,6 @@ _RECOVERY = "The recovery"
 _TAGS = "Removing the tag of a savepoint whose day has passed"
 _THAW = "Letting the table's maintenance go on"
 _WALK = "Looking at table and job for the diagnosis"
-_WITHDRAWAL = "Telling the consumers that the trust is taken back"
 _APPROVAL = "Reminding approvers and ending what has expired"
 
 
@@ -91,7 +82,6 @@ class Duties:
             "Marking the table": self._mark_table,
             "Warning the consumers": self._warn,
             "Telling the consumers of the changed severity": self._tell_severity,
-            _WITHDRAWAL: self._withdraw,
             "Running the evidence that was asked for": self._resume_evidence,
             "Taking a first look": self._look_first,
             _WALK: diagnoses.settle,
@@ -160,17 +150,10 @@ class Duties:
     def _tell_severity(self, incident_id: IncidentId) -> None:
         self._tell_if(incident_id, "update", self._telling.owes_severity)
 
-    def _withdraw(self, incident_id: IncidentId) -> None:
-        self._tell_if(incident_id, "correction", owes_withdrawal, TAKEN_BACK)
-        self._tell_if(incident_id, "correction", owes_lower_snapshot, LOWERED)
-        self._tell_if(incident_id, "correction", owes_named_snapshot, NAMED_AGAIN)
-
-    def _tell_if(
-        self, incident_id: IncidentId, kind: str, is_owed: Callable[[Incident], bool], words: str = ""
-    ) -> None:
+    def _tell_if(self, incident_id: IncidentId, kind: str, is_owed: Callable[[Incident], bool]) -> None:
         """Looked at before and after rendering: that takes seconds, and a person or another replica may be first."""
         if is_owed(self._store.get(incident_id)):
-            preview = self._telling.preview(incident_id, kind, words)
+            preview = self._telling.preview(incident_id, kind)
             self._telling.send(incident_id, preview, by=WATERLINE, step=None, if_still=is_owed)
 
     def _resume_evidence(self, incident_id: IncidentId) -> None:
@@ -189,7 +172,6 @@ class Duties:
         for view in self._store.get(incident_id).proposals.values():
             if view.state in AT_WORK:
                 self._waterline.follow(incident_id, only_back=True)  # it has begun for certain: it is in the record
-                self._background.submit(incident_id, _WITHDRAWAL, partial(self._withdraw, incident_id))
                 self._executions.carry_on(incident_id, view.proposal.id)
         for view in self._store.get(incident_id).proposals.values():
             if view.state is ProposalState.APPLIED and (view.verified is None or view.is_proof_asked):

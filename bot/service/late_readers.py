@@ -1,137 +1,208 @@
-"""Looks again for those who were told which of their runs read wrong rows: lineage often comes after the closing
-message."""
+"""Looks in lineage again after the closing message: events often come late. Whoever has a run that read wrong rows and
+that no notice named is due for a correction; a person sends it."""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
-from bot.domain.entries import Body, CorrectionWaits
+from bot.domain.entries import (
+    Body,
+    LateRunsSeen,
+    NoticeQueued,
+    NoticesHeld,
+    NoticesPreviewed,
+    ReadersNoted,
+)
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
+from bot.domain.journal import WATERLINE, Entry
 from bot.domain.looked import NotSeen
+from bot.domain.notice import Notice, NoticeData
+from bot.domain.notice_fold import asks_to_run_again
+from bot.domain.waterline import last_taken_back
 from bot.notices.affecting import affected_commits
+from bot.notices.reading import ManyReaders, ReadAbove, Reading, ReadThrough
 from bot.notices.readings import reading_of
 from bot.ports import Clock, Timers
 from bot.service.background import Background
 from bot.service.incident_store import IncidentStore
-from bot.service.looks import LOOKS, Looks
 from bot.service.observing import Observer, readers_since
-from bot.service.other_doubts import OtherDoubts
-from bot.service.runs_told import runs_told
-from bot.service.telling import Preview, Telling
 
-LATE = (
-    "a run was seen only now that has read rows that were wrong. It is among those below; what was run again since "
-    "our last message need not be run once more."
-)
-"""The words of the correction."""
+LOOKS = tuple(timedelta(minutes=each) for each in (1, 5, 15, 60, 6 * 60, 24 * 60))
+"""After the closing message."""
 _WORK = "Looking in lineage for readers whose events came late"
+_EVERY_S = 60.0
 _AGAIN = timedelta(hours=1)
-"""So long after a look that could not see, or after which somebody has to wait."""
+"""So long after a look that could not see."""
 _OVERDUE = timedelta(days=7)
-"""So long after the closing message a look that was missed is made up for, and lineage is asked again while somebody
-waits; later only whether the table is still in doubt."""
+"""So long after the closing message a look that was missed is made up for."""
 
 
 class LateReaders:
-    """Whoever has a run that was seen late is corrected; as often as runs are found that they were not told, which is
-    at most once a look. Nothing but the correction is put on record, and who has to wait for it: nobody is asked to run
-    again on a table that another incident has put in doubt since. That is looked at again every hour until they are
-    told, by whatever process."""
+    """Puts on record whose runs were seen late. It sends nothing."""
 
     def __init__(
-        self, store: IncidentStore, observer: Observer, telling: Telling, background: Background, clock: Clock,
-        timers: Timers, others: OtherDoubts,
-    ) -> None:  # fmt: skip
+        self, store: IncidentStore, observer: Observer, background: Background, clock: Clock, timers: Timers
+    ) -> None:
         self._store = store
         self._observer = observer
-        self._telling = telling
+        self._background = background
         self._clock = clock
-        self._others = others
+        self._timers = timers
         self._looked: dict[IncidentId, datetime] = {}
-        """When this process looked last and saw; of looks before its start nothing is known."""
-        self._in_vain: dict[IncidentId, datetime] = {}
-        """When it looked last, where it could not see, or somebody has to wait; gone otherwise."""
-        self.looks = Looks("late-readers", _WORK, store, background, timers, self._due, self.settle)
+        """When this process looked last; of looks before its start nothing is known."""
+        self._again: dict[IncidentId, datetime] = {}
+        """When to look again because the last look could not see."""
 
     def start(self) -> None:
-        """Set what is to come, make up for what was missed, and follow the journal from now on."""
-        self.looks.start()
+        """Look whenever it is due, also for what was missed."""
+        self._timers.every("late-readers", _EVERY_S, self.look_where_due)
 
-    def settle(self, incident_id: IncidentId) -> None:
-        """Look once, and correct what was told to those who are seen now, or put on record that they have to wait.
-        Raises CouldNotLook (also where only a part could be seen: whoever was seen is corrected first), UnknownTable;
-        it is looked again in an hour then.
-        """
-        self._in_vain[incident_id] = now = self._clock.now()
+    def look_where_due(self) -> None:
+        """In the background, one look an incident."""
+        for incident in self._store.all():
+            if self.is_due(incident):
+                self._background.submit(incident.id, _WORK, partial(self.look, incident.id))
+
+    def is_due(self, incident: Incident) -> bool:
+        """Whether a moment has passed at which nobody here has looked. Old incidents are not walked."""
+        now = self._clock.now()
+        if incident.entries[-1].at + _OVERDUE <= now:
+            return False
+        again, looked = self._again.get(incident.id), self._looked.get(incident.id)
+        if again is not None:
+            return again <= now
+        closed = {told.closed_at for told in runs_told(incident).values() if now < told.closed_at + _OVERDUE}
+        passed = [at + wait for at in closed for wait in LOOKS if at + wait <= now]
+        return bool(passed) and (looked is None or looked < max(passed))
+
+    def look(self, incident_id: IncidentId) -> None:
+        """Look once. Raises CouldNotLook (also where only a part could be seen: what was seen is on record first),
+        UnknownTable; it is looked again in an hour then."""
+        now = self._clock.now()
+        self._looked[incident_id], self._again[incident_id] = now, now + _AGAIN
         incident = self._store.get(incident_id)
-        doubt = self._others.of(incident).doubt if incident.uncorrected else None
-        if doubt is None or incident.entries[-1].at + _OVERDUE > now:
-            self._look(incident)
-        self._looked[incident_id] = now
-        if not self._store.get(incident_id).uncorrected:
-            del self._in_vain[incident_id]
-
-    def _look(self, incident: Incident) -> None:
         told = runs_told(incident)
-        if not told:
-            return
+        if told:
+            self._look(incident, told)
+        del self._again[incident_id]
+
+    def _look(self, incident: Incident, told: Mapping[str, "RunsTold"]) -> None:
         table = self._observer.table(incident.opened.table)
         since = readers_since(table, incident.window)
         reads, far = self._observer.reads_since(table, since), self._observer.far_reads_since(table, since)
         wrong = affected_commits(incident, table)
-        late = {
-            each.name: told[each.name].seq
+        lacking = {
+            each.name: told[each.name].lacks(reading_of(each, wrong, reads, far))
             for each in self._observer.setup(incident.opened.table).consumers
-            if each.name in told and told[each.name].lacks(reading_of(each, wrong, reads, far))
+            if each.name in told
         }
-        doubt = self._others.of(incident).doubt if late else None
-        if doubt is not None:
-            self._wait(incident.id, frozenset(late), doubt)
-        elif late:
-            self._correct(incident, late)
+        self._note(incident.id, {name: runs for name, runs in lacking.items() if runs}, told)
         for looked in (reads, far):
             if isinstance(looked, NotSeen):
                 raise CouldNotLook(f"Not all readers of {table.name} could be seen.", looked.reason, looked.remedy)
-        if not late:
-            self._wait(incident.id, frozenset(), "lineage shows no run any more that they were not told")
 
-    def _wait(self, incident_id: IncidentId, consumers: frozenset[str], why: str) -> None:
-        """Put on record who waits for a correction, where that is not what the record says."""
+    def _note(
+        self, incident_id: IncidentId, lacking: Mapping[str, tuple[str, ...]], told: Mapping[str, "RunsTold"]
+    ) -> None:
+        """Only what is new: a run that is seen no more stays due, for somebody has read wrong rows."""
 
         def decide(now: Incident) -> list[Body]:
-            same = now.uncorrected == consumers
-            return [] if same else [CorrectionWaits(consumers=tuple(sorted(consumers)), why=why)]
+            still = {name: each.seq for name, each in runs_told(now).items()}
+            new: list[Body] = []
+            for name, runs in lacking.items():
+                known = now.late_runs.get(name, frozenset()) | now.declined_runs.get(name, frozenset())
+                if still.get(name) == told[name].seq and not known >= set(runs):
+                    new.append(LateRunsSeen(consumer=name, runs=runs, asks=now.responder))
+            return new
 
         self._store.write(incident_id, by=WATERLINE, decide=decide)
 
-    def _correct(self, incident: Incident, late: dict[str, int]) -> None:
-        """`late`: consumer -> the entry that told it less than is seen now."""
-        preview = self._telling.preview(incident.id, "correction", LATE)
-        theirs = tuple(notice for notice in preview.notices if notice.consumer in late)
-        if not theirs:
-            return
-        self._telling.send(
-            incident.id,
-            Preview(notices=theirs, readers=preview.readers),
-            by=WATERLINE,
-            step=None,
-            if_still=lambda now: late.items() <= {name: told.seq for name, told in runs_told(now).items()}.items(),
-        )
 
-    def _due(self, incident: Incident, at_once: bool) -> datetime | None:
-        now, looked = self._clock.now(), self._looked.get(incident.id)
-        is_owed = bool(incident.uncorrected)
-        if not is_owed and incident.entries[-1].at + _OVERDUE <= now:
-            return None  # asked of every incident again and again: nothing in it is young enough to be walked
-        closed = {told.closed_at for told in runs_told(incident).values()}
-        moments = sorted(each + wait for each in closed if now < each + _OVERDUE for wait in LOOKS)
-        following = next((moment for moment in moments if moment > now), None)
-        in_vain = self._in_vain.get(incident.id)
-        if in_vain is not None and (moments or is_owed):
-            again = max(in_vain + _AGAIN, now)
-            return again if following is None else min(again, following)
-        missed = [moment for moment in moments if moment <= now and (looked is None or looked < moment)]
-        if at_once and (missed or is_owed):
-            return now
-        return following or (now + _AGAIN if is_owed else None)
+@dataclass(frozen=True)
+class RunsTold:
+    """Of one consumer, since the table is trusted."""
+
+    closed_at: datetime
+    """When its closing message was queued."""
+    seq: int
+    """Of the entry that told it last: by that message, or by a correction of it."""
+    runs: frozenset[str]
+    """Run ids that it was told; empty: that none was seen."""
+    readers: Mapping[str, int]
+    """The same for a channel: consumer -> how many runs of it."""
+
+    def lacks(self, reading: Reading) -> tuple[str, ...]:
+        """Ids of runs that are seen now and were not told; of a channel, `CONSUMER (N runs)`."""
+        match reading:
+            case ReadAbove() | ReadThrough():
+                return tuple(sorted({run.run_id for run in reading.runs} - self.runs))
+            case ManyReaders():
+                more = (each for each in reading.consumers if each.runs > self.readers.get(each.consumer, 0))
+                return tuple(f"{each.consumer} ({each.runs} runs)" for each in more)
+        return ()
+
+
+def runs_told(incident: Incident) -> dict[str, RunsTold]:
+    """Consumer -> what it was told, where its closing message, or the newest correction of it, says which runs were
+    seen, or that none was: not of whom lineage could not tell, nor while a correction waits for its approval.
+
+    Not where nothing was affected, for no run can have read it.
+    """
+    if not any(view.notice.kind == "recovered" for view in incident.notices.values()):
+        return {}
+    again = last_taken_back(incident)
+    since = again.seq if again is not None else 0
+    closed: dict[str, datetime] = {}
+    last: dict[str, tuple[Entry, Notice]] = {}
+    for entry in incident.entries:
+        for notice in _told_by(entry, incident) if entry.seq > since else ():
+            if notice.kind == "recovered":
+                closed[notice.consumer] = entry.at
+            if notice.consumer in closed:
+                last[notice.consumer] = entry, notice
+    waiting = {
+        notice.consumer
+        for view in incident.held.values()
+        if view.is_waiting
+        for notice in incident.previews[view.name]
+        if notice.kind == "correction"
+    }
+    found = {name: _told(incident, closed[name], *told) for name, told in last.items() if name not in waiting}
+    return {name: told for name, told in found.items() if told is not None}
+
+
+def _told_by(entry: Entry, incident: Incident) -> Iterator[Notice]:
+    """Closing messages that were sent; corrections of a table that is proven, for no other asks to run again, also
+    where people were asked whether they may be sent, for their no is an answer."""
+    match entry.body:
+        case NoticeQueued(notice=notice) if notice.kind == "recovered" or asks_to_run_again(notice):
+            yield notice
+        case NoticesHeld(name=name):
+            yield from (notice for notice in incident.previews[name] if asks_to_run_again(notice))
+
+
+def _told(incident: Incident, closed_at: datetime, entry: Entry, notice: Notice) -> RunsTold | None:
+    data = notice.data
+    if data is None or data.rerun is None or not data.affected_snapshots:
+        return None
+    if data.reading == "many":
+        noted = _noted(incident, entry, notice)
+        readers = {each.consumer: each.runs for each in noted.observed} if noted is not None else None
+        return RunsTold(closed_at, entry.seq, frozenset(), readers) if readers is not None else None
+    return RunsTold(closed_at, entry.seq, frozenset(data.affected_runs), {}) if _is_definite(data) else None
+
+
+def _is_definite(data: NoticeData) -> bool:
+    return bool(data.affected_runs) or (data.rerun is not None and data.rerun.needed is False)
+
+
+def _noted(incident: Incident, entry: Entry, notice: Notice) -> ReadersNoted | None:
+    """Who was seen when the text was made: what was noted with its last preview, or right before it was sent."""
+    before = reversed(incident.entries[: entry.seq - 1])
+    shown = (e.seq for e in before if isinstance(e.body, NoticesPreviewed) and notice in e.body.notices)
+    until = next((seq + 1 for seq in shown), entry.seq)
+    noted = (e.body for e in reversed(incident.entries) if e.seq <= until and isinstance(e.body, ReadersNoted))
+    return next(noted, None)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.approval_standing import NO_GROUPS
 from bot.domain.beside import Beside, refuse_other_trust
-from bot.domain.entries import Body, NoticesPreviewed, ReadersNoted
+from bot.domain.corrections import WORDS, CorrectionDue, corrections_due
+from bot.domain.entries import Body, CorrectionDeclined, NoticesPreviewed, ReadersNoted
 from bot.domain.errors import Refused
 from bot.domain.evidence import Observation
 from bot.domain.ids import IncidentId, StepId, UserId
@@ -74,9 +75,11 @@ class Telling:
         """Whether consumers were told of another severity than the present one, and still wait for the end."""
         return owed_notices.owes_severity(incident, self._observer.setup(incident.opened.table))
 
-    def preview(self, incident_id: IncidentId, kind: str, words: str = "") -> Preview:
+    def preview(
+        self, incident_id: IncidentId, kind: str, words: str = "", *, only: frozenset[str] | None = None
+    ) -> Preview:
         """What each declared consumer would be sent now; these very texts. `planned_work` may name its state:
-        `planned_work off`. Raises Refused, CouldNotLook."""
+        `planned_work off`. `only`: to these consumers. Raises Refused, CouldNotLook."""
         incident = self._store.get(incident_id)
         kind, work = asked_state(incident, kind)
         template = self.templates.get(kind)
@@ -86,7 +89,8 @@ class Telling:
         refuse_false_comfort(incident, kind)
         refuse_untimely(incident, work)
         setup = self._observer.setup(incident.opened.table)
-        told = owed_notices.left_to_tell(incident, setup, kind)
+        left = owed_notices.left_to_tell(incident, setup, kind)
+        told = [each for each in left if only is None or each.name in only]
         observation = self._observer.observe(incident.opened.table, window=incident.window)
         refuse_unseen_end(incident, work, observation)
         far = self._observer.far_reads(observation.table, incident.window)
@@ -121,11 +125,11 @@ class Telling:
         return self._send(incident_id, name, preview.notices, by=by, step=step, if_still=if_still)
 
     def keep_preview(
-        self, incident_id: IncidentId, kind: str, *, by: UserId, words: str = ""
+        self, incident_id: IncidentId, kind: str, *, by: UserId, words: str = "", only: frozenset[str] | None = None
     ) -> tuple[str, tuple[Notice, ...]]:
         """(name, notices): what is previewed is put on record under its name, so that exactly this is sent, by
         whichever replica the answer reaches. Raises Refused when there is nothing to be told any more."""
-        preview = self.preview(incident_id, kind, words)
+        preview = self.preview(incident_id, kind, words, only=only)
         name = _name_of(preview.notices)
         return name, self._keep(incident_id, name, preview, by=by, is_shown=True).previews.get(name, ())
 
@@ -142,6 +146,30 @@ class Telling:
                 "Preview the notices again. Nothing was sent.",
             )
         return self._send(incident_id, name, notices, by=by, step=step)
+
+    def preview_correction(self, incident_id: IncidentId, *, by: UserId) -> tuple[str, tuple[Notice, ...]]:
+        """As `keep_preview`, for the consumers who are due for a correction; where the table is proven again since,
+        `recovered` for those. Raises Refused where nobody is due."""
+        due = _must_be_due(self._store.get(incident_id))
+        proven = [each for each in due if each.why == "proven-again"]
+        if proven:
+            return self.keep_preview(incident_id, "recovered", by=by, only=frozenset(each.consumer for each in proven))
+        words = " ".join(dict.fromkeys(WORDS[each.why] for each in due))
+        return self.keep_preview(
+            incident_id, "correction", by=by, words=words, only=frozenset(each.consumer for each in due)
+        )
+
+    def decline_correction(self, incident_id: IncidentId, reason: str, *, by: UserId) -> None:
+        """A person says why nobody who is due for a correction needs one. Raises Refused without a reason, or where
+        nobody is due."""
+        if not reason.strip():
+            raise Refused("No reason was given.", "The record says why no correction is sent.", "Write one sentence.")
+
+        def decide(incident: Incident) -> list[Body]:
+            consumers = tuple(each.consumer for each in _must_be_due(incident))
+            return [CorrectionDeclined(consumers=consumers, reason=reason.strip())]
+
+        self._store.write(incident_id, by=by, decide=decide)
 
     def _keep(self, incident_id: IncidentId, name: str, preview: Preview, *, by: str, is_shown: bool) -> Incident:
         def decide(incident: Incident) -> list[Body]:
@@ -217,6 +245,17 @@ class Telling:
             words=words,
             data=data_of(facts, template.kind),
         )
+
+
+def _must_be_due(incident: Incident) -> tuple[CorrectionDue, ...]:
+    due = corrections_due(incident)
+    if not due:
+        raise Refused(
+            "No consumer is due for a correction.",
+            "Somebody has sent it, or has said why it is not needed.",
+            "The incident's card shows who was notified. Nothing was sent.",
+        )
+    return due
 
 
 def _name_of(notices: tuple[Notice, ...]) -> str:

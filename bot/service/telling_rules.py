@@ -1,19 +1,16 @@
 """Which notices may be sent, and how often."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from bot.domain.beside import ALL_CLEAR as ALL_CLEAR
 from bot.domain.clock_time import clock_time
 from bot.domain.doubt import accusations, doubted_since
 from bot.domain.effects import MoveTable, PublishBranch
-from bot.domain.entries import NoticeQueued, NoticesHeld, SeverityChanged, WaterlineMoved
+from bot.domain.entries import SeverityChanged
 from bot.domain.errors import Refused
-from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE, Entry
 from bot.domain.mended import mended_by_others
-from bot.domain.notice import HOW_TO_CORRECT, PLANNED, Notice
+from bot.domain.notice import HOW_TO_CORRECT, PLANNED
 from bot.domain.remedy import Remedy
 from bot.domain.told import NoticeView
 from bot.domain.waterline import last_taken_back, owed_waterline, taken_back
@@ -22,21 +19,6 @@ from bot.notices import NoticeTemplate
 ONCE = frozenset({"first_warning", "review_published"}) | ALL_CLEAR
 """Kinds that are sent once an incident; each of the others as often as it is asked for, as a further revision. An
 all-clear is given anew when the trust was taken back since; any of them, when it was overtaken before it arrived."""
-TAKEN_BACK = (
-    "the table is not proven any more: it is being changed once again, or something was found in it that is wrong. "
-    "Rely on the trusted state only, until we say so."
-)
-"""The words of the correction that is sent by itself."""
-LOWERED = (
-    "the snapshot that we told you to read may hold wrong rows, too, by what was found since. Do not read it any more, "
-    "and treat what you made from it as provisional."
-)
-"""Those of the one that is sent where a table under review is not as good as was told."""
-NAMED_AGAIN = (
-    "we know now where the wrong rows begin, and the snapshot that is named below lies before them. Read that one "
-    "until we say otherwise, and treat what you made from newer ones as provisional."
-)
-"""Those of the one that is sent where a snapshot can be named again after nobody knew one."""
 AFTER_CLOSE = frozenset({"correction", "review_published", PLANNED})
 """Kinds that may be sent when the incident has ended; of planned work only its end."""
 
@@ -52,74 +34,6 @@ def is_said_already(kind: str, earlier: Sequence[NoticeView], incident: Incident
         return False
     again = last_taken_back(incident) if kind in ALL_CLEAR else None
     return again is None or earlier[-1].seq >= again.seq
-
-
-def owes_withdrawal(incident: Incident) -> bool:
-    """Whether consumers were told that they may rely on the table, and Waterline has neither told them since that this
-    is over nor asked whether it may. What a person corrects meanwhile is something else. Never of a private one."""
-    again = taken_back(incident)
-    if again is None or incident.is_private or not incident.is_open:
-        return False
-    cleared = max((view.seq for view in incident.notices.values() if view.notice.kind in ALL_CLEAR), default=0)
-    back = (
-        e.seq for e in incident.entries[cleared:] if isinstance(e.body, WaterlineMoved) and e.body.status != "trusted"
-    )
-    return 0 < cleared < again.seq and not _corrected(incident, incident.entries[next(back, cleared) :])
-
-
-def owes_lower_snapshot(incident: Incident) -> bool:
-    """Whether consumers were told to read a snapshot that is doubted now, and Waterline has neither told them since the
-    mark has moved nor asked whether it may. Never of a private one."""
-    mark = incident.waterline
-    if mark is None or not _may_correct(incident):
-        return False
-    newest = {view.notice.consumer: view for view in incident.notices.values()}
-    told = {view.notice.data.trusted_snapshot for view in newest.values() if view.notice.data is not None}
-    return bool(told - {None, mark.snapshot})
-
-
-def owes_named_snapshot(incident: Incident) -> bool:
-    """Whether consumers were told to read a snapshot, then to read none, and one can be named again; told once, as what
-    `owes_lower_snapshot` tells."""
-    mark = incident.waterline
-    was_unknown = any(isinstance(e.body, WaterlineMoved) and e.body.snapshot is None for e in incident.entries)
-    if mark is None or mark.snapshot is None or not was_unknown or not _may_correct(incident):
-        return False
-    told: dict[str, list[SnapshotId | None]] = {}
-    for view in incident.notices.values():
-        if view.notice.data is not None:
-            told.setdefault(view.notice.consumer, []).append(view.notice.data.trusted_snapshot)
-    return any(each[-1] is None and any(each) for each in told.values())
-
-
-def _may_correct(incident: Incident) -> bool:
-    """Whether the table is under review in an open incident, and no correction was sent, or asked for, by itself since
-    the mark has moved. One that names where the mark stood before is made up for, once: it was rendered before the
-    move, or is what a later incident says."""
-    moved = next((e for e in reversed(incident.entries) if isinstance(e.body, WaterlineMoved)), None)
-    mark = incident.waterline
-    if moved is None or mark is None or mark.status == "trusted" or incident.is_private or not incident.is_open:
-        return False
-    earlier = (entry.body for entry in incident.entries[: moved.seq])
-    left = {body.snapshot for body in earlier if isinstance(body, WaterlineMoved)} | {incident.opened.trusted}
-    left.discard(mark.snapshot)
-    told = _corrected(incident, incident.entries[moved.seq :])
-    times = Counter(notice.consumer for notice in told)
-    return max(times.values(), default=0) < 2 and all(
-        n.data is not None and n.data.trusted_snapshot in left for n in told
-    )
-
-
-def _corrected(incident: Incident, entries: Iterable[Entry]) -> list[Notice]:
-    """The corrections that these entries send by themselves, or ask to send."""
-    found: list[Notice] = []
-    for entry in entries:
-        match entry.body:
-            case NoticeQueued(notice=notice) if entry.by == WATERLINE:
-                found.append(notice)
-            case NoticesHeld(name=name) if entry.by == WATERLINE:
-                found.extend(incident.previews[name])
-    return [notice for notice in found if notice.kind == "correction"]
 
 
 def refuse_after_close(incident: Incident, kind: str) -> None:

@@ -11,7 +11,7 @@ from bot.slack.blocks.review import term_form
 from bot.slack.forms import open_form_id, problem_form
 from bot.slack.ids import Click
 from bot.slack.opening_forms import OpeningForms
-from bot.slack.previews import page_of, preview_of
+from bot.slack.previews import correction_preview, page_of, preview_of
 from bot.slack.requests import Clicked
 from bot.slack.views import Views
 from bot.slack.watch_commands import mute_clicked
@@ -92,6 +92,10 @@ class Clicks:
         view = preview_of(self._services, IncidentId(incident), kind, step, click.channel, click.user)
         self._views.fill(open_form_id(click.trigger), view)
 
+    def _correct(self, click: Clicked, incident: str) -> None:
+        view = correction_preview(self._services, IncidentId(incident), click.channel, click.user)
+        self._views.fill(open_form_id(click.trigger), view)
+
     def _read_notices(self, click: Clicked, incident: str, name: str) -> None:
         view = page_of(self._services, IncidentId(incident), name, "", 0, click.channel)
         self._views.fill(open_form_id(click.trigger), view)
@@ -143,6 +147,8 @@ _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.VERIFY: Clicks._verify,
     Click.UNDO: Clicks._undo,
     Click.PREVIEW_NOTICE: Clicks._preview_notice,
+    Click.CORRECT: Clicks._correct,
+    Click.DECLINE_CORRECTION: Clicks._form,
     Click.ACKNOWLEDGE: Clicks._acknowledge,
     Click.RE_RAN: Clicks._re_ran,
     Click.READ_NOTICES: Clicks._read_notices,

@@ -37,6 +37,7 @@ _REASONS: dict[str, tuple[Form, str, str, str]] = {
     Click.SETTLE_HAPPENED: (Form.SETTLE_HAPPENED, "It happened", "What did you look at and see?", "It happened"),
     Click.SETTLE_NOT: (Form.SETTLE_NOT, "It did not happen", "What did you look at and see?", "It did not happen"),
     Click.HELP: (Form.HELP, "Ask for help", "What do you need?", "Ask"),
+    Click.DECLINE_CORRECTION: (Form.DECLINE_CORRECTION, "No correction", "Why do they need none?", "Send none"),
     Click.CLOSE: (Form.CLOSE, "Close the incident", "How did it end?", "Close it"),
 }
 
@@ -85,7 +86,7 @@ def form_for(request: Request) -> View | None:
             return placeholder("Review item", open_form_id(request.trigger), "Reading the review…")
         case Command(verb="tell") if request.rest.split(" ")[0] == AGAIN:
             return None
-        case Command(verb="tell") | Clicked(action=Click.PREVIEW_NOTICE):
+        case Command(verb="tell") | Clicked(action=Click.PREVIEW_NOTICE | Click.CORRECT):
             return placeholder(PREVIEW_TITLE, open_form_id(request.trigger), "Rendering for each consumer…")
         case Clicked(action=Click.TELL_IN_WORDS):
             label = _ASKS.get(request.parts[1], "What do you want to say?")

@@ -47,6 +47,8 @@ class Click(StrEnum):
     """Value: incident/name of the preview/step/page."""
     TELL_AGAIN = "tell-again"
     """Value: incident/seq of the notice/number of its way."""
+    CORRECT = "send-correction"
+    DECLINE_CORRECTION = "decline-correction"
     REVIEW = "open-review"
     TERM = "review-term"
     """Value: incident/number of the finding."""
@@ -73,6 +75,7 @@ class Form(StrEnum):
     NOTICE = "form-notice"
     WORDS = "form-words"
     HELP = "form-help"
+    DECLINE_CORRECTION = "form-decline-correction"
     TERM = "form-term"
     SAVEPOINT = "form-savepoint"
 

@@ -1,9 +1,13 @@
 """The preview of notices as a modal, or what keeps it from being made."""
 
+from collections.abc import Callable
+from functools import partial
+
 from slack_sdk.models.views import View
 
 from bot.domain.errors import WaterlineError
 from bot.domain.ids import IncidentId, UserId
+from bot.domain.notice import Notice
 from bot.service.services import Services
 from bot.slack.blocks.readers import untold_of
 from bot.slack.blocks.texts import sending_view
@@ -16,8 +20,24 @@ def preview_of(
     services: Services, incident: IncidentId, kind: str, step: str, channel: str, by: UserId, words: str = ""
 ) -> View:
     """The very texts that its submission sends. `step` is empty when no step of the runbook asks for it."""
+    keep = partial(services.telling.keep_preview, incident, kind, by=by, words=words)
+    return _shown(services, incident, step, channel, keep)
+
+
+def correction_preview(services: Services, incident: IncidentId, channel: str, by: UserId) -> View:
+    """The same of the correction that is due."""
+    return _shown(services, incident, "", channel, partial(services.telling.preview_correction, incident, by=by))
+
+
+def _shown(
+    services: Services,
+    incident: IncidentId,
+    step: str,
+    channel: str,
+    keep: Callable[[], tuple[str, tuple[Notice, ...]]],
+) -> View:
     try:
-        name, notices = services.telling.keep_preview(incident, kind, by=by, words=words)
+        name, notices = keep()
         untold = untold_of(services.store.get(incident))
     except WaterlineError as error:
         return problem_form(PREVIEW_TITLE, str(error))

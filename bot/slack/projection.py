@@ -6,6 +6,7 @@ Messages are views over the record. The projection may run twice over the same e
 import threading
 
 from bot.domain import entries as e
+from bot.domain.corrections import corrections_due
 from bot.domain.given_up import first_given_up
 from bot.domain.ids import EvidenceId, IncidentId
 from bot.domain.incident import Incident
@@ -94,6 +95,8 @@ class Projection:
                     self._outbox.put(Post(key=key, incident=incident.id, channel=notice.channel, text=notice.text))
             case e.NoticesHeld():
                 self._in_channel(incident, f"held/{body.name}")
+            case e.WaterlineMoved() | e.LateRunsSeen():
+                self._said(incident, entry.seq, aloud=bool(corrections_due(incident)))
             case e.NoticeAnswered():
                 self._outbox.touch(notice_post(incident.id, body.key))
                 self._said(incident, entry.seq, aloud=body.answer == "needs-help")

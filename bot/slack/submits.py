@@ -66,6 +66,8 @@ class Submits:
             case Form.HELP:
                 answering = self._services.answering
                 return answering.answer(IncidentId(ids[0]), int(ids[1]), "needs-help", by=form.user, text=reason)
+            case Form.DECLINE_CORRECTION:
+                self._services.telling.decline_correction(IncidentId(ids[0]), reason, by=form.user)
             case _:
                 return "This form belongs to an older version. Start again from the newest card."
         return None

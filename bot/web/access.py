@@ -77,9 +77,9 @@ class Doorkeeper:
 def _turned_away(path: str) -> Response:
     answer = problem(
         401,
-        "You are not known here.",
-        "Expected the token of this Waterline, or to come through its proxy; found neither.",
-        "Ask the people who run it for the token, or sign in at the proxy.",
+        "You are not signed in.",
+        "Expected the token of Waterline, or a request through its proxy; found neither.",
+        "Ask the people who run Waterline for the token, or sign in at the proxy.",
     )
     scheme = 'Basic realm="Waterline", charset="UTF-8"' if wants_page(path) else 'Bearer realm="Waterline"'
     answer.headers["WWW-Authenticate"] = scheme

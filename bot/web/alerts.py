@@ -233,7 +233,12 @@ class AlertRoutes:
 
     async def _taken(self, shape: type[Alertmanager | PagerDuty], body: bytes | None) -> Response:
         if body is None:
-            return problem(413, "That is too much at once.", f"Expected at most {_MOST_BYTES:,} bytes.", "Send less.")
+            return problem(
+                413,
+                "The request is too large.",
+                f"Expected at most {_MOST_BYTES:,} bytes.",
+                "Send fewer alerts in one request.",
+            )
         try:
             alerts = shape.model_validate_json(body).told()
         except ValidationError as error:
@@ -241,9 +246,9 @@ class AlertRoutes:
             where = ".".join(str(part) for part in first["loc"]) or "the body"
             return problem(
                 400,
-                "This is no webhook of that kind.",
+                "The body is not a webhook of this kind.",
                 f"Expected the payload of {shape.__name__}; found at {where}: {first['msg']}.",
-                "Check the address that is configured there.",
+                "Check the address in the sender's configuration.",
             )
         try:
             taken = await run_in_threadpool(self._desk.take, alerts)
@@ -262,9 +267,9 @@ def _is_signed(body: bytes, header: str, secret: str) -> bool:
 def _turned_away(expected: str) -> Response:
     return problem(
         401,
-        "This alert was not taken.",
-        f"Expected {expected}; found none, or another.",
-        "Give the sender the key that this Waterline was started with.",
+        "Waterline did not take this alert.",
+        f"Expected {expected}; it is missing or wrong.",
+        "Give the sender the key that is set where Waterline was started.",
     )
 
 
@@ -272,30 +277,30 @@ _SCHEMES = {
     "alertmanager": {
         "type": "http",
         "scheme": "bearer",
-        "description": "The alert token, which opens nothing else.",
+        "description": "The alert token. It opens no other address.",
     },
     "pagerduty": {
         "type": "apiKey",
         "in": "header",
         "name": "X-PagerDuty-Signature",
-        "description": "`v1=` and the hex HMAC-SHA256 of the body, by the secret of the webhook subscription; several, "
-        "parted by commas, while it is being changed.",
+        "description": "`v1=` and the hex HMAC-SHA256 of the body, made with the secret of the webhook subscription. "
+        "Separate several by commas while you change the secret.",
     },
 }
 """Kind -> how its sender shows who it is; each scheme is called after its kind."""
 _SUMMARIES = {
-    "alertmanager": "Tell of alerts, as Alertmanager's webhook (version 4) or Grafana does.",
-    "pagerduty": "Tell of an incident at PagerDuty, as its webhook (version 3) does.",
+    "alertmanager": "Send alerts as Alertmanager (webhook version 4) or Grafana sends them.",
+    "pagerduty": "Send an incident as PagerDuty (webhook version 3) sends it.",
 }
 _ABOUT = (
-    "Each alert that names one watched table, or its job, is told in that table's channel, once; one that is resolved "
-    "is noted there. Sending the same again is sending it once. Nothing is opened, changed or approved by it."
+    "Waterline posts each alert once, in the channel of the watched table that it names, or whose job it names. It "
+    "also posts when the alert is resolved. The same alert sent again changes nothing. An alert approves nothing."
 )
 _REFUSALS = {
-    "400": "The body is none of that kind; what is wrong is said by name.",
-    "401": "No key, or not the right one.",
+    "400": "The body is not of this kind. `detail` names the field.",
+    "401": "The key is missing or wrong.",
     "413": "The body is longer than a megabyte.",
-    "503": "The record cannot be written now: send it again.",
+    "503": "The record cannot be written now. Send the request again.",
 }
 
 
@@ -331,7 +336,7 @@ def _operation(kind: str) -> dict[str, object]:
         },
         "responses": {
             "200": {
-                "description": "What came of each.",
+                "description": "What became of each alert.",
                 "content": {"application/json": {"schema": _of(Taken.__name__)}},
             },
             **refusals,

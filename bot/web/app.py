@@ -64,8 +64,8 @@ def web_app(
         log.error("page failed", reference=reference, path=request.url.path, problem=repr(error))
         words = _NotThere(
             "Something went wrong on our side.",
-            f"It is in the log under the reference {reference}; whether the table can be relied on is not known.",
-            "Try again; if it stays so, tell the people who run this Waterline.",
+            f"The log has it under the reference {reference}. Whether the table is trusted is not known.",
+            "Try again. If it fails again, give the reference to the people who run Waterline.",
         )
         return _answer(pages, request, 500, words)
 
@@ -94,13 +94,11 @@ def _answer(pages: Pages, request: Request, status: int, error: WaterlineError) 
 
 def _in_words(request: Request, status: int) -> WaterlineError:
     if status == 405 and request.url.path.startswith(ALERTS):
-        return _NotThere(f"{request.method} is not done here.", "Alerts are told at this address.", "Use POST.")
+        return _NotThere(f"{request.method} is not allowed here.", "This address takes alerts.", "Use POST.")
     if status == 405:
-        return _NotThere(
-            f"{request.method} is not done here.", "Everything at this address can only be read.", "Use GET."
-        )
+        return _NotThere(f"{request.method} is not allowed here.", "This address can only be read.", "Use GET.")
     return _NotThere(
-        "There is nothing at this address.", "Expected a table's or an incident's.", "Begin at the overview, /."
+        "There is no page at this address.", "Expected the address of a table or an incident.", "Open the overview: /."
     )
 
 
@@ -134,7 +132,7 @@ def serving(app: Starlette, host: str, port: int) -> Iterator[str]:
             time.sleep(0.01)
         if not server.started:
             raise BadConfiguration(
-                "The pages could not be served.", "Expected the server to start; it ended.", "See the log above."
+                "The pages cannot be served.", "Expected the server to start; it stopped.", "Read the log above."
             )
         shown = f"[{host}]" if ":" in host else host
         try:
@@ -159,6 +157,6 @@ def _listening(host: str, port: int) -> socket.socket:
         raise BadConfiguration(
             f"The pages cannot be served on {host}:{port}.",
             f"Expected a free port of this machine; found: {error}.",
-            "End what uses it, or set another `web.host` or `web.port`.",
+            "Stop what uses this port, or set another `web.host` or `web.port`.",
         ) from error
     return bound

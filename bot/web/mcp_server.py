@@ -16,10 +16,10 @@ from bot.service.trust import TrustDesk
 from bot.web.trust_api import IncidentView, Tables, incident_view
 
 _BEFORE_YOU_ACT = (
-    "Ask `table_trust` before you read, write, back up, copy or decide anything from a table that is watched here. "
-    "Go on only if `state` is `trusted`. If it is `under-review`, read the snapshot that is named, by one of the "
-    "`pins`, or stop and tell the person you work for. If it is `unknown`, stop: not knowing is not trust. "
-    "Nothing can be changed through this server; incidents are worked on by people."
+    "Call `table_trust` before you read, write, copy or decide anything from a table that is listed here. "
+    "Go on only if `state` is `trusted`. If it is `under-review`, read the named snapshot by one of the `pins`, "
+    "or stop and say so to the person you work for. If it is `unknown`, stop: unknown is not trusted. "
+    "This server only reads. People work on incidents."
 )
 _ONLY_READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
@@ -49,8 +49,8 @@ def agents_server(desk: TrustDesk) -> MCPServer[None]:
     def incident(
         id: Annotated[str, Field(description="Such as wl-1, as table_trust names it.", max_length=100)],  # noqa: A002
     ) -> IncidentView:
-        """Where an incident stands or ended: what happened, what was proposed, whether the table was proven after it.
-        Whether the table can be relied on now is `table_now`."""
+        """How far an incident is: what happened, what was proposed, whether the table was proven after it. `table_now`
+        says whether the table can be relied on now."""
         try:
             return incident_view(desk, IncidentId(id))
         except (UnknownIncident, CouldNotLook) as error:

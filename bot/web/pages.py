@@ -141,7 +141,3 @@ def environment(content: Path) -> Environment:
         "count": counted,
     }
     return found
-
-
-_FORMS = {"html": "text/html", "md": "text/markdown", "json": "application/json"}
-Refusal = Callable[[int, WaterlineError], Response]

@@ -177,10 +177,9 @@ class Api:
 
 
 _ABOUT = (
-    "Which state of a table can its consumers trust, and how do we know? Four reads, which change nothing, and where "
-    "they are configured the addresses at which other systems tell of alerts. "
-    "`unknown` is never `trusted`: where the catalog or the record cannot be read, or where the two disagree, it is "
-    "said so. Every answer to a read carries an ETag."
+    "Which state of a table can its consumers trust, and how do we know? Four reads, which change nothing. Where they "
+    "are configured, other systems send alerts to the addresses for alerts. `unknown` is never `trusted`: the state is "
+    "`unknown` where the catalog or the record cannot be read, or where they disagree. Every read has an ETag."
 )
 _REF = "#/components/schemas/{model}"
 
@@ -195,7 +194,7 @@ def openapi_json(alerts: Collection[str] = ()) -> str:
         "openapi": "3.1.0",
         "info": {"title": "Waterline", "version": "1", "description": _ABOUT},
         "paths": {
-            "/v1/health": {"get": _read("health", "Can it answer at all?", "Health", may_fail=True, open_to_all=True)},
+            "/v1/health": {"get": _read("health", "Can it answer?", "Health", may_fail=True, open_to_all=True)},
             "/v1/tables": {"get": _read("tables", "All watched tables and their trust.", "Tables")},
             "/v1/tables/{table}/trust": {
                 "get": _read("trust", "One table's trust.", "Trust", ("table", "namespace.table, as configured."))
@@ -205,7 +204,7 @@ def openapi_json(alerts: Collection[str] = ()) -> str:
                     "incident",
                     "One incident; a private one is not found.",
                     "IncidentView",
-                    ("incident", "Its id, such as wl-1."),
+                    ("incident", "Its id, for example wl-1."),
                     may_fail=True,
                 )
             },
@@ -235,10 +234,10 @@ def _read(
     tag = {"ETag": {"description": "Changes when the answer does.", "schema": {"type": "string"}}}
     answers: dict[str, object] = {
         "200": {"description": "The answer.", "headers": tag, "content": {"application/json": {"schema": _of(model)}}},
-        "304": {"description": "It is what you have.", "headers": tag},
+        "304": {"description": "You have the newest answer.", "headers": tag},
     }
     if not open_to_all:
-        answers["401"] = _problem("No token, or not the right one.")
+        answers["401"] = _problem("The token is missing or wrong.")
     if named is not None:
         answers["404"] = _problem(f"There is no such {named[0]}.")
     if may_fail:

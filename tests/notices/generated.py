@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from bot.domain import entries as e
 from bot.domain.contract import TableContract
+from bot.domain.corrections import corrections_due
 from bot.domain.doubt import doubted_since
 from bot.domain.effects import Effect, KeepSavepoint, MoveTable, PublishBranch, StartJob
 from bot.domain.evidence import Verdict
@@ -13,7 +14,6 @@ from bot.domain.ids import CheckpointId, JobId, SnapshotId
 from bot.domain.ledger import Ledger, LedgerRow
 from bot.domain.notice import PLANNED
 from bot.domain.partitions import TouchedPartitions
-from bot.service.telling_rules import owes_withdrawal
 from tests import orders_table as orders
 from tests.decisions import rewind
 from tests.notices.course_entries import SECRET, CourseEntries
@@ -37,7 +37,7 @@ class Course(CourseEntries):
             incident = self.story.incident
             if incident.is_open and incident.waterline is None and doubted_since(incident) is not None:
                 self.story.says(e.WaterlineMoved(snapshot=incident.opened.trusted, status="under-review"))
-            if owes_withdrawal(self.story.incident):
+            if any(each.why == "taken-back" for each in corrections_due(self.story.incident)):
                 self._tells("correction")
         return self
 

@@ -6,7 +6,7 @@ from bot.domain.approval import ApprovalPolicy
 from bot.domain.entries import (
     ApprovalReminded,
     Body,
-    CorrectionWaits,
+    CorrectionDeclined,
     DeliveryDelayed,
     DeliveryTried,
     DiagnosisEnded,
@@ -14,6 +14,7 @@ from bot.domain.entries import (
     EvidenceRunAgain,
     FindingAssigned,
     FindingSettled,
+    LateRunsSeen,
     MaintenanceMarked,
     NoticeAnswered,
     NoticeRetried,
@@ -53,7 +54,8 @@ def _told_by_mail(story: Story) -> tuple[Body, ...]:
         ReadersNoted(observed=(reader,), unknown="Lineage was down"),
         SeverityChanged(before="sev2", severity="sev1", reason="Finance reports from it"),
         NoticesHeld(name="9f31", policy=ApprovalPolicy(users=(BEN,)), step=None),
-        CorrectionWaits(consumers=("revenue_daily",), why="wl-2 has the table in doubt"),
+        LateRunsSeen(consumer="revenue_daily", runs=("late",), asks=BEN),
+        CorrectionDeclined(consumers=("revenue_daily",), reason="It was a test"),
     )
 
 

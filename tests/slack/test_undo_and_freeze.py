@@ -6,9 +6,7 @@ import pytest
 
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
-from bot.domain.journal import WATERLINE
 from bot.domain.trust import TrustState
-from bot.service.telling import Preview
 from bot.workspace import SeenMessage
 from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders
@@ -86,13 +84,15 @@ def test_trust_ends_before_main_moves(
 def test_consumers_who_were_told_that_all_is_well_are_told_that_it_is_not(
     proven: SeenMessage, ana: Responder, ben: Responder, dana: Responder, bot: LittleBot
 ) -> None:
-    """By itself, once; and nobody can tell them the contrary before the next proof."""
+    """The card shows that they are due, a person sends it; nobody can tell them the contrary before the next proof."""
     ana.opens_form("tell recovered")
     ana.submits()
     dana.sees("is verified again", "revenue-analytics")
     ana.clicks("Propose to undo it", proven)
     ben.clicks("Approve", ana.sees_on_proposal("Undo: Rewind table and job"))
     ana.clicks("Execute", ana.sees_on_proposal("Execute"))
+    ana.clicks("Send a correction…", ana.sees_on_card("Due for a correction"))
+    ana.submits()
     taken_back = dana.sees("the table is not proven any more", "revenue-analytics")
     eventually(lambda: list(bot.services.store.get(WL).proposals.values())[-1].verified is not None)
     bot.services.duties.settle_all()
@@ -134,31 +134,6 @@ def test_an_execution_that_begins_while_the_duties_look_finds_the_trust_taken_ba
     eventually(lambda: len(orders.marked_when_main_moved) == 2)
 
     assert orders.marked_when_main_moved == ["under-review", "under-review"]
-
-
-def test_a_withdrawal_that_is_owed_no_more_is_not_sent(
-    proven: SeenMessage, ana: Responder, dana: Responder, bot: LittleBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It takes seconds to render; the trust came back meanwhile."""
-    ana.opens_form("tell recovered")
-    ana.submits()
-    dana.sees("is verified again", "revenue-analytics")
-    services = bot.services
-    trusted = services.store.get(WL).waterline
-    assert trusted is not None
-    doubted = trusted.model_copy(update={"status": "under-review"})
-    services.store.write(WL, by=WATERLINE, decide=lambda _now: [doubted])
-    render = services.telling.preview
-
-    def slowly(*asked: str) -> Preview:
-        preview = render(*asked)  # type: ignore[arg-type]
-        services.store.write(WL, by=WATERLINE, decide=lambda _now: [trusted])
-        return preview
-
-    monkeypatch.setattr(services.telling, "preview", slowly)
-    services.duties._withdraw(WL)
-
-    assert "correction" not in {view.notice.kind for view in services.store.get(WL).notices.values()}
 
 
 def test_maintenance_comes_back_when_the_incident_is_closed(

@@ -22,7 +22,7 @@ from bot.service.watch_findings import WatchFindings
 from tests.decisions import ANA
 from tests.slack.looking import ArrowRunner
 from tests.tables import ORDERS
-from tests.telling.rerunning_world import World
+from tests.telling.late_world import World
 from tests.web.scene import Scene
 
 
@@ -46,10 +46,7 @@ class Cleared(World):
 
     def starts(self) -> LateReaders:
         """What a process looks with that has only the record."""
-        return LateReaders(
-            self.scene.incidents, self.observer, self.telling, self.background, self.scene.clock, self.timers,
-            self.others,
-        )  # fmt: skip
+        return LateReaders(self.scene.incidents, self.observer, self.background, self.scene.clock, self.timers)
 
     def tells_recovered(self) -> None:
         """The closing message, as it is made now."""

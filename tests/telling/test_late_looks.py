@@ -1,87 +1,91 @@
-"""When lineage is looked at again for late readers: by the clock, for a day, after a restart, and no longer."""
+"""When lineage is looked at again for late readers: for a day, after a restart, and no longer."""
 
 from datetime import timedelta
 
 import pytest
 
+from bot.adapters.lineage import AllLineage
+from bot.domain.entries import LateRunsSeen, NoteAdded
 from bot.domain.errors import CouldNotLook
 from bot.service import late_readers
-from bot.service.looks import LOOKS
+from bot.service.late_readers import LOOKS
 from tests.slack.people import eventually
 from tests.telling.cleared_readers import Cleared, scene, world
 
 __all__ = ["scene", "world"]
 
 
-def test_it_is_looked_at_by_the_clock_for_a_day_and_no_longer(world: Cleared) -> None:
-    """A restart sets the next moment from the record; after the last one lineage is left alone."""
-    world.timers.start()
-    world.late.start()
-    world.reads(world.scene.commits[-1], "late")
-    world.scene.clock.at += LOOKS[-1] + timedelta(seconds=1)
+def is_due(world: Cleared) -> bool:
+    """Whether this process looks now."""
+    return world.late.is_due(world.scene.incidents.get(world.scene.id))
 
-    world.late.looks.look(world.scene.id)
 
-    eventually(lambda: world.told[-1].kind == "correction")
-    eventually(lambda: world.late._due(world.scene.incidents.get(world.scene.id), True) is None)
+def is_seen(world: Cleared) -> bool:
+    """Whether a late run is on record."""
+    return any(isinstance(e.body, LateRunsSeen) for e in world.scene.incidents.get(world.scene.id).entries)
+
+
+def test_it_is_looked_at_at_each_moment_once_and_then_no_longer(world: Cleared) -> None:
+    """Moments after the closing message."""
+    told_at, dues = world.scene.clock.at, []
+    for wait in LOOKS:
+        world.scene.clock.at = told_at + wait
+        dues.append(is_due(world))
+        world.late.look(world.scene.id)
+        dues.append(is_due(world))
+    world.scene.clock.at += timedelta(days=1)
+
+    assert [True, False] * len(LOOKS) == dues
+    assert not is_due(world)
 
 
 def test_a_look_that_could_not_see_is_made_again_in_an_hour(world: Cleared) -> None:
     """Lineage was away at the last moment of all: that is not "nothing found"."""
     hidden = world.file.rename(world.file.with_suffix(".away"))
     world.scene.clock.at += LOOKS[-1]
-    incident = world.scene.incidents.get(world.scene.id)
-
     with pytest.raises(CouldNotLook, match="Not all readers"):
-        world.late.settle(world.scene.id)
-    again = world.late._due(incident, True)
+        world.late.look(world.scene.id)
+    at_once = is_due(world)
     hidden.rename(world.file)
     world.reads(world.scene.commits[-1], "late")
     world.scene.clock.at += timedelta(hours=1)
-    world.late.settle(world.scene.id)
+    again = is_due(world)
 
-    assert again == world.scene.clock.at
-    assert world.told[-1].kind == "correction"
-    assert world.late._due(world.scene.incidents.get(world.scene.id), True) is None
+    world.late.look(world.scene.id)
+
+    assert (False, True, True) == (at_once, again, is_seen(world))
+    assert not is_due(world)
+
+
+def test_lineage_that_is_configured_no_more_is_said_once(world: Cleared) -> None:
+    """However often it is tried."""
+    world.observer._reads = AllLineage([])
+    for _ in range(3):
+        world.background._run((world.scene.id, "Looking"), lambda: world.late.look(world.scene.id))
+
+    notes = [e.body for e in world.scene.incidents.get(world.scene.id).entries if isinstance(e.body, NoteAdded)]
+    assert len(notes) == 1
+    assert "no source is configured" in notes[0].text
 
 
 def test_a_record_that_ended_long_ago_is_not_walked(world: Cleared, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every incident there ever was is asked for its next look three times a minute."""
+    """Every incident there ever was is asked each minute."""
     walked: list[str] = []
-    incident = world.scene.incidents.get(world.scene.id)
     monkeypatch.setattr(late_readers, "runs_told", lambda incident: walked.append(incident.id) or {})
 
-    world.late._due(incident, False)
+    is_due(world)
     world.scene.clock.at += timedelta(days=7)
-    world.late._due(incident, False)
+    is_due(world)
 
-    assert walked == [incident.id]
+    assert walked == [world.scene.id]
 
 
 def test_a_restart_that_comes_late_makes_the_look_that_was_missed(world: Cleared) -> None:
     """The bot was down when a day was over: it looks at once, and once."""
     world.reads(world.scene.commits[-1], "late")
     world.scene.clock.at += LOOKS[-1] + timedelta(days=2)
-    world.timers.start()
 
-    world.late.start()
+    world.late.look_where_due()
 
-    eventually(lambda: world.told[-1].kind == "correction")
-    eventually(lambda: world.late._due(world.scene.incidents.get(world.scene.id), True) is None)
-
-
-def test_what_was_missed_long_ago_is_left_alone(world: Cleared) -> None:
-    """Not every incident of the past is looked at whenever the bot starts."""
-    world.scene.clock.at += timedelta(days=7)
-
-    assert world.late._due(world.scene.incidents.get(world.scene.id), True) is None
-
-
-def test_who_read_nothing_wrong_is_left_alone_after_a_day(world: Cleared) -> None:
-    """Nothing is looked at for ever."""
-    incident = world.scene.incidents.get(world.scene.id)
-    assert world.late._due(incident, False) is not None
-
-    world.scene.clock.at += LOOKS[-1]
-
-    assert world.late._due(incident, False) is None
+    eventually(lambda: is_seen(world))
+    eventually(lambda: not is_due(world))

@@ -1,10 +1,12 @@
-"""Who was told that they need not run again is corrected when lineage shows later that they must: once."""
+"""Whose run lineage shows only after the closing message is due for a correction, which a person sends."""
 
 from contextlib import closing
 
-from bot.domain.entries import WaterlineMoved
-from bot.domain.journal import WATERLINE
-from bot.service.telling_rules import owes_withdrawal
+import pytest
+
+from bot.domain.corrections import corrections_due
+from bot.domain.entries import LateRunsSeen
+from bot.domain.errors import Refused
 from tests.decisions import ANA
 from tests.telling.cleared_readers import Cleared, runs_of, scene, world
 from tests.web.scene import Scene
@@ -12,92 +14,120 @@ from tests.web.scene import Scene
 __all__ = ["scene", "world"]
 
 
-def test_a_run_that_is_seen_late_is_told_once(world: Cleared) -> None:
-    """Its event came after the closing message; further looks change nothing."""
-    world.late.settle(world.scene.id)
-    assert [notice.kind for notice in world.told] == ["recovered"]
+def seen(world: Cleared) -> list[tuple[str, ...]]:
+    """What each look put on record."""
+    entries = world.scene.incidents.get(world.scene.id).entries
+    return [entry.body.runs for entry in entries if isinstance(entry.body, LateRunsSeen)]
+
+
+def due(world: Cleared) -> list[str]:
+    """Who is due, by now."""
+    return [each.consumer for each in corrections_due(world.scene.incidents.get(world.scene.id))]
+
+
+def sends(world: Cleared) -> None:
+    """Ana sends what the card's button previews."""
+    name, _ = world.telling.preview_correction(world.scene.id, by=ANA)
+    world.telling.send_preview(world.scene.id, name, by=ANA, step=None)
+
+
+def test_a_run_that_is_seen_late_is_due_until_a_person_sends_the_correction(world: Cleared) -> None:
+    """Its event came after the closing message; a look sends nothing, and further looks change nothing."""
+    world.late.look(world.scene.id)
     world.reads(world.scene.commits[-1], "late")
+    world.late.look(world.scene.id)
+    world.late.look(world.scene.id)
+    before, shown = [notice.kind for notice in world.told], due(world)
 
-    world.late.settle(world.scene.id)
-    world.late.settle(world.scene.id)
+    sends(world)
+    world.late.look(world.scene.id)
 
-    assert [notice.kind for notice in world.told] == ["recovered", "correction"]
+    assert (["recovered"], ["revenue_daily"], [("late",)]) == (before, shown, seen(world))
     correction = world.told[-1]
-    assert "a run was seen only now" in correction.text
-    assert "Please run again" in correction.text
     assert correction.data is not None
     assert correction.data.rerun is not None
     assert (correction.data.rerun.needed, correction.data.rerun.runs) == (True, ("late",))
+    assert [] == due(world)
+    with pytest.raises(Refused):
+        world.telling.preview_correction(world.scene.id, by=ANA)
 
 
-def test_a_second_run_that_is_seen_later_is_told_too(world: Cleared) -> None:
+def test_a_second_run_that_is_seen_later_is_due_too(world: Cleared) -> None:
     """They have replaced what the first one made, and nothing of the second."""
     world.reads(world.scene.commits[-1], "late")
-    world.late.settle(world.scene.id)
+    world.late.look(world.scene.id)
+    sends(world)
     world.reads(world.scene.commits[-2], "later")
 
-    world.late.settle(world.scene.id)
-    world.late.settle(world.scene.id)
+    world.late.look(world.scene.id)
 
-    assert [notice.kind for notice in world.told] == ["recovered", "correction", "correction"]
-    assert runs_of(world.told[-1]) == {"late", "later"}
+    assert [("late",), ("later",)] == seen(world)
+    assert ["revenue_daily"] == due(world)
 
 
-def test_whoever_had_to_run_again_is_told_of_a_further_run(scene: Scene) -> None:
-    """The closing message named one; nothing is said as long as it is the only one."""
+def test_a_person_may_say_why_not_and_a_further_run_is_due_again(world: Cleared) -> None:
+    """The reason is on record; further looks do not show the same run again."""
+    world.reads(world.scene.commits[-1], "late")
+    world.late.look(world.scene.id)
+    with pytest.raises(Refused):
+        world.telling.decline_correction(world.scene.id, " ", by=ANA)
+    world.telling.decline_correction(world.scene.id, "It was a test.", by=ANA)
+    world.late.look(world.scene.id)
+    declined = due(world)
+
+    world.reads(world.scene.commits[-2], "later")
+    world.late.look(world.scene.id)
+
+    assert [] == declined
+    assert ["revenue_daily"] == due(world)
+
+
+def test_whoever_had_to_run_again_is_due_for_a_further_run(scene: Scene) -> None:
+    """The closing message named one; nothing is due as long as it is the only one."""
     with closing(Cleared(scene, read=scene.commits[-1])) as world:
         assert runs_of(world.told[0]) == {"right"}
-        world.late.settle(scene.id)
-        assert len(world.told) == 1
+        world.late.look(scene.id)
+        before = due(world)
         world.reads(scene.commits[-2], "later")
 
-        world.late.settle(scene.id)
+        world.late.look(scene.id)
 
-        assert runs_of(world.told[-1]) == {"right", "later"}
+        assert ([], ["revenue_daily"], [("later",)]) == (before, due(world), seen(world))
 
 
-def test_a_channel_that_was_told_of_nobody_is_told_who_was_seen(scene: Scene) -> None:
-    """As the support channels of a data contract are; and again of a further run, once each."""
+def test_a_channel_is_due_for_each_further_run(scene: Scene) -> None:
+    """As the support channels of a data contract are."""
     with closing(Cleared(scene, is_many=True)) as world:
-        assert "lineage shows nobody who read" in world.told[0].text
         for run in ("late", "later"):
             world.reads(scene.commits[-1], run)
-            world.late.settle(scene.id)
-            world.late.settle(scene.id)
+            world.late.look(scene.id)
+            world.late.look(scene.id)
+            sends(world)
 
-    assert [notice.kind for notice in world.told] == ["recovered", "correction", "correction"]
-    assert "`revenue_daily`: 1 run" in world.told[1].text
-    assert "`revenue_daily`: 2 runs" in world.told[2].text
-
-
-def test_whoever_was_corrected_by_a_person_is_not_told_the_same_again(world: Cleared) -> None:
-    """Somebody was quicker."""
-    world.reads(world.scene.commits[-1], "late")
-    preview = world.telling.preview(world.scene.id, "correction", "You have read wrong rows.")
-    world.telling.send(world.scene.id, preview, by=ANA, step=None)
-
-    world.late.settle(world.scene.id)
-
-    assert len(world.told) == 2
+        assert ["recovered", "correction", "correction"] == [notice.kind for notice in world.told]
+        assert "`revenue_daily`: 1 run" in world.told[1].text
+        assert "`revenue_daily`: 2 runs" in world.told[2].text
 
 
-def test_it_is_told_also_when_the_incident_is_closed(world: Cleared) -> None:
+def test_it_is_due_also_when_the_incident_is_closed(world: Cleared) -> None:
     """Events come when a run has ended, and incidents end sooner."""
     world.scene.closes()
     world.reads(world.scene.commits[-1], "late")
 
-    world.late.settle(world.scene.id)
+    world.late.look(world.scene.id)
 
-    assert world.told[-1].kind == "correction"
+    assert ["revenue_daily"] == due(world)
 
 
-def test_a_trust_that_is_taken_back_later_is_still_told(world: Cleared) -> None:
-    """The correction of one reader says nothing of that."""
+def test_a_correction_while_another_incident_has_the_table_in_doubt_leaves_it_due(world: Cleared) -> None:
+    """It does not ask anybody to run again yet."""
+    first = world.scene.id
+    world.scene.closes().opens()
+    world.scene.id = first
     world.reads(world.scene.commits[-1], "late")
-    world.late.settle(world.scene.id)
-    assert not owes_withdrawal(world.scene.incidents.get(world.scene.id))
+    world.late.look(first)
 
-    moved = WaterlineMoved(snapshot=world.scene.good, status="under-review")
-    world.scene.incidents.write(world.scene.id, by=WATERLINE, decide=lambda _now: [moved])
+    sends(world)
 
-    assert owes_withdrawal(world.scene.incidents.get(world.scene.id))
+    assert "Please run again" not in world.told[-1].text
+    assert ["revenue_daily"] == due(world)

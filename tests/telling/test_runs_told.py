@@ -11,7 +11,7 @@ from bot.domain.approval import ApprovalPolicy
 from bot.domain.entries import NoticeQueued, NoticesHeld, NoticesPreviewed, ReadersNoted, WaterlineMoved
 from bot.domain.notice import Notice, NoticeData, RerunData
 from bot.domain.notice_entries import ObservedReader
-from bot.service.runs_told import runs_told
+from bot.service.late_readers import runs_told
 from tests import orders_table as orders
 from tests.decisions import BEN
 from tests.incidents import Story

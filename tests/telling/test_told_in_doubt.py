@@ -70,10 +70,11 @@ def test_a_correction_during_another_doubt_calls_nothing_proven_and_asks_nobody_
 def test_whoever_was_told_so_is_asked_to_run_again_once_the_table_is_proven(world: Cleared, second: IncidentId) -> None:
     """The other incident tells of its own rows only."""
     corrects(world)
-    world.late.settle(world.scene.id)
+    world.late.look(world.scene.id)
     proves(world, second)
 
-    world.late.settle(world.scene.id)
+    name, _ = world.telling.preview_correction(world.scene.id, by=ANA)
+    world.telling.send_preview(world.scene.id, name, by=ANA, step=None)
 
     assert [notice.kind for notice in world.told] == ["recovered", "correction", "correction"]
     assert "Please run again" in world.told[-1].text

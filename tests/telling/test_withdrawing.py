@@ -7,16 +7,14 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.entries import NoticeEnded, NoticeQueued, NoticesHeld, NoticesPreviewed, WaterlineMoved
+from bot.domain.entries import NoticeEnded, NoticeQueued, NoticesPreviewed, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
 from bot.domain.notice import Address, Notice
 from bot.service.outdated import cleared as told_that_all_is_well
 from bot.service.sending_rules import queued
-from bot.service.telling_rules import is_said_already, owes_withdrawal
+from bot.service.telling_rules import is_said_already
 from tests import orders_table as orders
-from tests.decisions import ANA, BEN
 from tests.incidents import Story
 
 pytestmark = pytest.mark.smoke
@@ -43,17 +41,6 @@ def is_cleared_already(incident: Incident) -> bool:
     return is_said_already("recovered", told, incident)
 
 
-def test_who_was_told_that_all_is_well_is_owed_the_end_of_it(cleared: Story) -> None:
-    """Once: after the correction nothing is owed, and the next proof may be told as news."""
-    owed = [owes_withdrawal(cleared.incident)]
-    cleared.says(DOUBTED)
-    owed.append(owes_withdrawal(cleared.incident))
-    cleared.says(NoticeQueued(notice=notice("correction")))
-    owed.append(owes_withdrawal(cleared.incident))
-
-    assert owed == [False, True, False]
-
-
 def test_the_next_proof_is_told_as_news_and_once(cleared: Story) -> None:
     """What was said of the first one says nothing of the second."""
     said = [is_cleared_already(cleared.incident)]
@@ -63,28 +50,6 @@ def test_the_next_proof_is_told_as_news_and_once(cleared: Story) -> None:
     said.append(is_cleared_already(cleared.incident))
 
     assert said == [True, False, True]
-
-
-def test_who_was_told_nothing_good_is_owed_nothing(tmp_path: Path) -> None:
-    """They still hold the table for doubtful."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        story = Story(store.journal).opens().says(NoticeQueued(notice=notice("first_warning"))).says(TRUSTED, DOUBTED)
-
-        assert not owes_withdrawal(story.incident)
-
-
-def test_what_waits_for_a_second_person_is_not_asked_for_again(cleared: Story) -> None:
-    """Where a policy wants one for corrections."""
-    cleared.says(DOUBTED)
-    held = NoticesHeld(name="9f31", policy=ApprovalPolicy(users=(BEN,)), step=None)
-    cleared.says(NoticesPreviewed(name="9f31", notices=(notice("correction"),)), held)
-
-    assert not owes_withdrawal(cleared.incident)
-
-
-def test_of_an_incident_that_has_ended_nothing_is_sent_by_itself(cleared: Story) -> None:
-    """Whoever closes it decides what is said at the end."""
-    assert not owes_withdrawal(cleared.says(DOUBTED).closes().incident)
 
 
 def test_an_all_clear_that_was_previewed_before_is_not_sent_after(cleared: Story) -> None:
@@ -109,20 +74,6 @@ def test_an_all_clear_of_the_proof_before_is_not_sent_after_the_next_one(cleared
     with pytest.raises(Refused, match="Preview it again"):
         queued(cleared.incident, "9f31", (old,), None)
     assert [body.kind for body in queued(cleared.incident, "a207", (new,), None)] == ["notice-queued"]
-
-
-def test_a_persons_correction_of_something_else_is_no_withdrawal(cleared: Story) -> None:
-    """It was written before the trust ended, and arrives after it."""
-    cleared.says(DOUBTED).says(NoticeQueued(notice=notice("correction")), by=ANA)
-
-    assert owes_withdrawal(cleared.incident)
-
-
-def test_who_knows_it_from_the_time_before_is_not_told_again(cleared: Story) -> None:
-    """Nobody gave an all-clear in between."""
-    cleared.says(DOUBTED).says(NoticeQueued(notice=notice("correction"))).says(TRUSTED).says(DOUBTED)
-
-    assert not owes_withdrawal(cleared.incident)
 
 
 def test_an_all_clear_that_was_overtaken_may_be_given_anew(cleared: Story) -> None:

@@ -86,10 +86,10 @@ def test_a_private_incident_is_answered_as_one_that_does_not_exist(scene: Scene,
     [
         ("GET", "/v1/tables/sales.ordres/trust", 404, "Waterline does not watch a table sales.ordres."),
         ("GET", "/v1/incidents/wl-99", 404, "There is no such incident."),
-        ("GET", "/v1/nothing", 404, "There is nothing at this address."),
-        ("POST", TRUST, 405, "POST is not done here."),
-        ("DELETE", "/v1/incidents/wl-1", 405, "DELETE is not done here."),
-        ("PUT", "/v1/tables", 405, "PUT is not done here."),
+        ("GET", "/v1/nothing", 404, "There is no page at this address."),
+        ("POST", TRUST, 405, "POST is not allowed here."),
+        ("DELETE", "/v1/incidents/wl-1", 405, "DELETE is not allowed here."),
+        ("PUT", "/v1/tables", 405, "PUT is not allowed here."),
     ],
 )
 def test_a_refusal_has_three_parts(web: httpx.Client, method: str, path: str, status: int, says: str) -> None:

@@ -2,6 +2,7 @@
 
 from slack_sdk.models.blocks import Block, ButtonElement, SectionBlock
 
+from bot.domain.corrections import Why, corrections_due
 from bot.domain.incident import Incident
 from bot.domain.notice import WAYS
 from bot.domain.setup import TableSetup
@@ -33,7 +34,33 @@ def told_blocks(incident: Incident, setup: TableSetup | None) -> list[Block]:
     for view in lost:
         blocks += _lost(incident, view)
     blocks += [section(part) for part in pages("\n".join(rest))]
+    blocks += _due(incident)
     return [section("*Who was told*" if views else "*Who reads it*"), *blocks] if blocks else []
+
+
+_WHY: dict[Why, str] = {
+    "taken-back": "their last notice calls the table trusted, and it is under review again",
+    "proven-again": "their last notice names a state of the table that was taken back; another one is proven since",
+    "moved": "their last notice names a snapshot that is not the trusted one any more",
+    "late-run": "lineage shows a run late that has read wrong rows",
+}
+
+
+def _due(incident: Incident) -> list[Block]:
+    """Who is due for a correction, and the button that previews it."""
+    due = corrections_due(incident)
+    if not due:
+        return []
+    lines = []
+    for why, words in _WHY.items():
+        names = [code(each.consumer) for each in due if each.why == why]
+        if names:
+            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+            lines.append(f"{', '.join(names[:_SHOWN])}{more}: {words}")
+    send = button("Send a correction…", Click.CORRECT, incident.id, style="primary")
+    none = button("No correction…", Click.DECLINE_CORRECTION, incident.id)
+    text = "\n".join([":warning: *Due for a correction*", *lines])
+    return [*(section(part) for part in pages(text)), actions([send, none])]
 
 
 def _shown(incident: Incident) -> list[NoticeView]:

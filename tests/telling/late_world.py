@@ -1,4 +1,4 @@
-"""A real table under review, a real file of events, and the desk that looks whether a consumer ran again."""
+"""A real table under review, and a real file of lineage events."""
 
 import json
 from contextlib import nullcontext
@@ -21,7 +21,7 @@ DANA = "U0DANA0004"
 
 
 class World:
-    """A real table under review, a real file of events, and the desk that looks."""
+    """A real table under review, and a real file of lineage events."""
 
     def __init__(self, scene: Scene, *, is_many: bool = False) -> None:
         self.scene = scene
