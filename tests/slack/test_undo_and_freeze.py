@@ -4,8 +4,10 @@ import threading
 
 import pytest
 
+from bot.domain.corrections import corrections_due
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
 from bot.domain.trust import TrustState
 from bot.workspace import SeenMessage
 from tests.slack.little_bot import LittleBot
@@ -92,6 +94,7 @@ def test_consumers_who_were_told_that_all_is_well_are_told_that_it_is_not(
     ben.clicks("Approve", ana.sees_on_proposal("Undo: Rewind table and job"))
     ana.clicks("Execute", ana.sees_on_proposal("Execute"))
     ana.clicks("Send a correction…", ana.sees_on_card("Due for a correction"))
+    ana.reads_form()
     ana.submits()
     taken_back = dana.sees("the table is not proven any more", "revenue-analytics")
     eventually(lambda: list(bot.services.store.get(WL).proposals.values())[-1].verified is not None)
@@ -104,6 +107,29 @@ def test_consumers_who_were_told_that_all_is_well_are_told_that_it_is_not(
     assert "it stays so until its new state is proven" in refused
     told = [view.notice for view in bot.services.store.get(WL).notices.values() if view.notice.kind != "first_warning"]
     assert [each.kind for each in told if each.channel == "C0REVENUE2"] == ["recovered", "correction"]
+
+
+def test_a_person_says_why_no_correction_is_sent(
+    proven: SeenMessage, ana: Responder, dana: Responder, bot: LittleBot
+) -> None:
+    """The card shows the consumer as due until then, and the reason is on record."""
+    ana.opens_form("tell recovered")
+    ana.submits()
+    dana.sees("is proven again", "revenue-analytics")
+    services = bot.services
+    trusted = services.store.get(WL).waterline
+    assert trusted is not None
+    doubted = trusted.model_copy(update={"status": "under-review"})
+    services.store.write(WL, by=WATERLINE, decide=lambda _now: [doubted])
+
+    ana.clicks("No correction…", ana.sees_on_card("Due for a correction"))
+    ana.fills_reason("They read it on Mondays only.")
+    ana.sees("They read it on Mondays only.")
+
+    services.duties.settle_all()
+    incident = services.store.get(WL)
+    assert () == corrections_due(incident)
+    assert "correction" not in {view.notice.kind for view in incident.notices.values()}
 
 
 def test_an_execution_that_begins_while_the_duties_look_finds_the_trust_taken_back(
