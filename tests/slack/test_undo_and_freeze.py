@@ -103,7 +103,7 @@ def test_consumers_who_were_told_that_all_is_well_are_told_that_it_is_not(
     ana.opens_form("tell recovered")
     refused = ana.modal.plain
 
-    assert "Please read this in place of “Recovered” of" in taken_back.plain
+    assert "an earlier message was wrong" in taken_back.plain
     assert "it stays so until its new state is proven" in refused
     told = [view.notice for view in bot.services.store.get(WL).notices.values() if view.notice.kind != "first_warning"]
     assert [each.kind for each in told if each.channel == "C0REVENUE2"] == ["recovered", "correction"]
@@ -115,7 +115,7 @@ def test_a_person_says_why_no_correction_is_sent(
     """The card shows the consumer as due until then, and the reason is on record."""
     ana.opens_form("tell recovered")
     ana.submits()
-    dana.sees("is proven again", "revenue-analytics")
+    dana.sees("is verified again", "revenue-analytics")
     services = bot.services
     trusted = services.store.get(WL).waterline
     assert trusted is not None
