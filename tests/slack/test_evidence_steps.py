@@ -21,7 +21,7 @@ def test_evidence_answers_in_the_thread_and_the_card_goes_on(ana: Responder) -> 
     card = ana.opens()
 
     ana.clicks("Run evidence", card)
-    answer = ana.sees("Commit history: confirmed")
+    answer = ana.sees("Pinned to head")
     after = ana.sees_on_card("Step 2: Duplicate rows")
 
     assert answer.thread_ts == card.ts
@@ -79,7 +79,7 @@ def test_a_spark_that_goes_away_is_said_and_can_be_asked_again(ana: Responder, b
     bot.runner.fails()
 
     ana.clicks("Run evidence", card)
-    told = ana.sees("Ledger could not be answered")
+    told = ana.sees("Commit history could not be answered")
     failed = ana.sees_on_card("Run again")
     ana.clicks("Run again", failed)
     ana.sees_on_card("Step 2")

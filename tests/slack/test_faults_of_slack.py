@@ -75,10 +75,10 @@ def test_rate_limits_lose_nothing_and_keep_the_order(ana: Responder, bot: Little
 
     card = ana.opens()
     ana.clicks("Run evidence", card)
-    ana.sees("Commit history: confirmed")
+    ana.sees("Pinned to head")
 
     replies = [m.plain for m in ana.card.replies]
-    assert "is responding" in replies[0]
+    assert "Ana Ribeiro" in replies[0]
     assert "under review" in replies[1]
     assert "Commit history: confirmed" in replies[2]
     assert len(replies) == len(set(replies))
