@@ -29,9 +29,9 @@ TASK = Task(
     confirmed_means="some checkpoint or source range was committed twice",
     ruled_out_means="no commit of the window repeats an earlier one",
     needs=("table",),
-    cost=f"manifests that the window's commits and the {COMMITS_BELOW} below it wrote, with their bounds; where these "
-    "leave bounds of positions out, or a file holds several source partitions, the position columns of their files, up "
-    "to 64 MB; where positions have holes, those of commits that overlap, too",
+    cost=f"manifests of the window and of the {COMMITS_BELOW} commits below it. Where these leave out bounds of "
+    "positions, or a file holds several source partitions, it also reads up to 64 MB of position columns. Where "
+    "positions have holes, it reads these columns of overlapping commits too",
     reads="metadata",
     version=6,
 )

@@ -29,9 +29,9 @@ TASK = Task(
     ruled_out_means="each key of the window occurs once",
     needs=("table", "contract.key"),
     version=3,
-    cost="key columns of the window's rows, and of older rows whose key is in their range: for ids that are spread "
-    "(text, UUIDs) of all rows of the table; where the window overwrites or deletes, also what was deleted from them; "
-    "where a compaction rewrote copies, their keys once more as they lived before it",
+    cost="key columns of the window's rows, and of older rows whose key is in their range. Keys without order, such as "
+    "UUIDs, are in the range of all rows of the table. Where the window overwrites or deletes, it also reads the "
+    "deleted keys. Where a compaction rewrote copies, it reads their keys as they were before",
 )
 MAX_COMMITS = 8
 """So many are named in a row of the sample, the oldest copies first."""

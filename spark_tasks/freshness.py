@@ -27,8 +27,8 @@ TASK = Task(
     confirmed_means="the table is older than promised, or its event time does not advance",
     ruled_out_means="the table keeps its promised age now",
     needs=("table",),
-    cost=f"manifests of the newest {BELOW} commits with rows, and of as many that overwrite; event times of files "
-    "whose bounds are left out or lie in the future",
+    cost=f"manifests of the newest {BELOW} commits with rows, and of as many that overwrite. Where their bounds are "
+    "left out or lie in the future, it also reads event times",
     reads="metadata",
     version=3,
 )

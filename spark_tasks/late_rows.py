@@ -37,8 +37,8 @@ TASK = Task(
     confirmed_means="rows arrived later than the contract allows",
     ruled_out_means="no row arrived later than the contract allows",
     needs=("table", "contract.event_time"),
-    cost=f"manifests of the window and of {BELOW} commits below it; event times of the files that hold late rows, or "
-    "events from the future of their commit",
+    cost=f"manifests of the window and of {BELOW} commits below it. It also reads event times of files with late rows, "
+    "and of files with events from the future of their commit",
     version=3,
 )
 

@@ -27,8 +27,8 @@ TASK = Task(
     confirmed_means="files of a completed checkpoint are not in the table, and nothing will commit them in time",
     ruled_out_means="the table has all files of completed checkpoints, or the job will still commit them in time",
     needs=("table", "flink_manifests", "jobs", "checkpoints"),
-    cost="the leaked manifests, the table's manifests since the oldest of them, names of their files; where a run that "
-    "began with nothing may have read their rows, the manifests of its first 20 commits",
+    cost="the leaked manifests, the table's manifests since the oldest of them, and names of their files. Where a run "
+    "that began with nothing may have read their rows, it also reads the manifests of its first 20 commits",
     reads="metadata",
     version=7,
 )

@@ -30,11 +30,12 @@ TASK = Task(
     ruled_out_means="no position is missing between the lowest and the highest",
     needs=("table", "contract.position"),
     cost="position columns of the window's rows, and position, key and event time of files whose positions reach its "
-    "lowest or the next below (where a source partition is named, both of the 20 commits below the window, of expired "
-    "ones only in files that may hold another partition than the window's, and of the 20 newest where the window has "
-    "more than five); of older files, where that one does not live; where the window deletes or overwrites, position "
-    "columns of all files that it added; of a table that is written by key, key columns of these too, and "
-    "where another writer took rows out, of all rows",
+    "lowest or the next below. Where a source partition is named, it also reads these columns of the 20 "
+    "commits below the window. Of expired commits it reads them only in files that may hold another partition "
+    "than the window's. If the window has more than five commits, it reads those of its 20 newest. It looks in older "
+    "files where the lowest position is not live. Where the window deletes or overwrites, it reads position "
+    "columns of all files that it added. Of a table that is written by key, it reads their key columns too. Where "
+    "another writer took rows out, it reads them of all rows",
 )
 _WHOLE = {"int", "long"}
 

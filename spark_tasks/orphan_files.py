@@ -26,8 +26,9 @@ TASK = Task(
     confirmed_means="files were written that never reached the table; nothing is deleted",
     ruled_out_means="a snapshot or a Flink manifest lists every file of the window",
     needs=("table", "flink_manifests"),
-    cost="one listing of the table's whole data folder, because storage cannot list by time; manifests of the window, "
-    "and where these do not name a file that is old enough, every manifest of main, branches and tags",
+    cost="one listing of the table's whole data folder, because storage cannot list by time. It also reads manifests "
+    "of the window. Where these do not list a file that is old enough, it reads every manifest of main, branches "
+    "and tags",
     reads="listing",
     version=4,
 )

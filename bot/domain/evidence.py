@@ -26,9 +26,6 @@ class Verdict(StrEnum):
     INCONCLUSIVE = "inconclusive"
 
 
-_SHORT = 150
-
-
 class Task(Record):
     """What a module of `spark_tasks/` declares of itself as `TASK`."""
 
@@ -55,11 +52,9 @@ class Task(Record):
 
     @property
     def cost_in_short(self) -> str:
-        """Its first clauses, and that there is more: the catalogue has all of it."""
-        if len(self.cost) <= _SHORT:
-            return self.cost
-        ends = [self.cost.rfind(mark, 0, _SHORT) for mark in ("; ", ": ", " (")]
-        return f"{self.cost[: next((end for end in ends if end > 0), _SHORT)]}, and in some cases more"
+        """Its first sentence, and that there is more: the catalogue has all of it."""
+        first, _, more = self.cost.partition(". ")
+        return f"{first}, and in some cases more" if more else first
 
 
 class Observation(Record):
