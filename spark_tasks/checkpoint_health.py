@@ -20,7 +20,7 @@ TASK = Task(
     confirmed_means="checkpoints fail, take too long, or are kept where they do not survive the cluster",
     ruled_out_means="checkpoints complete in time and are kept",
     needs=("jobs",),
-    cost="nothing but what Flink told",
+    cost="nothing but what Flink reports",
     reads="nothing",
 )
 MAX_RUNS = 10

@@ -21,8 +21,8 @@ from bot.domain.sentences import counted
 ACTION = Action(
     name="deduplicate_rows",
     title="Deduplicate rows",
-    promise="Each key of the window is in the table once, in its oldest copy, or in the newest where that is declared; "
-    "every other row stays.",
+    promise="Each key of the window is in the table once, in its oldest copy, or in the newest where that is declared. "
+    "Every other row stays.",
     needs=("duplicate_rows", "extra_copies"),
     looks=("extra_copies",),
     proofs=(

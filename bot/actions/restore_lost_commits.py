@@ -31,7 +31,7 @@ from bot.domain.table import Snapshot, TableState
 ACTION = Action(
     name="restore_lost_commits",
     title="Restore lost commits",
-    promise="What was taken off main is part of it again, once.",
+    promise="The commits that were removed from main are part of it again, once.",
     needs=("ledger", "checkpoint_pairing"),
     proofs=(
         ("duplicate_files", "No file is live twice"),

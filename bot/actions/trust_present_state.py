@@ -17,7 +17,7 @@ from bot.domain.requirements import HeadDescends, Requirement, TableIs
 ACTION = Action(
     name="trust_present_state",
     title="Trust the table as it is",
-    promise="What was mended by hand is proven at the head, and the waterline stands there.",
+    promise="The repair by hand is proven at the head, and the head becomes the trusted snapshot.",
     needs=("duplicate_rows", "missing_positions"),
     looks=("duplicate_rows", "missing_positions"),
     proofs=(("duplicate_rows", "each key lives once"), ("missing_positions", "no source position is missing")),

@@ -23,17 +23,17 @@ MODE = Mode(
     false_positives=(
         "A deletion or backfill that was announced (privacy requests, corrections).",
         "A writer that leaves no Flink job id, such as Flink CDC or Kafka Connect, and is meant to write.",
-        "A commit of the job that a responder put back: a cherry-pick keeps no job id, but names its source.",
+        "A commit of the job that a responder applied again: a cherry-pick keeps no job id, but names its source.",
     ),
     neighbours={
-        "F1": "There a checkpoint or file that was on main already is there a second time; here a commit "
+        "F1": "There a checkpoint or file that was on main already is there a second time. Here a commit "
         "that is not the job's changed rows.",
-        "F6": "There main was set back, and no commit did it; here a commit on main did.",
-        "F13": "There two runs bring the same rows; here the other writer leaves no Flink job id, or is another Flink "
+        "F6": "There main was set back, and no commit did it. Here a commit on main did.",
+        "F13": "There two runs bring the same rows. Here the other writer leaves no Flink job id, or is another Flink "
         "job that took rows off.",
-        "F18": "There nobody ever wrote the missing rows; here they may have been there until this commit "
+        "F18": "There nobody ever wrote the missing rows. Here they may have been there until this commit "
         "took them off.",
-        "F23": "There only the schema changed, and new columns stay empty; here rows were added, deleted or "
+        "F23": "There only the schema changed, and new columns stay empty. Here rows were added, deleted or "
         "overwritten.",
     },
     act=Act.CONTAIN,

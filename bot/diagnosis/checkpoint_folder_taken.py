@@ -20,10 +20,10 @@ MODE = Mode(
     needs=(),
     false_positives=("Storage that is full or refuses to write: then other numbers fail as well.",),
     neighbours={
-        "F3": "There Flink completes the checkpoints and the sink skips them; here the checkpoints fail.",
-        "F14": "There one id has several starts, which alone fails no checkpoint; here the folders of an "
+        "F3": "There Flink completes the checkpoints and the sink skips them. Here the checkpoints fail.",
+        "F14": "There one id has several starts, which alone fails no checkpoint. Here the folders of an "
         "earlier start are in the way.",
-        "F20": "There checkpoints fail for another reason; here just those whose folders an earlier start "
+        "F20": "There checkpoints fail for another reason. Here just those whose folders an earlier start "
         "under the same job id has filled.",
     },
     act=Act.RECOVER,

@@ -23,10 +23,10 @@ MODE = Mode(
     ),
     neighbours={
         "F25": "There just those numbers fail whose folders an earlier start under the same job id has "
-        "filled; here checkpoints fail for another reason.",
+        "filled. Here checkpoints fail for another reason.",
         "healthy": "Both can hold: a later checkpoint that completed brings the rows along. While checkpoints "
         "fail one after the other, or none completes for too long, `healthy` does not hold.",
-        "wait": "There the job itself is being restarted; here it runs, and checkpoints of it failed or do not come.",
+        "wait": "There the job itself is being restarted. Here it runs, and checkpoints of it failed or do not come.",
     },
     act=Act.NOTE,
     remedies=(Remedy.NOTHING, Remedy.TELL_CONSUMERS),

@@ -36,10 +36,10 @@ MODE = Mode(
         "A data folder on a mount that is not there: its place is empty.",
     ),
     neighbours={
-        "F7": "There a snapshot that was rolled back holds the checkpoint of the missing manifest; here no "
+        "F7": "There a snapshot that was rolled back holds the checkpoint of the missing manifest. Here no "
         "listed snapshot does, or files of the table itself are gone.",
-        "F8": "There the table lists no snapshot of the run at all; here it lists them, and a file is gone.",
-        "F10": "There the metadata file or a manifest list is gone; here a manifest, a data or delete file, "
+        "F8": "There the table lists no snapshot of the run at all. Here it lists them, and a file is gone.",
+        "F10": "There the metadata file or a manifest list is gone. Here a manifest, a data or delete file, "
         "or a Flink manifest is.",
     },
     act=Act.MAKE_READABLE,

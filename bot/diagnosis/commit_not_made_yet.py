@@ -35,12 +35,12 @@ MODE = Mode(
         "The newest checkpoint: its commit follows within moments.",
     ),
     neighbours={
-        "F3": "There a restore from below the head explains the silence; here nothing does, and the next "
+        "F3": "There a restore from below the head explains the silence. Here nothing does, and the next "
         "commit takes everything along.",
         "F4": "There a start without state under the old job id explains the silence, and rows are lost; "
         "here nothing is lost.",
-        "F5": "There the newest commit carries Long.MAX_VALUE and none will follow; here it carries an ordinary id.",
-        "wait": "There Flink has not settled the run yet; here it runs and completes checkpoints, and only "
+        "F5": "There the newest commit carries Long.MAX_VALUE and none will follow. Here it carries an ordinary id.",
+        "wait": "There Flink has not settled the run yet. Here it runs and completes checkpoints, and only "
         "their commits stay out.",
     },
     act=Act.WAIT,

@@ -25,15 +25,15 @@ MODE = Mode(
         "A start whose first checkpoint is not complete yet.",
     ),
     neighbours={
-        "F3": "There the run was restored, from below what is committed; here Flink shows no restore at all.",
-        "F5": "There the newest commit carries Long.MAX_VALUE, which no id passes; here ids that begin at "
+        "F3": "There the run was restored, from below what is committed. Here Flink shows no restore at all.",
+        "F5": "There the newest commit carries Long.MAX_VALUE, which no id passes. Here ids that begin at "
         "1 pass the old maximum in the end.",
-        "F11": "There a commit is only late and nothing is lost; here the sink passes these checkpoints over for good.",
-        "F14": "There one id has several starts, and that alone changes no row; here such a start had no "
+        "F11": "There a commit is only late and nothing is lost. Here the sink passes these checkpoints over for good.",
+        "F14": "There one id has several starts, and that alone changes no row. Here such a start had no "
         "state, and its commits are dropped.",
-        "F15": "There the commits of the empty start arrive, under a new job id or with the V1 sink; here "
+        "F15": "There the commits of the empty start arrive, under a new job id or with the V1 sink. Here "
         "the V2 sink drops them under the old id.",
-        "F18": "There nobody ever wrote the missing rows; here the sink had them and dropped them, as Flink "
+        "F18": "There nobody ever wrote the missing rows. Here the sink had them and dropped them, as Flink "
         "manifests show.",
     },
     act=Act.RECOVER,

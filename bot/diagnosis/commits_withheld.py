@@ -48,23 +48,23 @@ MODE = Mode(
         "Flink's list of checkpoints tells.",
     ),
     neighbours={
-        "F2": "There a run under another job id was restored from below and repeats rows; here its commits "
+        "F2": "There a run under another job id was restored from below and repeats rows. Here its commits "
         "stay out. With the V1 sink both hold, under the same job id only this one.",
-        "F4": "There the start had no state at all; here the run was restored, from below what is committed.",
-        "F5": "There the newest commit carries Long.MAX_VALUE, which no id passes; here commits come again "
+        "F4": "There the start had no state at all. Here the run was restored, from below what is committed.",
+        "F5": "There the newest commit carries Long.MAX_VALUE, which no id passes. Here commits appear again "
         "once the ids pass the old maximum.",
-        "F6": "There commits were on main and a rollback took them off; here they never came.",
-        "F11": "There nothing explains the silence, and the next commit takes everything along; here a "
+        "F6": "There commits were on main and a rollback took them off. Here they never came.",
+        "F11": "There nothing explains the silence, and the next commit takes everything along. Here a "
         "restore from below the head explains it, and a failover before the old maximum loses the "
         "files.",
-        "F12": "There the sink has another operator id and does not know the old one's manifests; here it "
+        "F12": "There the sink has another operator id and does not know the old one's manifests. Here it "
         "kept its id and skips its own.",
-        "F14": "There one id has several starts, and that alone changes no row; here a start below the head "
+        "F14": "There one id has several starts, and that alone changes no row. Here a start below the head "
         "keeps its commits out.",
-        "F25": "There the checkpoints themselves fail; here Flink completes them and the sink skips them.",
+        "F25": "There the checkpoints themselves fail. Here Flink completes them and the sink skips them.",
         "healthy": "There the run was restored from the newest committed checkpoint and only its first commit "
-        "is still to come; here from below it.",
-        "wait": "There Flink has not settled the run yet; here it runs and completes checkpoints.",
+        "is still to come. Here from below it.",
+        "wait": "There Flink has not settled the run yet. Here it runs and completes checkpoints.",
     },
     act=Act.RECOVER,
     remedies=(

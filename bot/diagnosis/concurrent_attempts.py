@@ -18,7 +18,7 @@ MODE = Mode(
         "Files of a commit that was rolled back and expired, or that a lost metadata file named: rows are missing.",
     ),
     neighbours={
-        "F19": "There every file is in the table, by another number of subtasks; here files lie on storage "
+        "F19": "There every file is in the table, by another number of subtasks. Here files lie on storage "
         "that no commit names.",
         "healthy": "Both can hold: no commit names what was left behind, so no row is doubled or lost by it.",
     },

@@ -16,7 +16,7 @@ MODE = Mode(
     needs=("freshness",),
     false_positives=("A source that is quiet at this hour.", "A backfill that brings old events for a while."),
     neighbours={
-        "no-advance": "There no commit comes any more; here commits come, and the events in them get no newer.",
+        "no-advance": "There no commit comes any more. Here commits come, and the events in them get no newer.",
         "healthy": "Both can hold: the table has what the job was given, and what it was given is old.",
     },
     act=Act.NOTE,

@@ -33,15 +33,15 @@ MODE = Mode(
         "least, and two intervals, an hour at most.",
     ),
     neighbours={
-        "healthy": "There the run is settled and everything was looked at; here what is seen now may change "
+        "healthy": "There the run is settled and everything was looked at. Here what is seen now may change "
         "within seconds.",
-        "no-advance": "There no run is alive, or it failed three times since its last completed checkpoint, or it has "
-        "not come up for longer than a recovery takes; here it may still come back by itself.",
-        "F3": "There the run is settled and completes checkpoints that are not committed; here it is not settled.",
-        "F7": "There each restart fails for the same Flink manifest, and waiting ends nothing; here none "
+        "no-advance": "There no run is alive, or it failed three times since its last completed checkpoint. Or it has "
+        "not come up for longer than a recovery takes. Here it may still come back by itself.",
+        "F3": "There the run is settled and completes checkpoints that are not committed. Here it is not settled.",
+        "F7": "There each restart fails for the same Flink manifest, and waiting ends nothing. Here none "
         "has failed so.",
-        "F11": "There the run is settled and only commits stay out; here it is not settled.",
-        "F20": "There the job runs and checkpoints of it failed; here the job itself is being restarted.",
+        "F11": "There the run is settled and only commits stay out. Here it is not settled.",
+        "F20": "There the job runs and checkpoints of it failed. Here the job itself is being restarted.",
     },
     act=Act.WAIT,
     remedies=(Remedy.WAIT,),

@@ -28,11 +28,11 @@ MODE = Mode(
         "An id that somebody fixed on purpose, with every restart from the newest checkpoint.",
     ),
     neighbours={
-        "F3": "There a start from below the head keeps commits out; here the id has several starts, which "
+        "F3": "There a start from below the head keeps commits out. Here the id has several starts, which "
         "alone changes no row.",
-        "F4": "There a start without state under the id has its commits dropped; here the id has several "
+        "F4": "There a start without state under the id has its commits dropped. Here the id has several "
         "starts, which alone changes no row.",
-        "F15": "There the start had no state, whatever its id; here the id was used before, whatever the start had.",
+        "F15": "There the start had no state, whatever its id. Here the id was used before, whatever the start had.",
         "F25": "There checkpoints fail, because an earlier start under the id has filled their folders; "
         "here the id has several starts, which alone fails none.",
     },

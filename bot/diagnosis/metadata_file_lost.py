@@ -19,9 +19,9 @@ MODE = Mode(
         "A storage outage: then nothing else can be read either.",
     ),
     neighbours={
-        "F6": "There the newest metadata is readable and its history has the rollback; here it is lost, "
+        "F6": "There the newest metadata is readable and its history has the rollback. Here it is lost, "
         "and what came after the older file is unknown.",
-        "F9": "There metadata opens, and files that it names are gone; here the metadata file or a "
+        "F9": "There metadata opens, and files that it names are gone. Here the metadata file or a "
         "manifest list itself is.",
     },
     act=Act.MAKE_READABLE,

@@ -23,7 +23,7 @@ from bot.domain.unread_points import beside, unread_points
 MODE = Mode(
     code="no-advance",
     name="no_snapshot_advanced",
-    title="the job stands still, and the table is as it should be",
+    title="the job is down, and the table is as it should be",
     needs=(*RESTS_ON, "checkpoint_pairing"),
     asks_for=ASKS_FOR,
     false_positives=(
@@ -32,16 +32,16 @@ MODE = Mode(
         "A cluster that has forgotten its jobs, while the job goes on without commits on another one.",
     ),
     neighbours={
-        "wait": "There Flink is bringing a run back; here none is alive, or it failed three times since its "
-        "last completed checkpoint, or it has not come up for longer than a recovery takes.",
-        "healthy": "The table is right in both; here nobody writes it any more, there a run goes on.",
-        "F5": "There what came after a drained commit takes its checkpoints for committed; here nothing "
+        "wait": "There Flink is bringing a run back. Here none is alive, or it failed three times since its "
+        "last completed checkpoint. Or it has not come up for longer than a recovery takes.",
+        "healthy": "The table is right in both. Here nobody writes it any more, there a run goes on.",
+        "F5": "There what came after a drained commit takes its checkpoints for committed. Here nothing "
         "that is on the table stands against a restart.",
-        "F7": "There each restart fails for a manifest whose commit was rolled back; here nothing that is "
+        "F7": "There each restart fails for a manifest whose commit was rolled back. Here nothing that is "
         "on the table stands against a restart.",
-        "F8": "There a restart fails, or would, because the job's last snapshot was expired; here nothing "
+        "F8": "There a restart fails, or would, because the job's last snapshot was expired. Here nothing "
         "that is on the table stands against one.",
-        "F24": "There commits come, and the events in them get no newer; here no commit comes.",
+        "F24": "There commits come, and the events in them get no newer. Here no commit comes.",
     },
     act=Act.RECOVER,
     remedies=(Remedy.RESTORE_JOB_ONLY, Remedy.REWIND_TABLE_AND_JOB),

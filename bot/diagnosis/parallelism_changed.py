@@ -17,8 +17,8 @@ MODE = Mode(
     needs=("ledger",),
     false_positives=("A quiet source: subtasks without rows write no files, so file names show fewer than run.",),
     neighbours={
-        "F17": "There keys live twice; here only the number of subtasks changed, which alone doubles no row.",
-        "F22": "There files lie on storage that no commit names; here every file is in the table, by "
+        "F17": "There keys live twice. Here only the number of subtasks changed, which alone doubles no row.",
+        "F22": "There files lie on storage that no commit names. Here every file is in the table, by "
         "another number of subtasks.",
         "healthy": "Both can hold: a rescale alone changes no row, and `healthy` says whether the rows are right.",
     },

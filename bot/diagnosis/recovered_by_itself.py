@@ -38,10 +38,10 @@ MODE = Mode(
         "A fault below the window: widen it and ask again.",
     ),
     neighbours={
-        "wait": "There the run is not settled, so nothing that is seen now will last; here it runs.",
+        "wait": "There the run is not settled, so nothing that is seen now will last. Here it runs.",
         "no-advance": "The table is right in both; there nobody writes it any more, here a run goes on.",
         "F2": "There a run was restored from below the newest commit, and repeats rows, also where none is "
-        "seen yet; here none was.",
+        "seen yet. Here none was.",
         "F3": "There a V1 sink that was restored from below the head is silent, and looks healthy until it "
         "commits late.",
         "F6": "There main was set back under a running job, which looks well: only the history of main and "
@@ -49,7 +49,7 @@ MODE = Mode(
         "F20": "Both can hold: failed checkpoints change nothing once one completes after them. While they "
         "fail one after the other, or none completes for too long, this does not hold.",
         "F23": "There a column that came with a change of the schema is empty in every file that the job "
-        "writes; here every column is filled.",
+        "writes. Here every column is filled.",
     },
     act=Act.TELL,
     remedies=(Remedy.NOTHING,),

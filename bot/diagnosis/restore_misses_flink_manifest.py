@@ -31,14 +31,14 @@ MODE = Mode(
         "Failures from before the newest completed checkpoint: they are over.",
     ),
     neighbours={
-        "F6": "There the job goes on and commits above the hole; here it fails at every restart.",
-        "F8": "There the table lists no snapshot of that run any more; here the commit is listed, and was rolled back.",
+        "F6": "There the job goes on and commits above the hole. Here it fails at every restart.",
+        "F8": "There the table lists no snapshot of that run any more. Here the commit is listed, and was rolled back.",
         "F9": "There no listed snapshot holds the checkpoint, so its manifest was deleted without a "
-        "commit; here a snapshot that was rolled back holds it.",
-        "wait": "There a restart is still to come or to succeed; here each one fails for the same Flink "
+        "commit. Here a snapshot that was rolled back holds it.",
+        "wait": "There a restart is still to come or to succeed. Here each one fails for the same Flink "
         "manifest, however long one waits.",
-        "no-advance": "There nothing that is on the table stands against a restart; here the job asks for what a "
-        "rollback took off main.",
+        "no-advance": "There nothing that is on the table stands against a restart. Here the job asks for what a "
+        "rollback removed from main.",
     },
     act=Act.RECOVER,
     remedies=(Remedy.RESTORE_LOST_COMMITS, Remedy.FORWARD_JOB, Remedy.REWIND_TABLE_AND_JOB),

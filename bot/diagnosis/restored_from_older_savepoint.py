@@ -51,18 +51,18 @@ MODE = Mode(
         "Commits after the savepoint that carried no rows: nothing is read twice.",
     ),
     neighbours={
-        "F1": "There one checkpoint, or the very same files, are on main twice; here a new run wrote the "
+        "F1": "There one checkpoint, or the very same files, are on main twice. Here a new run wrote the "
         "same source range again, into new files.",
-        "F3": "There commits stay out, under the same job id or with the V1 sink; here a run under another "
+        "F3": "There commits stay out, under the same job id or with the V1 sink. Here a run under another "
         "job id began below what is committed. With the V1 sink both hold.",
-        "F6": "There main went back and the run went on; here main stayed and a new run began further back.",
-        "F12": "There the sink's operator id changed and rows of the old one were never committed; here the "
+        "F6": "There main went back and the run went on. Here main stayed and a new run began further back.",
+        "F12": "There the sink's operator id changed and rows of the old one were never committed. Here the "
         "restore point is older than what is on the table.",
-        "F13": "There the older run commits on or is alive beside the new one; here it had ended when the "
+        "F13": "There the older run commits on or is alive beside the new one. Here it had ended when the "
         "new one took over.",
-        "F15": "There Flink restored nothing and the ids begin at 1; here a run was restored, from an older point.",
-        "F16": "There both copies of a key are of one commit; here they are of two runs.",
-        "healthy": "A run that was restored from the newest committed checkpoint repeats nothing; here it was "
+        "F15": "There Flink restored nothing and the ids begin at 1. Here a run was restored, from an older point.",
+        "F16": "There both copies of a key are of one commit. Here they are of two runs.",
+        "healthy": "A run that was restored from the newest committed checkpoint repeats nothing. Here it was "
         "restored from below it.",
     },
     act=Act.RECOVER,

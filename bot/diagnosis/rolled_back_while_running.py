@@ -21,19 +21,19 @@ MODE = Mode(
     false_positives=(
         "A rewind of table and job together: a run that was restored at the target goes on from there.",
         "Write-audit-publish or a moved branch: such snapshots never were head of main.",
-        "A rollback whose rows were put back by hand (cherry-pick keeps no Flink ids).",
+        "A rollback whose rows were restored by hand (cherry-pick keeps no Flink ids).",
     ),
     neighbours={
-        "F2": "There main stayed and a new run began further back; here main went back and the same run goes on.",
-        "F3": "There commits never came; here they were on main and a rollback took them off.",
-        "F7": "There the job fails at every restart; here it goes on above the hole. After a failover the "
+        "F2": "There main stayed and a new run began further back. Here main went back and the same run goes on.",
+        "F3": "There commits never came. Here they were on main and a rollback took them off.",
+        "F7": "There the job fails at every restart. Here it goes on above the hole. After a failover the "
         "same rollback shows both.",
-        "F10": "There the newest metadata is lost, so an older file only looks like a table that went back; "
-        "here it is readable and its history has the rollback.",
-        "F18": "There nobody ever wrote the missing rows; here commits had brought them, and a rollback "
-        "took them off main.",
-        "F21": "There a commit of another writer took rows off; here none did: main was set back.",
-        "healthy": "There the run above the target was restored to it, as after a rewind of table and job; here "
+        "F10": "There the newest metadata is lost, so an older file only looks like a table that went back. "
+        "Here it is readable and its history has the rollback.",
+        "F18": "There nobody ever wrote the missing rows. Here commits had brought them, and a rollback "
+        "removed them from main.",
+        "F21": "There a commit of another writer took rows off. Here none did: main was set back.",
+        "healthy": "There the run above the target was restored to it, as after a rewind of table and job. Here "
         "the old run went on without a restore.",
     },
     act=Act.CONTAIN,

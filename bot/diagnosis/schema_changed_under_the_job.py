@@ -21,9 +21,9 @@ MODE = Mode(
         "A run that was restarted under its old job id and has not committed since.",
     ),
     neighbours={
-        "F21": "There rows were added, deleted or overwritten by another writer; here only the schema "
+        "F21": "There rows were added, deleted or overwritten by another writer. Here only the schema "
         "changed, and the job leaves new columns empty.",
-        "healthy": "There every column of the table is filled; here one that came with the change is empty in "
+        "healthy": "There every column of the table is filled. Here one that came with the change is empty in "
         "every file that the job writes.",
     },
     act=Act.RECOVER,

@@ -29,20 +29,20 @@ from bot.domain.unread_rows import rows_of
 MODE = Mode(
     code="F12",
     name="sink_lost_its_state",
-    title="the sink came back under another uid without the state that it owed",
+    title="the sink came back under another uid without the state that it had to commit",
     needs=("leaked_manifests",),
     false_positives=(
         "A uid that was changed on purpose to cure F7 or F8: then the old manifest's files are in the table.",
         "A second sink of the same job, which writes this table beside the first.",
     ),
     neighbours={
-        "F2": "There the restore point is older than what is on the table; here it need not be: the sink's "
-        "operator id changed, and what the old one owed was never committed.",
-        "F3": "There the sink kept its operator id and skips its own checkpoints; here it has another one "
+        "F2": "There the restore point is older than what is on the table. Here it need not be: the sink's "
+        "operator id changed, and what the old one still had to commit never was.",
+        "F3": "There the sink kept its operator id and skips its own checkpoints. Here it has another one "
         "and does not know the old one's manifests.",
-        "F8": "There the last snapshot was expired and a restart fails; here the job runs, under another operator id.",
-        "F13": "There both writers commit on; here the old operator id does not come back on main.",
-        "F15": "There the source began without state too; here it went on, and only the sink's state was left behind.",
+        "F8": "There the last snapshot was expired and a restart fails. Here the job runs, under another operator id.",
+        "F13": "There both writers commit on. Here the old operator id does not come back on main.",
+        "F15": "There the source began without state too. Here it went on, and only the sink's state was left behind.",
     },
     act=Act.REPAIR,
     remedies=(Remedy.RECOVER_LEAKED_MANIFESTS, Remedy.REPLAY_SOURCE_RANGE),

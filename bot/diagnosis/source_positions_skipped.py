@@ -33,11 +33,11 @@ MODE = Mode(
         "An upsert table: a row that was replaced takes its position along.",
     ),
     neighbours={
-        "F4": "There the sink had the rows and dropped them, as Flink manifests show; here no manifest holds them.",
-        "F6": "There commits had brought the rows and a rollback took them off main; here nobody ever wrote them.",
+        "F4": "There the sink had the rows and dropped them, as Flink manifests show. Here no manifest holds them.",
+        "F6": "There commits had brought the rows and a rollback removed them from main. Here nobody ever wrote them.",
         "F15": "There a start had no state; that can be the cause, but here positions are missing, which "
         "can happen to a restored run as well.",
-        "F21": "There a delete or overwrite by another writer took rows off; here nobody ever wrote them.",
+        "F21": "There a delete or overwrite by another writer took rows off. Here nobody ever wrote them.",
     },
     act=Act.REPAIR,
     remedies=(Remedy.REPLAY_SOURCE_RANGE,),

@@ -35,11 +35,11 @@ MODE = Mode(
         "A fixed job id that was stopped and started again: it returns, but it never ran beside the other.",
     ),
     neighbours={
-        "F1": "There one run repeats its own checkpoint or files; here two runs take turns on main, or are "
+        "F1": "There one run repeats its own checkpoint or files. Here two runs take turns on main, or are "
         "alive at once.",
-        "F2": "There the older run had ended when the new one took over; here both write.",
-        "F12": "There one operator id follows the other for good; here both come again.",
-        "F21": "There the other writer leaves no Flink job id, or is another Flink job that took rows off; here two "
+        "F2": "There the older run had ended when the new one took over. Here both write.",
+        "F12": "There one operator id follows the other for good. Here both appear again and again.",
+        "F21": "There the other writer leaves no Flink job id, or is another Flink job that took rows off. Here two "
         "runs bring the same rows.",
     },
     act=Act.CONTAIN,

@@ -21,11 +21,11 @@ MODE = Mode(
         "A partition field that changes over a key's life, as a status does.",
     ),
     neighbours={
-        "F1": "There whole checkpoints or files repeat; here single keys have copies by different subtasks "
+        "F1": "There whole checkpoints or files repeat. Here single keys have copies by different subtasks "
         "or in different partitions.",
-        "F16": "There one commit holds both rows, by one subtask; here they came from different subtasks, "
+        "F16": "There one commit holds both rows, by one subtask. Here they came from different subtasks, "
         "or lie in different partitions.",
-        "F19": "There the job was rescaled, which alone doubles no row; here keys live twice, where the "
+        "F19": "There the job was rescaled, which alone doubles no row. Here keys live twice, where the "
         "delete of one writer does not reach the other.",
     },
     act=Act.REPAIR,
