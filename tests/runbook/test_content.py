@@ -178,7 +178,7 @@ def test_the_end_of_planned_work_is_told_only_when_both_looks_found_nothing() ->
     assert (first.branches, second.branches) == ({"ruled-out": second.id}, {"ruled-out": "tell-it-is-over"})
     end = step(PLANNED, "tell-it-is-over")
     assert isinstance(end, NoticeStep)
-    assert end.notice == "planned_work_over"
+    assert end.notice == "planned_work"
 
 
 def test_no_step_lists_failure_modes() -> None:
