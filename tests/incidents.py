@@ -164,14 +164,12 @@ class Story:
         given = Approval(by=by, at=self.now, digest=digest)
         return self.says(e.ProposalApproved(proposal=PROPOSAL, approval=given, complete=True), by=by)
 
-    def breaks_the_glass(self, reason: str, *, reached: bool = True) -> "Story":
-        """Eve approves alone; the owners are paged."""
+    def breaks_the_glass(self, reason: str) -> "Story":
+        """Eve approves alone."""
         digest = self.incident.proposals[PROPOSAL].proposal.digest
-        given, pages = Approval(by=EVE, at=self.now, digest=digest), ("C0OWNERS01",)
-        self.says(e.GlassBroken(proposal=PROPOSAL, approval=given, reason=reason, pages=pages), by=EVE)
-        how, detail = ("delivered", "in C0OWNERS01") if reached else ("failed", "channel_not_found")
-        ended = {"proposal": PROPOSAL, "to": pages[0], "how": how, "detail": detail}
-        return self.says(e.OwnersPaged.model_validate(ended))
+        given = Approval(by=EVE, at=self.now, digest=digest)
+        body = e.GlassBroken(proposal=PROPOSAL, approval=given, reason=reason, owners=("S0OWNERS01",))
+        return self.says(body, by=EVE)
 
     def loses_the_answer_to_its_stop(self) -> "Story":
         """The approved rewind is begun; whether its run was stopped is not known."""

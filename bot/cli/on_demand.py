@@ -76,7 +76,9 @@ LATE: Mapping[str, Late] = {
     ),
     "record": Late("bot.cli.record", "app", "The record: verify its chain, export an incident."),
     "proposal": Late(
-        "bot.cli.proposal", "app", "Proposals: show, propose, approve, reject, veto, break the glass, execute, settle."
+        "bot.cli.proposal",
+        "app",
+        "Proposals: show, propose, approve, reject, veto, emergency approval, execute, settle.",
     ),
     "case": Late("bot.cli.diagnosing", "case_app", "A diagnosis with everything it was read from, in one file."),
     "demo": Late(

@@ -26,7 +26,7 @@ from bot.settings import Settings, SlackSecrets
 from bot.slack.directory import SlackDirectory
 
 app = typer.Typer(
-    help="Proposals: show, propose, approve, reject, veto, break the glass, execute, settle.",
+    help="Proposals: show, propose, approve, reject, veto, emergency approval, execute, settle.",
     no_args_is_help=True,
     add_completion=False,
 )

@@ -1,7 +1,7 @@
 """Who may decide about a proposal, how many must, until when: data, from the configuration file."""
 
 from datetime import timedelta
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -41,12 +41,12 @@ class VetoRule(People):
 
 
 class GlassRule(People):
-    """Who may approve alone in an emergency, and who is told of it at once."""
+    """Who may approve alone in an emergency, and whom the incident's channel mentions then."""
 
-    pages: tuple[str, ...] = Field(
+    owners: tuple[Annotated[str, Field(pattern=r"^[UWS][A-Z0-9]+$")], ...] = Field(
         min_length=1,
-        description="Slack ids of channels or people to notify at once: the table's owners.",
-        examples=[["C0OWNERS01", "U0DANA0001"]],
+        description="Slack ids of the table's owners, people or user groups: the channel mentions them at once.",
+        examples=[["U0DANA0001", "S0OWNERS01"]],
     )
 
 
@@ -122,7 +122,8 @@ class ApprovalPolicy(People):
     def named(self) -> frozenset[str]:
         """The ids of everyone and every group that the policy names: whom its sentences may mention."""
         rules = (self.remind, *(rule for rule in (self.veto, self.break_glass) if rule is not None))
-        return frozenset(each for people in (*self.approvers, *rules) for each in (*people.users, *people.groups))
+        named = (each for people in (*self.approvers, *rules) for each in (*people.users, *people.groups))
+        return frozenset((*named, *(self.break_glass.owners if self.break_glass is not None else ())))
 
     def when_destructive(self, proposer: UserId) -> "ApprovalPolicy":
         """The same for an action that is destructive: two teams, unless the policy says a number itself.

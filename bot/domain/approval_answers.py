@@ -19,8 +19,8 @@ def approval_counts(view: ProposalView) -> str:
     policy, proposer = view.proposal.policy, view.proposal.proposed_by
     if view.glass is not None:
         return (
-            "Approved alone: the owners are being told, and the review will ask about it. "
-            "The proposer or you can carry it out now."
+            "Emergency approval counts. The channel mentions the owners, and the review asks about it. "
+            "The proposer or you can run it now."
         )
     match view.state:
         case ProposalState.PROPOSED:

@@ -74,6 +74,11 @@ def mentions(people: Sequence[People], left_out: Iterable[UserId] = ()) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
+def ids_mentioned(ids: Iterable[str]) -> str:
+    """People and user groups, in Slack's mention syntax."""
+    return ", ".join(f"<!subteam^{each}>" if each.startswith("S") else f"<@{each}>" for each in ids)
+
+
 def _once(given: Sequence[Approval]) -> list[Approval]:
     """One approval a person: the first."""
     return list({approval.by: approval for approval in reversed(given)}.values())[::-1]

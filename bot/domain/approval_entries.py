@@ -19,23 +19,13 @@ class ProposalApproved(Record):
 
 
 class GlassBroken(Record):
-    """One person approved alone, in an emergency. `pages` are told at once; the review looks at it."""
+    """One person approved alone, in an emergency. The channel mentions the owners; the review looks at it."""
 
     kind: Literal["glass-broken"] = "glass-broken"
     proposal: ProposalId
     approval: Approval
     reason: str
-    pages: tuple[str, ...]
-
-
-class OwnersPaged(Record):
-    """Slack took the page of a broken glass, or never will."""
-
-    kind: Literal["owners-paged"] = "owners-paged"
-    proposal: ProposalId
-    to: str
-    how: Literal["delivered", "failed"]
-    detail: str
+    owners: tuple[str, ...]
 
 
 class VetoTimeEnded(Record):
@@ -89,7 +79,5 @@ class OutcomeSettled(Record):
         return where(self.via)
 
 
-ApprovalEntry = (
-    ProposalApproved | GlassBroken | OwnersPaged | VetoTimeEnded | ApprovalReminded | ProposalEnded | OutcomeSettled
-)
+ApprovalEntry = ProposalApproved | GlassBroken | VetoTimeEnded | ApprovalReminded | ProposalEnded | OutcomeSettled
 """What tells how a proposal was decided."""

@@ -78,7 +78,7 @@ def where_it_stands(view: ProposalView) -> NotAllowed:
 def approved_by(view: ProposalView) -> str:
     """`It was approved by @Ben at 14:02 UTC and by @Cleo at 14:05 UTC.`"""
     named = [f"by <@{given.by}> at {given.at:%H:%M} UTC" for given in view.approvals]
-    alone = ", who broke the glass" if view.glass is not None else ""
+    alone = ", in an emergency" if view.glass is not None else ""
     return f"It was approved {' and '.join(named)}{alone}."
 
 
@@ -168,8 +168,7 @@ def not_seen(view: ProposalView, digest: str, *, shown_whole: bool) -> NotAllowe
             why="not-shown-whole",
             happened=f"“{view.proposal.title}” is too long for one message of Slack, so nobody says yes to it there.",
             found="Nothing was approved.",
-            remedy="Read all of it, then approve it or break the glass in a terminal: `waterline proposal show`, with "
-            "the incident's id.",
+            remedy="Read it with `waterline proposal show` and the incident's id, and decide in the terminal.",
         )
     return None
 
@@ -195,7 +194,7 @@ def needs_reason(what: str, remedy: str) -> NotAllowed:
 def no_such_rule(what: Literal["veto", "break-glass"], policy: ApprovalPolicy) -> NotAllowed:
     """The policy gives this to nobody."""
     names = mentions(policy.approvers)
-    happened = "Nobody has a veto here." if what == "veto" else "The glass cannot be broken here."
+    happened = "Nobody has a veto here." if what == "veto" else "There is no emergency approval here."
     return NotAllowed(
         why="no-such-rule",
         happened=happened,

@@ -202,9 +202,9 @@ def _break_glass(
     if (unseen := not_seen(view, act.digest, shown_whole=act.shown_whole)) is not None:
         return unseen
     if not act.reason.strip():
-        return needs_reason("Breaking the glass", "Say why it cannot wait for the others; the owners read it at once.")
+        return needs_reason("An emergency approval", "Say why it cannot wait for the others.")
     approval = Approval(by=by, at=at, digest=act.digest, teams=teams_of(policy, by, membership), via=act.via)
-    return GlassBroken(proposal=view.proposal.id, approval=approval, reason=act.reason.strip(), pages=rule.pages)
+    return GlassBroken(proposal=view.proposal.id, approval=approval, reason=act.reason.strip(), owners=rule.owners)
 
 
 def _reject(view: ProposalView, act: Reject, by: UserId, membership: Membership) -> ProposalEnded | NotAllowed:

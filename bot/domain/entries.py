@@ -8,7 +8,6 @@ from bot.domain.approval_entries import ApprovalEntry as ApprovalEntry
 from bot.domain.approval_entries import ApprovalReminded as ApprovalReminded
 from bot.domain.approval_entries import GlassBroken as GlassBroken
 from bot.domain.approval_entries import OutcomeSettled as OutcomeSettled
-from bot.domain.approval_entries import OwnersPaged as OwnersPaged
 from bot.domain.approval_entries import ProposalApproved as ProposalApproved
 from bot.domain.approval_entries import ProposalEnded as ProposalEnded
 from bot.domain.approval_entries import VetoTimeEnded as VetoTimeEnded
@@ -188,7 +187,7 @@ class IncidentClosed(Record):
 Body = Annotated[
     IncidentOpened | ResponderAssigned | NoteAdded | EvidenceRequested | EvidenceRecorded | EvidenceEnded
     | EvidenceRunAgain
-    | DiagnosisEntry | Diagnosed | StepDone | StepSkipped | ProposalMade | ProposalApproved | GlassBroken | OwnersPaged
+    | DiagnosisEntry | Diagnosed | StepDone | StepSkipped | ProposalMade | ProposalApproved | GlassBroken
     | VetoTimeEnded | ApprovalReminded | ProposalEnded | OutcomeSettled
     | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | VerificationRequested | Verified
     | WaterlineMoved

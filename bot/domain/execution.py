@@ -11,7 +11,6 @@ from bot.domain.entries import (
     ExecutionEnded,
     GlassBroken,
     OutcomeSettled,
-    OwnersPaged,
     ProposalEnded,
     Verified,
 )
@@ -71,8 +70,6 @@ class ProposalView:
     held_until: datetime | None = None
     """Set once it is approved where a veto may come."""
     glass: GlassBroken | None = None
-    pages: dict[str, OwnersPaged] = field(default_factory=dict)
-    """Who was told of the broken glass -> whether it arrived."""
     reminders: int = 0
     reminded_at: datetime | None = None
     ended: ProposalEnded | None = None

@@ -170,8 +170,6 @@ def _decided(view: ProposalView, entry: Entry, body: e.ApprovalEntry) -> None:
             view.glass, view.state, view.held_until = body, ProposalState.APPROVED, None
             if all(given.by != body.approval.by for given in view.approvals):
                 view.approvals.append(body.approval)
-        case e.OwnersPaged():
-            view.pages[body.to] = body
         case e.VetoTimeEnded():
             view.state = ProposalState.APPROVED
         case e.ApprovalReminded():

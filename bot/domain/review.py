@@ -255,13 +255,11 @@ def _decisions(incident: Incident) -> Iterator[Finding]:
 def _alone(view: ProposalView) -> Finding:
     assert view.glass is not None
     given, policy = view.glass.approval, view.proposal.policy
-    unreached = [page.to for page in view.pages.values() if page.how == "failed"]
-    told = f" The page did not reach {', '.join(unreached)}." if unreached else ""
     teams = f" from {policy.teams_asked} teams" if policy.teams_asked else ""
     others = len({each.by for each in view.approvals}) - 1
     observed = (
-        f"<@{given.by}> broke the glass at {given.at:%H:%M} UTC for “{view.proposal.title}”, when "
-        f"{others} of {policy.required} approvals{teams} had come: {view.glass.reason}{told}"
+        f"<@{given.by}> gave an emergency approval at {given.at:%H:%M} UTC to “{view.proposal.title}”, when "
+        f"{others} of {policy.required} approvals{teams} had come: {view.glass.reason}"
     )
     judges = mentions(policy.approvers, (given.by, view.proposal.proposed_by)) or "the owners"
     action = f"Let {judges} judge whether it was right, and repair what kept the approvers from answering."

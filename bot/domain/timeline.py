@@ -3,6 +3,7 @@
 from typing import assert_never
 
 from bot.domain import entries as e
+from bot.domain.approval_count import ids_mentioned
 from bot.domain.ids import short, short_job
 from bot.domain.inert import visible
 from bot.domain.journal import Entry
@@ -34,7 +35,6 @@ def _sentence(body: e.Body) -> str:
         case (
             e.ProposalApproved()
             | e.GlassBroken()
-            | e.OwnersPaged()
             | e.VetoTimeEnded()
             | e.ApprovalReminded()
             | e.ProposalEnded()
@@ -204,13 +204,8 @@ def _decided(body: e.ApprovalEntry) -> str:
                 more = f"The proposal is approved, and held until {body.held_until:%H:%M} UTC for a veto."
             return f"Approved{body.approval.where}, as shown under digest {body.approval.digest[:12]}. {more}"
         case e.GlassBroken():
-            told = ", ".join(f"<#{to}>" if to.startswith("C") else f"<@{to}>" for to in body.pages)
-            alone = f"Broke the glass{body.approval.where}: approved alone, in an emergency."
-            return f"{alone} {full_stop(body.reason)} Told at once: {told}."
-        case e.OwnersPaged():
-            to = f"<#{body.to}>" if body.to.startswith("C") else f"<@{body.to}>"
-            arrived = "reached" if body.how == "delivered" else "did not reach"
-            return f"The page of the broken glass {arrived} {to}: {full_stop(body.detail)}"
+            alone = f"Emergency approval{body.approval.where}: approved alone."
+            return f"{alone} {full_stop(body.reason)} Owners: {ids_mentioned(body.owners)}."
         case e.VetoTimeEnded():
             return "Nobody vetoed it in time: the proposal can be carried out."
         case e.ApprovalReminded():

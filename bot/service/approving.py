@@ -1,10 +1,8 @@
 """What people decide about a proposal, from wherever they do it; and what time alone does to it."""
 
 from collections.abc import Callable, Iterable
-from typing import Literal
 
 from bot.domain.approval import People, Via
-from bot.domain.approval_entries import OwnersPaged
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.approval_standing import NO_GROUPS, Membership
 from bot.domain.deciding import ALLOWED, Act, Approve, Begin, BreakGlass, Reject, Tick, Veto, decide
@@ -65,7 +63,7 @@ class Approvals:
         by: UserId,
         via: Via = "slack",
     ) -> ProposalView:
-        """One person's yes that is enough alone; the owners are told. Raises as `approve` does."""
+        """One person's yes that is enough alone; the channel mentions the owners. Raises as `approve` does."""
         return self._do(incident_id, proposal_id, BreakGlass(digest=digest, reason=reason, via=via), by)
 
     def reject(
@@ -116,25 +114,6 @@ class Approvals:
             return [body for body in decided if not isinstance(body, NotAllowed)]
 
         self._store.write(incident_id, by=WATERLINE, decide=due)
-
-    def paged(
-        self,
-        incident_id: IncidentId,
-        proposal_id: ProposalId,
-        to: str,
-        *,
-        how: Literal["delivered", "failed"],
-        detail: str,
-    ) -> None:
-        """Note, once, that Slack took the page of a broken glass, or never will."""
-
-        def note(now: Incident) -> list[Body]:
-            view = now.proposals.get(proposal_id)
-            if view is None or to in view.pages:
-                return []
-            return [OwnersPaged(proposal=proposal_id, to=to, how=how, detail=detail)]
-
-        self._store.write(incident_id, by=WATERLINE, decide=note)
 
     def _do(self, incident_id: IncidentId, proposal_id: ProposalId, act: Act, by: UserId) -> ProposalView:
         """First the rule, then (for a yes) a look at the world, then the rule again where it is written."""

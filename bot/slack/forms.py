@@ -33,7 +33,7 @@ _REASONS: dict[str, tuple[Form, str, str, str]] = {
     Click.NOTE: (Form.NOTE, "Add a note", "What should the record say?", "Add"),
     Click.REJECT: (Form.REJECT, "Reject the proposal", "What should change?", "Reject"),
     Click.VETO: (Form.VETO, "Veto the proposal", "What speaks against it?", "Veto"),
-    Click.BREAK_GLASS: (Form.BREAK_GLASS, "Break the glass", "Why can it not wait for the others?", "Approve alone"),
+    Click.BREAK_GLASS: (Form.BREAK_GLASS, "Emergency approval", "Why can it not wait for the others?", "Approve alone"),
     Click.SETTLE_HAPPENED: (Form.SETTLE_HAPPENED, "It happened", "What did you look at and see?", "It happened"),
     Click.SETTLE_NOT: (Form.SETTLE_NOT, "It did not happen", "What did you look at and see?", "It did not happen"),
     Click.HELP: (Form.HELP, "Ask for help", "What do you need?", "Ask"),

@@ -68,7 +68,6 @@ class Projection:
             case (
                 e.ProposalApproved()
                 | e.GlassBroken()
-                | e.OwnersPaged()
                 | e.VetoTimeEnded()
                 | e.ApprovalReminded()
                 | e.ProposalEnded()
@@ -140,17 +139,17 @@ class Projection:
                 self._outbox.touch(f"{incident.id}/promise/{entry.seq}")
 
     def _decided(self, incident: Incident, body: e.ApprovalEntry) -> None:
-        """The proposal shows it; people are reminded, and told when nothing is left to decide; owners are paged."""
+        """The proposal shows it; reminders and the emergency message follow it."""
         proposal = f"{incident.id}/proposal/{body.proposal}"
         match body:
             case e.ApprovalReminded():
                 self._in_thread(incident, f"reminder/{body.proposal}/{body.number}", of=proposal)
                 return
             case e.GlassBroken():
-                for to in body.pages:
-                    key = f"{incident.id}/page/{body.proposal}/{to}"
-                    self._outbox.put(Post(key=key, incident=incident.id, channel=to))
+                self._in_channel(incident, f"emergency/{body.proposal}")
         self._outbox.touch(proposal)
+        if incident.proposals[body.proposal].glass is not None:
+            self._outbox.touch(f"{incident.id}/emergency/{body.proposal}")
         if isinstance(body, e.OutcomeSettled):
             self._outbox.touch(f"{incident.id}/execution/{body.proposal}")
         for number in range(1, incident.proposals[body.proposal].reminders + 1):

@@ -14,7 +14,7 @@ from bot.domain.timeline import sentence
 from bot.ports import Post
 from bot.service.services import Services
 from bot.service.walking import current_step
-from bot.slack.blocks.approval import page_message, reminder_message
+from bot.slack.blocks.approval import emergency_message, reminder_message
 from bot.slack.blocks.card import card_message
 from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import evidence_message
@@ -97,8 +97,8 @@ def _reminder(incident: Incident, _services: Services, name: str) -> tuple[str, 
     return reminder_message(incident, incident.proposals[ProposalId(name)])
 
 
-def _page(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
-    return page_message(incident, incident.proposals[ProposalId(name)])
+def _emergency(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
+    return emergency_message(incident, incident.proposals[ProposalId(name)])
 
 
 def _line(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
@@ -145,7 +145,7 @@ _RENDERERS = {
     "proposal": _proposal,
     "execution": _execution,
     "reminder": _reminder,
-    "page": _page,
+    "emergency": _emergency,
     "line": _line,
     "promise": _promise,
 }

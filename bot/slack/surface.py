@@ -8,7 +8,7 @@ from typing import Literal
 from slack_sdk import WebClient
 
 from bot.domain.errors import UnknownIncident
-from bot.domain.ids import IncidentId, ProposalId
+from bot.domain.ids import IncidentId
 from bot.domain.privacy import shown_in
 from bot.ports import Cursor, Inbox, Outbox, Post
 from bot.service.home import home_facts
@@ -163,9 +163,7 @@ class SlackSurface:
             return
         how: Literal["failed", "delivered"] = "failed" if problem else "delivered"
         detail = problem or f"in {post.channel}"
-        _id, kind, *rest = post.key.split("/")
-        if kind == "page":
-            self._services.approvals.paged(post.incident, ProposalId(rest[0]), rest[1], how=how, detail=detail)
+        _id, kind, *_rest = post.key.split("/")
         if kind != "notice":
             return
         key = post.key.split("/notice/", 1)[1]

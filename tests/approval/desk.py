@@ -19,13 +19,13 @@ from tests.decisions import ANA, BEN, CHANNEL, EVE, RUNBOOK, rewind
 
 CLEO, DANA, FINN = UserId("U0CLEO0003"), UserId("U0DANA0004"), UserId("U0FINN0006")
 EVERYONE = (ANA, BEN, CLEO, DANA, EVE, FINN)
-OWNERS = "C0OWNERS01"
+OWNERS = "S0OWNERS01"
 ID = IncidentId("wl-1")
 POLICY = ApprovalPolicy(
     users=(BEN, CLEO),
     required=1,
     veto=VetoRule(users=(DANA,)),
-    break_glass=GlassRule(users=(EVE,), pages=(OWNERS,)),
+    break_glass=GlassRule(users=(EVE,), owners=(OWNERS,)),
     expires_after=timedelta(minutes=30),
     remind_every=timedelta(minutes=10),
 )

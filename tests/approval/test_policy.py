@@ -91,7 +91,7 @@ def test_the_glass_is_broken_alone_with_a_reason_and_never_by_the_proposer() -> 
     assert isinstance(silent, NotAllowed)
     assert ("own-proposal", "no-reason") == (own.why, silent.why)
     assert isinstance(done, GlassBroken)
-    assert (OWNERS,) == done.pages
+    assert (OWNERS,) == done.owners
     assert ProposalState.APPROVED is desk.state
     assert [EVE] == [given.by for given in desk.view.approvals]
 

@@ -32,7 +32,7 @@ POLICIES = st.builds(
     remind_every=st.sampled_from([timedelta(0), timedelta(minutes=10)]),
     veto=st.none()
     | st.builds(VetoRule, users=SOME, groups=SOME_GROUPS, hold=st.sampled_from([timedelta(0), timedelta(minutes=5)])),
-    break_glass=st.none() | st.builds(GlassRule, users=SOME, groups=SOME_GROUPS, pages=st.just((OWNERS,))),
+    break_glass=st.none() | st.builds(GlassRule, users=SOME, groups=SOME_GROUPS, owners=st.just((OWNERS,))),
 )
 _OVER = {state for state, following in MOVES.items() if not following}
 
@@ -121,7 +121,7 @@ class ApprovalMachine(RuleBasedStateMachine):
             assert by != ANA
             assert shown
             assert reason.strip()
-            assert (OWNERS,) == decided.pages
+            assert (OWNERS,) == decided.owners
             assert self.desk.now < self.desk.proposal.expires_at
             self.alone = True
 

@@ -22,7 +22,7 @@ INNER = (
     ),
     Finding(
         contract="approval", term="What is carried out was approved as the table's policy asks.",
-        observed=f"<@{EVE}> broke the glass at 09:01 UTC: Ben was ill.", holds=False, action=f"Let <@{BEN}> judge.",
+        observed=f"<@{EVE}> approved alone at 09:01 UTC: Ben was ill.", holds=False, action=f"Let <@{BEN}> judge.",
     ),
     Finding(contract="checkpoint", term="Checkpoints come.", observed="hdfs://inner/chk-7.", holds=None, action=""),
 )  # fmt: skip

@@ -44,17 +44,16 @@ def test_every_finding_says_what_was_seen_and_what_to_do(story: Story) -> None:
 
 
 def test_a_broken_glass_is_looked_at_again(story: Story) -> None:
-    """Who approved alone, why, whom the page did not reach, and who judges it; nothing where nobody did."""
+    """Who approved alone, why, and who judges it; nothing where nobody did."""
     followed = review(story.opens().proposes().incident, orders.observation(), orders.contract())
-    story.breaks_the_glass("Revenue pays out at four.", reached=False)
+    story.breaks_the_glass("Revenue pays out at four.")
 
     found = _term(story, "as the table's policy asks")
 
     assert "approval" not in {finding.contract for finding in followed}
     assert ("approval", False) == (found.contract, found.holds)
-    assert f"<@{EVE}> broke the glass at 09:" in found.observed
+    assert f"<@{EVE}> gave an emergency approval at 09:" in found.observed
     assert "when 0 of 1 approvals had come: Revenue pays out at four." in found.observed
-    assert "The page did not reach C0OWNERS01." in found.observed
     assert f"Let <@{BEN}> judge" in found.action
 
 

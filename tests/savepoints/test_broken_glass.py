@@ -18,7 +18,7 @@ def test_whoever_broke_the_glass_restores_what_a_plan_keeps_for_others(world: Wo
     world.takes_it()
     plan = world.scene.plan(undoes=world.scene.plan().proposal, number=2)
     undo = undo_proposal.propose(plan)
-    rule = GlassRule(users=(CLEO,), pages=("C0OWNERS01",))
+    rule = GlassRule(users=(CLEO,), owners=("S0OWNERS01",))
     policy = undo.policy.model_copy(update={"break_glass": rule})
     proposal = world.proposes(undo.model_copy(update={"policy": policy}), plan)
     incident = world.scene.incident

@@ -122,7 +122,7 @@ def test_no_message_is_spoofed(tales: Tales, name: str, attack: str) -> None:
             "progress": [None],
             "run": runs,
             "task": [TASKS[run.task] for run in runs],
-            "view": [v for v in incident.proposals.values() if v.glass is not None or name != "page_message"],
+            "view": [v for v in incident.proposals.values() if v.glass is not None or name != "emergency_message"],
             "diagnosis": [incident.diagnosis] if incident.diagnosis else [],
             "findings": [incident.review] if incident.review else [],
             "incidents": [[incident]],

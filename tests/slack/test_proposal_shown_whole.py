@@ -70,7 +70,7 @@ def test_what_no_message_of_slack_holds_gets_no_yes_there(state: ProposalState) 
     told = shown(state, sentences=tuple(f"Tag commit {n:06d} as last-91ab20-{n}." for n in range(400)))
 
     assert '"text": "Approve"' not in told
-    assert '"text": "Break the glass…"' not in told
+    assert '"text": "Emergency approval…"' not in told
     assert "waterline proposal show wl-1" in told
     assert "Reject…" in told
 
@@ -82,7 +82,7 @@ def test_what_must_hold_and_what_is_cited_is_shown_to_whoever_says_yes() -> None
     assert "*Carried out only while this holds*" in told
     assert f"Snapshot {short(orders.GOOD)} is still listed by the table." in told
     assert f"*Evidence:* {Desk().proposal.evidence[0]}" in told
-    assert '"Break the glass…"' in told
+    assert '"Emergency approval…"' in told
     assert "Carried out only while" not in later
 
 

@@ -13,7 +13,7 @@ from tests.slack.people import Responder
 @pytest.fixture
 def policy() -> ApprovalPolicy:
     """The approvers, of whom Cleo may break the glass."""
-    glass = GlassRule(users=(UserId("U0CLEO0003"),), pages=("C0OWNERS01",))
+    glass = GlassRule(users=(UserId("U0CLEO0003"),), owners=("S0OWNERS01",))
     return APPROVERS.model_copy(update={"break_glass": glass})
 
 
@@ -27,7 +27,7 @@ def test_late_clicks_on_what_is_cut_do_not_count(
 ) -> None:
     """Slack holds less than it did when the message was sent: the buttons of then are still on somebody's screen."""
     shown = ana.proposes()
-    cleo.clicks("Break the glass…", shown)
+    cleo.clicks("Emergency approval…", shown)
     monkeypatch.setattr("bot.slack.limits.AGGREGATE_TEXT", 500)
 
     approving = ben.answer_to(lambda: ben.clicks("Approve", shown))

@@ -1,18 +1,18 @@
-"""How a proposal is decided, in its message; the reminder; and the page that owners get of a broken glass."""
+"""How a proposal is decided, in its message; the reminder; and the message to owners after an emergency approval."""
+
+from collections.abc import Iterable
 
 from slack_sdk.models.blocks import Block
 
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.approval_count import mentions, missing_in_words, whom_to_ask
+from bot.domain.approval_count import ids_mentioned, mentions, missing_in_words, whom_to_ask
 from bot.domain.approval_times import last_approval_at
 from bot.domain.clock_time import clock_time
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.slack.blocks.parts import clock, context, section
-from bot.slack.text import addressed, as_sentence, mrkdwn, person, room
-
-_WHY_TOLD = "You are told because the table's policy names you. The incident's review looks at it again."
+from bot.slack.text import addressed, as_sentence, mrkdwn, person
 
 
 def who_may(view: ProposalView) -> list[str]:
@@ -31,8 +31,8 @@ def who_may(view: ProposalView) -> list[str]:
         lines.append(f"{_named(mentions((policy.veto,)), policy)} may veto it until it is carried out.{hold}")
     if policy.break_glass is not None and view.state in {ProposalState.PROPOSED, ProposalState.HELD}:
         who = _named(mentions((policy.break_glass,), (proposer,)), policy)
-        told = ", ".join(_place(to) for to in policy.break_glass.pages)
-        lines.append(f"In an emergency {who} may approve alone, with a reason; {told} would be told at once.")
+        owners = _owners(policy.break_glass.owners)
+        lines.append(f"In an emergency {who} can approve alone, with a reason. The channel then mentions {owners}.")
     return lines
 
 
@@ -46,10 +46,9 @@ def stamps(view: ProposalView) -> list[Block]:
         lines.append(f":heavy_check_mark: Approved by {person(given.by)}{team}{given.where} at {clock(given.at)}")
     if view.glass is not None:
         given = view.glass.approval
-        told = ", ".join(_page_line(view, to) for to in view.glass.pages)
         lines.append(
-            f":rotating_light: *Glass broken* by {person(given.by)}{given.where} at {clock(given.at)}: "
-            f"{mrkdwn(as_sentence(view.glass.reason))} Told: {told}."
+            f":rotating_light: *Emergency approval* by {person(given.by)}{given.where} at {clock(given.at)}: "
+            f"{mrkdwn(as_sentence(view.glass.reason))}"
         )
     if view.ended is not None and view.ended_at is not None:
         who = "" if view.ended_by in (None, WATERLINE) else f" by {person(view.ended_by)}{view.ended.where}"
@@ -80,31 +79,24 @@ def reminder_message(incident: Incident, view: ProposalView) -> tuple[str, list[
     return told, [section(f"{asked} for {needs}, until {until}. The buttons are on the proposal, above this thread.")]
 
 
-def page_message(incident: Incident, view: ProposalView) -> tuple[str, list[Block]]:
+def emergency_message(incident: Incident, view: ProposalView) -> tuple[str, list[Block]]:
     """For the owners: who approved what alone, why, and how it can still be stopped."""
     assert view.glass is not None
     given, policy = view.glass.approval, view.proposal.policy
     others = len({each.by for each in view.approvals}) - 1
-    text = f"The glass was broken on {incident.opened.table} ({incident.id})"
-    lines = (
-        f":rotating_light: *{mrkdwn(text)}*\n"
-        f"{person(given.by)} approved “{mrkdwn(view.proposal.title)}” alone at {clock(given.at)}. "
-        f"The policy asks for {policy.required}{_teams(policy)}; {others or 'no'} other{'s' if others != 1 else ''} "
-        f"had approved.\n*Reason:* {mrkdwn(as_sentence(view.glass.reason))}"
-    )
-    if incident.is_private:
-        lines = (
-            f":rotating_light: *The glass was broken in a private incident, {incident.id}.*\n"
-            f"{person(given.by)} approved alone at {clock(given.at)}. Ask them what it is about, and to invite you."
+    had = f"{others or 'no'} other{'s' if others != 1 else ''} had approved"
+    text = f"{incident.id}: emergency approval on {incident.opened.table}"
+    stop = ""
+    if not view.ended and view.execution_started_at is None and policy.veto is not None:
+        stop = f" {_named(mentions((policy.veto,)), policy)} can veto it until it starts."
+    return text, [
+        section(
+            f":rotating_light: *Emergency approval.* {_owners(view.glass.owners)}: "
+            f"{person(given.by)} approved “{mrkdwn(view.proposal.title)}” alone at {clock(given.at)}. "
+            f"The policy asks for {policy.required}{_teams(policy)}; {had}.{stop}\n"
+            f"*Reason:* {mrkdwn(as_sentence(view.glass.reason))}"
         )
-        return f"The glass was broken in {incident.id}", [section(lines), context(_WHY_TOLD)]
-    veto = f" {_named(mentions((policy.veto,)), policy)} may veto it." if policy.veto is not None else ""
-    blocks: list[Block] = [
-        section(lines),
-        section(f"*{_what_now(view)}.* It is in {room(incident.opened.channel)}.{veto}"),
-        context(_WHY_TOLD),
     ]
-    return text, blocks
 
 
 def minutes(seconds: float) -> str:
@@ -113,25 +105,14 @@ def minutes(seconds: float) -> str:
     return f"{count:g} {unit}{'' if count == 1 else 's'}"
 
 
-def _what_now(view: ProposalView) -> str:
-    if view.execution_started_at is not None:
-        return f"It is {view.state.value}; it was started at {clock(view.execution_started_at)}"
-    return f"It is {view.state.value}" if view.ended else "It can be stopped until it is carried out"
-
-
 def _teams(policy: ApprovalPolicy) -> str:
     people = f" approval{'s' if policy.required > 1 else ''}"
     return f"{people} from {policy.teams_asked} teams" if policy.teams_asked else people
 
 
-def _page_line(view: ProposalView, to: str) -> str:
-    ended = view.pages.get(to)
-    arrived = {None: "on its way", "delivered": "reached", "failed": "*not reached*"}[ended.how if ended else None]
-    return f"{_place(to)} ({arrived})"
-
-
-def _place(to: str) -> str:
-    return room(to) if to[:1] in "CGD" else person(to)
+def _owners(ids: Iterable[str]) -> str:
+    """People and user groups, mentioned."""
+    return ", ".join(addressed(ids_mentioned([each]), {each}) if each.startswith("S") else person(each) for each in ids)
 
 
 def _named(text: str, policy: ApprovalPolicy) -> str:

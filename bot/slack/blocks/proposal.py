@@ -101,7 +101,7 @@ def _fits(text: str, most: int) -> bool:
 def _too_long(incident: Incident) -> str:
     return (
         ":warning: *This is too long for one message of Slack, so nobody says yes to it here.* Read all of it, then "
-        "approve it or break the glass in a terminal: "
+        "approve it, or give the emergency approval, in a terminal: "
         f"{code(f'waterline proposal show {incident.id}')}"
     )
 
@@ -146,7 +146,7 @@ def _buttons(incident: Incident, view: ProposalView, *, is_whole: bool) -> list[
     reject = button("Reject…", Click.REJECT, incident.id, proposal.id, style="danger")
     veto = [button("Veto…", Click.VETO, incident.id, proposal.id)] if policy.veto else []
     glass = (
-        [button("Break the glass…", Click.BREAK_GLASS, incident.id, proposal.id, proposal.digest)]
+        [button("Emergency approval…", Click.BREAK_GLASS, incident.id, proposal.id, proposal.digest)]
         if policy.break_glass and is_whole
         else []
     )
