@@ -42,4 +42,4 @@ def test_every_file_of_these_tests_stands_for_a_threat() -> None:
 
 def test_it_is_one_page() -> None:
     """Nobody reads two."""
-    assert len(PAGE.splitlines()) <= 60
+    assert len(PAGE.splitlines()) <= 70
