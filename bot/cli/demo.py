@@ -36,7 +36,7 @@ _console = Console(soft_wrap=True, highlight=False)
 def demo(
     incident: Annotated[Incident, typer.Option(help="How the world is broken.")] = "restored-from-older-savepoint",
     sink: Annotated[Literal["v1", "v2"], typer.Option(help="Which of Flink's Iceberg sinks writes the table.")] = "v2",
-    walk: Annotated[bool, typer.Option("--walk", help="Let scripted people walk it, and print what they see.")] = False,
+    walk: Annotated[bool, typer.Option("--walk", help="Let scripted people do it, and print what they see.")] = False,
     port: Annotated[int, typer.Option(help="Port of the page; 0 takes a free one.")] = 0,
     home: Annotated[Path, typer.Option(help="Folder for everything; emptied at the start.")] = Path(".cache/demo"),
 ) -> None:
@@ -95,7 +95,7 @@ def _walk(workspace: Workspace, lab: Lab, incident: str, began: float) -> None:
     _say("Read from outside the bot, with PyIceberg:")
     for line in proof_lines(proof):
         _say(f"  {line}")
-    _say(f"Walked in {time.monotonic() - began:.0f} s; memory of all processes now: {memory_mb()} MB")
+    _say(f"Done in {time.monotonic() - began:.0f} s; memory of all processes now: {memory_mb()} MB")
     proposed = "Propose" in clicked
     expected = incident != "task-manager-killed"
     if proposed is not expected:

@@ -152,7 +152,7 @@ def _print_again(case: Case, diagnosis: Diagnosis, again: ReadAgain) -> None:
         console.print(f"  - {each}", markup=False)
     codes = _codes_now(case, again)
     same = "the same answer" if codes == diagnosis.codes else f"another answer: {', '.join(codes) or 'no match'}"
-    console.print(f"As it reads them now they give {same}. What follows is told of what was recorded.\n", markup=False)
+    console.print(f"Read again now, they give {same}. What follows is about what was recorded.\n", markup=False)
 
 
 def _codes_now(case: Case, again: ReadAgain) -> tuple[str, ...]:
@@ -219,4 +219,4 @@ def _print_match(diagnosis: Diagnosis, mode: Mode, match: Matches) -> None:
         console.print(f"   Easily mistaken for it: {alike}", markup=False)
     if mode.act is not Act.NOTE:
         for code, how in diagnosis.told_apart(mode):
-            console.print(f"   Told from {code}: {how}", markup=False)
+            console.print(f"   Not {code}: {how}", markup=False)

@@ -103,7 +103,7 @@ def _unreached(setups: Iterable[TableSetup]) -> Iterator[Line]:
             yield (
                 f"contract of {setup.name}",
                 True,
-                f"announcements go to {channel.name}, too: nobody is told there, for {channel.why}",
+                f"announcements also go to {channel.name}, but Waterline cannot notify anybody there: {channel.why}",
                 "Name a Slack channel id or an e-mail address in its `support`, or a consumer in the settings.",
             )
 

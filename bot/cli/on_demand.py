@@ -36,7 +36,7 @@ LATE: Mapping[str, Late] = {
     "serve": Late(
         "bot.cli.serve",
         "serve",
-        "Run the bot until it is told to stop. Tokens come from the environment (SLACK_BOT_TOKEN, …).",
+        "Run the bot until it is stopped. Tokens come from the environment (SLACK_BOT_TOKEN, …).",
     ),
     "trust": Late(
         "bot.cli.trust",
@@ -52,7 +52,7 @@ LATE: Mapping[str, Late] = {
     "tasks": Late(
         "bot.cli.tables",
         "tasks",
-        "List the evidence tasks: question, what `confirmed` means, what each needs and costs.",
+        "List the evidence tasks: question, what `confirmed` and `ruled out` mean, what each needs and costs.",
     ),
     "catalogue": Late(
         "bot.cli.catalogue",
@@ -74,12 +74,8 @@ LATE: Mapping[str, Late] = {
         "lint",
         "Report file:line for everything that is not right; exit code 1 if there is anything.",
     ),
-    "record": Late("bot.cli.record", "app", "The record: verify its chain, export an incident."),
-    "proposal": Late(
-        "bot.cli.proposal",
-        "app",
-        "Proposals: show, propose, approve, reject, veto, emergency approval, execute, settle.",
-    ),
+    "record": Late("bot.cli.record", "app", "Verify and export the record."),
+    "proposal": Late("bot.cli.proposal", "app", "Show and decide proposals, also while Slack is down."),
     "case": Late("bot.cli.diagnosing", "case_app", "A diagnosis with everything it was read from, in one file."),
     "demo": Late(
         "bot.cli.demo",
@@ -90,7 +86,7 @@ LATE: Mapping[str, Late] = {
     "web": Late(
         "bot.cli.web",
         "app",
-        "Serve what can be read (pages, API, MCP) until told to stop. `waterline serve` does it too, with `web` set.",
+        "Serve read-only pages, API and MCP until stopped. `waterline serve` does it too, with `web` set.",
     ),
 }
 """In the order of the help."""

@@ -26,7 +26,7 @@ from bot.settings import Settings, SlackSecrets
 from bot.slack.directory import SlackDirectory
 
 app = typer.Typer(
-    help="Proposals: show, propose, approve, reject, veto, emergency approval, execute, settle.",
+    help="Show and decide proposals, also while Slack is down.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -90,7 +90,7 @@ def approve(incident: IncidentArgument, digest: DigestOption, config: ConfigOpti
 def break_glass(
     incident: IncidentArgument, digest: DigestOption, reason: ReasonOption, config: ConfigOption = DEFAULT_CONFIG
 ) -> None:
-    """Approve the newest proposal alone, in an emergency; the owners are told at once."""
+    """Approve the newest proposal alone, in an emergency; the owners are notified at once."""
     with _built(config) as (settings, built):
         by, view = _who(settings), _newest(built, incident)
         after = built.services.approvals.break_glass(
@@ -119,9 +119,9 @@ def veto(incident: IncidentArgument, reason: ReasonOption, config: ConfigOption 
 
 @app.command()
 def execute(incident: IncidentArgument, digest: DigestOption, config: ConfigOption = DEFAULT_CONFIG) -> None:
-    """Carry out the newest proposal, which others have approved: by the bot that runs, or from here where none does.
+    """Execute the newest approved proposal: by the running bot, or from here if no bot runs.
 
-    Exit code 0: carried out and proven; 1: refused or not proven; 2: what became of a step is not known.
+    Exit code 0: done and proven; 1: refused or not proven; 2: the outcome of a step is unknown.
     """
     with _beside(config) as (settings, built, place):
         by, view = _who(settings), _newest(built, incident)

@@ -28,13 +28,10 @@ _PAUSE_S = 5.0
 _ROUND_S = 20.0
 """As often as the bot looks at what it owes."""
 _HERE = (
-    "No bot works on this record, so it is carried out from here. If this command is broken off, start a bot or run it "
-    "again: what became of the last step is looked at then, and nothing is repeated."
+    "No bot is running, so this command executes it. If it is interrupted, start a bot or run it again: "
+    "it then checks the last step, and repeats nothing."
 )
-_BOT = (
-    "A Waterline works on this record and carries it out, within half a minute; this command only shows it, and may be "
-    "broken off."
-)
+_BOT = "The running bot executes it within half a minute. This command only shows it; you may interrupt it."
 _GONE = "It does not work on the record any more, so it is carried on from here."
 
 _AGAIN = "Start a bot or run this command again, and it is looked at anew."
@@ -178,7 +175,7 @@ class _Told:
 def _proof(verified: Verified) -> list[str]:
     held = sum(1 for check in verified.checks if check.passed)
     what = "Proven" if verified.passed else "Not proven"
-    words = {True: "holds", False: "does not hold", None: "could not be told"}
+    words = {True: "holds", False: "does not hold", None: "could not be checked"}
     return [
         f"{what} at head {short(verified.head)}: {held} of {counted(len(verified.checks), 'check')} hold.",
         *(f"  {check.name}: {words[check.passed]}. {check.sentence}" for check in verified.checks),

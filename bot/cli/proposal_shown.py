@@ -34,7 +34,7 @@ def show_proposal(view: ProposalView, runs: Mapping[EvidenceId, EvidenceRun], ta
         say(f"  {term.name}: {term.says}")
     for line in _consequences(proposal.preview):
         say(line)
-    say("It is carried out only while all of this holds:")
+    say("It runs only while all of this holds:")
     for requirement in proposal.requirements:
         say(f"  {_required(requirement)}")
     say(f"Evidence: {', '.join(cited(proposal, runs, tasks)) or 'none: people asked for it'}")
@@ -52,7 +52,7 @@ def show_proposal(view: ProposalView, runs: Mapping[EvidenceId, EvidenceRun], ta
 def _consequences(preview: Preview) -> list[str]:
     """What leaves main, who has read it, and what a yes means."""
     counts = (counted(preview.commits, "commit"), counted(preview.files, "file"), counted(preview.rows, "row"))
-    lines = [f"What it takes off main: {', '.join(counts)}"]
+    lines = [f"It removes from main: {', '.join(counts)}"]
     for other in preview.others:
         commits = ", ".join(str(each) for each in other.commits)
         told = f"{counted(other.rows, 'row')} of {other.writer} (commits {commits}){returns(other)}"

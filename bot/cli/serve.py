@@ -40,7 +40,7 @@ def serve(
     config: ConfigOption = DEFAULT_CONFIG,
     warm: Annotated[bool, typer.Option(help="Start Spark now, so that the first evidence does not wait.")] = True,
 ) -> None:
-    """Run the bot until it is told to stop. Tokens come from the environment (SLACK_BOT_TOKEN, …)."""
+    """Run the bot until it is stopped. Tokens come from the environment (SLACK_BOT_TOKEN, …)."""
     settings = Settings.load(config)
     secrets = SlackSecrets.for_mode(settings.slack.mode)
     masked = masking(settings)

@@ -98,7 +98,9 @@ class Walk:
             self._steps.append(label)
             getattr(self, _ACTIONS.get(label, "_click"))(label, card)
             in_vain = None if self._has_changed(before) else (label, before)
-        raise NotShown(f"The walk did not end within {self.patience_s:.0f} s. The card shows: {self._card().plain}")
+        raise NotShown(
+            f"The scripted incident did not end within {self.patience_s:.0f} s. The card shows: {self._card().plain}"
+        )
 
     def _open(self) -> None:
         self._transcript.person("Ana", "types /waterline open")
@@ -146,7 +148,7 @@ class Walk:
 
     def _close(self, label: str, card: SeenMessage) -> None:
         self._click(label, card)
-        self._ana.fills({"reason": "Recovered and verified; consumers are told."})
+        self._ana.fills({"reason": "Recovered and verified; consumers are notified."})
         self._ana.submits()
 
     def _wait_for(self, button: str, who: Actor) -> None:

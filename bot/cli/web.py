@@ -26,7 +26,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def web(config: ConfigOption = DEFAULT_CONFIG) -> None:
-    """Serve what can be read (pages, API, MCP) until told to stop. `waterline serve` does it too, with `web` set."""
+    """Serve read-only pages, API and MCP until stopped. `waterline serve` does it too, with `web` set."""
     settings = Settings.load(config)
     stopping = threading.Event()
 
