@@ -22,15 +22,18 @@ _USUAL_VERSIONS = 100
 
 
 def problems_of(ask: Ask, last: Sequence[LastCommit]) -> tuple[str, ...]:
-    """Most pressing first: what makes a restore fail, what makes evidence vanish, what makes reads slow."""
+    """Most pressing first: what makes a restore fail, and what breaks a promise."""
     table = ask.observation.table
     return (
         *_expiring(_needed(ask.observation, last)),
         *_restore_points(table, ask.observation.checkpoints.values),
         *_promises(ask),
-        *_metadata_files(ask),
-        *_deletes(table),
     )
+
+
+def remarks_of(ask: Ask, added: int, small: int, target: int) -> tuple[str, ...]:
+    """What is no fault, and costs something later: evidence that cannot be read again, and slow reads."""
+    return (*_metadata_files(ask), *_deletes(ask.observation.table), *_small_files(added, small, target))
 
 
 def _needed(world: Observation, last: Sequence[LastCommit]) -> list[LastCommit]:
@@ -118,11 +121,10 @@ def _deletes(table: TableState) -> Iterator[str]:
         yield f"{equality + positions:,} deletes stand against {counted(rows, 'row')}: every read merges them."
 
 
-def small_files(added: int, small: int, target: int) -> str:
-    """A remark for later, if any: a job that commits often writes small files on its best day too."""
-    if small < _ENOUGH_FILES or 2 * small <= added:
-        return ""
-    return (
-        f"{small:,} of {counted(added, 'data file')} of the window are smaller than a quarter of the target of "
-        f"{target // 2**20:,} MB: no fault, but compact them once the incident is over."
-    )
+def _small_files(added: int, small: int, target: int) -> Iterator[str]:
+    """A job that commits often writes small files on its best day too."""
+    if small >= _ENOUGH_FILES and 2 * small > added:
+        yield (
+            f"{small:,} of {counted(added, 'data file')} of the window are smaller than a quarter of the target of "
+            f"{target // 2**20:,} MB. Compact them once the incident is over."
+        )

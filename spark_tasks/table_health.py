@@ -1,4 +1,4 @@
-"""Is the table kept so that it can be read fast and the job can be restored?"""
+"""Is the table kept so that the job can be restored? What slows reads is a remark."""
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
@@ -12,16 +12,16 @@ from bot.domain.snapshots_kept import kept_for, least_kept
 from bot.domain.table import TableState
 from spark_tasks._reading import entries
 from spark_tasks._retention import last_commits
-from spark_tasks._upkeep import problems_of, small_files
+from spark_tasks._upkeep import problems_of, remarks_of
 from spark_tasks._window import Reach, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, lasting
 
 TASK = Task(
     name="table_health",
     title="Table health",
-    question="Is the table kept so that reads are fast and the job can be restored?",
-    confirmed_means="retention may remove what a restore needs, or deletes slow every read",
-    ruled_out_means="retention keeps what a restore needs, and reads are fast",
+    question="Is the table kept so that the job can be restored?",
+    confirmed_means="retention may remove what a restore needs, or is shorter than the contract promises",
+    ruled_out_means="retention keeps what a restore needs, for as long as promised",
     needs=("table", "jobs", "checkpoints"),
     cost="manifests of the window for the sizes of its files; all else is in hand",
     reads="metadata",
@@ -53,10 +53,12 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         problems=problems_of(ask, last),
     )
     unseen = tuple(source for source in (world.jobs, world.checkpoints) if isinstance(source, NotSeen))
-    return _told(table, finding, unseen, small_files(added, small, target))
+    return _told(table, finding, unseen, remarks_of(ask, added, small, target))
 
 
-def _told(table: TableState, finding: TableHealthFinding, unseen: tuple[NotSeen, ...], remark: str) -> Answer:
+def _told(
+    table: TableState, finding: TableHealthFinding, unseen: tuple[NotSeen, ...], remarks: tuple[str, ...]
+) -> Answer:
     if finding.problems:
         verdict, headline = Verdict.CONFIRMED, _trouble(finding)
     elif unseen:
@@ -66,7 +68,7 @@ def _told(table: TableState, finding: TableHealthFinding, unseen: tuple[NotSeen,
         verdict, headline = Verdict.RULED_OUT, _calm(table, finding)
     return Answer(
         verdict=verdict,
-        headline=f"{headline} {remark}".rstrip(),
+        headline=headline,
         measures=(
             Measure(name="data files", value=finding.data_files, unit="files"),
             Measure(name="small files of the window", value=finding.small_files, unit="files"),
@@ -79,6 +81,7 @@ def _told(table: TableState, finding: TableHealthFinding, unseen: tuple[NotSeen,
         finding=finding,
         sources=("summaries, refs and properties of the table", "sizes of the window's files"),
         could_not_look=unseen,
+        remarks=remarks,
     )
 
 

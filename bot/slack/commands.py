@@ -59,8 +59,9 @@ class Commands:
             return tables[0]
         raise Refused("Which table?", f"Configured are: {', '.join(tables)}.", "Name one of these.")
 
-    def _help(self, _command: Command) -> str:
-        return help_text()
+    def _help(self, command: Command) -> str:
+        asked = VERBS.get(command.rest.lower())
+        return _line(asked) if asked is not None else help_text()
 
     def _open(self, command: Command) -> None:
         self._opening.fill(command.trigger, command.channel, command.rest)
@@ -232,7 +233,7 @@ VERBS: dict[str, Verb] = {
     ),
     "review": Verb("review [INCIDENT]", "fill the contract review, closed or not", _over_services(_fill_review)),
     "close": Verb("close REASON", "end the incident", Commands._close),
-    "help": Verb("help", "this list", Commands._help),
+    "help": Verb("help [WORD]", "this list, or what one subcommand does", Commands._help),
 }
 
 
@@ -247,6 +248,20 @@ def _line(verb: Verb) -> str:
     return f"• `{COMMAND} {verb.usage}` {verb.help}"
 
 
+_GROUPS = {
+    "Start": ("open", "status", "ledger"),
+    "Find out what happened": ("diagnose", "run", "timeline"),
+    "Repair": ("propose", "undo"),
+    "Notify consumers, and close": ("tell", "severity", "close"),
+}
+"""What one wants to do -> the subcommands for it; all others are needed rarely."""
+
+
 def help_text() -> str:
-    """One line a subcommand."""
-    return "Waterline tells which state of a table its consumers can trust.\n" + "\n".join(map(_line, VERBS.values()))
+    """A line for each subcommand that is often needed, by what one wants to do; one line for all others."""
+    lines = ["Waterline shows which state of a table its consumers can trust."]
+    for title, verbs in _GROUPS.items():
+        lines += [f"{title}:", *(_line(VERBS[verb]) for verb in verbs)]
+    often = {verb for verbs in _GROUPS.values() for verb in verbs}
+    rare = ", ".join(f"`{verb}`" for verb in VERBS if verb not in often)
+    return "\n".join([*lines, f"Rarely needed: {rare}. `{COMMAND} help WORD` explains one of them."])

@@ -55,6 +55,7 @@ def _answered(run: EvidenceRun, evidence: Evidence, task: Task) -> tuple[str, li
         *([f"The same in every row: {mrkdwn(same)}"] if same else []),
         *([f"{more} more sample row{'s are' if more > 1 else ' is'} in the record"] if more > 0 else []),
         *_left_out(evidence),
+        *(f"No fault: {mrkdwn(remark)}" for remark in evidence.remarks),
         f"Pinned to head {short(evidence.head)} · commits {begin_of(evidence.window)} · "
         f"{clock(evidence.at)} · {evidence.took_ms / 1000:.1f} s · {size(evidence.bytes_read)} read",
     ]

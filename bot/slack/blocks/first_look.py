@@ -28,6 +28,7 @@ def first_look_message(incident: Incident, tasks: Mapping[str, Task]) -> tuple[s
     small = [f":large_green_circle: Looked at and found well: {mrkdwn(', '.join(well))}"] if well else []
     small += [f":no_entry: {mrkdwn(tasks[run.task].title)}: {mrkdwn(run.ended.message)}" for run in _ended(runs)
               if run.ended is not None]  # fmt: skip
+    small += [f"No fault: {mrkdwn(remark)}" for _task, evidence in answered for remark in evidence.remarks]
     small += [RUN_AGAIN] if any(run.is_again for run in runs.values()) else []
     newest = max((evidence.at for _task, evidence in answered), default=None)
     if newest is not None:
