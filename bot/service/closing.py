@@ -31,8 +31,8 @@ class Closing:
 
     def close(self, incident_id: IncidentId, reason: str, *, by: UserId) -> Incident:
         """End it; returns it as it is then. Raises Refused without a reason, twice, by whoever is not in charge, while
-        a proposal is undecided or under way, and, unless the reason begins with “anyway”, while its job stands still
-        for a repair, a deed is not proven, or consumers wait for word or for the end of planned work. A world that
+        a proposal is undecided or under way, and, unless the reason begins with “anyway”, while its job is stopped
+        for a repair, a change is not verified, or consumers wait for an update or the end of planned work. A world that
         cannot be looked at keeps nobody from closing: the review can be opened later."""
         if not reason.strip():
             raise Refused(
@@ -51,26 +51,8 @@ class Closing:
 
     def _may_close(self, now: Incident, by: UserId, is_forced: bool) -> None:
         _refuse_unfinished(now, by)
-        setup = self._setups.get(now.opened.table)
-        if is_forced:
-            return
-        _refuse_standing_job(now)
-        _refuse_unproven(now)
-        _refuse_untold_end(now)
-        due = next_word_due(now, setup)
-        if due is not None:
-            how = (
-                f"Tell them yourself, for {now.opened.table} is configured no more. To close then, begin the reason "
-                f"with “{_ANYWAY}”."
-                if setup is None
-                else "Tell them how it ended: /waterline tell recovered, or no_action_needed. To close without that, "
-                f"begin the reason with “{_ANYWAY}”; a correction can still be sent then."
-            )
-            raise Refused(
-                f"Consumers wait for word about {now.id}: they were promised it by {clock_time(due, now.opened_at)}.",
-                "Once it is closed nobody is reminded of it.",
-                how,
-            )
+        if not is_forced:
+            _refuse_owed(now, self._setups.get(now.opened.table))
 
     def _review_if_missing(self, incident_id: IncidentId) -> ReviewOpened | None:
         incident = self._store.get(incident_id)
@@ -82,64 +64,32 @@ class Closing:
             return None
 
 
-def _refuse_standing_job(now: Incident) -> None:
-    """Once it is closed nobody can publish the repair, give it up or restore the job, and nobody is reminded."""
-    stands = standing_job(now)
-    if stands is None:
-        return
-    since, rehearsal = clock_time(stands.since, now.opened_at), stands.waits_for
-    if stands.settled is None and rehearsal is not None:
-        raise Refused(
-            f"{stands.job} stands still for “{rehearsal.proposal.title}” since {since}, and Waterline would "
-            "start it no more.",
-            f"Its repair on branch {rehearsal.proposal.rehearses_on} is neither published nor given up.",
-            "Publish it (/waterline propose publish_repair) or give it up (/waterline propose drop_repair_branch). To "
-            f"close all the same, start the job by hand and begin the reason with “{_ANYWAY}”.",
-        )
-    undo = (
-        "Click “Propose to undo it” on its message: that starts the job from what the stop has left, where that pairs. "
-        if rehearsal is None
-        else ""
-    )
-    raise Refused(
-        f"{stands.job} stands still since {since}: “{stands.stopped_by.proposal.title}” has stopped it, and Waterline "
-        "would remind of it no more.",
-        "It was refused after the stop, and nothing has started the job since."
-        if rehearsal is None
-        else f"Its repair is {stands.settled}, and the job was not started with that.",
-        f"{undo}Collect evidence again and diagnose: it says from where the job is restored. Where somebody has "
-        f"started it, a diagnosis that sees the job run says so, too; else begin the reason with “{_ANYWAY}”.",
-    )
-
-
-def _refuse_unproven(now: Incident) -> None:
-    """The proof that was promised comes only while it is open, and so does word of a start that lands late."""
+def _refuse_owed(now: Incident, setup: TableSetup | None) -> None:
+    """Once it is closed nobody reminds of these, or proves them."""
+    stopped = standing_job(now)
     unproven = next((v for v in now.proposals.values() if v.state is ProposalState.APPLIED and not v.verified), None)
-    if unproven is None:
+    planned, due = announced_since(now), next_word_due(now, setup)
+    if stopped is not None:
+        since = clock_time(stopped.since, now.opened_at)
+        why = f"{stopped.job} is stopped since {since} for “{stopped.stopped_by.proposal.title}”."
+        how = "Publish or give up the repair, undo the stop, or diagnose to see where to restore from"
+    elif unproven is not None:
+        why = f"“{unproven.proposal.title}” is applied and not verified yet."
+        how = "Wait for the verification"
+    elif planned is not None:
+        why = f"Consumers wait for the end of planned work, announced at {clock_time(planned, now.opened_at)}."
+        end = "off" if stop_for_work(now) is None else "over, once the job writes again and the rows are counted"
+        how = (
+            "/waterline tell update, and recovered once it is verified"
+            if doubted_since(now) is not None
+            else f"{TELL} {end}"
+        )
+    elif due is not None:
+        why = f"Consumers were promised an update by {clock_time(due, now.opened_at)} and have not got one."
+        how = "Tell them yourself" if setup is None else "Send recovered or no_action_needed"
+    else:
         return
-    raise Refused(
-        f"“{unproven.proposal.title}” is carried out and not proven yet.",
-        "It is verified by itself as soon as that can be told; once the incident is closed it never is.",
-        f"Wait for that. To close before it, begin the reason with “{_ANYWAY}”.",
-    )
-
-
-def _refuse_untold_end(now: Incident) -> None:
-    since = announced_since(now)
-    if since is None:
-        return
-    how = f"{TELL} off"
-    if stop_for_work(now) is not None:
-        how = f"{TELL} over, once the job writes again and the rows are counted"
-    later = "both can still be sent then"
-    if doubted_since(now) is not None:  # then neither may be told: they say that nothing is wrong
-        how, later = "/waterline tell update, and recovered once it is proven", "a correction can still be sent then"
-    raise Refused(
-        f"Consumers of {now.opened.table} wait for the end of planned work. It was announced at "
-        f"{clock_time(since, now.opened_at)}.",
-        "Nobody else says that they can turn their alerts back on.",
-        f"Tell them: {how}. To close before that, begin the reason with “{_ANYWAY}”; {later}.",
-    )
+    raise Refused(why, "", f"{how}, or begin the reason with “{_ANYWAY}”.")
 
 
 def _refuse_unfinished(now: Incident, by: UserId) -> None:

@@ -148,7 +148,7 @@ def test_an_incident_is_not_closed_while_consumers_wait_for_the_end(planned: Sto
     """Nobody would tell them; after the end, or anyway, it is closed."""
     says(planned, ANNOUNCED)
     desk = Closing(IncidentStore(planned.journal, Hand()), NoReviews(), {})  # type: ignore[arg-type]
-    with pytest.raises(Refused, match=r"wait for the end of planned work\. It was announced at.*planned_work off"):
+    with pytest.raises(Refused, match=r"wait for the end of planned work, announced at .*planned_work off"):
         desk.close(planned.id, "Not now.", by=ANA)
 
     says(planned, OFF)
@@ -181,7 +181,7 @@ def test_no_end_is_advised_that_may_not_be_told(planned: Story) -> None:
     due = planned.now + PLANNED_LASTS
     planned.says(PromiseReminded(what="planned-end", due=due, moment=due, people=(ANA,)))
 
-    with pytest.raises(Refused, match="/waterline tell update, and recovered once it is proven") as refused:
+    with pytest.raises(Refused, match="/waterline tell update, and recovered once it is verified") as refused:
         desk.close(planned.id, "Not now.", by=ANA)
     _, blocks = reminder_of_promise(planned.incident, planned.incident.entries[-1])
 

@@ -85,7 +85,7 @@ def test_a_last_word_that_was_taken_back_is_none(story: Story) -> None:
 
     assert given is None
     assert due(story) == story.now + timedelta(minutes=SETUP.next_update_minutes)
-    with pytest.raises(Refused, match="Consumers wait for word"):
+    with pytest.raises(Refused, match="Consumers were promised an update by"):
         desk.close(story.id, "Done.", by=ANA)
 
 
@@ -121,7 +121,7 @@ def test_closing_over_a_promise_asks_for_the_last_word(story: Story) -> None:
     """After it, or with a reason that says so, the incident is closed."""
     told(story, "first_warning")
     desk = Closing(IncidentStore(story.journal, Hand()), _NoReviews(), {SETUP.name: SETUP})  # type: ignore[arg-type]
-    with pytest.raises(Refused, match="Consumers wait for word about wl-1: they were promised it by"):
+    with pytest.raises(Refused, match="Consumers were promised an update by"):
         desk.close(story.id, "Nobody noticed.", by=ANA)
 
     told(story, "no_action_needed")

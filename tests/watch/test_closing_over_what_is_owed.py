@@ -45,11 +45,9 @@ def test_a_job_that_stands_still_is_named_with_the_ways_out(record: Store, story
     """Waterline has stopped it; in a closed incident nothing starts it again."""
     proven(story, passed=passed)
 
-    with pytest.raises(Refused, match=f"{orders.JOB} stands still for “Deduplicate rows”") as refused:
+    with pytest.raises(Refused, match=rf"{orders.JOB} is stopped since .*“Deduplicate rows”.*anyway"):
         closing(record).close(story.id, "Done.", by=ANA)
 
-    assert BRANCH in refused.value.found
-    assert "drop_repair_branch" in refused.value.remedy
     assert closing(record).close(story.id, "Anyway, it was started by hand.", by=ANA).closed_at is not None
 
 
@@ -67,7 +65,7 @@ def test_a_deed_that_is_not_proven_yet_is_waited_for(record: Store, story: Story
     proven(story)
     started(story)
 
-    with pytest.raises(Refused, match="is carried out and not proven yet"):
+    with pytest.raises(Refused, match="is applied and not verified yet"):
         closing(record).close(story.id, "Done.", by=ANA)
 
     proven(story)

@@ -37,8 +37,7 @@ def test_an_incident_is_not_closed_over_a_promise_unless_somebody_says_so(
     refused = ana.asks("close it was nothing")
     closed = ana.asks("close Anyway, nobody reads it")
 
-    assert "Consumers wait for word about wl-1" in refused
-    assert "/waterline tell recovered, or no_action_needed" in refused
+    assert "Consumers were promised an update by" in refused
     assert "wl-1 is closed." in closed
     assert ana.sees("wl-1 was closed without this word.").buttons == ()
 
