@@ -11,12 +11,12 @@ from bot.settings.model import (
     SlackSettings,
     SmtpSettings,
     SparkSettings,
+    WatchSettings,
     WebSettings,
     refuse_open_house,
 )
 from bot.settings.secrets import AlertSecrets, NoticeSecrets, SlackSecrets, WebSecrets, masking
 from bot.settings.tables import TableSettings
-from bot.settings.watch import WatchSettings
 
 __all__ = [
     "AlertSecrets",

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, SecretStr
 
+from bot.domain.approval import People
 from bot.domain.errors import BadConfiguration
 from bot.domain.ids import TableName, UserId
 from bot.domain.record import Record
@@ -16,7 +17,6 @@ from bot.settings.jobs import HttpUrl, JobSettings
 from bot.settings.reading import checked, yaml_of
 from bot.settings.reference import as_markdown
 from bot.settings.tables import TableSettings
-from bot.settings.watch import WatchSettings
 
 
 class CatalogSettings(Record):
@@ -181,6 +181,38 @@ class TerminalSettings(Record):
         default={},
         description="Login name on the bot's host -> Slack user id. Users not listed here can only decide in Slack.",
         examples=[{"ben": "U0BEN00001"}],
+    )
+
+
+class WatchSettings(Record):
+    """How tables are followed without an incident, and whom findings mention."""
+
+    channel: str | None = Field(
+        default=None,
+        description="Slack channel id for findings on tables without a `channel`. Without it, such tables are "
+        "not watched.",
+        examples=["C0INCIDENT"],
+    )
+    mention: People = Field(default=People(), description="Whom urgent findings mention, and so notify.")
+    every: timedelta = Field(
+        default=timedelta(seconds=30),
+        ge=timedelta(seconds=1),
+        description="Time between two looks at a table. A look reads the catalog's pointer and Flink's job, and "
+        "more only on suspicion.",
+        examples=["PT30S"],
+    )
+    evidence_every: timedelta = Field(
+        default=timedelta(minutes=10),
+        ge=timedelta(seconds=10),
+        description="How often to collect evidence without rows, even if nothing looks suspicious.",
+        examples=["PT10M"],
+    )
+    patience: timedelta = Field(
+        default=timedelta(minutes=2),
+        ge=timedelta(0),
+        description="How long a job may be stopped, or a source unreachable, before it becomes a finding. A "
+        "finding is over once its cause is gone for this long.",
+        examples=["PT2M"],
     )
 
 
