@@ -1,7 +1,8 @@
 """Puts the evidence of an incident before every failure mode."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from itertools import takewhile
 from typing import Any
 
 from bot.diagnosis._case import living
@@ -10,16 +11,15 @@ from bot.diagnosis._scan import ModeModule
 from bot.domain.diagnosis import Case, Diagnosis
 from bot.domain.entries import Body, Diagnosed
 from bot.domain.errors import EvidenceCancelled, Refused
-from bot.domain.evidence import Evidence, Observation
+from bot.domain.evidence import Evidence, Observation, Verdict
 from bot.domain.ids import EvidenceId, IncidentId
-from bot.domain.incident import Incident
+from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.rehearsals import is_left_down
 from bot.domain.setup import TableSetup
 from bot.domain.table import Window
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.unanswered import unanswered
 
 _FIELDS = {
     "ledger": "ledger",
@@ -173,4 +173,39 @@ def build_case(setup: TableSetup, observation: Observation, window: Window, evid
         ledger=ledger.ledger if ledger is not None else None,
         evidence=evidence,
         **found,
+    )
+
+
+def unanswered(incident: Incident, tasks: Collection[str]) -> tuple[Evidence, ...]:
+    """Of those of `tasks` whose newest run on main has ended without an answer, an answer that says why.
+
+    It is pinned to what the evidence before it had seen, so that it goes stale with that: when somebody else commits,
+    the table is rolled back, or the window is begun further down. Where nothing had been seen before, nothing is said.
+    """
+    newest = {run.task: run for run in incident.runs.values() if run.branch is None and not run.is_running}
+    return tuple(
+        told
+        for task, run in newest.items()
+        if task in tasks and run.evidence is None and (told := _why(run, incident)) is not None
+    )
+
+
+def _why(run: EvidenceRun, incident: Incident) -> Evidence | None:
+    before = takewhile(lambda each: each.run != run.run, incident.runs.values())
+    seen = [each.evidence for each in before if each.evidence is not None and each.branch is None]
+    if not seen or run.ended is None:
+        return None
+    return Evidence(
+        verdict=Verdict.INCONCLUSIVE,
+        headline=run.ended.message or f"It was {run.ended.how}.",
+        id=run.run,
+        task=run.task,
+        task_version=0,
+        question=run.task,
+        metadata_location=seen[-1].metadata_location,
+        head=seen[-1].head,
+        window=seen[-1].window,
+        at=run.requested_at,
+        took_ms=0,
+        bytes_read=0,
     )

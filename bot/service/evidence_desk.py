@@ -10,18 +10,18 @@ from functools import partial
 import structlog
 from ulid import ULID
 
-from bot.domain.entries import Body, EvidenceEnded, EvidenceRecorded, EvidenceRequested, StepDone
+from bot.domain.entries import Body, EvidenceEnded, EvidenceRecorded, EvidenceRequested, EvidenceRunAgain, StepDone
 from bot.domain.errors import EngineEnded, EvidenceCancelled, Refused, WaterlineError
 from bot.domain.evidence import Ask, Evidence, Observation, Progress
-from bot.domain.ids import EvidenceId, IncidentId, StepId
+from bot.domain.ids import EvidenceId, IncidentId, SnapshotId, StepId, TableName
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.since_the_look import JUST_NOW, is_of
 from bot.domain.staleness import Fresh, known_runs_of, staleness
+from bot.domain.suspicion import WATERLINE as TAG
+from bot.domain.table import Window
 from bot.evidence import Collector
-from bot.service.asking import ask_of
 from bot.service.background import AloneWith
-from bot.service.evidence_again import may_run_again
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
 
@@ -241,3 +241,35 @@ def _end_of_step(step: StepId | None, body: EvidenceRecorded | EvidenceEnded) ->
 
 def _lock_of(run: EvidenceId) -> str:
     return f"evidence/{run}"
+
+
+def ask_of(
+    observer: Observer, table: TableName, window: Window, trusted: SnapshotId | None, branch: str | None = None
+) -> Ask:
+    """One look at the world; `branch`, if one is named, stands in the place of main. Raises CouldNotLook,
+    UnknownTable."""
+    observation = observer.observe(table, window=window, branch=branch)
+    head, setup = observation.table.head, observer.setup(table)
+    return Ask(
+        observation=observation,
+        window=Window(since=window.since, until=head if head is not None else window.until),
+        contract=setup.contract,
+        trusted=trusted if trusted is not None else observation.table.ref(TAG),
+        branch=branch,
+        replay=setup.replay,
+        copies=setup.copies,
+    )
+
+
+def may_run_again(store: IncidentStore, incident_id: IncidentId, run: EvidenceId, ended: EngineEnded) -> bool:
+    """True the first time, which is noted before anything is begun; False for a run that has ended meanwhile, too."""
+    again = EvidenceRunAgain(run=run, message=str(ended))
+    is_first = False
+
+    def decide(incident: Incident) -> list[Body]:
+        nonlocal is_first
+        is_first = incident.runs[run].is_running and not incident.runs[run].is_again
+        return [again] if is_first else []
+
+    store.write(incident_id, by=WATERLINE, decide=decide)
+    return is_first

@@ -1,11 +1,12 @@
 """Makes proposals, and ends those whose world has moved."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from ulid import ULID
 
 from bot.actions._completing import completed
+from bot.actions._copies_since import may_have_come_since
 from bot.actions._requirements import check_all
 from bot.actions._scan import ActionModule
 from bot.actions._taking_away import must_be_destructive
@@ -16,6 +17,7 @@ from bot.domain.deeds import UNDO
 from bot.domain.entries import Body, ProposalMade
 from bot.domain.errors import Refused, Superseded, WaterlineError
 from bot.domain.execution import ProposalState
+from bot.domain.findings import ExtraCopiesFinding
 from bot.domain.ids import IncidentId, ProposalId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
@@ -33,7 +35,6 @@ from bot.service.choosing import (
 )
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore
-from bot.service.looking_before import to_look_at
 from bot.service.observing import Observer
 from bot.service.one_job import must_end_no_repair
 from bot.service.proposal_rules import (
@@ -243,3 +244,19 @@ class Proposals:
         self._observer.setup(incident.opened.table)
         must_still_be_diagnosed(incident, proposal)
         check_all(proposal.requirements, self._observer.hands.world(incident.opened.table))
+
+
+def to_look_at(
+    incident: Incident, tasks: Sequence[str], observer: Observer, diagnostician: Diagnostician
+) -> Iterator[str]:
+    """Those of `tasks` that have no answer, and extra copies where the job may have brought further ones since: that
+    costs one more look at the world. Raises CouldNotLook."""
+    for task in tasks:
+        run = incident.latest.get(task)
+        known = run.evidence if run is not None else None
+        if known is None:
+            yield task
+        elif isinstance(known.finding, ExtraCopiesFinding):
+            world = observer.observe(incident.opened.table, window=incident.window)
+            if may_have_come_since(diagnostician.case(incident, world), known.head):
+                yield task

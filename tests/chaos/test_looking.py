@@ -6,7 +6,7 @@ import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.domain.evidence import Ask
 from bot.evidence import find_tasks
-from bot.service.asking import ask_of
+from bot.service.evidence_desk import ask_of
 from tests.chaos.cluster import commit_newest_again
 from tests.repairs.conftest import scene
 from tests.repairs.scene import RUN, RepairScene
