@@ -1,7 +1,12 @@
-"""The files that the pinned table names around a window, and which of them storage does not give whole."""
+"""The files that the pinned table names around a window, and which of them storage does not give whole.
 
-from collections.abc import Sequence
+Queries that go through many rows in a session that otherwise compiles none.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import Literal
 
 from pyspark.sql import Row, SparkSession, Window
@@ -12,11 +17,34 @@ from bot.domain.findings import UnreadableFile
 from bot.domain.ids import SnapshotId
 from bot.domain.paths import ByPath
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._compiled import compiled
 from spark_tasks._manifests import Manifest, listed, manifest_of
 from spark_tasks._reading import entries_of
 from spark_tasks._storage import MAX_PATHS, OnStorage, load_files, sizes_of, unescaped
 from spark_tasks._window import Reach
+
+_ONE_AT_A_TIME = Lock()
+"""Two that overlap would restore what the other has set."""
+_COMPILING = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+
+
+@contextmanager
+def compiled(spark: SparkSession) -> Iterator[None]:
+    """What is collected inside is compiled. Measured on two cores: 950,000 rows are counted in 0.2 s, and in 0.7 s
+    without; to compile takes 0.2 s the first time."""
+    with _ONE_AT_A_TIME:
+        yield from _set(spark)
+
+
+def _set(spark: SparkSession) -> Iterator[None]:
+    before = {name: value for name in _COMPILING if (value := spark.conf.get(name)) is not None}
+    try:
+        for name, value in _COMPILING.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+
 
 MANIFESTS_CHECKED = 100
 """Of the head's manifests from before the window; a reader of the table opens all of them."""

@@ -1,24 +1,288 @@
-"""Does any commit of the window bring what another had brought before?"""
+"""Does any commit of the window bring what another had brought before?
 
-from collections.abc import Mapping, Sequence
+What `duplicate_commits` could not compare: commits of which nothing tells the part of the source, and rows without a
+position.
+
+Which commits bring what others had brought, each with its strongest proof; pure.
+
+What commits brought, to be compared: the part of the source each covers, and the files that several added.
+
+Told here where their manifests have few entries, by Spark where they have many, and by rows where they do not tell.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from typing import Literal, NamedTuple
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
+from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import DuplicateCommitsFinding, RepeatedCommit
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.listed_views import at_checkpoints
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
-from bot.domain.table import Snapshot
-from spark_tasks._brought import brought_by
-from spark_tasks._covered import Overlap
-from spark_tasks._not_compared import Doubts, doubts_of, runs_apart
-from spark_tasks._repeated_parts import counted_in_parts, parts_in_words, spans_of
-from spark_tasks._repeating import STRENGTH, repeating
+from bot.domain.table import Snapshot, TableState
+from spark_tasks._bounds import NULLS
+from spark_tasks._covered import Covered, Overlap
+from spark_tasks._few_entries import Entry, few_entries
+from spark_tasks._manifests import own_manifests
+from spark_tasks._null_positions import without_position
+from spark_tasks._reading import entries_of, own_entries
+from spark_tasks._repeated_parts import counted_in_parts, parts_in_words, rows_by_bounds, spans_of
+from spark_tasks._same_checkpoint import came_whole, earlier_of_checkpoint
+from spark_tasks._source_ranges import ranges_here, ranges_of, source_columns
+from spark_tasks._source_runs import by_two_runs, read_twice, run_of
+from spark_tasks._unstated import with_rows_read
 from spark_tasks._window import Reach, line_of, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, cell, could_not, ids
+from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, ids
+
+_MAX_GROUPS = 500
+
+
+class Shared(NamedTuple):
+    """Paths that the same commits have added, each counted once."""
+
+    files: int
+    rows: int
+    """Of data files."""
+
+
+class Brought(NamedTuple):
+    """Of some commits together."""
+
+    covered: Covered
+    shared: Mapping[tuple[SnapshotId, ...], Shared]
+    """Commits that added the same paths, their ids rising -> these paths; the `_MAX_GROUPS` that share most."""
+
+
+def brought_by(spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot]) -> Brought:
+    """Reads the manifest lists of these commits, which are some, and the manifests that they wrote; and rows, see
+    `with_rows_read`."""
+    covered, shared = _told_by_manifests(spark, table, contract, commits)
+    return Brought(with_rows_read(spark, table, contract, commits, covered), shared)
+
+
+def _told_by_manifests(
+    spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot]
+) -> Brought:
+    manifests = own_manifests(spark, commits)
+    few = few_entries(spark, manifests, source_columns(table, contract), nulls=True)
+    if few is not None:
+        wanted = {int(commit.snapshot_id) for commit in commits}
+        brought = [each for each in few if each.snapshot_id in wanted and each.status == 1]
+        return Brought(ranges_here(brought, table, contract), _shared_here(brought))
+    added = own_entries(entries_of(spark, manifests, bounds=True, more=NULLS), commits).where("status = 1").persist()
+    try:
+        return Brought(ranges_of(added, table, contract), _shared_files(added))
+    finally:
+        added.unpersist()
+
+
+def _shared_here(added: Iterable[Entry]) -> dict[tuple[SnapshotId, ...], Shared]:
+    by_path: dict[str, tuple[set[SnapshotId], int]] = {}
+    for entry in added:
+        commits, _ = by_path.setdefault(entry.path, (set(), entry.rows if entry.content == 0 else 0))
+        commits.add(SnapshotId(entry.snapshot_id))
+    shared: dict[tuple[SnapshotId, ...], Shared] = {}
+    for commits, rows in by_path.values():
+        if len(commits) > 1:
+            before = shared.get(group := tuple(sorted(commits)), Shared(0, 0))
+            shared[group] = Shared(before.files + 1, before.rows + rows)
+    most = sorted(shared.items(), key=lambda each: -each[1].files)
+    return dict(most[:_MAX_GROUPS])
+
+
+def _shared_files(added: DataFrame) -> dict[tuple[SnapshotId, ...], Shared]:
+    """The same of a frame of entries; reads."""
+    by_path = added.groupBy("file_path").agg(
+        F.array_sort(F.collect_set("snapshot_id")).alias("snapshots"),
+        F.max(F.when(F.col("content") == 0, F.col("record_count")).otherwise(0)).alias("of_one"),
+    )
+    shared = by_path.where(F.size("snapshots") > 1)
+    groups = shared.groupBy("snapshots").agg(F.count("*").alias("files"), F.sum("of_one").alias("rows"))
+    found = groups.orderBy(F.desc("files")).limit(_MAX_GROUPS).collect()
+    return {
+        tuple(SnapshotId(each) for each in row["snapshots"]): Shared(int(row["files"]), int(row["rows"]))
+        for row in found
+    }
+
+
+_How = Literal["same-files", "same-checkpoint", "same-source-range"]
+STRENGTH: tuple[_How, ...] = ("same-files", "same-checkpoint", "same-source-range")
+_Proof = tuple[int, int, int]
+"""Place in `STRENGTH`, minus the size of what is repeated, place of the earlier commit: the least is the best."""
+
+
+def repeating(
+    table: TableState,
+    commits: Sequence[Snapshot],
+    reach: Reach,
+    covered: Covered,
+    shared: Mapping[tuple[SnapshotId, ...], Shared],
+) -> tuple[tuple[RepeatedCommit, ...], dict[SnapshotId, list[Overlap]]]:
+    """The repeating commits, and what each shares with those before it of which that is proven."""
+    place = {commit.snapshot_id: number for number, commit in enumerate(commits)}
+    by_id = {commit.snapshot_id: commit for commit in commits}
+    proofs: dict[SnapshotId, list[_Proof]] = {}
+
+    def proves(first: SnapshotId, again: SnapshotId, how: _How, size: int) -> None:
+        proofs.setdefault(again, []).append((STRENGTH.index(how), -size, place[first]))
+
+    of_files: dict[SnapshotId, int] = {}
+    for together, (files, rows) in shared.items():
+        first, *later = sorted(together, key=lambda snapshot: place[snapshot])
+        for again in later:
+            proves(first, again, "same-files", files)
+            of_files[again] = of_files.get(again, 0) + rows
+    overlapping: dict[tuple[SnapshotId, SnapshotId], list[Overlap]] = {}
+    for overlap in covered.overlaps():
+        first, again = sorted((overlap.one, overlap.other), key=lambda snapshot: place[snapshot])
+        overlapping.setdefault((first, again), []).append(overlap)
+    exact = {pair for pair, those in overlapping.items() if any(each.is_exact for each in those)}
+    again_by_one = read_twice(table, commits, covered.positions, exact)
+    proven: dict[SnapshotId, list[Overlap]] = {}
+    for (first, again), those in overlapping.items():
+        if (first, again) in again_by_one or by_two_runs(table, by_id[first], by_id[again]):
+            proves(first, again, "same-source-range", sum(each.size for each in those))
+            proven.setdefault(again, []).extend(those)
+    for first, again in earlier_of_checkpoint(commits, set(overlapping), covered):
+        proves(first, again, "same-checkpoint", by_id[again].counted("added-records"))
+        proven.setdefault(again, []).extend(overlapping.get((first, again), ()))
+    found = []
+    for commit in (each for each in reach.main if each.snapshot_id in proofs):
+        how, _, number = min(proofs[commit.snapshot_id])
+        told = _told(commits[number], commit, STRENGTH[how])
+        many = _too_many(told, commits[number], commit, covered, of_files)
+        its = [each for each in proven.get(commit.snapshot_id, ()) if each.is_of_positions and not many]
+        in_parts = rows_by_bounds(its, covered)
+        found.append(told.model_copy(update={"too_many": many, "in_parts": in_parts}))
+    return tuple(found), proven
+
+
+def _told(first: Snapshot, again: Snapshot, how: _How) -> RepeatedCommit:
+    return RepeatedCommit(
+        first=first.snapshot_id,
+        again=again.snapshot_id,
+        how=how,
+        job_id=again.job_id,
+        checkpoint_id=again.checkpoint_id,
+        rows=again.counted("added-records"),
+        is_cherry_pick=again.is_pick,
+    )
+
+
+def _too_many(
+    told: RepeatedCommit, first: Snapshot, again: Snapshot, covered: Covered, of_files: Mapping[SnapshotId, int]
+) -> int | None:
+    if told.how == "same-files":
+        return of_files[told.again]
+    if told.how == "same-checkpoint":
+        return told.rows if came_whole(first, again, covered) else 0
+    return None
+
+
+class Doubts(NamedTuple):
+    """Among commits that Flink made: others are not compared by what they cover of the source."""
+
+    unseen: tuple[NotSeen, ...] = ()
+    are_of_rows: bool = True
+    """Whether what could be told of whole commits was: rows that say nothing of the source are left, or files of which
+    only the rows do."""
+
+
+def doubts_of(ask: Ask, reach: Reach, commits: Sequence[Snapshot], covered: Covered) -> Doubts:
+    """Where the contract names a position: one that cannot be read as a number, commits that state none, and rows of
+    the window that have none. Nothing where the window brought no row, or no other commit did."""
+    placed = [each for each in commits if _brings_rows(each, covered) and run_of(ask.observation.table, each)]
+    inside = {each.snapshot_id for each in reach.main}
+    of_window = [each for each in placed if each.snapshot_id in inside]
+    if ask.contract.position is None or not of_window or len(placed) < 2:
+        return Doubts()
+    if unfit := _unfit(ask):
+        return Doubts(unfit)
+    unstated = [each.snapshot_id for each in placed if each.snapshot_id in covered.unstated]
+    bare = sum(covered.bare.get(each.snapshot_id, 0) for each in of_window)
+    mixed = [each.snapshot_id for each in placed if each.snapshot_id in covered.mixed]
+    unseen = [_without_bounds(ask, unstated, covered)] if unstated else []
+    if mixed:
+        unseen.append(_of_several_partitions(ask, mixed, covered))
+    if bare:
+        rows = sum(each.counted("added-records") for each in of_window)
+        doubt = "it repeats another" if bare == 1 else "these repeat others"
+        unseen.append(without_position(ask, ask.contract.position, bare, rows, doubt))
+    return Doubts(tuple(unseen), are_of_rows=not unstated)
+
+
+def runs_apart(ask: Ask, reach: Reach, commits: Sequence[Snapshot], covered: Covered) -> NotSeen | None:
+    """Where two runs wrote, and not all that they brought can be compared, neither by position nor by event time. Of
+    the window's commits without any position `doubts_of` tells."""
+    read = [(each, run) for each in commits if (run := run_of(ask.observation.table, each)) is not None]
+    runs = {run for _, run in read}
+    bare = {each.snapshot_id for each in reach.main if _is_bare(each, covered)}
+    placed = [each.snapshot_id for each, _ in read if _brings_rows(each, covered) and each.snapshot_id not in bare]
+    if len(runs) < 2 or covered.known(placed):
+        return None
+    return NotSeen(
+        source="contract.position",
+        reason=f"Whether {len(runs)} runs brought the same part of the source cannot be told: the files of "
+        f"{ask.observation.table.name} state no comparable bounds of a position or event time.",
+        remedy="Name position (with position_partition) or event_time in the contract, and keep their metrics.",
+    )
+
+
+def _brings_rows(commit: Snapshot, covered: Covered) -> bool:
+    """By its own manifests; a summary only names a counter that is above 0, so an empty commit has none."""
+    return commit.snapshot_id in covered.commits or commit.counted("added-data-files") > 0
+
+
+def _is_bare(commit: Snapshot, covered: Covered) -> bool:
+    return covered.bare.get(commit.snapshot_id, 0) >= commit.counted("added-records") > 0
+
+
+def _unfit(ask: Ask) -> tuple[NotSeen, ...]:
+    contract, table = ask.contract, ask.observation.table
+    if missing := absent_columns(ask, contract.position, contract.position_partition):
+        return missing
+    if source_columns(table, contract)[0] is not None:
+        return ()
+    kind = next(each.type for each in table.columns if each.name == contract.position)
+    return (
+        NotSeen(
+            source=f"column {contract.position} of {table.name}",
+            reason=f"Column {contract.position} holds {kind}; positions that are no whole numbers are not compared.",
+            remedy="Name another column as position, or none.",
+        ),
+    )
+
+
+def _without_bounds(ask: Ask, unstated: Sequence[SnapshotId], covered: Covered) -> NotSeen:
+    columns = [name for name in (ask.contract.position_partition, ask.contract.position) if name is not None]
+    state = "states" if len(unstated) == 1 else "state"
+    why = f" ({covered.unread})" if covered.unread else ""
+    return NotSeen(
+        source=f"bounds of {' and '.join(columns)} in the files of {ask.observation.table.name}",
+        reason=f"{counted(len(unstated), 'commit')} ({ids(unstated)}) {state} no bounds of {' or '.join(columns)}, and "
+        f"the rows were not read instead{why}: whether what was brought there came before, or again, is not known.",
+        remedy="Ask again with a shorter window, or for replayed_rows, which compares the rows. So that files to come "
+        f"state it, set {' and '.join(f'write.metadata.metrics.column.{name}' for name in columns)} to full.",
+    )
+
+
+def _of_several_partitions(ask: Ask, mixed: Sequence[SnapshotId], covered: Covered) -> NotSeen:
+    named, bring = ask.contract.position_partition, "brings" if len(mixed) == 1 else "bring"
+    why = f" ({covered.unread})" if covered.unread else ""
+    return NotSeen(
+        source=f"bounds of {named} in the files of {ask.observation.table.name}",
+        reason=f"{counted(len(mixed), 'commit')} ({ids(mixed)}) {bring} several source partitions in one file, of "
+        f"which its bounds tell nothing, and the rows were not read instead{why}: whether what was brought there came "
+        "before, or again, is not known.",
+        remedy="Ask again with a shorter window, or for replayed_rows, which compares the rows. Where the table is "
+        f"partitioned by {named}, each file holds one.",
+    )
+
 
 COMMITS_BELOW = 20
 _NAMED = 3

@@ -1,28 +1,246 @@
-"""Who committed what in the window?"""
+"""Who committed what in the window?
 
-from collections.abc import Sequence
+What breaks a chain of commits, in words; and which of its rows tell most.
+
+Which code wrote a commit: Iceberg does not record it, so the job must say it somewhere.
+
+Commits as lines of the ledger's sample: what a phone shows first comes first.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import islice, pairwise
 
 from pyspark.sql import SparkSession
 
+from bot.domain.clock_time import column_times
 from bot.domain.evidence import Answer, Ask, Measure, Observation, Task, Verdict
 from bot.domain.findings import LedgerFinding
-from bot.domain.flink import CheckpointKind
-from bot.domain.ids import short_job
-from bot.domain.ledger import Ledger, LedgerRow
-from bot.domain.looked import NotSeen
+from bot.domain.flink import CheckpointKind, JobRun
+from bot.domain.ids import CheckpointId, JobId, short, short_job, short_operator
+from bot.domain.ledger import Ledger, LedgerRow, Sink, SkippedCheckpoint, SkipReason, change, event_range
+from bot.domain.listed_views import Mark, Writer, marks_of
+from bot.domain.looked import NotSeen, Seen
 from bot.domain.sentences import counted
 from bot.domain.sinks import Sinks
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._bounds import range_columns
-from spark_tasks._chain import carried_before, faults, missing, runs_of, telling, unexplained
-from spark_tasks._code_version import code_version_of
 from spark_tasks._commit_files import CommitFiles, files_by_commit, moment_of
-from spark_tasks._ledger_cells import COLUMNS, lines_of
 from spark_tasks._missing_between import missing_before
 from spark_tasks._missing_commits import missing_after
 from spark_tasks._other_branches import commits_beside_main, in_words, told_of
-from spark_tasks._window import no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, could_not
+from spark_tasks._window import Reach, line_of, no_commits, reach_of
+from spark_tasks._words import IDS_IN_A_SENTENCE, MAX_ROWS, could_not, ids
+
+COLUMNS = (
+    "checkpoint", "run", "committed", "on main", "no commit before", "rows", "read by", "snapshot", "writer", "files",
+    "deletes", "event time", "positions", "refs", "code", "attempts", "subtasks", "operator", "schema, spec", "parent",
+)  # fmt: skip
+"""Twenty: Slack's table takes no more."""
+_WRITERS = {Sink.FLINK_UNKNOWN: "Flink", Sink.COMPACTION: "compaction"}
+
+
+def lines_of(rows: Sequence[LedgerRow], *, readers_known: bool, looked_at: datetime) -> tuple[tuple[str, ...], ...]:
+    """One line a row; the day is told only where they are not all of the day of the look. `readers_known` as in
+    `Ledger`."""
+    said = column_times((looked_at, *(row.committed_at for row in rows)))
+    return tuple(_cells(row, said(row.committed_at), readers_known=readers_known) for row in rows)
+
+
+def _cells(row: LedgerRow, committed: str, *, readers_known: bool) -> tuple[str, ...]:
+    """As many as `COLUMNS`; empty where there is nothing, `unknown` where no source tells, and of a checkpoint's kind a
+    question mark."""
+    return (
+        _checkpoint(row),
+        short_job(row.job_id) if row.job_id else "",
+        committed,
+        "yes" if row.on_main else "rolled back",
+        ", ".join(each.words for each in row.skipped),
+        change(row.added_rows, row.removed_rows),
+        ", ".join(sorted({reader.consumer for reader in row.readers})) or ("" if readers_known else "unknown"),
+        short(row.snapshot_id),
+        _writer(row),
+        change(row.added_files, row.removed_files),
+        change(row.added_delete_files, row.removed_delete_files) if row.has_deletes else "",
+        event_range(row.event_from, row.event_until),
+        "" if row.position_from is None else f"{row.position_from}–{row.position_until}",
+        ", ".join(name for name in row.refs if name != "main"),
+        row.code_version or "unknown",
+        _numbers(row, row.attempts),
+        _numbers(row, row.subtasks),
+        short_operator(row.operator_id) if row.job_id or row.operator_id else "",
+        _schema_and_spec(row),
+        "" if row.parent_id is None else short(row.parent_id),
+    )
+
+
+def _checkpoint(row: LedgerRow) -> str:
+    """`5`, `5 savepoint`; `5?` where no source tells which of the two: a word in most lines would be no calm."""
+    if row.checkpoint_id is None:
+        return row.operation
+    match row.checkpoint_kind:
+        case CheckpointKind.CHECKPOINT:
+            return str(row.checkpoint_id)
+        case CheckpointKind.UNKNOWN:
+            return f"{row.checkpoint_id}?"
+        case _:
+            return f"{row.checkpoint_id} {row.checkpoint_kind.value}"
+
+
+def _writer(row: LedgerRow) -> str:
+    """The kind of writer, and what it did where that is not an append."""
+    name = _WRITERS.get(row.sink, row.engine if row.sink is Sink.OTHER else row.sink.value)
+    is_said = row.operation == "append" or row.checkpoint_id is None
+    return name if is_said else f"{name}, {row.operation}"
+
+
+def _numbers(row: LedgerRow, told: tuple[int, ...] | None) -> str:
+    if told is None:
+        return "unknown" if row.added_files or row.added_delete_files else ""
+    return ", ".join(map(str, told))
+
+
+def _schema_and_spec(row: LedgerRow) -> str:
+    """`0, 0`; several specs as `0, 0/1`."""
+    schema = "unknown" if row.schema_id is None else str(row.schema_id)
+    return f"{schema}, {'/'.join(map(str, row.spec_ids))}" if row.spec_ids else schema
+
+
+PROPERTIES = ("app.git-sha", "git-sha", "git.sha", "git-commit", "git.commit.id", "code.version", "app.version")
+"""Snapshot properties that jobs set for it (`setSnapshotProperty`), first found counts."""
+
+
+def code_version_of(commit: Snapshot, jobs: Seen[JobRun] | NotSeen) -> tuple[str | None, str | None]:
+    """The version, and where it was found: a snapshot property, else the job run's own word; else None twice."""
+    for key in PROPERTIES:
+        if value := commit.summary.get(key):
+            return value, f"snapshot property {key}"
+    run = next((run for run in jobs.values if commit.job_id is not None and run.job_id == commit.job_id), None)
+    if run is not None and run.code_version is not None:
+        return run.code_version, "the job's parameters"
+    return None, None
+
+
+SAMPLE = 10
+_MOST = 3
+_BELOW = 10
+_SINKS_APART = 2
+"""So many checkpoints may one sink of a run be behind another: its commit is tried again when it fails."""
+
+
+def faults(ledger: Ledger, before: Sequence[Mark], *, manifests_seen: bool) -> list[str]:
+    """What breaks the chain, each a few words with its count. `before`: what main carried below the window, the newest
+    last.
+
+    An id that no source explains is a fault only if every source was asked.
+    """
+    rows = ledger.rows
+    runs = runs_of(rows)
+    lost = [row.snapshot_id for row in rows if not row.on_main]
+    foreign = [row.snapshot_id for row in rows if row.job_id is None and row.operation != "replace" and row.has_changes]
+    falls = _falls(rows, before)
+    found = []
+    if len(runs) > 1:
+        found.append(f"{len(runs)} job runs ({', '.join(short_job(run) for run in runs[:4])})")
+    if lost:
+        found.append(f"{counted(len(lost), 'commit')} rolled back ({ids(lost)})")
+    if falls:
+        times = "once" if len(falls) == 1 else f"{len(falls)} times"
+        found.append(f"checkpoint ids repeat or fall {times} (first at {falls[0]})")
+    if foreign:
+        found.append(f"{counted(len(foreign), 'commit')} by another writer ({ids(foreign)})")
+    found += _gone(ledger, SkipReason.SKIPPED, "that the sink refused as already committed")
+    found += _gone(ledger, SkipReason.LEAKED, "whose Flink manifest was never committed")
+    if manifests_seen:
+        found += _gone(ledger, SkipReason.UNEXPLAINED, "without a commit that nothing explains")
+    return found
+
+
+def unexplained(ledger: Ledger) -> list[str]:
+    """Ids that no source explains: what the answer cannot tell while a source is down."""
+    return _gone(ledger, SkipReason.UNEXPLAINED, "without a commit")
+
+
+def _gone(ledger: Ledger, reason: SkipReason, words: str) -> list[str]:
+    """`3 checkpoints that … (run b92e04: 7–9)`; empty without any."""
+    those = [each for each in missing(ledger) if each.reason is reason]
+    if not those:
+        return []
+    number = sum(each.last - each.first + 1 for each in those)
+    by_run: dict[JobId | None, list[str]] = {}
+    for each in those:
+        by_run.setdefault(each.job_id, []).append(each.ids)
+    told = [
+        f"run {short_job(run)}: {', '.join(ranges[:_MOST])}{' …' if len(ranges) > _MOST else ''}"
+        for run, ranges in list(by_run.items())[:_MOST]
+    ]
+    return [f"{counted(number, 'checkpoint')} {words} ({'; '.join(told)})"]
+
+
+def missing(ledger: Ledger) -> tuple[SkippedCheckpoint, ...]:
+    """Every checkpoint id without a snapshot on main, those between commits first."""
+    return (*(each for row in ledger.rows for each in row.skipped), *ledger.trailing)
+
+
+def carried_before(table: TableState, reach: Reach) -> tuple[Mark, ...]:
+    """The newest commits with a checkpoint that main had where the window begins, the newest last: a replay falls below
+    that one at once. Several, because sinks of one run take turns."""
+    marks = (mark for mark in marks_of(line_of(table, reach.since)) if mark[3] is not None)
+    return tuple(islice(marks, _BELOW))[::-1]
+
+
+def _falls(rows: Iterable[LedgerRow], before: Sequence[Mark]) -> list[str]:
+    """Places on main where the next checkpoint id is not higher than the one before it."""
+    found = []
+    own: dict[Writer, CheckpointId] = {(job, of): told for _, job, of, told in before if job and told is not None}
+    newest = before[-1] if before else None
+    for row in rows:
+        if not row.on_main or row.checkpoint_id is None:
+            continue
+        if newest is not None and (fallen := _fallen_from(newest, row, own)) is not None:
+            found.append(f"{fallen} → {row.checkpoint_id}, {short(row.snapshot_id)}")
+        newest = row.snapshot_id, row.job_id, row.operator_id, row.checkpoint_id
+        if row.job_id is not None:
+            own[row.job_id, row.operator_id] = row.checkpoint_id
+    return found
+
+
+def _fallen_from(newest: Mark, row: LedgerRow, own: Mapping[Writer, CheckpointId]) -> CheckpointId | None:
+    """The id that the row's should be higher than, and is not. Two sinks of one run each commit a checkpoint, at nearly
+    the same time: such a one only must not fall far below the other, nor to one that it has committed itself."""
+    _, job, operator, before = newest
+    if before is None or row.checkpoint_id is None:
+        return None
+    is_other_sink = job is not None and job == row.job_id and None not in (operator, row.operator_id)
+    if not is_other_sink or operator == row.operator_id:
+        return before if row.checkpoint_id <= before else None
+    if row.checkpoint_id < before - _SINKS_APART:
+        return before
+    its = own.get((job, row.operator_id)) if job is not None else None
+    return its if its is not None and row.checkpoint_id <= its else None
+
+
+def runs_of(rows: Iterable[LedgerRow]) -> list[JobId]:
+    """Flink runs in the order of their first commit."""
+    return list(dict.fromkeys(row.job_id for row in rows if row.job_id is not None))
+
+
+def telling(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
+    """Ten rows in their order: those around each break of the chain first, then the lost ones that the headline names,
+    then the newest. The finding has all."""
+    breaks = [n for n, (before, after) in enumerate(pairwise(rows), start=1) if _is_break(before, after)]
+    around = [n + step for n in breaks for step in (-1, 0, -2, 1) if 0 <= n + step < len(rows)]
+    lost = [n for n, row in enumerate(rows) if not row.on_main][:IDS_IN_A_SENTENCE]
+    wanted = list(dict.fromkeys([*around, *lost, *range(len(rows) - 1, -1, -1)]))[:SAMPLE]
+    return [rows[n] for n in sorted(wanted)]
+
+
+def _is_break(before: LedgerRow, after: LedgerRow) -> bool:
+    """Whether another run or engine goes on here, one side of it is no longer on main, or files may be missing."""
+    if any(each.is_fault for each in after.skipped):
+        return True
+    return (before.engine, before.job_id, before.on_main) != (after.engine, after.job_id, after.on_main)
+
 
 TASK = Task(
     name="ledger",

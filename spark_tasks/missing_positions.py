@@ -1,25 +1,227 @@
-"""Is any source position missing around the window?"""
+"""Is any source position missing around the window?
+
+What `missing_positions` says, in words.
+
+Source partitions that wrote until the window began and have no row in it: idle, or lost as a whole.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import GapsFinding, PositionGap
+from bot.domain.ids import short
 from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from spark_tasks._by_key import is_by_key, told_by_key, untold_gaps, written_places
 from spark_tasks._deleted_behind import deleted_behind
-from spark_tasks._event_time import brings_rows
+from spark_tasks._event_time import brings_rows, newest_with_rows
 from spark_tasks._gaps import counted_gaps
 from spark_tasks._overwriting import overwrites
-from spark_tasks._places import gaps_between, live_places, rolled_back_places
-from spark_tasks._position_words import bare, headline, open_still, untold_still
-from spark_tasks._silent import silences
-from spark_tasks._source_edges import Edges, edges_of, several_partitions, unplaced
-from spark_tasks._tails import Tails, cut_short, tails_of, tops_of
-from spark_tasks._window import Reach, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, shown
+from spark_tasks._places import added_places, gaps_between, live_places, rolled_back_places
+from spark_tasks._source_edges import MOST_PARTITIONS, Edges, edges_of, several_partitions, unplaced
+from spark_tasks._source_state import source_state
+from spark_tasks._tails import Tails, cut_short, tails_of, tops_of, waiting_in_words
+from spark_tasks._unlisted import places_below
+from spark_tasks._window import Reach, line_of, no_commits, reach_of
+from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, ids, shown
+
+BELOW = 20
+"""Commits with rows below the window that are looked at: a partition that was silent through all of them had stopped
+long before, and a look through the whole table would cost what the table costs."""
+_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Silent:
+    """A partition of which the window has no row."""
+
+    partition: str | None
+    highest: int
+    """The highest position that the commits just below the window brought."""
+    following: int | None
+    """Where the job's state goes on in it, as of the window's end or later; None: not known."""
+
+
+def silences(spark: SparkSession, ask: Ask, reach: Reach, edges: Edges) -> tuple[NotSeen, ...]:
+    """What is said of those that may have lost rows, and of expired commits that could not be looked at. Reads. One of
+    which the job's own state shows that nothing came after its last row is idle, and left out; without a named source
+    partition there is none.
+
+    Cost: two columns of the newest `BELOW` commits with rows below the window; of expired ones as `places_below`.
+    """
+    if ask.contract.position_partition is None:
+        return ()
+    wrote = {edge.partition for edge in edges.each}
+    table = ask.observation.table
+    below = newest_with_rows(table, reach.since, BELOW) if reach.since is not None else ()
+    parts: list[DataFrame] = []
+    unseen: list[NotSeen] = []
+    if below and reach.since is not None:
+        parts.append(added_places(spark, ask, below, below[0].parent_id, reach.since))
+    oldest = line_of(table, reach.until)[-1]
+    if len(below) < BELOW and oldest.has_commit_below:
+        older = places_below(spark, ask, oldest, BELOW - len(below), wrote)
+        if isinstance(older, NotSeen):
+            unseen.append(older)
+        else:
+            parts.append(older)
+    highest: dict[str | None, int] = {}
+    for part in parts:
+        highest |= {each: max(top, highest.get(each, top)) for each, top in _highest(part).items()}
+    state = source_state(ask)
+    found = (
+        Silent(each, top, state.following(each) if state else None)
+        for each, top in highest.items()
+        if each not in wrote
+    )
+    silent = sorted((each for each in found if not _is_idle(each)), key=lambda each: each.partition or "")
+    return (*((_silence(ask, reach, silent),) if silent else ()), *unseen)
+
+
+def _highest(places: DataFrame) -> dict[str | None, int]:
+    """Partition -> its highest position."""
+    told = places.where("position IS NOT NULL").groupBy("partition").agg(F.max("position").alias("highest"))
+    return {row["partition"]: int(row["highest"]) for row in told.limit(MOST_PARTITIONS).collect()}
+
+
+def _silence(ask: Ask, reach: Reach, silent: Sequence[Silent]) -> NotSeen:
+    """What is said of them; there is one at least."""
+    named = ", ".join(_named(ask, each) for each in silent[:_NAMED])
+    more = f" and {len(silent) - _NAMED} more" if len(silent) > _NAMED else ""
+    several, has = ("s", "have") if len(silent) > 1 else ("", "has")
+    return NotSeen(
+        source=f"source partition{several} {named}{more} in the window",
+        reason=f"Source partition{several} {named}{more} {has} no row {_begin(ask, reach)}, while others go "
+        f"on{_read_past(ask, silent)}: idle, or its rows are lost.",
+        remedy="Ask the source whether it has records there; if it has, they are missing.",
+    )
+
+
+def _begin(ask: Ask, reach: Reach) -> str:
+    if reach.since is None:
+        first = reach.main[0]
+        moment = f"{first.committed_at:%Y-%m-%d %H:%M:%S} UTC"
+        return f"from {short(first.snapshot_id)} ({moment}) on, the oldest commit that is listed"
+    since = ask.observation.table.by_id[reach.since].committed_at
+    return f"after {short(reach.since)} ({since:%Y-%m-%d %H:%M:%S} UTC), where the window begins"
+
+
+def _read_past(ask: Ask, silent: Sequence[Silent]) -> str:
+    """What the job's state tells against it being idle, of the first that it tells of."""
+    past = next((each for each in silent if each.following is not None and each.following > each.highest + 1), None)
+    if past is None or past.following is None:
+        return ""
+    name = shown(ask.contract.position_partition or "", past.partition, ask.contract)
+    records = past.following - past.highest - 1
+    return f"; by its own state the job has read {records:,} offsets of partition {name} that made no row"
+
+
+def _named(ask: Ask, each: Silent) -> str:
+    column = ask.contract.position_partition or ""
+    return f"{shown(column, each.partition, ask.contract)} (last {_place(ask, each)})"
+
+
+def _place(ask: Ask, each: Silent) -> str:
+    return shown(ask.contract.position or "", each.highest, ask.contract)
+
+
+def _is_idle(each: Silent) -> bool:
+    return each.following == each.highest + 1
+
+
+def _beginning(ask: Ask, edges: Edges) -> str:
+    """From where on nothing is missing, where the table begins with a later position than the first that there is."""
+    first = edges.each[0]
+    if not edges.begins_with_table or first.lowest <= 0 or len(edges.each) > 1:
+        return ""
+    return f" from {shown(ask.contract.position or '', first.lowest, ask.contract)}, with which the table begins,"
+
+
+def _parts(ask: Ask, edges: Edges) -> str:
+    """Which source partitions were compared: one that wrote nothing in the window may be idle or lost."""
+    if ask.contract.position_partition is None:
+        return ""
+    return f", in {counted(len(edges.each), 'source partition')} that the window wrote"
+
+
+def headline(
+    ask: Ask, reach: Reach, finding: GapsFinding, gaps: int, inside: int, above: int, edges: Edges, tails: Tails
+) -> str:
+    """What is missing, and where it stood once; or up to where nothing is, and what is still to come."""
+    position = ask.contract.position or ""
+    lost = [s.snapshot_id for s in reach.rolled_back]
+    of_rolled_back = f"{counted(len(lost), 'commit')} that {'was' if len(lost) == 1 else 'were'} rolled back"
+    if not finding.missing:
+        waiting = (
+            f" {counted(above, 'position')} of {of_rolled_back} {'lies' if above == 1 else 'lie'} above it and "
+            f"{'is' if above == 1 else 'are'} not written again yet."
+            if above
+            else ""
+        )
+        highest = shown(position, finding.highest, ask.contract)
+        one = "live one" if finding.replaced is None else "one that was brought"
+        up_to = f"{_beginning(ask, edges)} up to the highest {one}, {highest}{_parts(ask, edges)}"
+        return f"No position is missing{up_to}.{_replaced(finding)}{waiting}{waiting_in_words(tails)}"
+    first = finding.gaps[0]
+    low, high = (shown(position, bound, ask.contract) for bound in (first.first, first.last))
+    where = f"{low} to {high}" if first.size > 1 else low
+    partition = f" of partition {first.partition}" if first.partition is not None else ""
+    several = f" in {gaps} gaps, the first {where}{partition}" if gaps > 1 else f": {where}{partition}"
+    told = f"{_replaced(finding)}{waiting_in_words(tails)}"
+    is_or_are = "is" if finding.missing == 1 else "are"
+    cause = f"; {inside:,} of them stood in {of_rolled_back} ({ids(lost)})" if inside else ""
+    if tails.size:
+        cause += (
+            f"; {tails.size:,} of them the job had read by checkpoint {tails.state_of}, which the newest commit carries"
+        )
+    return f"{counted(finding.missing, 'position')} {is_or_are} missing{several}{cause}.{told}"
+
+
+def _replaced(finding: GapsFinding) -> str:
+    """Of a table that is written by key, the positions of rows that are gone rightly."""
+    if not finding.replaced:
+        return ""
+    return (
+        f" The rows of {counted(finding.replaced, 'position')} were replaced or deleted by their key: these are no "
+        "missing rows."
+    )
+
+
+def untold_still(gaps: NotSeen) -> str:
+    """No gap shows for sure that a row is missing, and some may."""
+    return f"No position is missing for sure, but not all is known: {gaps.reason}"
+
+
+def open_still(edges: Edges, unjudged: tuple[NotSeen, ...], *, is_deleted: bool) -> Answer:
+    """Nothing is missing between what was seen, and that is not all. `is_deleted`: the first that is not judged is what
+    the window brought and deleted."""
+    reason = unjudged[0].reason
+    said = f"not every source partition was: {reason[0].lower()}{reason[1:]}"
+    if is_deleted:
+        said = f"not all that the window brought lives: {reason[0].lower()}{reason[1:]}"
+    elif edges.unplaced:
+        said = f"below them there may be: {reason[0].lower()}{reason[1:]}"
+    elif edges.without and len(unjudged) == 1:
+        said = f"not all rows have one: {reason}"
+    return could_not(f"No position is missing between those that were seen, but {said}", *unjudged)
+
+
+def bare(ask: Ask, edges: Edges) -> NotSeen:
+    """What is said of rows of the window that carry no position."""
+    column = ask.contract.position
+    has = "has" if edges.without == 1 else "have"
+    return NotSeen(
+        source=f"column {column} of {ask.observation.table.name}",
+        reason=f"{edges.without:,} of the window's {counted(edges.rows, 'row')} {has} null there: whether rows like "
+        "these are missing is not known.",
+        remedy="Look who wrote them, and whether the job still fills it; choose a window without them if they are "
+        "another writer's.",
+    )
+
 
 TASK = Task(
     name="missing_positions",

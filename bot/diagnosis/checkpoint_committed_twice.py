@@ -1,20 +1,39 @@
 """F1: one checkpoint, or the very same files, were committed twice.
 
 The catalog accepted a commit and its answer was lost; the sink took it for failed and committed again (facts F1).
+
+Whether main shows a repeated checkpoint that evidence has not seen yet: a commit bears it in its summary.
 """
 
+from bot.diagnosis._asked import checked_until
 from bot.diagnosis._case import not_asked, run_of, time_in
-from bot.diagnosis._empty_starts import counted_anew
-from bot.diagnosis._repeated_since import repeated_since
+from bot.diagnosis._empty_starts import counted_anew, empty_starts
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._turns import brought_by_fork
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.file_changes import FORMATS_WRITTEN
 from bot.domain.findings import DuplicateFilesFinding, RepeatedCommit
-from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.rewinds import flink_commits
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
+
+
+def repeated_since(case: Case) -> SnapshotId | None:
+    """A commit with rows, newer than the evidence, under the checkpoint that another one of its run and sink bears; but
+    for a start without state in between, with which ids count anew."""
+    table = case.observation.table
+    edge = table.place_of(checked_until(case, "duplicate_commits"))
+    anew = {table.place_of(start.first) for start in empty_starts(case) if start.first is not None}
+    seen: dict[tuple[JobId | None, OperatorId | None, CheckpointId | None], int] = {}
+    for s in table.of_flink:
+        place, key = table.place_of(s.snapshot_id), (s.job_id, s.operator_id, s.checkpoint_id)
+        before = seen.get(key)
+        if before is not None and s.adds_rows and place > edge and not any(before < each <= place for each in anew):
+            return s.snapshot_id
+        seen[key] = place
+    return None
+
 
 MODE = Mode(
     code="F1",

@@ -2,25 +2,150 @@
 
 A cleanup that is younger than the longest checkpoint takes files in flight for orphans (facts 1.7, F9). A file that is
 there and cannot be decoded is told here as well.
+
+Whether storage itself answers where not one data file of the table is there: then they were deleted.
+
+Rights, a wrong scheme and an outage look the same, so it takes a witness: a listing of the table's data folder, made
+after the files were looked for, that went through and has none of the files that the table names.
+
+Flink manifests that were not committed and whose data files are gone from storage (F9).
+
+Files that a task which reads rows came to by chance, and that are missing or cannot be decoded.
 """
 
-from bot.diagnosis._asked import unasked
-from bot.diagnosis._case import not_asked, unseen
-from bot.diagnosis._emptied import WITNESS, emptied
-from bot.diagnosis._hollow_leaks import hollow_leaks, in_doubt, told
+from bot.diagnosis._asked import looked_later, unasked
+from bot.diagnosis._came_again import came_again
+from bot.diagnosis._case import living, not_asked, unseen
 from bot.diagnosis._lost_files import ALL_FILES, BRING_BACK, below_all, missing_now, missing_of_the_table
-from bot.diagnosis._met_files import met_by_a_scan
 from bot.diagnosis._missing_manifest import Fate, MissingManifest, fate, is_back, missing_manifest
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import (
+    LeakedManifest,
+    LeakStanding,
     MissingFilesFinding,
     UnreadableFile,
     UnreadableFilesFinding,
 )
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.met_files import met_files
+from bot.domain.paths import below
 from bot.domain.sentences import counted
+
+
+def met_by_a_scan(case: Case) -> Matches | None:
+    """What is missing before what is damaged; None where no task failed for a file."""
+    if lost := met_files(case.evidence, "lost_file"):
+        return _found_by_chance(lost)
+    damaged = met_files(case.evidence, "damaged_file")
+    return _damaged(damaged) if damaged else None
+
+
+def _found_by_chance(unopened: dict[str, str]) -> Matches:
+    path, task = next(iter(unopened.items()))
+    return Matches(
+        headline=f"{counted(len(unopened), 'file')} that the table names {'is' if len(unopened) == 1 else 'are'} not "
+        "on storage: reads of the table fail.",
+        reasons=(
+            f"The first is {path}; {task} could not be finished without it.",
+            "No commit of the window added it, so unreadable_files, which looks at the window's files, did not ask for "
+            "it: run missing_files, which looks at all of the table and tells how many are gone, and of which commits.",
+        ),
+        rows=(),
+        last_good=None,
+        wrong_run=None,
+        remedy=Remedy.REPAIR_UNREADABLE_FILES,
+    )
+
+
+def _damaged(damaged: dict[str, str]) -> Matches:
+    path, task = next(iter(damaged.items()))
+    return Matches(
+        headline=f"{counted(len(damaged), 'file')} that the table names {'is' if len(damaged) == 1 else 'are'} on "
+        "storage and cannot be decoded: reads of the table fail.",
+        reasons=(
+            f"The first is {path}; {task} could not be finished for it.",
+            "Name and size are right, and of a Parquet file the footer, so neither unreadable_files nor missing_files "
+            "names it: restore it from the storage's own versions, or drop the reference to it.",
+        ),
+        rows=(),
+        last_good=None,
+        wrong_run=None,
+        remedy=Remedy.REPAIR_UNREADABLE_FILES,
+    )
+
+
+def hollow_leaks(case: Case) -> tuple[LeakedManifest, ...]:
+    """Uncommitted manifests whose data files are gone; those that nothing will commit only where their rows were not
+    read again."""
+    waits = case.leaked.of(LeakStanding.PENDING) if case.leaked else ()
+    lost = tuple(leak for leak in _never_to_come(case) if came_again(leak, case) is False)
+    return tuple(leak for leak in (*waits, *lost) if leak.missing_files)
+
+
+def in_doubt(case: Case) -> tuple[str, ...]:
+    """Other manifests whose data files are gone, where nobody knows whether their rows were read again."""
+    untold = case.leaked.of(LeakStanding.UNTOLD) if case.leaked and not _are_rows_there(case) else ()
+    untold += tuple(leak for leak in _never_to_come(case) if came_again(leak, case) is None)
+    files = sum(leak.missing_files for leak in untold)
+    if not files:
+        return ()
+    said = f"{counted(files, 'data file')} of Flink manifests {'is' if files == 1 else 'are'} gone from storage"
+    return (f"whether rows that were not committed have been read again: {said}",)
+
+
+def _never_to_come(case: Case) -> tuple[LeakedManifest, ...]:
+    return case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE) if case.leaked else ()
+
+
+def _are_rows_there(case: Case) -> bool:
+    return case.gaps is not None and case.gaps.missing == 0
+
+
+def told(case: Case, hollow: tuple[LeakedManifest, ...]) -> Matches:
+    alive = bool(living(case)) and any(leak.standing is LeakStanding.PENDING for leak in hollow)
+    files = sum(leak.missing_files for leak in hollow)
+    return Matches(
+        headline=f"Gone from storage: {counted(files, 'data file')} of "
+        f"{counted(len(hollow), 'uncommitted Flink manifest')}.",
+        reasons=(
+            f"The manifest {hollow[0].path} lists files that are no longer there: a cleanup took them for orphans.",
+            "Should the sink still commit that manifest, the table names files that nobody can read: stop the job "
+            "before its next commit."
+            if alive
+            else "Nothing of it is in the table; the rows can only be read again from the source.",
+        ),
+        rows=(),
+        last_good=case.observation.table.head,
+        wrong_run=None,
+        remedy=Remedy.REPLAY_SOURCE_RANGE,
+    )
+
+
+WITNESS = "orphan_files"
+"""The task that lists the data folder, beside the metadata folder."""
+_ELSEWHERE = ("write.data.path", "write.folder-storage.path", "write.object-storage.path")
+"""Table properties that put data files outside of the table's own folder."""
+
+
+def emptied(case: Case, looked: UnreadableFilesFinding | MissingFilesFinding) -> str | None:
+    """A sentence that shows that storage answers and the files are gone; None: nothing shows it."""
+    table, listed = case.observation.table, case.orphans
+    than = "missing_files" if isinstance(looked, MissingFilesFinding) else "unreadable_files"
+    if listed is None or listed.orphans < listed.files_listed or not looked_later(case, WITNESS, than):
+        return None
+    content = [file.path for file in looked.files if file.what in ("data", "deletes")]
+    if any(table.properties.get(name) for name in _ELSEWHERE):
+        return None
+    if not content or any(below(path, table.location) is None for path in content):
+        return None
+    others = counted(listed.files_listed, "other file") if listed.files_listed else "no file at all"
+    return (
+        "Storage answers, so they are gone: the manifests that name them could be read, and a later listing of the "
+        f"data folder shows {others} of that time."
+    )
+
 
 MODE = Mode(
     code="F9",

@@ -2,20 +2,22 @@
 
 With `allowNonRestoredState` Flink leaves the old committer's state behind; the files of its last checkpoint are in a
 Flink manifest that nobody commits any more (facts 1.1, F12).
+
+Flink manifests of ended runs that wait for a restore under their own sink's id, or that evidence has not seen.
 """
 
 from collections.abc import Set
 from itertools import pairwise
 
 from bot.diagnosis._came_again import came_again
+from bot.diagnosis._came_since import came_since
 from bot.diagnosis._case import committer_ids, in_window, living, not_asked, run_of, unseen
 from bot.diagnosis._first_rows import first_rows_tell
 from bot.diagnosis._leaks import can_be_appended, in_words
-from bot.diagnosis._waits_for_its_sink import left_since, of_another_sink
 from bot.domain.beginnings import came_up_at
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
-from bot.domain.flink import JobRun
+from bot.domain.flink import FlinkManifest, JobRun
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
@@ -25,6 +27,34 @@ from bot.domain.rewinds import flink_commits
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.unread_rows import rows_of
+
+
+def of_another_sink(case: Case) -> str | None:
+    """What is missing to know that nothing was owed where a manifest of an ended run waits for a restore under its own
+    sink's id, and the living run has another, or one that it has not shown yet; None: none does."""
+    alive = living(case)
+    if len(alive) != 1 or alive[0].restored is None or case.leaked is None:
+        return None
+    run, known = alive[0], committer_ids(case, alive[0])
+    owed = (leak for leak in case.leaked.of(LeakStanding.PENDING) if not leak.is_empty and leak.job_id != run.job_id)
+    mine = {run.job_id for run in case.runs} | {s.job_id for s in commits_of_job(case)}
+    open_ones = (leak for leak in owed if leak.job_id in mine and leak.operator_id not in known)
+    leak = next((leak for leak in open_ones if known or leak.checkpoint_id <= alive[0].restored.checkpoint_id), None)
+    if leak is None:
+        return None
+    whose = f"checkpoint {leak.checkpoint_id} of run {short_job(leak.job_id)}, whose sink was {leak.operator_id[:6]}"
+    sink = f"whose sink is {next(iter(known))[:6]}" if known else "which has not shown its sink yet"
+    return (
+        f"whether the restore point of run {short_job(run.job_id)}, {sink}, owed {rows_of((leak,))} of {whose}: under "
+        f"another id they are lost. {leak.reason}"
+    )
+
+
+def left_since(case: Case) -> FlinkManifest | None:
+    """A manifest by an ended run of the job that evidence has not seen."""
+    ended = {run.job_id for run in case.runs if run.is_terminal}
+    return next((each for each in came_since(case) if each.job_id in ended), None)
+
 
 MODE = Mode(
     code="F12",

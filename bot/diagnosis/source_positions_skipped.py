@@ -2,24 +2,154 @@
 
 Happens when a job starts without state at the newest or the group's offsets, or when the source dropped records
 before they were read. Nothing that Flink wrote holds these rows: they must be read from the source again.
+
+Whether the table had the rows of missing positions once: then it was not the source that skipped them.
+
+Whether other changes took the rows of missing positions off main: they explain no more rows than they took.
 """
 
 from itertools import pairwise
 
 from bot.diagnosis._asked import lacking
-from bot.diagnosis._brought_once import brought_once
-from bot.diagnosis._case import at_position, in_window
-from bot.diagnosis._compactions import COMPARES, unsettled_compactions
+from bot.diagnosis._case import at_position, in_window, unseen
+from bot.diagnosis._compactions import COMPARES, lost_by, unsettled_compactions
 from bot.diagnosis._empty_starts import empty_starts
+from bot.diagnosis._guests import is_overwrite
+from bot.diagnosis._other_writers import changes_without_job
 from bot.diagnosis._read_again import may_be_missing
-from bot.diagnosis._taken_off import taken_in_part
+from bot.diagnosis._unbroken import is_found_missing, lies_beside_gaps, rows_were_put_back, untold_beginning
 from bot.diagnosis._upsert import may_be_replaced, skipped_between_commits, why_upsert
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
+from bot.domain.guests import Guests
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.ledger import LedgerRow
+from bot.domain.looked import NotSeen
+from bot.domain.other_writers import name_of
+from bot.domain.rollbacks import Rollback, Sequel, rollbacks
 from bot.domain.sentences import counted
+from bot.domain.table import Snapshot
 from bot.domain.unread_rows import rows_told
+
+
+def taken_off(case: Case, found: GapsFinding) -> Excluded | None:
+    """That is another mode's fault, where they have taken as many, or nobody knows how many."""
+    removing, most = _removing(case), _most_taken(case)
+    if not removing or (most is not None and most - _brought_back(case) < found.missing):
+        return None
+    first = removing[0]
+    return Excluded(
+        reason=f"{short(first.snapshot_id)} ({first.operation} by {name_of(first)}) took rows off the table: they "
+        f"were written once{' (F21)' if first in changes_without_job(case) else ''}."
+    )
+
+
+def taken_in_part(case: Case, found: GapsFinding) -> CannotTell | None:
+    """What is missing to know of all of them, where these changes may have taken fewer rows than are missing; None:
+    they took none."""
+    removing, most = _removing(case), _most_taken(case)
+    if not removing or not most:
+        return None
+    took = f"they took {counted(most, 'row')} at the most, and nothing holds the others"
+    if most >= found.missing:
+        took = f"they took {counted(most, 'row')}, and wrote {_brought_back(case)} anew, which may be the same ones"
+    which = f"which of the {found.missing} missing positions {short(removing[0].snapshot_id)} and its like took off"
+    return CannotTell(missing=(f"{which}: {took}",))
+
+
+def _removing(case: Case) -> tuple[Snapshot, ...]:
+    foreign = [s for s in changes_without_job(case) if s.operation != "append"]
+    return tuple(s for s in in_window(case) if s in foreign or is_overwrite(s))
+
+
+def _most_taken(case: Case) -> int | None:
+    """How many rows they have taken off at the most; None: one of them does not count them."""
+    taken = [_counted(case, each) for each in _removing(case)]
+    told = [each for each in taken if each is not None]
+    return sum(told) if len(told) == len(taken) else None
+
+
+def _brought_back(case: Case) -> int:
+    """How many rows they have written that may be rows that they took: an engine without a job of its own writes anew
+    what it leaves of a file. Not where no file of theirs bears a position."""
+    rows = case.ledger.rows if case.ledger is not None else ()
+    bare = {row.snapshot_id for row in rows if row.added_rows and row.position_from is None}
+    own = (each for each in _removing(case) if each.operation == "overwrite" and each.job_id is None)
+    return sum(each.counted("added-records") for each in own if each.snapshot_id not in bare)
+
+
+def _counted(case: Case, change: Snapshot) -> int | None:
+    if change.operation == "replace":
+        return lost_by(case, change)
+    by_files = change.counted("added-delete-files") and not change.counted("added-position-deletes")
+    is_told = "deleted-records" in change.summary or change.counted("added-position-deletes")
+    if not is_told or by_files or change.counted("added-equality-deletes"):
+        return None
+    return change.counted("deleted-records") + change.counted("added-position-deletes")
+
+
+def brought_once(case: Case, found: GapsFinding) -> Excluded | CannotTell | None:
+    """By which commits, as far as is known; None: by none."""
+    if (rolled_back := _rolled_back(case)) is not None:
+        return rolled_back
+    if (elsewhere := taken_off(case, found)) is not None:
+        return elsewhere
+    if (row := _held_by_rolled_back(case, found)) is None:
+        return None
+    if case.contract.position_partition is not None:
+        return CannotTell(missing=(_of_which_partition(row),))
+    return Excluded(
+        reason=f"{short(row.snapshot_id)} had brought positions {at_position(case, row.position_from)} to "
+        f"{at_position(case, row.position_until)}, and was rolled back: it was not the source that skipped them."
+    )
+
+
+def _rolled_back(case: Case) -> Excluded | CannotTell | None:
+    """Whether a rollback took the rows off main, which is F6's fault; not one of guests' commits alone, which hold no
+    position of this source. Only Flink knows of a run that went on whether it was restored in between, and read them
+    again."""
+    table, jobs = case.observation.table, case.observation.jobs
+    seen = (lost for lost in rollbacks(table, case.runs) if lost.is_within(case.window, table))
+    explained, guests = {Sequel.REDONE, Sequel.OTHER_RUN}, Guests(case)
+    own = (lost for lost in seen if not all(guests.has(table.by_id[each]) for each in lost.left))
+    still = [lost for lost in own if lost.sequel not in explained and not _is_another_hole(case, lost)]
+    if not still:
+        return None
+    if isinstance(jobs, NotSeen):
+        return CannotTell(missing=(unseen(jobs),))
+    lost = next((each for each in still if not _is_untold(case, each)), None)
+    if lost is None:
+        return CannotTell(missing=(untold_beginning(case, still[0]),))
+    return Excluded(
+        reason=f"Main was rolled back to {short(lost.target)} and lost {counted(len(lost.left), 'commit')}, which "
+        "held rows that are missing now (F6)."
+    )
+
+
+def _is_another_hole(case: Case, lost: Rollback) -> bool:
+    return rows_were_put_back(case, lost) or lies_beside_gaps(case, lost)
+
+
+def _is_untold(case: Case, lost: Rollback) -> bool:
+    """Whether nothing shows that the run that goes on did not read again what main lost."""
+    return lost.may_go_on is not None or (lost.sequel is Sequel.UNTOLD and not is_found_missing(case, lost))
+
+
+def _held_by_rolled_back(case: Case, found: GapsFinding) -> LedgerRow | None:
+    """A commit that was rolled back and had brought missing positions, by the bounds of its files."""
+    for row in case.ledger.rolled_back if case.ledger else ():
+        low, high = row.position_from, row.position_until
+        if low is not None and high is not None and any(g.first <= high and low <= g.last for g in found.gaps):
+            return row
+    return None
+
+
+def _of_which_partition(row: LedgerRow) -> str:
+    return (
+        f"whether {short(row.snapshot_id)}, which was rolled back, had brought the missing positions: the bounds of "
+        "its files are of all source partitions together"
+    )
+
 
 MODE = Mode(
     code="F18",

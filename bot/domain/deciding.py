@@ -2,6 +2,8 @@
 
 Slack, the terminal and the bot's own timers all come through `decide`. It is pure: who is in which
 group, and what time it is, are told to it.
+
+What time alone does to a proposal.
 """
 
 from typing import Annotated, Literal, assert_never
@@ -25,6 +27,7 @@ from bot.domain.approval_refusals import (
     needs_reason,
     no_such_rule,
     not_as_approved,
+    not_before,
     not_seen,
     not_yours,
     own_proposal,
@@ -33,13 +36,28 @@ from bot.domain.approval_refusals import (
     where_it_stands,
 )
 from bot.domain.approval_standing import NO_GROUPS, Membership, is_approver, is_one_of, teams_of
-from bot.domain.approval_times import hold_ends_at, last_approval_at
+from bot.domain.approval_times import hold_ends_at, last_approval_at, reminder_due_at
 from bot.domain.entries import ExecutionStarted
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import UserId
 from bot.domain.record import Record, Utc
 from bot.domain.settling import Settle, settle
-from bot.domain.time_passing import what_time_does
+
+
+def what_time_does(view: ProposalView, at: Utc) -> ProposalEnded | VetoTimeEnded | ApprovalReminded | NotAllowed:
+    """It expires, is released from its hold, or is reminded of; else nothing is due."""
+    proposal = view.proposal
+    if at >= proposal.expires_at:
+        what = "Nobody carried it out" if view.state is not ProposalState.PROPOSED else "It was not approved"
+        return ProposalEnded(
+            proposal=proposal.id, how="expired", reason=f"{what} before {proposal.expires_at:%H:%M} UTC."
+        )
+    if view.state is ProposalState.HELD and view.held_until is not None and at >= view.held_until:
+        return VetoTimeEnded(proposal=proposal.id)
+    due = reminder_due_at(view)
+    if due is not None and at >= due:
+        return ApprovalReminded(proposal=proposal.id, number=view.reminders + 1)
+    return not_before(view)
 
 
 class _Yes(Record):

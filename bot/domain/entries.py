@@ -1,4 +1,7 @@
-"""What the journal can say: one record a kind, tagged, so that the stored record reads like a document."""
+"""What the journal can say: one record a kind, tagged, so that the stored record reads like a document.
+
+What the journal says of a diagnosis that somebody asked for.
+"""
 
 from typing import Annotated, Literal
 
@@ -12,9 +15,6 @@ from bot.domain.approval_entries import ProposalApproved as ProposalApproved
 from bot.domain.approval_entries import ProposalEnded as ProposalEnded
 from bot.domain.approval_entries import VetoTimeEnded as VetoTimeEnded
 from bot.domain.diagnosis import Diagnosis
-from bot.domain.diagnosis_entries import DiagnosisEnded as DiagnosisEnded
-from bot.domain.diagnosis_entries import DiagnosisEntry as DiagnosisEntry
-from bot.domain.diagnosis_entries import DiagnosisRequested as DiagnosisRequested
 from bot.domain.evidence import Evidence
 from bot.domain.execution_entries import Check as Check
 from bot.domain.execution_entries import EffectEnded as EffectEnded
@@ -51,6 +51,24 @@ from bot.domain.savepoint_entries import SavepointPlanned as SavepointPlanned
 from bot.domain.savepoint_entries import SavepointReleased as SavepointReleased
 from bot.domain.savepoint_entries import SavepointReleasing as SavepointReleasing
 from bot.domain.table import Window
+
+
+class DiagnosisRequested(Record):
+    """Intent: the world is about to be looked at anew. Without an end after a restart it is looked at then."""
+
+    kind: Literal["diagnosis-requested"] = "diagnosis-requested"
+
+
+class DiagnosisEnded(Record):
+    """The request has its answer; a new diagnosis is an entry of its own, before this one."""
+
+    kind: Literal["diagnosis-ended"] = "diagnosis-ended"
+    how: Literal["new", "same", "failed"]
+    message: str = ""
+    """Why it failed."""
+
+
+DiagnosisEntry = DiagnosisRequested | DiagnosisEnded
 
 
 class IncidentOpened(Record):

@@ -1,17 +1,232 @@
-"""What became of the rows that a rollback took off main: told by the job's next commits, and by its living runs."""
+"""What became of the rows that a rollback took off main: told by the job's next commits, and by its living runs.
+
+Whether a living run's state holds what main lost: of its own commits, or of others'.
+
+Starts of the job after a rollback was explained that go back to the state of what main lost.
+
+Whether the state of a run holds what main lost: told by which run wrote the point that it began from, as the path of
+that says, and by checkpoint ids where no path does.
+"""
 
 from collections.abc import Iterable, Sequence
-from enum import StrEnum
+from datetime import datetime
+from enum import Enum, StrEnum, auto
+from itertools import pairwise
 from typing import NamedTuple
 
-from bot.domain.beginnings import began_from, first_shown
+from bot.domain.beginnings import FROM_NOTHING, began_from, first_shown, start_shown
 from bot.domain.beside_a_rollback import Scene, Whose, reached_by, writers_of
-from bot.domain.flink import JobRun, names_run
-from bot.domain.held_lost import Held, came_after, ids_of, is_held, own_is_held
-from bot.domain.held_states import ended_since, has_passed_over, holds_lost
-from bot.domain.ids import CheckpointId, JobId
-from bot.domain.later_starts import start_from_what_was_lost
+from bot.domain.clocks import CLOCKS_DIFFER
+from bot.domain.flink import V1_COMMITTER, JobRun, names_run
+from bot.domain.ids import DRAINED, CheckpointId, JobId
+from bot.domain.kin import writer_of
 from bot.domain.table import Snapshot, TableState
+
+
+def holds_lost(
+    scene: Scene, run: JobRun, first: datetime | None, lost: Sequence[Snapshot], reached: int
+) -> bool | None:
+    """Whether what the run began with holds rows of these commits; None: nothing tells.
+
+    `first`: when its first commit came; None where there is none. `reached`: the checkpoint that main has below the
+    target.
+    """
+    return _run_holds(scene, run, first, lost, reached, frozenset())
+
+
+def _run_holds(
+    scene: Scene, run: JobRun, first: datetime | None, lost: Sequence[Snapshot], reached: int, seen: frozenset[str]
+) -> bool | None:
+    number = began_from(run, first)
+    if number is None:
+        newest = run.restored.checkpoint_id if run.restored is not None else None
+        return False if newest is not None and not any(each <= newest for _, each in _told(lost)) else None
+    if number == FROM_NOTHING:
+        return False
+    shown = start_shown(run, first)
+    path = shown.path if shown is not None and shown.checkpoint_id == number else None
+    return _state_holds(scene, number, path, lost, reached, seen | {run.job_id[:6]})
+
+
+def _state_holds(
+    scene: Scene, number: int, path: str | None, lost: Sequence[Snapshot], reached: int, seen: frozenset[str]
+) -> bool | None:
+    writer = writer_of(path)
+    if writer is None:
+        return _by_ids(scene, number, lost, reached)
+    if (held := held_of_writer(scene, number, writer, lost)) is not False:
+        return held
+    if writer in seen:
+        # It is a checkpoint of a run's own: that began below it, from something else.
+        return None if any(each < number for _, each in _told(lost)) else False
+    if any(s.job_id is not None and s.job_id.startswith(writer) for each in (scene.below, scene.above) for s in each):
+        return False
+    run = next((each for each in scene.runs.values() if each.job_id.startswith(writer)), None)
+    if run is not None:
+        return _run_holds(scene, run, first_commit_of(scene, run), lost, reached, seen)
+    others = [s for s in lost if s.job_id is None or not s.job_id.startswith(writer)]
+    return _by_ids(scene, number, others, reached)
+
+
+def held_of_writer(scene: Scene, number: int, writer: str, lost: Sequence[Snapshot]) -> bool | None:
+    """Whether checkpoint `number` of the run whose id begins with `writer` holds one of its own lost commits; None: it
+    has counted these ids twice."""
+    mine = [each for commit, each in _told(lost) if commit.job_id and commit.job_id.startswith(writer)]
+    if not mine or number < min(mine):
+        return False
+    kept = next((s for s in scene.below if s.job_id is not None and s.job_id.startswith(writer)), None)
+    return None if kept is not None and (kept.checkpoint_id or 0) >= min(mine) else True
+
+
+def _by_ids(scene: Scene, number: int, lost: Sequence[Snapshot], reached: int) -> bool | None:
+    """Ids rise along what a job reads. A run that began below another counts some of them again, so those that main has
+    reached do not tell."""
+    told = _told(lost)
+    if any(reached < each <= number for _, each in told):
+        return True
+    sinks = scene.sinks | scene.operators
+    own = [each for s, each in told if s.operator_id in sinks or s.job_id in scene.runs]
+    return None if any(each <= number for each in own or [each for _, each in told]) else False
+
+
+def _told(lost: Iterable[Snapshot]) -> list[tuple[Snapshot, int]]:
+    """The commits with the ids of their checkpoints; what a drain leaves came right after the newest of its run."""
+    newest: dict[str | None, int] = {}
+    told = []
+    for commit in lost:
+        if commit.checkpoint_id is not None:
+            ran = newest.get(commit.job_id, 0)
+            each = commit.checkpoint_id if commit.checkpoint_id < DRAINED else ran + 1
+            newest[commit.job_id] = max(ran, each)
+            told.append((commit, each))
+    return told
+
+
+def has_passed_over(scene: Scene, run: JobRun, own: Sequence[Snapshot]) -> bool:
+    """Whether the run, restored below its own commits (`own`), had completed checkpoints before main lost these: the
+    sink took them for committed, and brings their rows no more (F3). The V1 sink keeps them until its ids have passed
+    what it found on main."""
+    at = lost_at(scene)
+    if run.restored is None or at is None or any(V1_COMMITTER in vertex.name for vertex in run.vertices):
+        return False
+    last = max((s.checkpoint_id or 0 for s in own), default=0)
+    return any(
+        c.status == "COMPLETED"
+        and run.restored.at <= c.triggered_at < at - CLOCKS_DIFFER
+        and run.restored.checkpoint_id < c.checkpoint_id <= last
+        for c in run.checkpoints
+    )
+
+
+def ended_since(scene: Scene) -> JobRun | None:
+    """The job's newest run, where none is alive, and main was rolled back under it: what is restored from its newest
+    checkpoint goes on from there. One that was stopped first is as a rewind asks for: so is, for all that clocks tell,
+    one that was stopped at about that time, but not one that failed then."""
+    last = max(scene.runs.values(), key=lambda run: run.started_at, default=None)
+    if last is None or last.ended_at is None or any(not run.is_terminal for run in scene.runs.values()):
+        return None
+    at = lost_at(scene)
+    is_failure = last.state == "FAILED"
+    until = last.ended_at + CLOCKS_DIFFER if is_failure else last.ended_at - CLOCKS_DIFFER
+    return last if at is not None and last.started_at <= at < until else None
+
+
+def lost_at(scene: Scene) -> datetime | None:
+    """When main went back from the lost commits, by its log; None where that does not tell."""
+    left = {s.snapshot_id for s in scene.left}
+    at = None
+    for before, move in pairwise(scene.table.head_moves):
+        if before.snapshot_id in left and move.snapshot_id not in left:
+            at = move.at
+    return at
+
+
+def first_commit_of(scene: Scene, run: JobRun) -> datetime | None:
+    """When the run's first commit on main came; None: there is none."""
+    return next((s.committed_at for s in scene.table.of_flink if s.job_id == run.job_id), None)
+
+
+class LaterStart(NamedTuple):
+    """A run whose state is that of a run that main lost commits of, as the path of its restore point says."""
+
+    run: JobId
+    commit: Snapshot | None
+    """Its first on main since; None while it is silent."""
+    is_beyond: bool
+    """Whether its checkpoint lies above all that main had brought again by then: what lies between never comes. Else
+    the ids do not tell whether main has brought it."""
+
+
+def start_from_what_was_lost(scene: Scene, after: Snapshot) -> LaterStart | None:
+    """The first of them that was restored after the commit `after`, and has committed since, or lives; None: there is
+    none."""
+    starts = (_start(scene, run, after) for run in sorted(scene.runs.values(), key=lambda run: run.started_at))
+    return next((start for start in starts if start is not None), None)
+
+
+def _start(scene: Scene, run: JobRun, after: Snapshot) -> LaterStart | None:
+    point = run.restored
+    writer = writer_of(point.path) if point is not None else None
+    if point is None or writer is None or point.at <= after.committed_at:
+        return None
+    before = [s for s in scene.above if s.committed_at <= point.at]
+    is_told = not any(s.job_id is not None and s.job_id.startswith(writer) for s in before)
+    if not is_told or not held_of_writer(scene, point.checkpoint_id, writer, scene.left):
+        return None
+    commit = next((s for s in scene.above if s.job_id == run.job_id and s.committed_at > point.at), None)
+    if commit is None and run.is_terminal:
+        return None
+    ids = (s.checkpoint_id or 0 for s in before)
+    reached = max((each for each in ids if each < DRAINED), default=0)
+    return LaterStart(run.job_id, commit, point.checkpoint_id > reached)
+
+
+class Held(Enum):
+    """Whether a living run's state holds what main lost."""
+
+    YES = auto()
+    PERHAPS = auto()
+    NO = auto()
+    """It reads it again."""
+    NOT_ITS = auto()
+    """The run has to do with none of it, for all that is known."""
+
+
+def own_is_held(scene: Scene, run: JobRun, own: Sequence[Snapshot], lost: Sequence[Snapshot]) -> Held:
+    """Of a run that lost some itself: not where Flink has restored it since from below."""
+    if run.restored is None or any(s.committed_at >= run.restored.at for s in own):
+        return Held.YES
+    is_beyond = run.restored.checkpoint_id >= min(ids_of(own, 0), default=0)
+    if is_beyond or has_passed_over(scene, run, own):
+        return Held.YES
+    is_its_own = names_run(run.restored.path, run.job_id)
+    return Held.PERHAPS if is_its_own and came_after(own, lost) else Held.NO
+
+
+def came_after(own: Sequence[Snapshot], lost: Iterable[Snapshot]) -> bool:
+    """Whether main lost commits of another run by the same sink that are older than all that this one lost: where it
+    began, and so whether a checkpoint of its own reads their rows again, is not told by ids."""
+    first, sinks = min(s.committed_at for s in own), {s.operator_id for s in own}
+    others = (s for s in lost if s.job_id not in (None, own[0].job_id) and s.operator_id in sinks)
+    return any(s.committed_at < first for s in others)
+
+
+def is_held(scene: Scene, run: JobRun, lost: Sequence[Snapshot], reached: int) -> Held:
+    """Of a run that lost none: what it began with lies before all that it did, whenever the lost commits came."""
+    of_flink = [s for s in lost if s.checkpoint_id is not None]
+    if run.restored is None or not of_flink:
+        return Held.NOT_ITS
+    held = holds_lost(scene, run, first_commit_of(scene, run), of_flink, reached)
+    if held is not None:
+        is_since = all(s.committed_at < run.restored.at for s in of_flink)
+        reads_again = is_since and run.restored.checkpoint_id > FROM_NOTHING
+        return Held.YES if held else Held.NO if reads_again else Held.NOT_ITS
+    return Held.PERHAPS
+
+
+def ids_of(commits: Iterable[Snapshot], above: int) -> list[CheckpointId]:
+    """Their checkpoint ids that lie above this one."""
+    return [s.checkpoint_id for s in commits if s.checkpoint_id is not None and s.checkpoint_id > above]
 
 
 class Sequel(StrEnum):

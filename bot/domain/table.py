@@ -1,23 +1,42 @@
-"""What Iceberg's metadata says of a table at one pinned `metadata.json`."""
+"""What Iceberg's metadata says of a table at one pinned `metadata.json`.
+
+Fields of records that are as long as a table's history.
+"""
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import takewhile, zip_longest
+from typing import Annotated, TypeVar
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, ValidatorFunctionWrapHandler, WrapSerializer, WrapValidator
 
 from bot.domain.commit_order import ages
 from bot.domain.head_moves import HeadMove as HeadMove
 from bot.domain.ids import SnapshotId, TableName
+from bot.domain.lazy import Lazy
 from bot.domain.listed import Listed
 from bot.domain.listed_views import ById, Picked, chosen
-from bot.domain.long import Long
 from bot.domain.partitions import PartitionField
 from bot.domain.record import Record, Utc
 from bot.domain.snapshot import REPAIR as REPAIR
 from bot.domain.snapshot import TOOK_OUT as TOOK_OUT
 from bot.domain.snapshot import Snapshot as Snapshot
+
+T = TypeVar("T")
+
+
+def _lazy_or_plain(told: object, validated: ValidatorFunctionWrapHandler) -> object:
+    return told if isinstance(told, Lazy) else tuple(validated(told))
+
+
+def _plain(told: Sequence[T], serialized: SerializerFunctionWrapHandler) -> object:
+    return serialized(tuple(told))
+
+
+Long = Annotated[Sequence[T], WrapValidator(_lazy_or_plain), WrapSerializer(_plain)]
+"""A tuple, or a sequence whose elements are made when they are looked at."""
+
 
 _UNSET = Field(default=None, exclude_if=lambda told: told is None)
 

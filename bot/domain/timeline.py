@@ -1,4 +1,7 @@
-"""One entry of the journal -> one plain sentence. People are written `<@U…>`, as Slack mentions them."""
+"""One entry of the journal -> one plain sentence. People are written `<@U…>`, as Slack mentions them.
+
+What an entry about a promise says, as one sentence.
+"""
 
 from typing import assert_never
 
@@ -8,9 +11,29 @@ from bot.domain.ids import short, short_job
 from bot.domain.inert import visible
 from bot.domain.journal import Entry
 from bot.domain.notice_words import notice_sentence
-from bot.domain.promise_words import promise_sentence
+from bot.domain.promise_entries import PromiseReminded
 from bot.domain.savepoint_entries import savepoint_sentence
 from bot.domain.sentences import counted, full_stop
+
+
+def promise_sentence(body: PromiseReminded) -> str:
+    """For a reader who was not there; who and when stand beside it."""
+    match body:
+        case PromiseReminded(what="review"):
+            return f"{_people(body)} reminded: {len(body.terms)} review items are due on {body.due:%Y-%m-%d}."
+        case PromiseReminded(what="thaw"):
+            return f"{_people(body)} asked whether maintenance, frozen since {body.due:%Y-%m-%d %H:%M} UTC, can go on."
+        case PromiseReminded(what="planned-end"):
+            return f"{_people(body)} asked whether planned work is over: consumers wait for its end."
+        case PromiseReminded(what="standing-job"):
+            return f"{_people(body)} asked how the repair goes on: its job stands still since {body.due:%H:%M} UTC."
+        case _:
+            return f"{_people(body)} reminded: the next update to consumers is due at {body.due:%H:%M} UTC."
+
+
+def _people(body: PromiseReminded) -> str:
+    named = ", ".join(f"<@{user}>" for user in body.people)
+    return f"{named} {'was' if len(body.people) == 1 else 'were'}"
 
 
 def sentence(entry: Entry) -> str:

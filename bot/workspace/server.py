@@ -1,4 +1,13 @@
-"""Runs a workspace: an HTTP and WebSocket server on loopback, in a thread of its own."""
+"""Runs a workspace: an HTTP and WebSocket server on loopback, in a thread of its own.
+
+`/_control/…`, for tests and for the drawer of the page.
+
+Incoming webhooks: how other systems write into a channel, as Alertmanager and Grafana do.
+
+The response URLs that an app posts its answers to.
+
+The page itself, avatars, and the files that the app uploaded.
+"""
 
 import asyncio
 import socket as sockets
@@ -6,20 +15,192 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib.resources import files
+from xml.sax.saxutils import escape
 
 import uvicorn
+from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from bot.workspace.api.routes import web_api_routes
-from bot.workspace.control_routes import control_routes
-from bot.workspace.incoming_routes import incoming_routes
+from bot.workspace.fault_acts import ACTS
+from bot.workspace.message import StoredMessage
 from bot.workspace.page_routes import page_routes
-from bot.workspace.response_routes import response_routes
-from bot.workspace.static_routes import static_routes
+from bot.workspace.payload import Payload
+from bot.workspace.persons.answers import answer
+from bot.workspace.refusal import CannotDo, SlackRefusal, UnusableUrl
+from bot.workspace.requests import FaultRequest
+from bot.workspace.rules import Rules
 from bot.workspace.world import World
+
+_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; "
+    "connect-src 'self' ws:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+
+def static_routes(world: World) -> list[BaseRoute]:
+    """`/`, `/page/…`, `/avatar/…`, `/files/…` and the socket of Socket Mode."""
+
+    async def page(_request: Request) -> Response:
+        return HTMLResponse(_page_file("index.html"), headers={"Content-Security-Policy": _POLICY})
+
+    async def asset(request: Request) -> Response:
+        name = request.path_params["name"]
+        kind = name.rpartition(".")[2]
+        source = files("bot.workspace") / "page" / name
+        if kind not in _TYPES or not source.is_file():
+            return PlainTextResponse("not found", status_code=404)
+        headers = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
+        return Response(source.read_text("utf-8"), media_type=_TYPES[kind], headers=headers)
+
+    async def avatar(request: Request) -> Response:
+        person = world.directory.people.get(request.path_params["user"])
+        initials, color = (person.initials, person.color) if person else ("?", world.cast.app.color)
+        svg = (
+            '<svg xmlns="http://www.w3.org/2000/svg" width="192" height="192">'
+            f'<rect width="192" height="192" rx="36" fill="{escape(color)}"/>'
+            '<text x="96" y="120" font-family="sans-serif" font-size="76" fill="#fff" text-anchor="middle">'
+            f"{escape(initials)}</text></svg>"
+        )
+        return Response(svg, media_type=_TYPES["svg"])
+
+    async def uploaded(request: Request) -> Response:
+        file = world.files.find(request.path_params["file_id"])
+        if file is None or file.content is None:
+            return PlainTextResponse("not found", status_code=404)
+        headers = {"Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"}
+        return Response(file.content, media_type=file.mimetype, headers=headers)
+
+    async def socket_mode(socket: WebSocket) -> None:
+        await world.sockets.serve(socket)
+
+    return [
+        Route("/", page),
+        Route("/archives/{channel}/{ts}", page),
+        Route("/page/{name}", asset),
+        Route("/avatar/{user}.svg", avatar),
+        Route("/files/{file_id}/{name}", uploaded),
+        WebSocketRoute("/link/", socket_mode),
+    ]
+
+
+def _page_file(name: str) -> str:
+    return (files("bot.workspace") / "page" / name).read_text("utf-8")
+
+
+def response_routes(world: World) -> list[Route]:
+    """`/response/{token}`."""
+
+    async def respond(request: Request) -> Response:
+        status, said, given = 200, "ok", {}
+        try:
+            given = await request.json()
+            answer(world, world.handles.redeem_url(request.path_params["token"], world.rules), given)
+        except UnusableUrl as unusable:
+            status, said = 404, unusable.code
+        except SlackRefusal as refusal:
+            status, said = 400, str(refusal)
+        except ValueError:
+            status, said = 400, "invalid_payload"
+        world.wire.add("response-url", "response_url", error=None if status == 200 else said, sent=given)
+        return PlainTextResponse(said, status_code=status)
+
+    return [Route("/response/{token}", respond, methods=["POST"])]
+
+
+class Posted(BaseModel):
+    """What is sent to a webhook."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    text: str = ""
+    username: str = "incoming-webhook"
+    attachments: tuple[Payload, ...] = ()
+    blocks: tuple[Payload, ...] = ()
+
+
+def incoming_routes(world: World) -> list[Route]:
+    """`/services/{channel}`; Slack's end with a secret, this one is on loopback."""
+
+    async def post(request: Request) -> Response:
+        try:
+            posted = Posted.model_validate_json(await request.body())
+            channel = world.directory.channel(request.path_params["channel"])
+        except ValidationError:
+            return PlainTextResponse("invalid_payload", 400)
+        except CannotDo as refused:
+            return PlainTextResponse(refused.code, 404)
+        if not (posted.text or posted.attachments or posted.blocks):
+            return PlainTextResponse("no_text", 400)
+        world.conversations.add(
+            StoredMessage(
+                channel=channel.id,
+                ts=world.conversations.next_ts(),
+                user=posted.username,
+                username=posted.username,
+                bot_id="B0WEBH00K1",
+                subtype="bot_message",
+                text=posted.text,
+                attachments=posted.attachments,
+                blocks=posted.blocks,
+            )
+        )
+        return PlainTextResponse("ok")
+
+    return [Route("/services/{channel}", post, methods=["POST"])]
+
+
+_NEWEST = 200
+
+
+def control_routes(world: World) -> list[Route]:
+    """Faults, rules and the wire log."""
+
+    async def fault(request: Request) -> Response:
+        act = ACTS.get(request.path_params["name"])
+        if act is None:
+            return JSONResponse({"code": "unknown_fault", "message": f"Known: {', '.join(ACTS)}."}, 404)
+        if not request.headers.get("content-type", "").startswith("application/json"):
+            return JSONResponse({"code": "not_json", "message": "Send JSON, as application/json."}, 415)
+        try:
+            asked = FaultRequest.model_validate_json(await request.body() or b"{}")
+            done = await act(world, asked)
+        except ValidationError as error:
+            return JSONResponse({"code": "invalid", "message": str(error)}, 400)
+        except CannotDo as refused:
+            return JSONResponse({"code": refused.code, "message": str(refused)}, 409)
+        name = request.path_params["name"]
+        world.wire.add("fault", name, sent=asked.model_dump(exclude_defaults=True), answered=done)
+        return JSONResponse(done)
+
+    async def rules(request: Request) -> Response:
+        if request.method == "POST":
+            given = Rules.model_validate({**world.rules.model_dump(), **(await request.json())})
+            world.set_rules(given)
+        return JSONResponse(world.rules.model_dump())
+
+    async def wire(_request: Request) -> Response:
+        newest = world.wire.entries()[-_NEWEST:]
+        return JSONResponse({"entries": [entry.model_dump(mode="json") for entry in newest]})
+
+    async def wire_lines(_request: Request) -> Response:
+        return PlainTextResponse(world.wire.jsonl(), media_type="application/x-ndjson")
+
+    return [
+        Route("/_control/faults/{name}", fault, methods=["POST"]),
+        Route("/_control/rules", rules, methods=["GET", "POST"]),
+        Route("/_control/wire", wire),
+        Route("/_control/wire.jsonl", wire_lines),
+    ]
+
 
 START_S = 10.0
 LOOPBACK = "127.0.0.1"

@@ -1,22 +1,349 @@
-"""Everything that the workspace is made of, built once and handed to whoever serves a part of it."""
+"""Everything that the workspace is made of, built once and handed to whoever serves a part of it.
 
+The messages of all channels: revisions by time stamp, threads, reactions, what each person has read.
+
+Hands deliveries to the carrier in use; repeats events that were not acknowledged, as Slack does.
+
+Files that the app uploads: an upload URL, the bytes, and the completion that shows them.
+"""
+
+import asyncio
 import secrets
+from collections.abc import Iterator
+
+from pydantic import BaseModel, ConfigDict
 
 from bot.workspace.clock import WorkspaceClock
-from bot.workspace.conversations import Conversations
-from bot.workspace.deliveries import Deliveries
+from bot.workspace.delivery import Ack, Carrier, Delivery
 from bot.workspace.directory import Directory
 from bot.workspace.faults import Faults
-from bot.workspace.files import Files
 from bot.workspace.handles import Handles
 from bot.workspace.live import Live
+from bot.workspace.message import StoredMessage
 from bot.workspace.payload import Payload
 from bot.workspace.people import Cast
+from bot.workspace.refusal import SlackRefusal
 from bot.workspace.rules import Rules
 from bot.workspace.signed_http import SignedHttp
 from bot.workspace.sockets import Sockets
 from bot.workspace.views import Views
 from bot.workspace.wire_log import WireLog
+
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
+class StoredFile(BaseModel):
+    """One file, with its bytes once they have arrived."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    name: str
+    length: int
+    created_s: int
+    content: bytes | None = None
+    title: str = ""
+    alt: str = ""
+    """What a screen reader says of an image."""
+
+    def on_the_wire(self, url: str) -> Payload:
+        """The file as messages and answers show it; `url` is where the page finds its bytes."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "title": self.title or self.name,
+            "size": self.length,
+            "created": self.created_s,
+            "filetype": self.name.rpartition(".")[2] or "text",
+            "mimetype": self.mimetype,
+            "url_private": url,
+        } | self._as_image()
+
+    def _as_image(self) -> Payload:
+        """What Slack adds of an image: its size, which a PNG states at a fixed place, and what is said of it."""
+        if self.content is None or self.mimetype != "image/png":
+            return {}
+        wide, high = (int.from_bytes(self.content[at : at + 4], "big") for at in (16, 20))
+        return {"original_w": wide, "original_h": high, "alt_txt": self.alt}
+
+    @property
+    def mimetype(self) -> str:
+        """Told by the bytes, not by the name: only a PNG is shown as an image."""
+        return "image/png" if (self.content or b"").startswith(_PNG) else "application/octet-stream"
+
+
+class Files:
+    """Files by id, and the tokens of upload URLs."""
+
+    def __init__(self, clock: WorkspaceClock) -> None:
+        self._clock = clock
+        self._files: dict[str, StoredFile] = {}
+        self._uploads: dict[str, str] = {}
+
+    def expect(self, name: str, length: int, alt: str = "") -> tuple[str, StoredFile]:
+        """The token of an upload URL, and the file that is to come."""
+        token = secrets.token_urlsafe(12)
+        created_s = int(self._clock.seconds())
+        file_id = "F0" + secrets.token_hex(4).upper()
+        file = StoredFile(id=file_id, name=name, length=length, created_s=created_s, alt=alt)
+        self._files[file.id] = file
+        self._uploads[token] = file.id
+        return token, file
+
+    def receive(self, token: str, content: bytes) -> StoredFile | None:
+        """Keep the bytes; none when the URL is unknown, used, or the length is another than was said."""
+        file_id = self._uploads.get(token)
+        if file_id is None or len(content) != self._files[file_id].length:
+            return None
+        del self._uploads[token]
+        self._files[file_id] = self._files[file_id].model_copy(update={"content": content})
+        return self._files[file_id]
+
+    def complete(self, file_id: str, title: str) -> StoredFile:
+        """The file, ready to be shown; refuses one whose bytes never came."""
+        file = self._files.get(file_id)
+        if file is None or file.content is None:
+            raise SlackRefusal("file_not_found")
+        self._files[file_id] = file.model_copy(update={"title": title})
+        return self._files[file_id]
+
+    def find(self, file_id: str) -> StoredFile | None:
+        """The file with that id."""
+        return self._files.get(file_id)
+
+
+_RETRY_REASON = {"timed-out": "timeout", "unreachable": "connection_failed", "refused": "http_error"}
+
+
+class Deliveries:
+    """Sends interactions once and events until they are acknowledged or Slack gives up."""
+
+    def __init__(self, cast: Cast, clock: WorkspaceClock, wire: WireLog, faults: Faults, carrier: Carrier) -> None:
+        self._cast = cast
+        self._clock = clock
+        self._wire = wire
+        self._faults = faults
+        self._running: set[asyncio.Task[Ack]] = set()
+        self._held: list[Delivery] = []
+        self.carrier = carrier
+        self.rules = Rules()
+        self.last: Delivery | None = None
+
+    async def send(self, delivery: Delivery) -> Ack:
+        """Deliver once (twice when that fault is armed) and answer how the app acknowledged it."""
+        self.last = delivery
+        if self._faults.take_double_delivery():
+            self._in_background(delivery)
+        return await self._attempt(delivery)
+
+    async def let_through(self) -> int:
+        """Deliver what was held, in its order; answers how many."""
+        held, self._held = self._held, []
+        for delivery in held:
+            await self._carried(delivery)
+        return len(held)
+
+    async def redeliver_last(self) -> Ack | None:
+        """Deliver the newest delivery again, in a new envelope with the same payload."""
+        if self.last is None:
+            return None
+        again = self.last
+        if again.kind == "events_api":
+            attempt = again.retry_attempt + 1
+            again = again.model_copy(update={"retry_attempt": attempt, "retry_reason": "timeout"})
+        return await self._attempt(again)
+
+    def post_event(self, event: Payload) -> None:
+        """Send an event if the app has subscribed to its type; repeat it until it is acknowledged."""
+        if event["type"] not in self._cast.app.events:
+            return
+        payload = {
+            "token": "verification-token-is-unused",
+            "team_id": self._cast.team_id,
+            "api_app_id": self._cast.app.app_id,
+            "event": event,
+            "type": "event_callback",
+            "event_id": "Ev0" + secrets.token_hex(5).upper(),
+            "event_time": int(self._clock.seconds()),
+            "authorizations": [
+                {
+                    "enterprise_id": None,
+                    "team_id": self._cast.team_id,
+                    "user_id": self._cast.app.user_id,
+                    "is_bot": True,
+                    "is_enterprise_install": False,
+                }
+            ],
+            "is_ext_shared_channel": False,
+        }
+        delivery = Delivery(kind="events_api", payload=payload)
+        self.last = delivery
+        self._keep(asyncio.get_running_loop().create_task(self._until_acknowledged(delivery)))
+
+    def cancel_all(self) -> None:
+        """Stop repeating; the workspace is closing."""
+        for task in self._running:
+            task.cancel()
+
+    async def _until_acknowledged(self, delivery: Delivery) -> Ack:
+        if self._faults.take_double_delivery():
+            self._in_background(delivery)
+        ack = await self._attempt(delivery)
+        for attempt, wait_s in enumerate(self.rules.retry_after_s, start=1):
+            if ack.in_time or ack.no_retry:
+                break
+            await self._clock.sleep_until(self._clock.seconds() + wait_s)
+            reason = _RETRY_REASON[ack.outcome]
+            again = delivery.model_copy(update={"retry_attempt": attempt, "retry_reason": reason})
+            self.last = again
+            ack = await self._attempt(again)
+        return ack
+
+    async def _attempt(self, delivery: Delivery) -> Ack:
+        if self._faults.take_held_delivery():
+            self._held.append(delivery)
+            return Ack(outcome="acked", detail="held until it is let through")
+        return await self._carried(delivery)
+
+    async def _carried(self, delivery: Delivery) -> Ack:
+        ack = await self.carrier.carry(delivery, self.rules.ack_s)
+        self._wire.add(
+            "delivery",
+            delivery.name,
+            error=None if ack.in_time else ack.outcome,
+            took_ms=ack.took_ms,
+            sent={"kind": delivery.kind, "retry_attempt": delivery.retry_attempt, "payload": delivery.payload},
+            answered={"outcome": ack.outcome, "payload": ack.payload, "detail": ack.detail},
+        )
+        return ack
+
+    def _in_background(self, delivery: Delivery) -> None:
+        self._keep(asyncio.get_running_loop().create_task(self._attempt(delivery)))
+
+    def _keep(self, task: asyncio.Task[Ack]) -> None:
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+
+_MICROSECONDS = 1_000_000
+
+
+class Conversations:
+    """Keeps every revision of every message; pages are told of each change."""
+
+    def __init__(self, directory: Directory, clock: WorkspaceClock, live: Live) -> None:
+        self._directory = directory
+        self._clock = clock
+        self._live = live
+        self._revisions: dict[tuple[str, str], list[StoredMessage]] = {}
+        self._order: dict[str, list[str]] = {}
+        self._threads: dict[tuple[str, str], list[str]] = {}
+        self._last_read: dict[tuple[str, str], str] = {}
+        self._last_stamp = 0
+
+    def next_ts(self) -> str:
+        """A new time stamp, unique in the workspace, in Slack's form `seconds.micros`."""
+        stamp = max(int(self._clock.seconds() * _MICROSECONDS), self._last_stamp + 1)
+        self._last_stamp = stamp
+        return f"{stamp // _MICROSECONDS}.{stamp % _MICROSECONDS:06d}"
+
+    def add(self, message: StoredMessage) -> StoredMessage:
+        """Keep a new message and show it."""
+        self._revisions[message.channel, message.ts] = [message]
+        self._order.setdefault(message.channel, []).append(message.ts)
+        if message.in_thread and message.thread_ts:
+            self._threads.setdefault((message.channel, message.thread_ts), []).append(message.ts)
+        self._tell(message)
+        return message
+
+    def change(self, message: StoredMessage, **changes: object) -> StoredMessage:
+        """Make a new revision of a message and show it in place."""
+        newer = message.model_copy(update={**changes, "rev": message.rev + 1})
+        self._revisions[message.channel, message.ts].append(newer)
+        self._tell(newer)
+        return newer
+
+    def remove(self, message: StoredMessage) -> None:
+        """Delete a message."""
+        self._order[message.channel].remove(message.ts)
+        del self._revisions[message.channel, message.ts]
+        self._live.tell("gone", {"channel": message.channel, "ts": message.ts}, self._audience(message))
+        if message.in_thread and message.thread_ts and (root := self.find(message.channel, message.thread_ts)):
+            self._tell(root)
+
+    def find(self, channel: str, ts: str) -> StoredMessage | None:
+        """The newest revision of a message."""
+        revisions = self._revisions.get((channel, ts))
+        return revisions[-1] if revisions else None
+
+    def revision(self, channel: str, ts: str, rev: int) -> StoredMessage | None:
+        """One revision of a message, as a person may still have had it on the screen."""
+        return next((m for m in self._revisions.get((channel, ts), ()) if m.rev == rev), None)
+
+    def revisions(self, channel: str, ts: str) -> tuple[StoredMessage, ...]:
+        """All revisions of a message, oldest first."""
+        return tuple(self._revisions.get((channel, ts), ()))
+
+    def in_channel(self, channel: str) -> Iterator[StoredMessage]:
+        """The newest revision of each message of a channel and its threads, oldest first."""
+        for ts in tuple(self._order.get(channel, ())):
+            if message := self.find(channel, ts):
+                yield message
+
+    def replies(self, channel: str, thread_ts: str) -> list[StoredMessage]:
+        """The replies of a thread, oldest first, without its root."""
+        found = (self.find(channel, ts) for ts in tuple(self._threads.get((channel, thread_ts), ())))
+        return [message for message in found if message is not None]
+
+    def react(self, message: StoredMessage, name: str, user: str, *, add: bool) -> StoredMessage:
+        """Add or take back a reaction."""
+        reactions = {key: list(users) for key, users in message.reactions}
+        users = reactions.setdefault(name, [])
+        if add and user not in users:
+            users.append(user)
+        if not add and user in users:
+            users.remove(user)
+        kept = tuple((key, tuple(who)) for key, who in reactions.items() if who)
+        return self.change(message, reactions=kept)
+
+    def read(self, channel: str, person: str) -> None:
+        """A person has seen everything in a channel."""
+        self._last_read[channel, person] = self.next_ts()
+
+    def unread(self, channel: str, person: str) -> int:
+        """How many messages of the channel itself (not of threads) the person has not seen."""
+        since = self._last_read.get((channel, person), "0")
+        return sum(
+            1
+            for m in self.in_channel(channel)
+            if m.ts > since and m.user != person and not m.in_thread and m.seen_by(person)
+        )
+
+    def as_shown(self, message: StoredMessage, person: str) -> Payload:
+        """The message as the page and the actors read it: with its thread's summary as that person sees it."""
+        shown: Payload = message.model_dump(mode="json")
+        replies = [m for m in self.replies(message.channel, message.ts) if m.seen_by(person)]
+        shown["reply_count"] = len(replies)
+        shown["latest_reply"] = replies[-1].ts if replies else None
+        shown["reply_users"] = list(dict.fromkeys(m.user for m in replies))
+        return shown
+
+    def _audience(self, message: StoredMessage) -> tuple[str, ...]:
+        if message.ephemeral_to:
+            return (message.ephemeral_to,)
+        return tuple(
+            person
+            for person in self._directory.people
+            if not (channel := self._directory.channels[message.channel]).is_private or person in channel.members
+        )
+
+    def _tell(self, message: StoredMessage) -> None:
+        for person in self._audience(message):
+            shown = {"channel": message.channel, "message": self.as_shown(message, person)}
+            self._live.tell("message", shown, (person,))
+            if message.in_thread and message.thread_ts and (root := self.find(message.channel, message.thread_ts)):
+                shown = {"channel": message.channel, "message": self.as_shown(root, person)}
+                self._live.tell("message", shown, (person,))
 
 
 class World:

@@ -3,8 +3,8 @@
 import pytest
 
 from bot.diagnosis import no_snapshot_advanced, recovered_by_itself
-from bot.diagnosis._hidden_start import hidden_start
 from bot.diagnosis._overdue import overdue_of_run
+from bot.diagnosis._rightness import hidden_start
 from bot.domain.diagnosis import CannotTell, Matches
 from tests.cases import Tale, job_id
 

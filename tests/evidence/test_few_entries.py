@@ -25,14 +25,14 @@ from bot.domain.ids import SnapshotId
 from bot.domain.table import Column, Window
 from spark_tasks import _few_entries, _source_ranges
 from spark_tasks._bounds import range_columns
-from spark_tasks._brought import Shared, brought_by
 from spark_tasks._covered import Range
 from spark_tasks._entry_counts import Counts, counts_of
 from spark_tasks._few_entries import Edges, Entry, few_entries
 from spark_tasks._manifests import Manifest, own_manifests
 from spark_tasks._reading import stored_entries
-from spark_tasks._repeated_files import Repeats, repeats_in
 from spark_tasks._window import reach_of
+from spark_tasks.duplicate_commits import Shared, brought_by
+from spark_tasks.duplicate_files import Repeats, repeats_in
 from tests.evidence.conftest import Asks
 from tests.tables import OrdersTable
 from tests.upserts import upserts

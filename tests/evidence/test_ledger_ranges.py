@@ -11,7 +11,7 @@ from bot.domain.ids import SnapshotId
 from bot.domain.ledger import Ledger, LedgerRow, Sink
 from bot.domain.table import Column, Ref
 from spark_tasks._commit_files import moment_of
-from spark_tasks._ledger_cells import COLUMNS
+from spark_tasks.ledger import COLUMNS
 from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import V1, done, manifest, run
 from tests.tables import CONTRACT, OrdersTable, unseen, with_fields

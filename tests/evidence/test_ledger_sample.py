@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import CheckpointId, OperatorId, SnapshotId
 from bot.domain.ledger import LedgerRow, Sink
-from spark_tasks._chain import telling
-from spark_tasks._ledger_cells import COLUMNS, lines_of
+from spark_tasks.ledger import COLUMNS, lines_of, telling
 from tests.tables import job
 
 NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)

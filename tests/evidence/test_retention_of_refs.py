@@ -7,7 +7,7 @@ import pytest
 from bot.domain.ids import SnapshotId
 from bot.domain.snapshots_kept import kept_for, least_kept
 from bot.domain.table import Ref
-from spark_tasks._retention import last_commits
+from spark_tasks.table_health import last_commits
 from tests.evidence.kept_tables import DAY, at
 from tests.tables import ORDERS, OrdersTable, rows
 

@@ -8,14 +8,11 @@ from pyiceberg.table import StaticTable
 from bot.domain.evidence import Answer, Ask, Verdict
 from bot.domain.findings import DuplicateCommitsFinding, DuplicateFile, DuplicateFilesFinding
 from bot.domain.table import Column
-from spark_tasks._brought import _shared_here
 from spark_tasks._few_entries import Edges, Entry
-from spark_tasks._repeated_files import told_here
-from spark_tasks._repeating import repeating
 from spark_tasks._source_ranges import ranges_here, source_columns
 from spark_tasks._window import Reach, reach_of
-from spark_tasks.duplicate_commits import _compared, _in_parts
-from spark_tasks.duplicate_files import _by_age
+from spark_tasks.duplicate_commits import _compared, _in_parts, _shared_here, repeating
+from spark_tasks.duplicate_files import _by_age, told_here
 
 
 def duplicate_commits(ask: Ask) -> Answer:

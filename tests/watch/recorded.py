@@ -27,7 +27,7 @@ from bot.domain.ids import JobId
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.table import TableState
-from spark_tasks._retention import last_commits
+from spark_tasks.table_health import last_commits
 from tests.adapters.flink_wire import Wire
 from tests.tables import ORDERS
 from tests.watch.earlier import Page, cut_checkpoints, cut_commits, cut_failures, cut_run, cut_runs
