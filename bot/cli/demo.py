@@ -1,24 +1,143 @@
 """`waterline demo`: a real Flink job damages a real Iceberg table; the recovery is walked in a local workspace."""
 
+import os
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 import psutil
 import typer
 from rich.console import Console
+from ruamel.yaml import YAML
 
-from bot.cli.bot_process import bot_process
-from bot.cli.demo_config import write_config
 from bot.cli.walk import Walk
+from bot.domain.errors import BadConfiguration
+from bot.lab.home import LabState
 from bot.lab.lab import Lab
+from bot.lab.orders import again_in_spark
 from bot.lab.proof import Proof
 from bot.slack.checking import EVENTS, SCOPES
-from bot.workspace import Workspace
+from bot.workspace import Cast, Workspace
 from bot.workspace.people import BotApp
+
+HERE = "Waterline is here"
+"""What the bot says once everything is built. It is connected before that."""
+
+
+@dataclass(frozen=True)
+class BotProcess:
+    """One start of the bot."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+    begins: int
+    """Where its words begin in the log, which others have written before it."""
+
+    def waits_until_here(self, limit_s: float = 60) -> None:
+        """Return when it works. Raises BadConfiguration with the end of its log if it has ended, or at the limit."""
+        deadline = time.monotonic() + limit_s
+        while HERE not in (said := self._said()):
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                tail = "\n".join(said.splitlines()[-5:])
+                raise BadConfiguration("The bot did not start.", f"Its log ends with:\n{tail}", f"See {self.log}.")
+            time.sleep(0.1)
+
+    def _said(self) -> str:
+        return self.log.read_bytes()[self.begins :].decode(errors="replace")
+
+
+@contextmanager
+def bot_process(config: Path, workspace: Workspace, log: Path) -> Iterator[BotProcess]:
+    """It ends with the block."""
+    environment = {
+        **os.environ,
+        "SLACK_BOT_TOKEN": workspace.bot_token,
+        "SLACK_APP_TOKEN": workspace.app_token,
+    }
+    command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(config)]
+    with log.open("ab") as output:
+        begins = output.tell()
+        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+        try:
+            yield BotProcess(process, log, begins)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+ACTION = "rewind_table_and_job"
+
+
+def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast, *, watch: bool = False) -> Path:
+    """`folder/waterline.yaml`; the same kind of file as a deployment's. `watch`: also follow the table unasked."""
+    channels = {channel.name: channel.id for channel in cast.channels}
+    ana = next(person.id for person in cast.people if person.name == "ana")
+    approvers = next(group.id for group in cast.groups)
+    start = {
+        "kind": "sql-gateway",
+        "url": lab.gateway_url,
+        "statements": list(lab.start_statements),
+        "properties": dict(lab.session_properties),
+    }
+    content: dict[str, object] = {
+        "home": "bot",
+        "catalog": {
+            "name": lab.catalog_name,
+            "properties": {"type": "sql", "uri": lab.catalog_uri, "warehouse": lab.warehouse},
+        },
+        "jobs": {
+            lab.job_name: {
+                "flink": lab.flink_url,
+                "checkpoint_dir": str(lab.checkpoint_dir),
+                "savepoint_dir": str(lab.savepoint_dir),
+                "start": start,
+            }
+        },
+        "tables": {
+            lab.table: {
+                "job": lab.job_name,
+                "channel": channels["orders-oncall"],
+                "contract": {
+                    "key": ["order_id"],
+                    "position": "source_position",
+                    "event_time": "event_time",
+                    "redacted": ["customer"],
+                    "commit_every": 5,
+                },
+                "consumers": [
+                    {"name": "revenue_daily", "channel": channels["revenue-analytics"]},
+                    {"name": "fraud_features", "channel": channels["fraud-ml"]},
+                ],
+                "replay": {
+                    "source": "the lab's numbers, of which every row is made",
+                    "sql": again_in_spark(lab.start_statements[-1]),
+                },
+                "policies": {"default": {"groups": [approvers]}, ACTION: {"groups": [approvers], "required": 1}},
+            }
+        },
+        "spark": {"remote": lab.spark_remote},
+        "lineage": {"events": str(lab.lineage_path)},
+        "slack": {"mode": "socket", "base_url": api_url, "pace": 0.1},
+    }
+    if watch:
+        content["watch"] = {"every": 5, "mention": {"users": [ana]}}
+    path = folder / "waterline.yaml"
+    with path.open("w", encoding="utf-8") as file:
+        YAML().dump(content, file)
+    return path
+
 
 Incident = Literal["restored-from-older-savepoint", "rolled-back-while-running", "task-manager-killed"]
 SYMPTOMS: dict[str, str] = {

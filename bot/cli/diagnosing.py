@@ -13,10 +13,8 @@ from bot.adapters.case_rereading import ReadAgain, read_again
 from bot.adapters.case_sources import left_out_in_short, sources_of
 from bot.adapters.lineage_kept import kept_events
 from bot.bootstrap import failure_modes, files_of
-from bot.cli.exact_json import print_exact
-from bot.cli.following import followed
-from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen
-from bot.cli.tables import print_evidence, services_for
+from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen, print_exact
+from bot.cli.tables import followed, print_evidence, services_for
 from bot.diagnosis._examine import diagnose as examine
 from bot.domain.diagnosis import Act, Case, Diagnosis, Matches, Mode
 from bot.domain.errors import Refused

@@ -1,7 +1,7 @@
 """`waterline doctor`: what is reachable, which versions, what is missing, and what to do about it."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -13,13 +13,13 @@ from slack_sdk import WebClient
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.contract_team import team_of
+from bot.adapters.iceberg.clients import extra_for, how_to_install, missing_extra
+from bot.adapters.iceberg.kinds import kind_of
 from bot.adapters.journal_sql.database_clock import TOLERATED, ahead_at, ahead_in_words
 from bot.adapters.journal_sql.opening import NoRecord, existing_record
 from bot.bootstrap import build
-from bot.cli.catalog_promises import client_of, promise_of
-from bot.cli.doctor_policies import policies_of
-from bot.cli.nobody import NobodyThere
-from bot.cli.options import DEFAULT_CONFIG, ConfigOption
+from bot.cli.options import DEFAULT_CONFIG, ConfigOption, NobodyThere
+from bot.domain.approval import ApprovalPolicy
 from bot.domain.errors import BadConfiguration, WaterlineError
 from bot.domain.fold import fold
 from bot.domain.looked import NotSeen
@@ -29,6 +29,69 @@ from bot.ports import Clock
 from bot.service.services import Services
 from bot.settings import Settings
 from bot.slack.checking import slack_findings
+
+DECIDE_DESTRUCTIVE = ("destructive", "default")
+_REMEDY = "Name two `teams` in a policy `destructive` of the table (docs/approval.md)."
+
+
+def policies_of(setups: Iterable[TableSetup]) -> Iterator[tuple[str, bool, str, str]]:
+    """(what, is it good, what was found, what to do) of each policy that two teams cannot fulfil."""
+    for setup in setups:
+        own = [key for key in setup.policies if key.partition("/")[0] == DECIDE_DESTRUCTIVE[0]]
+        general = [] if DECIDE_DESTRUCTIVE[0] in own else ["default"]
+        for key in (*own, *general):
+            found = _without_two_teams(setup.policies[key])
+            if found:
+                yield f"policy {key} of {setup.name}", True, found, _REMEDY
+
+
+def _without_two_teams(policy: ApprovalPolicy) -> str:
+    """Empty where two teams approve, or the policy itself says how many."""
+    if policy.different_teams is not None or len(policy.teams) > 1:
+        return ""
+    users = {user for people in policy.approvers for user in people.users}
+    if len(users) > 2 or any(people.groups for people in policy.approvers):
+        return "destructive actions are approved by two people, not by two teams: it names fewer than two teams"
+    return "one person may approve a destructive action of the other: it names no third, and no group"
+
+
+_PROMISES = {
+    "sql": (
+        "a commit is one update of one row that still names the metadata we read",
+        "Whoever else writes the catalog's database is not kept out by it.",
+    ),
+    "rest": (
+        "the catalog itself compares head, tags and uuid, and applies all or nothing",
+        "Credentials that it vends are used for the table's files, not by Spark: give Spark its own.",
+    ),
+    "glue": (
+        "a commit carries the version of the Glue table that we read, and is sent once",
+        "That AWS refuses another version is AWS's word: it was tried here only against a stand-in.",
+    ),
+    "hive": (
+        "a commit is compared under the metastore's lock",
+        "An engine that commits without the lock could be overwritten: tables that say so "
+        "(engine.hive.lock-enabled: false) are not changed.",
+    ),
+}
+
+
+def promise_of(properties: Mapping[str, str]) -> tuple[str, str]:
+    """What holds for this catalog, and what does not; two sentences without a person's action needed."""
+    kind = kind_of(properties)
+    unknown = "PyIceberg's own check of requirements"
+    return _PROMISES.get(kind, (unknown, f"A catalog of type {kind or 'unknown'} was not tried: try a tag first."))
+
+
+def client_of(properties: Mapping[str, str]) -> tuple[bool, str, str] | None:
+    """(is it there, what was found, what to do) of the library that only this kind of catalog needs; None: none."""
+    extra = extra_for(properties)
+    if extra is None:
+        return None
+    if missing_extra(properties) is not None:
+        return False, f"PyIceberg is installed without its extra “{extra}”", how_to_install(extra)
+    return True, f"PyIceberg is installed with its extra “{extra}”", ""
+
 
 Line = tuple[str, bool, str, str]
 """(what, is it good, what was found, what to do)."""

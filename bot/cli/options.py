@@ -1,14 +1,49 @@
 """Options that several commands share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from pydantic import JsonValue
+from rich.console import Console
 
 from bot.domain.asked_window import FORMS, asked_window
-from bot.domain.errors import BadConfiguration
+from bot.domain.errors import BadConfiguration, CouldNotLook
+from bot.domain.ids import UserId
 from bot.domain.table import TableState, Window
+
+
+class NobodyThere:
+    """`Directory` where no Slack is connected."""
+
+    def members(self, groups: Sequence[str]) -> frozenset[UserId]:
+        """Always raises CouldNotLook."""
+        raise CouldNotLook(
+            f"The user groups {', '.join(groups)} cannot be read here.",
+            "This command is not connected to Slack.",
+            "Decide in Slack.",
+        )
+
+
+_EXACT = 2**53 - 1
+"""The largest whole number that JavaScript, jq and all who read JSON numbers as doubles keep as it is."""
+
+
+def exact(told: Any) -> JsonValue:
+    """The same, with whole numbers beyond +-(2^53 - 1) as text: Iceberg's snapshot ids are such, and rounded they name
+    another snapshot or none. `told`: what `model_dump(mode="json")` gives."""
+    if isinstance(told, dict):
+        return {key: exact(value) for key, value in told.items()}
+    if isinstance(told, list | tuple):
+        return [exact(value) for value in told]
+    return str(told) if isinstance(told, int) and abs(told) > _EXACT else told
+
+
+def print_exact(console: Console, told: Any) -> None:
+    """Print it so, indented."""
+    console.print_json(data=exact(told))
+
 
 ConfigOption = Annotated[
     Path,

@@ -1,10 +1,11 @@
 """`waterline ledger` and `evidence`: one question of one table in a terminal, no Slack needed."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 from rich.console import Console
@@ -12,19 +13,62 @@ from rich.table import Table as Grid
 
 import spark_tasks
 from bot.bootstrap import build
-from bot.cli.exact_json import print_exact
-from bot.cli.fitted_grid import fitted_grid
-from bot.cli.following import followed
-from bot.cli.ledger_grid import ledger_grid, missing_grid
-from bot.cli.nobody import NobodyThere
-from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen
+from bot.cli.grid import fitted_grid, ledger_grid, missing_grid
+from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, NobodyThere, WindowOption, chosen, print_exact
 from bot.domain.evidence import Evidence
 from bot.domain.findings import LedgerFinding
 from bot.domain.hidden_values import outgoing
 from bot.domain.ids import TableName
 from bot.evidence import find_tasks
+from bot.service.examining import Examiner
+from bot.service.examining_course import Course
 from bot.service.services import Services
 from bot.settings import Settings
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells know it."""
+_AGAIN_AFTER_S = 0.3
+_ENDING = "Ending what runs on Spark …"
+_ENDED = "Cancelled. What ran on Spark was ended, and nothing was changed."
+Answer = TypeVar("Answer")
+
+
+def followed(examiner: Examiner, ask: Callable[[Course], Answer], console: Console | None = None) -> Answer:
+    """The answer of `ask`. A terminal at stderr is shown how far it is; stdout is left to the answer.
+
+    The work has a thread of its own, so that Ctrl-C reaches the one that waits and no query half sent. It then ends
+    with exit code 130, once what runs on Spark is interrupted. Raises what `ask` raises.
+    """
+    told = console or Console(stderr=True, highlight=False)
+    status = told.status(Course().words) if told.is_terminal else None
+    course = Course(lambda: status.update(_line(course)) if status is not None else None)
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="examination") as pool:
+        with status if status is not None else nullcontext():
+            work = pool.submit(ask, course)
+            try:
+                while not wait([work], _AGAIN_AFTER_S).done:
+                    pass
+                return work.result()
+            except KeyboardInterrupt:
+                if status is not None:
+                    status.update(_ENDING)
+                _end(examiner, course, work)
+        told.print(_ENDED)
+        raise typer.Exit(INTERRUPTED)
+
+
+def _end(examiner: Examiner, course: Course, work: Future[Answer]) -> None:
+    """Interrupts until the work has ended: a task that is just beginning is not known to Spark yet. What reads Flink
+    or storage has a time limit of its own."""
+    while True:
+        examiner.cancel(course)
+        if wait([work], _AGAIN_AFTER_S).done:
+            return
+
+
+def _line(course: Course) -> str:
+    return course.words.replace("[", r"\[")
+
 
 TableArgument = Annotated[str, typer.Argument(help="namespace.table, as configured.")]
 console = Console(soft_wrap=True, highlight=False)

@@ -1,18 +1,52 @@
 """`waterline trust`: the gate for pipelines. It goes by its exit code: 0 yes, 1 no, 2 could not tell."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.journal_sql.store import open_store
+from bot.adapters.lineage import AllLineage
+from bot.adapters.table_files import FolderOfTable
 from bot.adapters.trust_over_http import trust_from
+from bot.bootstrap import setups_of
+from bot.bootstrap.watching import findings_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption
-from bot.cli.trust_desk import trust_desk
-from bot.domain.errors import WaterlineError
+from bot.domain.errors import BadConfiguration, WaterlineError
 from bot.domain.ids import TableName
 from bot.domain.trust import Basis, Trust, TrustState
+from bot.service.incident_store import IncidentStore
+from bot.service.observing import Observer
+from bot.service.trust import TrustDesk
 from bot.settings import Settings, WebSecrets
+
+
+@contextmanager
+def trust_desk(settings: Settings) -> Iterator[TrustDesk]:
+    """Only what tells whether tables can be relied on: catalog and record, read by somebody beside the bot.
+
+    Raises BadConfiguration, also where there is no record: an empty one would know of no incident.
+    """
+    file = settings.journal_url.removeprefix("sqlite:///")
+    if file != settings.journal_url and not Path(file).exists():
+        raise BadConfiguration(
+            f"There is no record at {file}.",
+            "Expected the journal of the Waterline that watches these tables; without it no incident is known.",
+            "Run this where the bot keeps its record, name its database in `journal.url`, or ask it by its address.",
+        )
+    with ExitStack() as stack:
+        store = open_store(settings.journal_url)
+        stack.callback(store.close)
+        now = store.clock
+        catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, now)
+        observer = Observer(catalog, setups_of(settings), jobs={}, reads=AllLineage([]), files=FolderOfTable())
+        yield TrustDesk(IncidentStore(store.journal, now), observer, now, findings=findings_of(settings, store))
+
 
 console = Console(soft_wrap=True, highlight=False)
 errors = Console(stderr=True, soft_wrap=True, highlight=False)

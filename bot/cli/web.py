@@ -12,7 +12,7 @@ from rich.console import Console
 from bot.bootstrap import records
 from bot.bootstrap.content import CONTENT
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
-from bot.cli.trust_desk import trust_desk
+from bot.cli.trust import trust_desk
 from bot.service.alerts import AlertDesk
 from bot.service.trust import TrustDesk
 from bot.settings import AlertSecrets, Settings, WebSecrets, WebSettings, refuse_open_house

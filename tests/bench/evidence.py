@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from bot.bootstrap import build
-from bot.cli.nobody import NobodyThere
+from bot.cli.options import NobodyThere
 from bot.settings import Settings
 from tests.tables import ORDERS
 

@@ -3,7 +3,7 @@
 import statistics
 import time
 
-from bot.cli.bot_process import bot_process
+from bot.cli.demo import bot_process
 from tests.bench.scene import CHANNEL, Scene
 from tests.bench.waiting import eventually
 

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
-from bot.cli.bot_process import BotProcess, bot_process
-from bot.cli.demo_config import write_config
+from bot.cli.demo import BotProcess, bot_process, write_config
 from bot.lab.home import LabState
 from bot.slack.checking import SCOPES
 from bot.workspace import Workspace

@@ -12,7 +12,7 @@ from bot.adapters.journal_sql import Store, open_store
 from bot.adapters.journal_sql.database_clock import TOLERATED, DatabaseClock
 from bot.bootstrap import build
 from bot.cli.doctor import clock_beside_record
-from bot.cli.nobody import NobodyThere
+from bot.cli.options import NobodyThere
 from bot.domain.approval import VetoRule
 from bot.domain.entries import ProposalMade
 from bot.domain.errors import Refused

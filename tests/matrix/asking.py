@@ -8,7 +8,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from bot.cli import app
-from bot.cli.demo_config import write_config
+from bot.cli.demo import write_config
 from bot.lab.errors import LabError
 from bot.lab.home import LabState
 from bot.lab.lab import Lab

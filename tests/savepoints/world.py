@@ -9,7 +9,7 @@ from bot.actions._completing import completed
 from bot.adapters.clock import SystemClock
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.bootstrap import assemble
-from bot.cli.nobody import NobodyThere
+from bot.cli.options import NobodyThere
 from bot.domain.action import Plan
 from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import Body, ExecutionEnded, ExecutionStarted, IncidentClosed, ProposalMade

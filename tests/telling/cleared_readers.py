@@ -9,7 +9,7 @@ import pytest
 
 import spark_tasks
 from bot.bootstrap.content import CONTENT
-from bot.cli.nobody import NobodyThere
+from bot.cli.options import NobodyThere
 from bot.domain.ids import SnapshotId
 from bot.domain.notice import Notice
 from bot.evidence import Collector, find_tasks

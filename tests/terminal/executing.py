@@ -18,7 +18,7 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.opening import record_of
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.bootstrap import build
-from bot.cli.nobody import NobodyThere
+from bot.cli.options import NobodyThere
 from bot.cli.proposal import app
 from bot.domain.execution import ProposalView
 from bot.domain.ids import IncidentId, UserId

@@ -9,7 +9,7 @@ from bot.adapters.case_rereading import read_again
 from bot.adapters.case_sources import sources_of
 from bot.adapters.writer_schema import SCHEMA
 from bot.bootstrap import build
-from bot.cli.nobody import NobodyThere
+from bot.cli.options import NobodyThere
 from bot.domain.diagnosis import Case
 from bot.domain.looked import NotSeen
 from bot.settings import Settings

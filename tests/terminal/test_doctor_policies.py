@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.cli.doctor_policies import policies_of
+from bot.cli.doctor import policies_of
 from bot.domain.approval import ApprovalPolicy, People
 from bot.domain.ids import UserId
 from bot.domain.setup import TableSetup

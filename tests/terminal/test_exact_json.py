@@ -1,6 +1,6 @@
 """What programs are given in JSON names the snapshots that are meant."""
 
-from bot.cli.exact_json import exact
+from bot.cli.options import exact
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Window
 

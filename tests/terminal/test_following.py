@@ -16,8 +16,8 @@ from rich.console import Console
 import spark_tasks
 from bot.adapters.clock import SystemClock
 from bot.bootstrap import build, failure_modes
-from bot.cli.following import followed
-from bot.cli.nobody import NobodyThere
+from bot.cli.options import NobodyThere
+from bot.cli.tables import followed
 from bot.domain.evidence import Verdict
 from bot.evidence import Collector, find_tasks
 from bot.service.examining import Examiner

@@ -6,8 +6,7 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from bot.cli.fitted_grid import fitted_grid
-from bot.cli.ledger_grid import ledger_grid, missing_grid
+from bot.cli.grid import fitted_grid, ledger_grid, missing_grid
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import CheckpointId
 from bot.domain.ledger import Ledger, SkippedCheckpoint, SkipReason

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.cli.proposal_shown import show_proposal
+from bot.cli.proposal import show_proposal
 from bot.domain.execution import ProposalView
 from bot.domain.fold import fold
 from bot.domain.proposal import OtherRows, Proposal

@@ -13,9 +13,7 @@ from pathlib import Path
 
 from pyiceberg.catalog.sql import SqlCatalog
 
-from bot.cli.bot_process import bot_process
-from bot.cli.demo import SYMPTOMS
-from bot.cli.demo_config import write_config
+from bot.cli.demo import SYMPTOMS, bot_process, write_config
 from bot.cli.walk import Walk
 from bot.lab.lab import Lab
 from bot.workspace import SeenMessage, Workspace

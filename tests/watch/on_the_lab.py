@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bot.bootstrap import build
-from bot.cli.demo_config import write_config
-from bot.cli.nobody import NobodyThere
+from bot.cli.demo import write_config
+from bot.cli.options import NobodyThere
 from bot.domain.ids import TableName
 from bot.domain.watch import Sighted
 from bot.lab.lab import Lab
