@@ -26,7 +26,7 @@ _ACT = {
 
 
 def catalogue() -> None:
-    """Print the evidence tasks and failure modes as Markdown; `docs/catalogue.md` holds it."""
+    """Print all failure modes, actions and evidence tasks as Markdown."""
     print(catalogue_text(), end="")  # noqa: T201 - Markdown for a file; a console would wrap it
 
 

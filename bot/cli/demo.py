@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -47,7 +47,9 @@ class BotProcess:
         while HERE not in (said := self._said()):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 tail = "\n".join(said.splitlines()[-5:])
-                raise BadConfiguration("The bot did not start.", f"Its log ends with:\n{tail}", f"See {self.log}.")
+                raise BadConfiguration(
+                    "The bot did not start.", f"Its log ends with:\n{tail}", f"Read the whole log: {self.log}."
+                )
             time.sleep(0.1)
 
     def _said(self) -> str:
@@ -153,16 +155,21 @@ _console = Console(soft_wrap=True, highlight=False)
 
 @app.command()
 def demo(
-    incident: Annotated[Incident, typer.Option(help="How the world is broken.")] = "restored-from-older-savepoint",
+    incident: Annotated[Incident, typer.Option(help="What breaks the table.")] = "restored-from-older-savepoint",
     sink: Annotated[Literal["v1", "v2"], typer.Option(help="Which of Flink's Iceberg sinks writes the table.")] = "v2",
-    walk: Annotated[bool, typer.Option("--walk", help="Let scripted people do it, and print what they see.")] = False,
-    port: Annotated[int, typer.Option(help="Port of the page; 0 takes a free one.")] = 0,
-    home: Annotated[Path, typer.Option(help="Folder for everything; emptied at the start.")] = Path(".cache/demo"),
+    walk: Annotated[
+        bool, typer.Option("--walk", help="Let scripted people follow the runbook, and print what they see.")
+    ] = False,
+    port: Annotated[int, typer.Option(help="Port of the page. 0 picks a free one.")] = 0,
+    home: Annotated[Path, typer.Option(help="Folder for all files of the demo. It is emptied first.")] = Path(
+        ".cache/demo"
+    ),
 ) -> None:
-    """Break a real table, then show the recovery in a page that looks and behaves like Slack."""
+    """Break a real table and recover it, in a page that works like Slack."""
     began = time.monotonic()
     shutil.rmtree(home / "bot", ignore_errors=True)
-    (home / "bot.log").unlink(missing_ok=True)
+    with suppress(OSError):  # a folder that cannot be made is refused by the lab
+        (home / "bot.log").unlink(missing_ok=True)
     with (
         Lab(home / "lab", sink=sink, say=_say) as lab,
         Workspace(app=BotApp(events=frozenset(EVENTS)), scopes=frozenset(SCOPES)).serve(port=port) as workspace,
@@ -172,7 +179,7 @@ def demo(
         with bot_process(config, workspace, home / "bot.log") as bot:
             lab.tell(incident)
             bot.waits_until_here()
-            _say(f"{time.monotonic() - began:5.1f} s  The incident is there. Memory of all processes: {memory_mb()} MB")
+            _say(f"{time.monotonic() - began:5.1f} s  The table is broken. Memory of all processes: {memory_mb()} MB")
             if walk:
                 _walk(workspace, lab, incident, began)
             else:
@@ -214,16 +221,16 @@ def _walk(workspace: Workspace, lab: Lab, incident: str, began: float) -> None:
     _say("Read from outside the bot, with PyIceberg:")
     for line in proof_lines(proof):
         _say(f"  {line}")
-    _say(f"Done in {time.monotonic() - began:.0f} s; memory of all processes now: {memory_mb()} MB")
+    _say(f"Done in {time.monotonic() - began:.0f} s. Memory of all processes: {memory_mb()} MB")
     proposed = "Propose" in clicked
     expected = incident != "task-manager-killed"
     if proposed is not expected:
-        _say(f"NOT as expected: a proposal was {'made' if proposed else 'not made'} for {incident}.")
+        _say(f"Failed: {'a' if proposed else 'no'} proposal was made for {incident}.")
         raise typer.Exit(code=1)
     if not proof.is_exactly_once:
-        _say("NOT whole.")
+        _say("Failed: source positions are missing or doubled.")
         raise typer.Exit(code=1)
-    _say("Whole: every source position is there exactly once.")
+    _say("Correct: the table has every source position exactly once.")
 
 
 def proof_lines(proof: Proof) -> list[str]:

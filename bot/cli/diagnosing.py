@@ -32,21 +32,23 @@ case_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 @case_app.callback()
 def case() -> None:
-    """A diagnosis with everything it was read from, in one file."""
+    """Save a diagnosis with all its sources in one file."""
 
 
 def diagnose(
-    table: Annotated[str | None, typer.Argument(help="namespace.table, as configured; none with --case.")] = None,
+    table: Annotated[str | None, typer.Argument(help="The table as namespace.table. Leave it out with --case.")] = None,
     case: Annotated[
-        Path | None, typer.Option(help="A file of `waterline case save`: diagnose that, without any source.")
+        Path | None, typer.Option(help="Diagnose a file that `waterline case save` wrote, instead of a table.")
     ] = None,
     window: WindowOption = None,
     as_json: JsonOption = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
-    """Collect all evidence and name what happened; JSON holds the codes that match, with rows and reasons."""
+    """Collect all evidence and say what happened to a table."""
     if (table is None) == (case is None):
-        raise Refused("Nothing to diagnose.", "Expected either a table or --case FILE.", "Name one of them.")
+        raise Refused(
+            "Nothing was diagnosed.", "Expected a table or --case FILE; found none or both.", "Name one of them."
+        )
     if case is not None:
         saved = read_case(case)
         again = read_again(saved.case, raw_of(case))
@@ -59,19 +61,18 @@ def diagnose(
 
 @case_app.command()
 def save(
-    table: Annotated[str, typer.Argument(help="namespace.table, as configured.")],
-    to: Annotated[Path, typer.Option(help="The file to write; it must not exist.")],
+    table: Annotated[str, typer.Argument(help="The table as namespace.table.")],
+    to: Annotated[Path, typer.Option(help="File to write. It must not exist yet.")],
     window: WindowOption = None,
     values: Annotated[
         bool,
         typer.Option(
-            help="Keep values of rows too: samples and bounds of all columns but redacted ones; state, stack traces "
-            "and statements as they are."
+            help="Keep values of rows, state, stack traces and statements too. Redacted columns are always left out."
         ),
     ] = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
-    """Diagnose a table and write everything that the answer was read from into one portable file."""
+    """Diagnose a table, and write the answer with all its sources to one file."""
     check_free(to)
     tape: dict[str, bytes] = {}
     with services_for(config, tape) as services:
@@ -91,7 +92,9 @@ def save(
     codes = ", ".join(found.diagnosis.codes) or "no failure mode matches"
     console.print(f"{to}: {codes}; {len(sources.raw)} source files, {to.stat().st_size / 1024:.0f} KiB.", markup=False)
     if sources.cut:
-        console.print(f"  values of rows were cut out of {len(sources.cut)} of them; --values keeps them", markup=False)
+        console.print(
+            f"  values of rows were removed from {len(sources.cut)} of them; --values keeps them", markup=False
+        )
     for each in left_out_in_short(saved.left_out):
         console.print(f"  left out: {each}", markup=False)
 
@@ -137,12 +140,13 @@ def _print(case: Case, diagnosis: Diagnosis, as_json: bool, kept: tuple[SavedCas
 def _print_again(case: Case, diagnosis: Diagnosis, again: ReadAgain) -> None:
     """What this version makes of the sources in the file: the same, or where it reads them otherwise."""
     if not again.read:
-        console.print("The file holds no sources that could be read again.", markup=False)
+        console.print("The file has no sources that can be read again.", markup=False)
         return
     what = ", ".join(again.read)
     if not again.differences:
         console.print(
-            f"Read again from the file: {what}; all as recorded. What Spark counted stands as it was.\n", markup=False
+            f"Read again from the file: {what}. All are as recorded. What Spark counted is not repeated.\n",
+            markup=False,
         )
         return
     console.print(f"Read again from the file: {what}. This version reads the same sources differently:", markup=False)
@@ -150,7 +154,7 @@ def _print_again(case: Case, diagnosis: Diagnosis, again: ReadAgain) -> None:
         console.print(f"  - {each}", markup=False)
     codes = _codes_now(case, again)
     same = "the same answer" if codes == diagnosis.codes else f"another answer: {', '.join(codes) or 'no match'}"
-    console.print(f"Read again now, they give {same}. What follows is about what was recorded.\n", markup=False)
+    console.print(f"Read this way, they give {same}. The answer below is for what was recorded.\n", markup=False)
 
 
 def _codes_now(case: Case, again: ReadAgain) -> tuple[str, ...]:

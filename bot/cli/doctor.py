@@ -51,27 +51,26 @@ def _without_two_teams(policy: ApprovalPolicy) -> str:
         return ""
     users = {user for people in policy.approvers for user in people.users}
     if len(users) > 2 or any(people.groups for people in policy.approvers):
-        return "destructive actions are approved by two people, not by two teams: it names fewer than two teams"
-    return "one person may approve a destructive action of the other: it names no third, and no group"
+        return "two people approve destructive actions, but not of two teams: it names fewer than two"
+    return "only two people can approve, so each approves the other: it names no third and no group"
 
 
 _PROMISES = {
     "sql": (
         "a commit is one update of one row that still names the metadata we read",
-        "Whoever else writes the catalog's database is not kept out by it.",
+        "It does not protect against others who write the catalog's database.",
     ),
     "rest": (
         "the catalog itself compares head, tags and uuid, and applies all or nothing",
-        "Credentials that it vends are used for the table's files, not by Spark: give Spark its own.",
+        "Spark does not use the credentials that the catalog vends: give Spark its own.",
     ),
     "glue": (
-        "a commit carries the version of the Glue table that we read, and is sent once",
-        "That AWS refuses another version is AWS's word: it was tried here only against a stand-in.",
+        "a commit names the version of the Glue table that was read, and is sent once",
+        "It is tested against a stand-in only: AWS documents that it refuses another version.",
     ),
     "hive": (
         "a commit is compared under the metastore's lock",
-        "An engine that commits without the lock could be overwritten: tables that say so "
-        "(engine.hive.lock-enabled: false) are not changed.",
+        "Waterline does not change tables with engine.hive.lock-enabled: false, because their commits take no lock.",
     ),
 }
 
@@ -80,7 +79,9 @@ def promise_of(properties: Mapping[str, str]) -> tuple[str, str]:
     """What holds for this catalog, and what does not; two sentences without a person's action needed."""
     kind = kind_of(properties)
     unknown = "PyIceberg's own check of requirements"
-    return _PROMISES.get(kind, (unknown, f"A catalog of type {kind or 'unknown'} was not tried: try a tag first."))
+    return _PROMISES.get(
+        kind, (unknown, f"Waterline is not tested with a catalog of type {kind or 'unknown'}. Try a tag first.")
+    )
 
 
 def client_of(properties: Mapping[str, str]) -> tuple[bool, str, str] | None:
@@ -98,7 +99,7 @@ Line = tuple[str, bool, str, str]
 
 
 def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
-    """Look at everything that Waterline needs. Changes nothing. Exit code 1 if something is missing."""
+    """Check everything that Waterline needs. Changes nothing. Exit code 1: something is missing."""
     console = Console(soft_wrap=True, highlight=False)
     settings = Settings.load(config)
     lines: list[Line] = [("configuration", True, str(config), "")]
@@ -166,8 +167,8 @@ def _unreached(setups: Iterable[TableSetup]) -> Iterator[Line]:
             yield (
                 f"contract of {setup.name}",
                 True,
-                f"announcements also go to {channel.name}, but Waterline cannot notify anybody there: {channel.why}",
-                "Name a Slack channel id or an e-mail address in its `support`, or a consumer in the settings.",
+                f"Waterline cannot notify {channel.name}: {channel.why}",
+                "Name a Slack channel id or an e-mail address in `support`, or a consumer in the settings.",
             )
 
 
@@ -180,13 +181,18 @@ def teams(settings: Settings) -> Iterator[Line]:
         team, problems = team_of(table.contract_file)
         what = f"team of {name}"
         for problem in problems:
-            yield what, False, problem, "Write it as the standard does, each member with a username; the others count."
+            yield (
+                what,
+                False,
+                problem,
+                "Write each member as the standard does, with a username. The other members count.",
+            )
         if team is not None and team.answering(today) is None:
             yield (
                 what,
                 True,
-                "nobody of it is known in Slack: what a review finds goes to the responder",
-                "Give a member the custom property `slackId` with a Slack user id, like U0DANA0001.",
+                "no member has a Slack id, so findings of a review go to the responder",
+                "Give a member the custom property `slackId` with a Slack user id, for example U0DANA0001.",
             )
 
 
@@ -218,8 +224,8 @@ def _tables(services: Services) -> Iterator[Line]:
                 f"contract of {name}",
                 True,
                 f"{contract.position} is compared as if the source had one partition",
-                "If it has several, name the column of theirs as `position_partition`: a position of one hides what is "
-                "missing of another.",
+                "If the source has several partitions, name their column as `position_partition`. "
+                "Otherwise a position of one hides what is missing in another.",
             )
 
 

@@ -20,10 +20,10 @@ from bot.runbook.parse import files_of, read_text, shared_of
 
 
 def lint(
-    content: Annotated[Path, typer.Option(help="Folder that holds runbooks/ and messages/.")] = CONTENT,
-    action: Annotated[list[str] | None, typer.Option(help="Module of an action of your own; may be repeated.")] = None,
+    content: Annotated[Path, typer.Option(help="Folder with runbooks/ and messages/.")] = CONTENT,
+    action: Annotated[list[str] | None, typer.Option(help="Module of your own action. Repeat it for several.")] = None,
 ) -> None:
-    """Report file:line for everything that is not right; exit code 1 if there is anything."""
+    """Check runbooks, messages and extensions. Exit code 1: there are problems."""
     console = Console(soft_wrap=True, highlight=False)
     tasks, modes, found_actions = find_tasks(spark_tasks), find_modes(diagnosis), find_actions(actions, action or ())
     problems = [str(problem) for problem in lint_messages(content / "messages")]

@@ -21,8 +21,8 @@ class NobodyThere:
         """Always raises CouldNotLook."""
         raise CouldNotLook(
             f"The user groups {', '.join(groups)} cannot be read here.",
-            "This command is not connected to Slack.",
-            "Decide in Slack.",
+            "Expected a connection to Slack; this command has none.",
+            "Set SLACK_BOT_TOKEN, or decide in Slack.",
         )
 
 
@@ -48,22 +48,23 @@ def print_exact(console: Console, told: Any) -> None:
 ConfigOption = Annotated[
     Path,
     typer.Option(
-        "--config", "-c", envvar="WATERLINE_CONFIG", help="The configuration file; see deploy/waterline.example.yaml."
+        "--config",
+        "-c",
+        envvar="WATERLINE_CONFIG",
+        help="Configuration file. deploy/waterline.example.yaml is an example.",
     ),
 ]
 DEFAULT_CONFIG = Path("waterline.yaml")
 JsonOption = Annotated[
     bool,
-    typer.Option(
-        "--json", help="Print JSON instead of a table; snapshot ids are text, as JSON numbers they are rounded."
-    ),
+    typer.Option("--json", help="Print JSON. Snapshot ids are text, because JSON numbers would round them."),
 ]
 WindowOption = Annotated[
     str | None,
     typer.Option(
         "--window",
         "-w",
-        help=f"{FORMS}; the lower bound is exclusive. Without it the window is proposed from the ledger.",
+        help=f"{FORMS}. The lower bound is exclusive. By default the window is chosen from the ledger.",
     ),
 ]
 

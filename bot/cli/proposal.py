@@ -13,7 +13,7 @@ from rich.console import Console
 from slack_sdk import WebClient
 
 from bot.actions._effects import describe
-from bot.adapters.journal_sql.opening import record_of
+from bot.adapters.journal_sql.opening import existing_record
 from bot.adapters.journal_sql.presence import Presence
 from bot.bootstrap import Built, build
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, NobodyThere
@@ -55,10 +55,10 @@ def show_proposal(view: ProposalView, runs: Mapping[EvidenceId, EvidenceRun], ta
         say(f"  {term.name}: {term.says}")
     for line in _consequences(proposal.preview):
         say(line)
-    say("It is carried out only while all of this holds:")
+    say("It runs only while all of this holds:")
     for requirement in proposal.requirements:
         say(f"  {_required(requirement)}")
-    say(f"Evidence: {', '.join(cited(proposal, runs, tasks)) or 'none: people asked for it'}")
+    say(f"Evidence: {', '.join(cited(proposal, runs, tasks)) or 'none, because people asked for it'}")
     say(f"How to undo it: {proposal.undo}\nDigest: {proposal.digest[:DIGEST_SHOWN]}")
     if view.approvals:
         say(approved_by(view))
@@ -67,24 +67,24 @@ def show_proposal(view: ProposalView, runs: Mapping[EvidenceId, EvidenceRun], ta
     if view.state is ProposalState.PROPOSED:
         needs = missing_in_words(proposal.policy, view.approvals)
         ask = whom_to_ask(proposal.policy, proposal.proposed_by, view.approvals)
-        say(f"Needs {needs}, not the proposer's, until {clock_time(last_approval_at(view))}. {ask}")
+        say(f"Needs {needs} until {clock_time(last_approval_at(view))}; the proposer cannot approve. {ask}")
 
 
 def _consequences(preview: Preview) -> list[str]:
     """What leaves main, who has read it, and what a yes means."""
     counts = (counted(preview.commits, "commit"), counted(preview.files, "file"), counted(preview.rows, "row"))
-    lines = [f"What it takes off main: {', '.join(counts)}"]
+    lines = [f"What it removes from main: {', '.join(counts)}"]
     for other in preview.others:
         commits = ", ".join(str(each) for each in other.commits)
         told = f"{counted(other.rows, 'row')} of {other.writer} (commits {commits}){returns(other)}"
-        lines.append(f"  Not read again by the job: {told}")
+        lines.append(f"  The job does not read these again: {told}")
     if not preview.readers_known:
-        lines.append("  Which consumer runs read them is not known: the lineage source could not be asked.")
+        lines.append("  Which consumers read them is not known: the lineage source could not be asked.")
     lines += [
         f"  Read by {run.consumer}, run {run.run_id}: snapshot {run.snapshot_id} at {run.at:%Y-%m-%d %H:%M:%S} UTC"
         for run in preview.affected_runs
     ]
-    return [*lines, f"What a yes means: {preview.sure}"]
+    return [*lines, f"What approving means: {preview.sure}"]
 
 
 def _required(requirement: Requirement) -> str:
@@ -107,17 +107,17 @@ _PAUSE_S = 5.0
 _ROUND_S = 20.0
 """As often as the bot looks at what it owes."""
 _HERE = (
-    "No bot works on this record, so it is carried out from here. If this command is broken off, start a bot or run it "
-    "again: what became of the last step is looked at then, and nothing is repeated."
+    "No bot uses this record, so this command runs the steps. If you stop it, start a bot or run the command again: "
+    "it checks the last step first, and repeats nothing."
 )
 _BOT = (
-    "A Waterline works on this record and carries it out, within half a minute; this command only shows it, and may be "
-    "broken off."
+    "A running bot uses this record, and starts within half a minute. This command only shows the progress; you can "
+    "stop it at any time."
 )
-_GONE = "It does not work on the record any more, so it is carried on from here."
+_GONE = "The bot has stopped, so this command continues."
 
-_AGAIN = "Start a bot or run this command again, and it is looked at anew."
-_BY_ITSELF = "The Waterline that works on the record looks at it again by itself."
+_AGAIN = "Start a bot or run this command again: it checks the step again."
+_BY_ITSELF = "The running bot checks it again."
 
 
 class Place:
@@ -149,13 +149,13 @@ def carried_out(built: Built, place: Place, incident_id: IncidentId, view: Propo
     told = _Told(incident, view)
     if _is_owed(incident, view):
         at = f" at {view.execution_started_at:%H:%M:%S} UTC" if view.execution_started_at else ""
-        say(f"“{view.proposal.title}” was begun by <@{view.executed_by}>{at}; it is carried on.")
+        say(f"“{view.proposal.title}” was started by <@{view.executed_by}>{at}, and continues.")
         for line in _proof(view.verified) if view.verified is not None else ():
             say(line)
     else:
         services.approvals.may_begin(incident_id, view.proposal.id, by)
         services.executions.begin(incident_id, view.proposal.id, by=by)
-        say(f"“{view.proposal.title}” is begun.")
+        say(f"“{view.proposal.title}” is started.")
     say(_HERE if place.taken() else _BOT)
     while True:
         looked = _one_round(built, place, told, incident_id)
@@ -176,9 +176,9 @@ def must_be_meant(view: ProposalView, digest: str, incident: str) -> None:
     """Raises Refused unless what was typed is the beginning of the proposal's digest."""
     if len(digest) < DIGEST_SHOWN or not view.proposal.digest.startswith(digest):
         raise Refused(
-            "This is not the digest of the newest proposal, so nothing was begun.",
+            "This is not the digest of the newest proposal, so nothing was started.",
             f"Expected {view.proposal.digest[:DIGEST_SHOWN]}, of “{view.proposal.title}”; found {digest or 'nothing'}.",
-            f"Read it again: waterline proposal show {incident}.",
+            f"Read the proposal again: waterline proposal show {incident}.",
         )
 
 
@@ -257,7 +257,7 @@ class _Told:
 def _proof(verified: Verified) -> list[str]:
     held = sum(1 for check in verified.checks if check.passed)
     what = "Proven" if verified.passed else "Not proven"
-    words = {True: "holds", False: "does not hold", None: "could not be told"}
+    words = {True: "holds", False: "does not hold", None: "could not look"}
     return [
         f"{what} at head {short(verified.head)}: {held} of {counted(len(verified.checks), 'check')} hold.",
         *(f"  {check.name}: {words[check.passed]}. {check.sentence}" for check in verified.checks),
@@ -271,21 +271,21 @@ def ended_with(code: int) -> None:
 
 
 app = typer.Typer(
-    help="Show and decide proposals, also while Slack is down.",
+    help="Show, decide and run proposals. It works while Slack is down.",
     no_args_is_help=True,
     add_completion=False,
 )
 
-IncidentArgument = Annotated[str, typer.Argument(help="The incident's id, for example wl-1.")]
+IncidentArgument = Annotated[str, typer.Argument(help="Id of the incident, for example wl-1.")]
 DigestOption = Annotated[
-    str, typer.Option(help=f"The digest that `show` tells, at least {DIGEST_SHOWN} characters: what you approve.")
+    str, typer.Option(help=f"Digest of what you approve, at least {DIGEST_SHOWN} characters. `show` prints it.")
 ]
-ReasonOption = Annotated[str, typer.Option(help="A sentence for the record.")]
+ReasonOption = Annotated[str, typer.Option(help="Reason, for the record.")]
 
 
 @app.command()
 def show(incident: IncidentArgument, config: ConfigOption = DEFAULT_CONFIG) -> None:
-    """The newest proposal of an incident: what it does, its digest, and who is still to approve."""
+    """Show the newest proposal: what it does, its digest, and who must still approve."""
     with _built(config) as (_settings, built):
         _show(built, incident)
 
@@ -293,18 +293,17 @@ def show(incident: IncidentArgument, config: ConfigOption = DEFAULT_CONFIG) -> N
 @app.command()
 def propose(
     incident: IncidentArgument,
-    action: Annotated[str, typer.Argument(help="The action, for example rewind_table_and_job.")],
+    action: Annotated[str, typer.Argument(help="Name of the action, for example rewind_table_and_job.")],
     bounds: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Of replay_rows: positions=1200..1500 and the like, as docs/replay.md tells; of a rewind: "
-            "drop_others=yes."
+            help="For replay_rows: bounds like positions=1200..1500 (docs/replay.md). For a rewind: drop_others=yes."
         ),
     ] = None,
-    keep: Annotated[str, typer.Option(help="Of two runs that write: the first digits of the one that stays.")] = "",
+    keep: Annotated[str, typer.Option(help="If two runs write: the id of the run to keep (prefix).")] = "",
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
-    """Propose an action for what was diagnosed."""
+    """Propose an action for the diagnosis."""
     with _alone(config) as (settings, built):
         by, typed = _who(settings), typed_proposal(" ".join((action, *(bounds or ()))))
         built.services.proposals.propose(
@@ -322,7 +321,7 @@ def propose(
 
 @app.command()
 def approve(incident: IncidentArgument, digest: DigestOption, config: ConfigOption = DEFAULT_CONFIG) -> None:
-    """Say yes to the newest proposal, as it was shown."""
+    """Approve the newest proposal, as `show` printed it."""
     with _built(config) as (settings, built):
         by, view = _who(settings), _newest(built, incident)
         after = built.services.approvals.approve(
@@ -335,7 +334,7 @@ def approve(incident: IncidentArgument, digest: DigestOption, config: ConfigOpti
 def break_glass(
     incident: IncidentArgument, digest: DigestOption, reason: ReasonOption, config: ConfigOption = DEFAULT_CONFIG
 ) -> None:
-    """Approve the newest proposal alone, in an emergency; the owners are notified at once."""
+    """Approve the newest proposal alone, in an emergency. The owners are notified at once."""
     with _built(config) as (settings, built):
         by, view = _who(settings), _newest(built, incident)
         after = built.services.approvals.break_glass(
@@ -346,7 +345,7 @@ def break_glass(
 
 @app.command()
 def reject(incident: IncidentArgument, reason: ReasonOption, config: ConfigOption = DEFAULT_CONFIG) -> None:
-    """Say no to the newest proposal, or withdraw your own."""
+    """Reject the newest proposal, or withdraw your own."""
     with _built(config) as (settings, built):
         view = _newest(built, incident)
         built.services.approvals.reject(IncidentId(incident), _id(view), reason, by=_who(settings), via="terminal")
@@ -355,7 +354,7 @@ def reject(incident: IncidentArgument, reason: ReasonOption, config: ConfigOptio
 
 @app.command()
 def veto(incident: IncidentArgument, reason: ReasonOption, config: ConfigOption = DEFAULT_CONFIG) -> None:
-    """Stop the newest proposal although others approve it."""
+    """Stop the newest proposal, although others approve it."""
     with _built(config) as (settings, built):
         view = _newest(built, incident)
         built.services.approvals.veto(IncidentId(incident), _id(view), reason, by=_who(settings), via="terminal")
@@ -364,9 +363,9 @@ def veto(incident: IncidentArgument, reason: ReasonOption, config: ConfigOption 
 
 @app.command()
 def execute(incident: IncidentArgument, digest: DigestOption, config: ConfigOption = DEFAULT_CONFIG) -> None:
-    """Execute the newest approved proposal: by the running bot, or from here if no bot runs.
+    """Run the newest proposal after it was approved. A running bot does it; without one, this command does.
 
-    Exit code 0: done and proven; 1: refused or not proven; 2: the outcome of a step is unknown.
+    Exit code 0: done and proven. 1: refused, or not proven. 2: the result of a step is not known.
     """
     with _beside(config) as (settings, built, place):
         by, view = _who(settings), _newest(built, incident)
@@ -377,11 +376,11 @@ def execute(incident: IncidentArgument, digest: DigestOption, config: ConfigOpti
 @app.command()
 def settle(
     incident: IncidentArgument,
-    happened: Annotated[bool, typer.Option("--happened/--did-not-happen", help="What became of the unknown step.")],
+    happened: Annotated[bool, typer.Option("--happened/--did-not-happen", help="Whether the unknown step happened.")],
     reason: ReasonOption,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
-    """Say whether the step happened of which nobody else knows: the execution goes on, or ends."""
+    """Say whether a step of unknown result happened. The execution then continues or ends."""
     with _built(config) as (settings, built):
         by, view = _who(settings), _newest(built, incident)
         index = unknown_effect(view)
@@ -408,7 +407,7 @@ def _built(config: ConfigOption) -> Iterator[tuple[Settings, Built]]:
 def _beside(config: ConfigOption) -> Iterator[tuple[Settings, Built, Place]]:
     """Everything on the bot's own record, also while a bot runs: nothing is taken from it."""
     settings = Settings.load(config)
-    with record_of(settings, keep=True) as store:
+    with existing_record(settings) as store:
         place = Place(store.presence)
         with build(settings, _directory(settings), record=store, alone_with=place.alone_with) as built:
             yield settings, built, place
@@ -418,7 +417,7 @@ def _beside(config: ConfigOption) -> Iterator[tuple[Settings, Built, Place]]:
 def _alone(config: ConfigOption) -> Iterator[tuple[Settings, Built]]:
     """As one of those that work on the record: evidence is collected here."""
     settings = Settings.load(config)
-    with build(settings, _directory(settings)) as built:
+    with existing_record(settings) as store, build(settings, _directory(settings), record=store) as built:
         yield settings, built
 
 
@@ -435,10 +434,10 @@ def _who(settings: Settings) -> UserId:
     login = pwd.getpwuid(os.getuid()).pw_name
     if login not in settings.terminal.people:
         raise Refused(
-            f"The login {login} decides nothing here.",
+            f"The login {login} may not decide here.",
             "Expected it in `terminal.people` of the configuration, with a Slack user id; found "
             f"{', '.join(settings.terminal.people) or 'nobody'}.",
-            "Decide in Slack, or have the login bound to your Slack user id.",
+            "Decide in Slack, or add the login with your Slack user id to `terminal.people`.",
         )
     return settings.terminal.people[login]
 
@@ -447,7 +446,9 @@ def _newest(built: Built, incident: str) -> ProposalView:
     view = built.services.store.get(IncidentId(incident)).current_proposal
     if view is None:
         raise Refused(
-            f"Nothing is proposed in {incident}.", "", f"Propose: waterline proposal propose {incident} ACTION."
+            f"There is no proposal in {incident}.",
+            "Expected one that was proposed in Slack or here; found none.",
+            f"Propose one: waterline proposal propose {incident} ACTION.",
         )
     return view
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from slack_sdk import WebClient
 
 from bot.adapters.journal_sql.journal import SqlJournal
-from bot.adapters.journal_sql.store import open_store
+from bot.adapters.journal_sql.opening import existing_record
 from bot.bootstrap import records, setups_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, text_of, write_into
 from bot.domain.errors import UnknownIncident
@@ -55,11 +55,8 @@ def verify(
         if code:
             raise typer.Exit(code)
         return
-    store = open_store(Settings.load(config).journal_url)
-    try:
+    with existing_record(Settings.load(config)) as store:
         _verify_database(store.journal, anchor or [])
-    finally:
-        store.close()
 
 
 def _verify_database(journal: SqlJournal, anchors: Sequence[str]) -> None:
@@ -124,13 +121,10 @@ def export(
     People are named if SLACK_BOT_TOKEN is set; otherwise their Slack ids are shown.
     """
     settings = Settings.load(config)
-    store = open_store(settings.journal_url)
-    try:
+    with existing_record(settings) as store:
         entries = store.journal.entries(IncidentId(incident))
         lines = store.journal.lines(IncidentId(incident))
         known = store.journal.incidents()
-    finally:
-        store.close()
     if not entries:
         raise UnknownIncident(
             f"There is no incident {incident}.",

@@ -38,9 +38,11 @@ with Python's 5 ms each it waits longer than it works."""
 
 def serve(
     config: ConfigOption = DEFAULT_CONFIG,
-    warm: Annotated[bool, typer.Option(help="Start Spark now, so that the first evidence does not wait.")] = True,
+    warm: Annotated[
+        bool, typer.Option(help="Start Spark now, so that the first evidence does not wait for it.")
+    ] = True,
 ) -> None:
-    """Run the bot until it is stopped. Tokens come from the environment (SLACK_BOT_TOKEN, …)."""
+    """Run the bot until you stop it. It reads its tokens from the environment (SLACK_BOT_TOKEN, …)."""
     settings = Settings.load(config)
     secrets = SlackSecrets.for_mode(settings.slack.mode)
     masked = masking(settings)
@@ -55,7 +57,7 @@ def serve(
         signal.signal(each, stop)
     assert secrets.slack_bot_token is not None
     client = WebClient(token=secrets.slack_bot_token.get_secret_value(), base_url=settings.slack.base_url)
-    name = check_identity(client, lambda what: f"Look at {what}; `waterline doctor` checks everything.")
+    name = check_identity(client, lambda what: f"Check {what}. `waterline doctor` checks everything.")
     with ExitStack() as stack:
         door, store = _opened(settings, secrets, client, stack)
 
@@ -97,7 +99,7 @@ def serve(
                 else None
             )
             address = stack.enter_context(serving_pages(settings.web, services.trust, names.of, alerts))
-            Console(stderr=True).print(f"Pages, API and MCP server are at {address}.", highlight=False)
+            Console(stderr=True).print(f"Pages, API and MCP server: {address}", highlight=False)
         Console(stderr=True).print(f"Waterline is here as @{name} ({settings.slack.mode}).", highlight=False)
         stopping.wait()
 

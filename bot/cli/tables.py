@@ -28,8 +28,8 @@ from bot.settings import Settings
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells know it."""
 _AGAIN_AFTER_S = 0.3
-_ENDING = "Ending what runs on Spark …"
-_ENDED = "Cancelled. What ran on Spark was ended, and nothing was changed."
+_ENDING = "Stopping the Spark jobs …"
+_ENDED = "Cancelled. The Spark jobs are stopped, and nothing was changed."
 Answer = TypeVar("Answer")
 
 
@@ -70,7 +70,7 @@ def _line(course: Course) -> str:
     return course.words.replace("[", r"\[")
 
 
-TableArgument = Annotated[str, typer.Argument(help="namespace.table, as configured.")]
+TableArgument = Annotated[str, typer.Argument(help="The table as namespace.table.")]
 console = Console(soft_wrap=True, highlight=False)
 _file = Console(width=10_000, highlight=False)
 """A file or a pipe has no width that a line could be too long for."""
@@ -82,7 +82,7 @@ def ledger(
     as_json: JsonOption = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
-    """Print one line per commit of the window, and each checkpoint that has no commit with its reason."""
+    """List the commits of a table, and the checkpoints that have no commit."""
     found = _printed("ledger", table, window, as_json, config)
     if isinstance(found.finding, LedgerFinding) and not as_json:
         _print_grid(ledger_grid(found.finding.ledger, found.at, _width()))
@@ -92,7 +92,7 @@ def ledger(
 
 
 def evidence(
-    task: Annotated[str, typer.Argument(help="The task; `waterline tasks` lists them.")],
+    task: Annotated[str, typer.Argument(help="Name of the task. `waterline tasks` lists them.")],
     table: TableArgument,
     window: WindowOption = None,
     as_json: JsonOption = False,
@@ -128,7 +128,7 @@ def _printed(task: str, table: str, window: str | None, as_json: bool, config: P
 
 
 def tasks(as_json: JsonOption = False) -> None:
-    """List the evidence tasks: question, what `confirmed` and `ruled out` mean, what each needs and costs."""
+    """List the evidence tasks, with what each asks, needs and costs."""
     found = find_tasks(spark_tasks)
     if as_json:
         console.print_json(json.dumps([module.task.model_dump(mode="json") for module in found.values()]))

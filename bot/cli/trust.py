@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.journal_sql.store import open_store
+from bot.adapters.journal_sql.opening import existing_record
 from bot.adapters.lineage import AllLineage
 from bot.adapters.table_files import FolderOfTable
 from bot.adapters.trust_over_http import trust_from
@@ -40,8 +40,7 @@ def trust_desk(settings: Settings) -> Iterator[TrustDesk]:
             "Run this where the bot keeps its record, name its database in `journal.url`, or ask it by its address.",
         )
     with ExitStack() as stack:
-        store = open_store(settings.journal_url)
-        stack.callback(store.close)
+        store = stack.enter_context(existing_record(settings))
         now = store.clock
         catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, now)
         observer = Observer(catalog, setups_of(settings), jobs={}, reads=AllLineage([]), files=FolderOfTable())
@@ -61,24 +60,24 @@ class Required(StrEnum):
 
 
 def trust(
-    table: Annotated[str, typer.Argument(help="namespace.table, as configured.")],
+    table: Annotated[str, typer.Argument(help="The table as namespace.table.")],
     require: Annotated[
         Required,
         typer.Option(
-            help="`trusted`: nobody doubts the table. `verified`: and its newest incident ended with a proof."
+            help="trusted: no incident doubts the table. verified: its newest incident also ended with a proof."
         ),
     ] = Required.TRUSTED,
     url: Annotated[
         str | None,
         typer.Option(
             envvar="WATERLINE_URL",
-            help="Ask the Waterline at this address (token: WATERLINE_WEB_TOKEN) and not catalog and record from here.",
+            help="Ask the Waterline at this address, with the token in WATERLINE_WEB_TOKEN. Default: read the record.",
         ),
     ] = None,
     as_json: JsonOption = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
-    """Can this table be relied on? Exit code 0: yes; 1: no; 2: could not tell, which is not a yes."""
+    """Say whether a table can be trusted. Exit code 0: yes. 1: no. 2: could not tell."""
     try:
         found = _asked(url, TableName(table)) if url is not None else _looked(TableName(table), config)
     except WaterlineError as error:

@@ -26,7 +26,10 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def web(config: ConfigOption = DEFAULT_CONFIG) -> None:
-    """Serve read-only pages, API and MCP until stopped. `waterline serve` does it too, with `web` set."""
+    """Serve the pages, the API and the MCP server until you stop it.
+
+    They only read. `waterline serve` serves them too, if `web` is set in the configuration.
+    """
     settings = Settings.load(config)
     stopping = threading.Event()
 
@@ -39,7 +42,7 @@ def web(config: ConfigOption = DEFAULT_CONFIG) -> None:
         trust_desk(settings) as desk,
         serving_pages(settings.web or WebSettings(), desk, lambda _users: {}) as address,
     ):
-        Console(stderr=True).print(f"Pages, API and MCP server are at {address}.", highlight=False)
+        Console(stderr=True).print(f"Pages, API and MCP server: {address}", highlight=False)
         stopping.wait()
 
 

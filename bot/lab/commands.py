@@ -21,7 +21,7 @@ from bot.lab.proof import Proof
 from bot.lab.stories import stories
 
 app = typer.Typer(
-    help="A real Flink job that writes a real Iceberg table on this machine.",
+    help="Run a real Flink job that writes a real Iceberg table on this machine.",
     no_args_is_help=True,
     add_completion=False,
 )

@@ -93,7 +93,14 @@ class Home:
 
         Raises: LabError when a lab still runs here, or when the folder holds something that is not a lab's.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LabError(
+                f"The folder {self.folder} cannot be made.",
+                f"Expected a folder that you may write into; found {type(error).__name__}: {error.strerror}.",
+                "Name another one with --home.",
+            ) from error
         if any(pid_in(file) for file in (self / "run").glob("*.pid")):
             raise LabError(
                 "Another lab runs in this folder.",

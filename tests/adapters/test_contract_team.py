@@ -184,5 +184,5 @@ def test_doctor_names_what_is_odd_and_a_team_that_slack_does_not_know(file: Path
     fine = list(teams(Settings.load(config)))
 
     assert (odd[0], odd[1], odd[2]) == ("team of sales.orders", False, "member 1 of `team` is text, not an object")
-    assert (unknown[1], "known in Slack" in unknown[2]) == (True, True)
+    assert (unknown[1], "Slack id" in unknown[2]) == (True, True)
     assert fine == []

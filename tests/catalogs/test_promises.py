@@ -48,7 +48,7 @@ def test_each_kind_of_catalog_has_its_limits_told(kind: str) -> None:
 
     assert holds
     assert does_not.endswith(".")
-    assert ("not tried" in does_not.lower()) == (kind == "dynamodb")
+    assert ("not tested" in does_not.lower()) == (kind == "dynamodb")
 
 
 @pytest.mark.parametrize(

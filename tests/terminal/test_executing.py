@@ -10,14 +10,14 @@ from click.testing import Result
 
 from bot.adapters.journal_sql.presence import Presence
 from bot.adapters.journal_sql.store import open_store
-from bot.cli import proposal_carried
+from bot.cli import proposal as terminal
 from bot.domain.errors import OutcomeUnknown, WaterlineError
 from bot.domain.execution import ProposalState
 from tests.decisions import EVE
 from tests.rewound import ANA, BEN
 from tests.terminal.executing import Host
 
-BEGUN = "“Rewind table and job: back to checkpoint 5” is begun."
+BEGUN = "“Rewind table and job: back to checkpoint 5” is started."
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_where_no_bot_runs_it_is_carried_out_from_here_to_its_proof(host: Host) 
     again = told(host.executes())
 
     assert done.exit_code == 0
-    assert f"{BEGUN}\nNo bot works on this record, so it is carried out from here." in done.output
+    assert f"{BEGUN}\nNo bot uses this record" in done.output
     assert steps(done.output) == [each for n in (1, 2, 3) for each in (f"Step {n} of 3", f"Step {n} of 3, done")]
     assert "carried out. Now it is verified." in done.output
     assert "4 of 4 checks hold." in done.output
@@ -67,7 +67,7 @@ def test_a_bot_that_runs_carries_it_out_and_the_command_shows_it(host: Host) -> 
         done = host.executes()
 
     assert done.exit_code == 0
-    assert f"{BEGUN}\nA Waterline works on this record and carries it out" in done.output
+    assert f"{BEGUN}\nA running bot uses this record" in done.output
     assert steps(done.output) == [each for n in (1, 2, 3) for each in (f"Step {n} of 3", f"Step {n} of 3, done")]
     assert host.calls == ["stop", "start"]
 
@@ -77,7 +77,7 @@ def test_where_the_bot_ends_before_it_has_done_it_the_command_goes_on(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would otherwise wait for somebody who does not come back."""
-    monkeypatch.setattr(proposal_carried, "_ROUND_S", 0.2)
+    monkeypatch.setattr(terminal, "_ROUND_S", 0.2)
     with closing(open_store(host.url)) as bot:
         bot.presence.join()
         ends = threading.Thread(target=leaves_once_it_is_begun, args=(host, bot.presence))
@@ -87,7 +87,7 @@ def test_where_the_bot_ends_before_it_has_done_it_the_command_goes_on(
 
         ends.join()
     assert done.exit_code == 0
-    assert "It does not work on the record any more, so it is carried on from here." in done.output
+    assert "The bot has stopped, so this command continues." in done.output
     assert host.calls == ["stop", "start"]
 
 
@@ -128,7 +128,7 @@ def test_what_is_begun_is_named_by_its_digest(host: Host, typed: str) -> None:
     """Another digest, or too little of it, begins nothing."""
     refused = told(host.types("execute", "wl-1", "--digest", host.view.proposal.digest[:11] if typed else typed))
 
-    assert "This is not the digest of the newest proposal, so nothing was begun." in refused
+    assert "This is not the digest of the newest proposal" in refused
     assert "waterline proposal show wl-1" in refused
     assert host.calls == []
 
@@ -159,8 +159,8 @@ def test_a_step_of_which_nobody_knows_ends_the_command_and_is_looked_at_again(ho
 
     assert (unknown.exit_code, still.exit_code, found.exit_code) == (2, 2, 0)
     assert "whether it happened is not known." in unknown.output
-    assert "Start a bot or run this command again, and it is looked at anew." in unknown.output
-    assert f"was begun by <@{ANA}> at" in still.output
+    assert "Start a bot or run this command again" in unknown.output
+    assert f"was started by <@{ANA}> at" in still.output
     assert "whether it happened is not known." in still.output
     assert "found after an interruption" in found.output
     assert host.calls == ["stop", "start"]

@@ -38,7 +38,7 @@ def test_the_bot_serves_pages_that_call_people_by_their_names(scene: Scene, tmp_
             subprocess.Popen(command, env={**os.environ, **secrets}, stdout=output, stderr=output) as process,
         ):
             try:
-                eventually(lambda: "Pages, API and MCP server are at" in log.read_text(), timeout_s=120)
+                eventually(lambda: "Pages, API and MCP server:" in log.read_text(), timeout_s=120)
                 address = re.findall(r"http://127\.0\.0\.1:\d+", log.read_text())[0]
                 with httpx.Client(base_url=address, auth=("", "t0")) as web:
                     page, trust = web.get("/incidents/wl-1").text, web.get(f"/v1/tables/{ORDERS}/trust").json()
