@@ -14,7 +14,7 @@ from bot.adapters.case_sources import sources_of
 from bot.adapters.lineage_kept import kept_events
 from bot.bootstrap import build
 from bot.cli import app
-from bot.cli.options import NobodyThere
+from bot.cli.nobody import NobodyThere
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import Seen
 from bot.domain.masking import Masking
