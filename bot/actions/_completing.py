@@ -1,12 +1,25 @@
-"""What every proposal has, whatever its action: here, so that no action can forget it."""
+"""What every proposal has, whatever its action: here, so that no action can forget it.
+
+Whether a proposal takes away what no undo brings back: then its action has to be declared destructive.
+"""
 
 from bot.actions._maintenance import stays_frozen_for
 from bot.actions._siblings import with_siblings
-from bot.domain.action import Plan
-from bot.domain.effects import Effect, FreezeMaintenance, MoveTable, StartFromStop, StartJob, StopJob
+from bot.domain.action import Action, Plan
+from bot.domain.effects import (
+    DropBranch,
+    Effect,
+    FreezeMaintenance,
+    MoveTable,
+    StartFromStop,
+    StartJob,
+    StopFork,
+    StopJob,
+)
 from bot.domain.errors import Refused
+from bot.domain.ids import short_job
 from bot.domain.paths import may_be_same
-from bot.domain.proposal import Proposal
+from bot.domain.proposal import FINAL, Proposal
 from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent, StartPossible
 
 FREEZES = (
@@ -75,3 +88,29 @@ def _under_its_uid(effect: Effect, plan: Plan) -> Effect:
     stored = plan.case.observation.checkpoints.values
     wrote = next((each.job_id for each in stored if may_be_same(each.path, effect.path)), None)
     return effect.model_copy(update={"uid_suffix": plan.uid_suffixes.get(wrote) if wrote is not None else None})
+
+
+def must_be_destructive(proposal: Proposal, action: Action) -> None:
+    """Raises Refused where it takes something away for good, or says so, and its action is not declared destructive:
+    people would approve it as if it could be taken back."""
+    if action.is_destructive:
+        return
+    taken = [said for effect in proposal.effects if (said := _takes_away(effect))]
+    if proposal.is_final:
+        taken.append(f"its undo says “{FINAL}”")
+    if taken:
+        raise Refused(
+            f"“{proposal.title}” cannot be proposed: two teams have to approve it, and its action does not say so.",
+            f"Expected is_destructive=True of {action.name}; found that {'; '.join(taken)}.",
+            "Set is_destructive=True in its ACTION.",
+        )
+
+
+def _takes_away(effect: Effect) -> str:
+    """One clause; empty where an undo brings back what it does."""
+    match effect:
+        case DropBranch(branch=branch):
+            return f"it removes branch {branch}, which nothing makes again"
+        case StopFork(job_id=run):
+            return f"it stops run {short_job(run)} of two writers, and Waterline starts no second one"
+    return ""

@@ -2,18 +2,61 @@
 
 A run that was restored from too far below still reads rows that main has. Copies that are taken out meanwhile are not
 the last: what the job goes on from repeats the rest.
+
+Commits by the start of the job that made them: one job id may have several, where it is fixed or made of a name.
+
+Whether the job may have brought further copies since evidence counted them: that of a run which re-reads what main
+has lists only those that had come.
 """
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from bot.actions._draft import live_run
-from bot.actions._starts import by_start
 from bot.domain.action import Plan
 from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
 from bot.domain.guests import Guests, commits_that_bind
-from bot.domain.ids import JobId, short_job
+from bot.domain.ids import JobId, OperatorId, SnapshotId, short_job
+from bot.domain.run_commits import lives
 from bot.domain.table import Snapshot
+
+
+def by_start(commits: Sequence[Snapshot], run: JobId) -> tuple[list[Snapshot], list[list[Snapshot]]]:
+    """What the newest start of `run` has committed, and what each other start has; all oldest first. Each sink counts
+    its own checkpoints; one that has committed nothing since another of the run's began is of an earlier start, under
+    another uid. A commit that only brings an older one's files again (F1) is of no start."""
+    by_sink: dict[tuple[JobId | None, OperatorId | None], list[Snapshot]] = {}
+    for each in commits:
+        by_sink.setdefault((each.job_id, each.operator_id), []).append(each)
+    now, others = list[list[Snapshot]](), list[list[Snapshot]]()
+    for (job_id, _), mine in by_sink.items():
+        once = [s for at, s in enumerate(mine) if not _is_made_twice(mine, at)]
+        life = lives(once)
+        *earlier, newest = (list(start) for _, start in groupby(once, key=lambda s: life[s.snapshot_id]))
+        others += earlier
+        (now if job_id == run else others).append(newest)
+    place = {s.snapshot_id: at for at, s in enumerate(commits)}
+    began = max((place[start[0].snapshot_id] for start in now), default=0)
+    present = [s for start in now if place[start[-1].snapshot_id] >= began for s in start]
+    return present, others + [start for start in now if place[start[-1].snapshot_id] < began]
+
+
+def _is_made_twice(mine: Sequence[Snapshot], at: int) -> bool:
+    """Whether this one of a sink's commits alone brings again what an older one brought. After a start from below
+    several checkpoints come again, and after one without state the first."""
+    highest, found, after = _number(mine[max(at - 1, 0)]), mine[at], mine[at + 1 : at + 2]
+    if not 1 < _number(found) < highest or any(_number(s) <= highest for s in after):
+        return False
+    return any(_brought(s) == _brought(found) for s in mine[:at])
+
+
+def _number(commit: Snapshot) -> int:
+    return commit.checkpoint_id or 0
+
+
+def _brought(commit: Snapshot) -> tuple[int, int, int]:
+    return _number(commit), commit.counted("added-records"), commit.counted("added-files-size")
 
 
 def must_have_passed(plan: Plan) -> tuple[str, ...]:
@@ -119,3 +162,42 @@ def _below(case: Case, run: JobId, reached: int, highest: int) -> Refused:
         "take `position` out of it. Collect the evidence again then: the proposal says that this is not known, and its "
         "approvers decide.",
     )
+
+
+def may_have_come_since(case: Case, head: SnapshotId | None) -> bool:
+    """Whether rows that the job has added above `head`, which evidence looked at, may repeat some that main had.
+
+    Not where the ledger tells that the start which wrote all of them had passed by then what main had, nor while one
+    start alone has written the table and copies are none but of commits that were made twice (F1). Where nothing tells,
+    they may. What others committed makes evidence stale anyway, and so does a `head` that is not on main.
+    """
+    table, guests = case.observation.table, Guests(case)
+    if head not in table.chain_ids:
+        return False
+    below = {s.snapshot_id for s in table.ancestors(head)}
+    commits = [s for s in commits_that_bind(case) if not guests.has_run(s.job_id)]
+    since = [s for s in commits if s.adds_rows and s.snapshot_id not in below]
+    if not since or since[-1].job_id is None:
+        return False
+    present, others = by_start(commits, since[-1].job_id)
+    if not others:
+        once = made_once(case, present)
+        had = [s for s in once if s.snapshot_id in below]
+        return has_own_copies(case, once) is True and not _had_passed(case, had[-1:], [had])
+    is_of_several = not {s.snapshot_id for s in since} <= {s.snapshot_id for s in present}
+    is_untold = guests.is_untold or case.contract.position_partition is not None
+    earlier = [[s for s in start if s.snapshot_id in below] for start in others]
+    return is_of_several or is_untold or not _had_passed(case, [s for s in present if s.snapshot_id in below], earlier)
+
+
+def _had_passed(case: Case, present: list[Snapshot], others: list[list[Snapshot]]) -> bool:
+    """Whether `present` had reached, by source positions, all that main had of these starts; False where the ledger
+    does not tell it of each."""
+    taken_out = case.observation.table.taken_out
+    bound = {s.snapshot_id for start in (present, *others) for s in start if s.adds_rows} - taken_out
+    rows = [row for row in (case.ledger.rows if case.ledger else ()) if row.snapshot_id in bound]
+    told = {row.snapshot_id: row.position_until for row in rows if row.position_until is not None}
+    reached = [told[s.snapshot_id] for s in present if s.snapshot_id in told]
+    newest = [next((s for s in reversed(start) if s.snapshot_id in bound), None) for start in others]
+    is_whole = len(told) == len(rows) and all(s is None or s.snapshot_id in told for s in newest)
+    return is_whole and bool(reached) and max(reached) >= max(told.values())

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from bot.actions._binding import knowing
+from bot.actions._foreseen import knowing
 from bot.actions._idle import idle_left, idle_point, lists_none_of
 from bot.actions._restore_points import RestorePoint, ends_main, goes_on_from, only_copies_follow
 from bot.actions._siblings import Doubled, doubled_by

@@ -2,9 +2,11 @@
 
 Main is not touched. It is published by a second proposal, `publish_repair`, with an approval of its own. The job stands
 still meanwhile, because a commit of it on main would make the fast-forward impossible; its savepoint waits for it.
+
+What must hold of main's commits before a compaction is undone: what it had replaced holds every row of its time.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from bot.actions._draft import (
     NOTHING_STOPPED,
@@ -28,7 +30,7 @@ from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, RefIs, Requirement, TableIs
 from bot.domain.sentences import counted
-from bot.domain.table import TableState
+from bot.domain.table import Snapshot, TableState
 
 FILES_TOLD = 3
 _TOLD_BY = {"duplicate_rows": "key", "missing_positions": "position"}
@@ -235,3 +237,18 @@ def _free_name(plan: Plan) -> str:
     name = f"recovery-{plan.incident}"
     taken = name in plan.branches or plan.case.observation.table.ref(name) is not None
     return f"{name}-{plan.proposal[-4:].lower()}" if taken else name
+
+
+_LEAVES_ROWS = {"append", "replace"}
+
+
+def since_the_first_of(table: TableState, commits: Container[SnapshotId]) -> tuple[Snapshot, ...]:
+    """Main's commits from the oldest of these on, oldest first; empty where none of them is on main."""
+    order = list(reversed(table.chain))
+    first = next((number for number, s in enumerate(order) if s.snapshot_id in commits), len(order))
+    return tuple(order[first:])
+
+
+def first_that_took_rows(commits: Iterable[Snapshot]) -> Snapshot | None:
+    """The first of these that deleted or overwrote rows: they would come back with the files from before."""
+    return next((s for s in commits if s.operation not in _LEAVES_ROWS), None)

@@ -1,15 +1,9 @@
-"""Two recipes that leave the table as it is: start from a point that pairs with it, or from what the stop leaves."""
+"""Two recipes that leave the table as it is: start from a point that pairs with it, or from what the stop leaves.
 
-from bot.actions._claimed import may_go, said_of
-from bot.actions._draft import (
-    NOTHING_STOPPED,
-    alone,
-    drafted,
-    job_and_head,
-    state_at_risk,
-    stop_sentences,
-    untouched,
-)
+A restore point that the run which is to be stopped may own: Flink deletes with a run what it had claimed.
+"""
+
+from bot.actions._draft import NOTHING_STOPPED, alone, drafted, job_and_head, state_at_risk, stop_sentences, untouched
 from bot.actions._idle import stands_on
 from bot.actions._restore_points import RestorePoint, nearer_unread
 from bot.domain.action import Action, Plan
@@ -19,6 +13,25 @@ from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent, TableIs
+
+
+def may_go(live: JobRun | None, path: str) -> str | None:
+    """`path`, where the stop of `live` may delete it; None where it does not."""
+    return path if live is not None and live.may_own(path) else None
+
+
+def said_of(live: JobRun | None, path: str) -> tuple[str, ...]:
+    """Of a preview: what the approvers look up, and what happens if the point is gone. Empty where it cannot go."""
+    if live is None or may_go(live, path) is None:
+        return ()
+    return (
+        f"Before you approve: run {short_job(live.job_id)} may own {path}. If it was restored in CLAIM mode "
+        "(execution.state-recovery.claim-mode; Flink does not tell), Flink deletes what it was restored from when it "
+        "ends: then copy the savepoint's folder beside it first, under a name that begins with savepoint-, collect "
+        "evidence again, and propose from the copy. "
+        "Should it be gone after the stop, nothing that follows is done: main is not moved and no run is started.",
+    )
+
 
 ENDED_BY = (
     "Anything that is committed before the start ends this proposal, but for compactions and for other Flink jobs that "

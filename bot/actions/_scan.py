@@ -1,15 +1,90 @@
-"""Finds the actions: every module of this package that does not begin with `_`, and those that settings name."""
+"""Finds the actions: every module of this package that does not begin with `_`, and those that settings name.
+
+What the declaration of an action has to say before anybody can rely on it; looked at when actions are scanned.
+"""
 
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType, ModuleType
 
-from bot.actions._declared import must_be_whole
+import spark_tasks
 from bot.domain.action import Action, Plan
+from bot.domain.doubt import OF_ROWS
 from bot.domain.errors import BadConfiguration
+from bot.domain.no_more_found import COMPARED
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record
+from bot.domain.remedy import Remedy
+
+TASKS = tuple(sorted(each.name for each in pkgutil.iter_modules(spark_tasks.__path__) if each.name[0] != "_"))
+"""Names of the evidence tasks: each is named after its module."""
+
+
+def must_be_whole(action: Action) -> None:
+    """Raises BadConfiguration for an action that nobody could propose, that rests on evidence which does not exist, or
+    that calls the table trusted without looking at its rows."""
+    _must_be_askable(action)
+    _must_name_tasks(action)
+    _must_prove_trust(action)
+
+
+def _must_be_askable(action: Action) -> None:
+    """That a diagnosis asks for it, or that people may."""
+    asked_for = {remedy.value.replace("-", "_") for remedy in Remedy}
+    if not action.on_request and action.name not in asked_for:
+        raise BadConfiguration(
+            f"The action {action.name} could never be proposed.",
+            "Expected a diagnosis that asks for it, or on_request=True; found neither.",
+            "Set on_request=True in its ACTION: then `/waterline propose` knows it.",
+        )
+
+
+def _must_name_tasks(action: Action) -> None:
+    named = {
+        "needs": action.needs,
+        "looks": action.looks,
+        "proofs": tuple(task for task, _ in action.proofs),
+        "proofs_of_start": tuple(task for task, _ in action.proofs_of_start),
+    }
+    for where, tasks in named.items():
+        unknown = sorted({*tasks} - {*TASKS})
+        if unknown:
+            raise BadConfiguration(
+                f"The action {action.name} names evidence that does not exist.",
+                f"Expected evidence tasks in its {where}; found {', '.join(unknown)}.",
+                f"Name those that there are: {', '.join(TASKS)}.",
+            )
+    _must_compare_proofs(action)
+    if missing := sorted({*action.looks} - {*action.needs}):
+        raise BadConfiguration(
+            f"The action {action.name} collects evidence that it does not need.",
+            f"Expected all of its looks among its needs; found {', '.join(missing)} in looks alone.",
+            "Name it in needs, too, or in neither.",
+        )
+
+
+def _must_compare_proofs(action: Action) -> None:
+    """That what it leaves as it was is among its proofs, and can be held against main."""
+    comparable = {task for task, _ in action.proofs} & COMPARED
+    if others := sorted({*action.no_more_than_before} - comparable):
+        raise BadConfiguration(
+            f"The action {action.name} allows faults beside it that nobody can compare.",
+            f"Expected in its no_more_than_before some of its proofs, of {', '.join(sorted(COMPARED))}; found "
+            f"{', '.join(others)}.",
+            "Name there only such tasks, and in proofs, too.",
+        )
+
+
+def _must_prove_trust(action: Action) -> None:
+    """What is asked of metadata alone says nothing of what consumers read."""
+    asked = {task for task, _ in action.proofs}
+    if action.moves_waterline == "trusted" and not asked & OF_ROWS:
+        raise BadConfiguration(
+            f"The action {action.name} calls the table trusted, and nothing proves its rows.",
+            f"Expected {' or '.join(sorted(OF_ROWS))} among its proofs; found {', '.join(sorted(asked)) or 'none'}.",
+            'Name them in proofs, or leave moves_waterline at "no".',
+        )
 
 
 class ActionModule(Record):

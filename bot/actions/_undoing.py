@@ -1,18 +1,22 @@
-"""Builds the proposal that undoes another one from the results of its effects."""
+"""Builds the proposal that undoes another one from the results of its effects.
 
-from collections.abc import Mapping, Sequence
+Undoes what touched neither main nor the job: files that were put aside, tags and properties.
 
-from bot.actions._binding import binding
-from bot.actions._draft import job_and_head, live_run
-from bot.actions._foreseen import committer
-from bot.actions._idle import idle_point
+From where the job goes on when the publication of a repair is undone over a state that is not proven to pair.
+"""
+
+from collections.abc import Container, Mapping, Sequence
+
+from bot.actions._draft import drafted, job_and_head, live_run, untouched
+from bot.actions._foreseen import binding, committer, knowing
+from bot.actions._idle import idle_point, lists_none_of
+from bot.actions._rehearsed import may_yet_be_found, newest_by_flink, spared, stays_down
 from bot.actions._restarting import started_on_head
-from bot.actions._restore_points import RestorePoint, pair_of
+from bot.actions._restore_points import RestorePoint, goes_on_from, pair_of
 from bot.actions._rewinding import left_behind, rewound
-from bot.actions._undoing_marks import brought_back, unmarked
-from bot.actions._undoing_publications import goes_on_before
 from bot.domain.action import Action, Past, Plan, StoodStill
 from bot.domain.clock_time import clock_time
+from bot.domain.diagnosis import Case
 from bot.domain.effects import (
     DropBranch,
     MarkTable,
@@ -25,16 +29,162 @@ from bot.domain.effects import (
     StopJob,
 )
 from bot.domain.errors import CouldNotLook, Refused
+from bot.domain.execution_entries import PROPERTY, TAG
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.own_points import beside_repairs
 from bot.domain.pairing import judged
 from bot.domain.proposal import Proposal
 from bot.domain.put_back import without_put_back
-from bot.domain.requirements import HeadDescends
+from bot.domain.requirements import HeadDescends, RefIs, SnapshotPresent, TableIs
 from bot.domain.rewinds import flink_commits
 from bot.domain.run_commits import CommitsByRun, lives
 from bot.domain.table import Snapshot, TableState
+
+
+def brought_back(plan: Plan, action: Action, aside: MoveFiles, title: str) -> Proposal:
+    """Every file that is there goes where it came from: not all may have been moved. Raises Refused where none is,
+    CouldNotLook."""
+    table = plan.case.observation.table
+    back = _ways_back(aside, plan.written_at([path for pair in aside.moves for path in pair]))
+    if not back:
+        raise Refused(
+            f"“{title}” has nothing to bring back.",
+            f"Expected some of {len(aside.moves)} files in their folder; none is there.",
+            "They were never moved, or somebody has removed them since.",
+        )
+    folder = aside.note.rpartition("/")[0]
+    return drafted(
+        plan,
+        action,
+        title=title,
+        effects=(
+            MoveFiles(table=table.name, why="Bring the files back", moves=back, note=f"{folder}/moved-back.json"),
+        ),
+        requirements=(TableIs(uuid=table.uuid),),
+        preview=untouched(
+            (f"Move {len(back)} files from {folder} back to where they were.", "Neither main nor the job is touched."),
+            sure=f"{len(back)} files that nothing names come back; no row is touched.",
+        ),
+        undo="`/waterline undo` puts them aside again.",
+    )
+
+
+def _ways_back(aside: MoveFiles, there: Container[str]) -> tuple[tuple[str, str], ...]:
+    """(from, to) of each file that is there. Proposals of earlier versions may have sent several files to one place:
+    there lies the last one that is gone from its own."""
+    back: dict[str, str] = {}
+    for source, target in aside.moves:
+        if target in there and (target not in back or source not in there):
+            back[target] = source
+    return tuple(back.items())
+
+
+def unmarked(plan: Plan, action: Action, marks: Sequence[tuple[Mapping[str, str], MarkTable]], title: str) -> Proposal:
+    """Tags and properties are as before: what was set goes, what was removed comes back. Raises Refused where nothing
+    that is known would change, or a tag's snapshot has expired."""
+    table = plan.case.observation.table
+    tags, properties = _changed(marks)
+    set_again = {tag: SnapshotId(int(was)) for tag, (was, _) in tags.items() if was is not None}
+    gone = {tag: SnapshotId(int(is_on)) for tag, (_, is_on) in tags.items() if is_on is not None}
+    back = {key: was for key, (was, _) in properties.items() if was is not None}
+    cleared = tuple(key for key, (was, _) in properties.items() if was is None)
+    if not (set_again or gone or back or cleared):
+        raise Refused(
+            f"“{title}” would change nothing.",
+            "Expected to know which tags or properties were there before; the record does not tell of any.",
+            "Set them by hand, if they are needed.",
+        )
+    lost = [f"{tag} on {short(snapshot)}" for tag, snapshot in set_again.items() if snapshot not in table.by_id]
+    if lost:
+        raise Refused(
+            f"“{title}” cannot set every tag again.",
+            f"Expected their snapshots to be listed; expired are those of {', '.join(lost)}.",
+            "Nothing points to an expired snapshot.",
+        )
+    return drafted(
+        plan,
+        action,
+        title=title,
+        effects=(
+            MarkTable(
+                table=table.name,
+                why="Put the marks back as they were",
+                new_tags=set_again,
+                remove_tags=tuple(gone),
+                set_properties=back,
+                remove_properties=cleared,
+            ),
+        ),
+        requirements=(
+            TableIs(uuid=table.uuid),
+            *(RefIs(ref=tag, snapshot_id=snapshot) for tag, snapshot in gone.items()),
+            *(RefIs(ref=tag, snapshot_id=None) for tag in set_again),
+            *(SnapshotPresent(snapshot_id=snapshot) for snapshot in dict.fromkeys(set_again.values())),
+        ),
+        preview=untouched(
+            (
+                *(f"Remove the tag {tag}." for tag in gone),
+                *(f"Tag {short(snapshot)} as {tag} again." for tag, snapshot in set_again.items()),
+                *(f"Set {key} to {value} again." for key, value in back.items()),
+                *(f"Remove the property {key}." for key in cleared),
+                "Neither main nor the job is touched.",
+            ),
+            sure="The marks are as they were before; main and the job stay as they are.",
+        ),
+        undo="`/waterline undo` sets the marks again, if nothing has expired meanwhile.",
+    )
+
+
+_Change = tuple[str | None, str | None]
+"""(what it was before, what it is now); None: not there."""
+
+
+def _changed(marks: Sequence[tuple[Mapping[str, str], MarkTable]]) -> tuple[dict[str, _Change], dict[str, _Change]]:
+    """Tag -> its snapshots, key -> its values: of what all marks together have changed."""
+    tags: dict[str, _Change] = {}
+    properties: dict[str, _Change] = {}
+    for before, mark in marks:
+        for tag in (*mark.new_tags, *mark.remove_tags):
+            was, _ = tags.get(tag, (before.get(f"{TAG}{tag}"), None))
+            tags[tag] = was, str(mark.new_tags[tag]) if tag in mark.new_tags else None
+        for key in (*mark.set_properties, *mark.remove_properties):
+            was, _ = properties.get(key, (before.get(f"{PROPERTY}{key}"), None))
+            properties[key] = was, mark.set_properties.get(key)
+    return _really(tags), _really(properties)
+
+
+def _really(changes: Mapping[str, _Change]) -> dict[str, _Change]:
+    return {name: (was, is_now) for name, (was, is_now) in changes.items() if was != is_now}
+
+
+def goes_on_before(plan: Plan, stood: StoodStill, to: SnapshotId, unproven: str) -> tuple[RestorePoint | None, str]:
+    """(the newest durable point, of whatever run, from which the job goes on with main at `to` and that doubles no
+    other table of it, why none is started, empty where one is). `unproven`: what was found of the state that the
+    rehearsal's stop left. People are sent to that by hand only where storage does not show it now."""
+    seen = plan.case.observation
+    there = seen.table.as_of(to, seen.table.head_moves)
+    case = plan.case.model_copy(update={"observation": seen.model_copy(update={"table": there})})
+    case = knowing(case, stood.run)
+    point, barred = spared(plan, (goes_on_from(case),))
+    if point is not None:
+        return point.model_copy(update={"is_right": False}), ""
+    if may_yet_be_found(case, stood.run, stood.savepoint, stood.stands_on):
+        return None, _by_hand(case, stood, unproven)
+    return None, " ".join(barred or stays_down(case))
+
+
+def _by_hand(case: Case, stood: StoodStill, unproven: str) -> str:
+    """What a run left that had committed nothing was proven to pair before its stop: no evidence tells that."""
+    run = short_job(stood.run)
+    first = f"{stood.savepoint}, which the stop of run {run} took" if stood.savepoint else None
+    pairs = "" if lists_none_of(stood.run, case.observation.table) else " and it pairs"
+    return (
+        f"Start no run. {unproven} Start the job by hand once main is back: from "
+        + (f"{first}, if storage gives it again{pairs}; else from " if first else "")
+        + f"a restore point that pairs with {newest_by_flink(case)} (`/waterline run checkpoint_pairing` lists them). "
+        "From any other it would lose or repeat rows."
+    )
 
 
 class Deeds:

@@ -8,21 +8,264 @@ Carried out where the job's start is declared with `{uid_suffix}`; every later s
 suffix. Else people do it, step by step: how a uid is given then stands in the job's own code or statement.
 
 What a real Flink does, by sink and by restore point, stands in docs/catalogs-and-operator.md.
+
+What people do who give the sink another uid themselves: each step, and what is lost with the old sink's state.
+
+Restore points beside main as it was before snapshots of it were expired.
+
+From which restore point people may start the job without the state of its sink: its source goes on where that point
+stands, and nothing passes over what main has. So none is named above which the job has committed.
 """
 
-from bot.actions._draft import live_run
-from bot.actions._expired import remembered
+from bot.actions._draft import live_run, may_lose_state
+from bot.actions._idle import lists_none_of
 from bot.actions._restarting import started_on_head
-from bot.actions._restore_points import RestorePoint, pair_with_head
-from bot.actions._uid_by_hand import by_hand
+from bot.actions._restore_points import RestorePoint, ends_main, newest_pair, pair_of, pair_with_head
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.effects import StartJob
+from bot.domain.end_of_main import EndOfMain
 from bot.domain.errors import Refused
-from bot.domain.flink import V2_AGGREGATOR, JobRun
-from bot.domain.ids import short
+from bot.domain.findings import Pairing, PairingFinding, PairVerdict
+from bot.domain.flink import V2_AGGREGATOR, JobRun, StoredCheckpoint
+from bot.domain.guests import Guests, commits_that_bind
+from bot.domain.highest_position import highest_position
+from bot.domain.ids import DRAINED, short, short_job
+from bot.domain.kin import went_on_from
+from bot.domain.owed import owed_to
+from bot.domain.own_points import pairings_of
+from bot.domain.pairing import pairings
 from bot.domain.proposal import Proposal
 from bot.domain.rewinds import flink_commits
+from bot.domain.table import Snapshot
+
+
+def readable(case: Case) -> list[tuple[StoredCheckpoint, Pairing]]:
+    """The restore points that can be read and are no guest's, newest first."""
+    stored = {each.path: each for each in case.observation.checkpoints.values}
+    none = {PairVerdict.FOREIGN, PairVerdict.UNREADABLE}
+    return [(stored[p.path], p) for p in pairings_of(case) if p.path in stored and p.verdict not in none]
+
+
+def point_by_hand(case: Case) -> StoredCheckpoint | None:
+    """The one that belongs to the newest commit by Flink that binds, else the newest that is above it; None of a
+    guest's. Of several such one that lasts, see `must_be_copied`. Where nothing tells of any commit by Flink, the
+    newest that can be read: see `untold_since`."""
+    commits, known = commits_that_bind(case), readable(case)
+    if not commits:
+        return known[0][0] if known else None
+    lasting_first = _lasting_first(known)
+    for stored, pair in lasting_first:
+        point = pair_of(pair)
+        if (point is not None and ends_main(point, commits)) or _is_drained_after(stored, commits[-1]):
+            return stored
+    return next((stored for stored, pair in lasting_first if _is_above(case, stored, pair, commits[-1])), None)
+
+
+def must_be_copied(case: Case, point: StoredCheckpoint, live: JobRun | None) -> bool:
+    """Whether Flink may delete what it retains there before the job is started from it: it is no savepoint, and not
+    known to be kept when its run, `live`, is cancelled."""
+    if any(stored.path == point.path and pair.is_durable for stored, pair in readable(case)):
+        return False
+    return live is None or live.job_id != point.job_id or may_lose_state(live)
+
+
+def untold_since(case: Case, point: StoredCheckpoint) -> str:
+    """What nobody knows of such a point, a sentence that begins with a blank; empty where commits tell."""
+    if commits_that_bind(case):
+        return ""
+    return (
+        " Neither main nor an older metadata file tells what the job has committed since that was written, "
+        f"{point.written_at:%Y-%m-%d %H:%M:%S} UTC: look first whether the table has rows that it read later. They "
+        "would come twice."
+    )
+
+
+def why_none(case: Case) -> str:
+    """Why `point_by_hand` names none of those that can be read, a clause."""
+    known = readable(case)
+    twice = next((pair for _, pair in known if _would_repeat(pair)), None)
+    if twice is not None:
+        return f"rows after checkpoint {twice.checkpoint_id} would come twice"
+    return f"{known[0][0].path} does not surely go on where main ends. {known[0][1].reason.rstrip('.')}"
+
+
+def beside_the_last(case: Case) -> tuple[str, StoredCheckpoint] | None:
+    """(The run that committed last, and may be another job's; the point of the job that pairs with its own newest
+    commit); None where the newest commit is surely the job's, or nothing pairs with that."""
+    commits, guests = commits_that_bind(case), Guests(case)
+    if not commits or not guests.has_run(commits[-1].job_id):
+        return None
+    own = [s for s in commits if not guests.has_run(s.job_id)]
+    for stored, pair in _lasting_first(readable(case)):
+        point = pair_of(pair)
+        if point is not None and ends_main(point, own):
+            return short_job(commits[-1].job_id), stored
+    return None
+
+
+def _lasting_first(known: list[tuple[StoredCheckpoint, Pairing]]) -> list[tuple[StoredCheckpoint, Pairing]]:
+    return sorted(known, key=lambda each: not each[1].is_durable)
+
+
+def _is_drained_after(stored: StoredCheckpoint, newest: Snapshot) -> bool:
+    """Whether it is what a drained stop has left, and main's newest commit is that run's."""
+    if not stored.is_drained or stored.job_id != newest.job_id or newest.checkpoint_id is None:
+        return False
+    return newest.checkpoint_id == DRAINED or newest.checkpoint_id <= (stored.checkpoint_id or 0)
+
+
+def _is_above(case: Case, stored: StoredCheckpoint, pair: Pairing, newest: Snapshot) -> bool:
+    """Whether it surely has all behind it that main has of the job."""
+    if pair.verdict is PairVerdict.AHEAD:
+        return EndOfMain(case).is_of(pair.job_id)
+    run = next((run for run in case.runs if run.job_id == stored.job_id), None)
+    if pair.verdict is not PairVerdict.UNPAIRABLE or run is None:
+        return False
+    is_silent = lists_none_of(run.job_id, case.observation.table)
+    return is_silent and stored.written_at >= newest.committed_at and _began_above(case, run, newest)
+
+
+def _began_above(case: Case, run: JobRun, newest: Snapshot) -> bool:
+    """Whether Flink shows that the run began from a point of the run that committed last, and not from below that."""
+    restored = run.restored
+    if restored is None or newest.job_id is None or not went_on_from(run, newest.job_id):
+        return False
+    of_run = [s.checkpoint_id for s in commits_that_bind(case) if s.job_id == newest.job_id]
+    reached = max((each for each in of_run if each is not None and each != DRAINED), default=0)
+    is_drained = newest.checkpoint_id == DRAINED
+    return restored.checkpoint_id > reached if is_drained else restored.checkpoint_id >= reached
+
+
+def _would_repeat(pair: Pairing) -> bool:
+    return pair.verdict in {PairVerdict.BEHIND, PairVerdict.PAIRED}
+
+
+HOW = (
+    "in SQL `/*+ OPTIONS('uid-suffix'='NEW') */` behind the table's name in the INSERT (V2 sink; V1 and the dynamic "
+    'sink take none there), in code uidPrefix("NEW") (V1, dynamic) or uidSuffix("NEW") (V2)'
+)
+_WITHOUT = "with allowNonRestoredState=true and"
+_SURELY_ITS_OWN = "the newest readable point that is surely the job's own and after which it has committed nothing"
+_AND_SHARED = "and what it names under `shared`"
+_TOGETHER = (
+    "Two people do it together: freeze maintenance (`/waterline freeze`), stop the run, change the uid, start it, wait "
+    "for two commits, run missing_positions and duplicate_rows again. Write each step into the thread."
+)
+
+
+def by_hand(plan: Plan, case: Case, live: JobRun | None, proof: str, why: str) -> Refused:
+    """`case`: as `remembered` tells it. `proof`, `why`: sentences."""
+    happened = f"{proof} {why}"
+    stop = f"{_cancel(live)}. " if live else ""
+    if Guests(case).is_untold or not readable(case):
+        copy = f"Copy {_SURELY_ITS_OWN}, {_AND_SHARED}, away first. " if live and may_lose_state(live) else ""
+        start = f"Start it from {_SURELY_ITS_OWN}, {_WITHOUT} {_another()} Waterline cannot tell which that is."
+        return Refused(happened, f"{copy}{stop}{start}", _TOGETHER)
+    point = point_by_hand(case)
+    if point is not None:
+        return Refused(happened, f"{_start(case, point, live)}{untold_since(case, point)}", _TOGETHER)
+    none = f"from none of the points on storage: {why_none(case)}"
+    if (guest := beside_the_last(case)) is not None:
+        run, own = guest
+        asked = (
+            f"Start it {none}, if run {run}, which committed last, went on for this job. Ask who runs it what it "
+            f"reads. If it reads another source: {_start(case, own, live)}"
+        )
+        return Refused(happened, asked, _TOGETHER)
+    if (pair := _pair_to_rewind_to(plan)) is not None:
+        return Refused(
+            happened,
+            f"Start it {none}. Rewind table and job to checkpoint {pair.checkpoint_id} instead, with which snapshot "
+            f"{short(pair.snapshot_id)} pairs: the job reads those rows again, and its sink keeps its uid.",
+            "Propose that: `/waterline propose rewind_table_and_job`. Until it is carried out, start nothing by hand.",
+        )
+    return Refused(happened, f"{stop}Start it {none}. {_without_state(case)}", _TOGETHER)
+
+
+def _start(case: Case, point: StoredCheckpoint, live: JobRun | None) -> str:
+    """From stopping the run to what is lost by it. A state that Flink may delete is brought away first: of what lies
+    under `shared` its metadata names the very place."""
+    start = f"Start it from {point.path} (checkpoint {point.checkpoint_id}) {_WITHOUT} {_another()}"
+    stop = f"{_cancel(live)}. " if live else ""
+    if must_be_copied(case, point, live):
+        stop = f"{_cancel(live)} only then, and put back what is gone. " if live else "Put back what is gone by then. "
+        stop = f"Copy {point.path}, {_AND_SHARED}, away first: Flink may delete that. {stop}"
+    return f"{stop}{_again(live)}{start}{_lost(case, point)}"
+
+
+def _cancel(live: JobRun) -> str:
+    return f"Cancel run {short_job(live.job_id)} (no stop-with-savepoint)"
+
+
+def _again(live: JobRun | None) -> str:
+    """For a run that goes on until people have cancelled it, a sentence that ends with a blank."""
+    if live is None:
+        return ""
+    return "If that run has committed anything more by then, start nothing, and propose this again. "
+
+
+def _another() -> str:
+    return f"another uid for the sink: {HOW}."
+
+
+def _pair_to_rewind_to(plan: Plan) -> RestorePoint | None:
+    """To which a rewind would go back; None where none can be proposed."""
+    last_good = plan.match.last_good
+    try:
+        return newest_pair(plan.case, last_good) if last_good is not None else None
+    except Refused:
+        return None
+
+
+def _without_state(case: Case) -> str:
+    highest = highest_position(case)
+    if highest is not None:
+        after = f"position {highest}, the highest on the table"
+    else:
+        after = "the newest position of it that the table has, in each of its partitions"
+    return (
+        f"Start it without any state instead, its source set after {after}, and with {_another()} What else its state "
+        "held, such as open windows, begins empty."
+    )
+
+
+def _lost(case: Case, point: StoredCheckpoint) -> str:
+    """What is left behind with its state, a sentence; nothing where that owes nothing that is not on the table."""
+    if point.is_drained:
+        return " It was drained: windows and timers that were open then have fired early, and begin anew."
+    table = case.observation.table
+    owed = owed_to(table, point)
+    commits = flink_commits(table)
+    is_on_main = any(each.job_id == point.job_id and each.checkpoint_id == point.checkpoint_id for each in commits)
+    if not owed or is_on_main:
+        return ""
+    count = "1 Flink manifest" if len(owed) == 1 else f"{len(owed)} Flink manifests"
+    return (
+        f" Its state still lists {count} ({owed[0]}{', …' if len(owed) > 1 else ''}) and forgets them then: rows of "
+        "these that are not on the table are lost unless their files are appended afterwards (leaked_manifests)."
+    )
+
+
+def remembered(plan: Plan) -> Case:
+    """The case with what main no longer lists put back below it, and every restore point paired with that.
+
+    The case as it is where main lists a commit by Flink, or where no older metadata file tells of one: what was expired
+    below a listed commit decides nothing. Raises CouldNotLook.
+    """
+    case, observed = plan.case, plan.case.observation
+    expired = () if flink_commits(observed.table) else plan.expired(observed.table)
+    if not expired:
+        return case
+    table = observed.table.below(expired)
+    told = pairings(observed.checkpoints.values, table, observed.jobs)
+    return case.model_copy(
+        update={
+            "observation": observed.model_copy(update={"table": table}),
+            "pairing": PairingFinding(pairings=told),
+        }
+    )
+
 
 ACTION = Action(
     name="change_operator_uid",

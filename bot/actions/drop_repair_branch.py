@@ -4,8 +4,8 @@ Main may have moved since: people start the job by hand, an undo has it go on, s
 from what pairs with main as it is now, which need not be the savepoint that the rehearsal's stop took (facts 0.1).
 """
 
-from bot.actions._binding import knowing
 from bot.actions._draft import drafted, job_and_head, live_run, untouched
+from bot.actions._foreseen import knowing
 from bot.actions._rehearsed import DOUBLES, Rehearsed, goes_on, rehearsed, stays_down, whose_stop
 from bot.actions._restarting import kept_for_start
 from bot.actions._restore_points import RestorePoint, nearer_unread

@@ -1,17 +1,21 @@
 """Put commits back that were taken off main: set main forward where nothing came on top, else add their files again.
 
 Commits whose part of the source was read and committed again since are left out: they would double the rows.
+
+Which lost commits were read and committed again since, or may be yet, by the source positions that the ledger tells
+of each.
+
+Whose rows lost commits bring that are put back: the job may read its own again, and nobody others'.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 
 from bot.actions._draft import live_run
 from bot.actions._foreseen import committer
-from bot.actions._read_again import not_read_again
 from bot.actions._rehearsing import every, listed, must_not_rise, named, rehearsal, sized, where
 from bot.actions._restore_points import pair_with_head
 from bot.actions._rewinding import left_behind, rewound
-from bot.actions._whose_rows import of_job, of_others, when_written
 from bot.domain.action import Action, Plan
 from bot.domain.brought_again import said_of_rows
 from bot.domain.clock_time import clock_time
@@ -19,14 +23,165 @@ from bot.domain.diagnosis import Case
 from bot.domain.effects import GoneOn
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSources
-from bot.domain.guests import commits_that_bind
+from bot.domain.guests import commits_that_bind, those_that_bind
 from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.other_writers import keeps_its_rows
+from bot.domain.ledger import LedgerRow, Sink
+from bot.domain.other_writers import described_by, keeps_its_rows
 from bot.domain.proposal import Proposal
 from bot.domain.rollbacks import rollbacks
 from bot.domain.sentences import counted
 from bot.domain.snapshot import OF_OTHERS
 from bot.domain.table import Snapshot, TableState
+
+_BY_KEY = "replay the source range by key"
+
+
+def not_read_again(case: Case, lost: Sequence[Snapshot]) -> tuple[tuple[SnapshotId, ...], tuple[str, ...]]:
+    """(those whose source positions no commit of main has brought since and that the job will not bring, why each of
+    the others stays out, a sentence).
+
+    A job that has committed since the rollback brings by itself what lies above its newest position. Of a source of
+    several partitions the ledger tells one range over all of them: only ranges that are apart prove anything. Raises
+    Refused where that cannot be told, and where there is none.
+    """
+    rows = {row.snapshot_id: row for row in case.ledger.rows} if case.ledger else {}
+    first = (lost[0].sequence_number, lost[0].committed_at)
+    since = [r for r in rows.values() if r.on_main and r.age > first and r.added_rows and r.sink is not Sink.COMPACTION]
+    untold = [s for s in lost if s.snapshot_id not in rows or rows[s.snapshot_id].position_from is None]
+    if untold or any(row.position_from is None for row in since):
+        raise Refused(
+            "Whether the lost commits were read again cannot be told.",
+            "Expected the source positions of every commit since the rollback; the ledger does not have them all.",
+            f"Name `position` in the contract and collect the ledger again, or {_BY_KEY}.",
+        )
+    met = {s.snapshot_id: [r.snapshot_id for r in since if _overlap(rows[s.snapshot_id], r)] for s in lost}
+    again = {lost_one: brought for lost_one, brought in met.items() if brought}
+    if again and case.contract.position_partition is not None:
+        raise _of_several_partitions(tuple(again))
+    if len(again) == len(lost):
+        raise _none_left(tuple(again), is_whole=all(_is_within(rows[each], since) for each in again))
+    why = {
+        each: f"Lost commit {short(each)} stays out: {every(brought)} brought source positions of it since, and its "
+        "files can only be added whole. What of it was not read again is not put back by this."
+        for each, brought in again.items()
+    }
+    reached = _reached(case, since)
+    if (
+        reached is not None
+        and case.contract.position_partition is not None
+        and any(_ends(rows[each])[1] > reached for each in met)
+    ):
+        raise _of_several_partitions(tuple(met))
+    if reached is not None:
+        why |= {
+            each: f"Lost commit {short(each)} stays out: since the rollback the job has committed up to "
+            f"{_position(case, reached)}, and brings by itself what lies above."
+            for each in met
+            if each not in again and _ends(rows[each])[1] > reached
+        }
+    if len(why) == len(lost):
+        raise _coming_yet(tuple(each for each in why if each not in again), _position(case, reached))
+    return tuple(s.snapshot_id for s in lost if s.snapshot_id not in why), tuple(why.values())
+
+
+def _position(case: Case, reached: int | None) -> str:
+    is_told = reached is not None and not case.contract.hides(case.contract.position)
+    return f"position {reached:,}" if is_told else "a position that is not shown"
+
+
+def _reached(case: Case, since: Sequence[LedgerRow]) -> int | None:
+    """The highest source position that the job has committed since; None where it has committed nothing."""
+    own = {s.snapshot_id for s in commits_that_bind(case)}
+    return max((_ends(row)[1] for row in since if row.snapshot_id in own), default=None)
+
+
+def _overlap(lost: LedgerRow, later: LedgerRow) -> bool:
+    (low, high), (since, until) = _ends(lost), _ends(later)
+    return low <= until and since <= high
+
+
+def _is_within(lost: LedgerRow, since: Sequence[LedgerRow]) -> bool:
+    """Whether the later commits' ranges leave out no position of the lost one's."""
+    reached, high = _ends(lost)
+    for low, until in sorted(map(_ends, since)):
+        if low > reached:
+            break
+        reached = max(reached, until + 1)
+    return reached > high
+
+
+def _ends(row: LedgerRow) -> tuple[int, int]:
+    return row.position_from or 0, row.position_until or 0
+
+
+def _of_several_partitions(lost: Sequence[SnapshotId]) -> Refused:
+    return Refused(
+        "Whether the lost commits were read again cannot be told.",
+        "Expected source positions that no commit brought since. The source has several partitions, the ledger tells "
+        f"one range over all of them, and that of {listed(lost)} overlaps with what is on main, or reaches above it: "
+        "the job may have passed it by, or come to it yet.",
+        f"Look which rows are missing (`/waterline run missing_positions`), and {_BY_KEY}.",
+    )
+
+
+def _coming_yet(lost: Sequence[SnapshotId], reached: str) -> Refused:
+    return Refused(
+        "The job may still bring the lost commits' rows by itself.",
+        f"Expected it to have gone past their source positions since the rollback; it has committed up to {reached}, "
+        f"and {listed(lost)} reach above that.",
+        "Wait until it has gone past them, collect the ledger again (`/waterline run ledger`), and propose this again "
+        "if rows are missing then.",
+    )
+
+
+def _none_left(lost: Sequence[SnapshotId], *, is_whole: bool) -> Refused:
+    expected = "Expected source positions that no commit brought since; "
+    if is_whole:
+        return Refused(
+            "The lost commits have been read again from the source.",
+            f"{expected}those of {listed(lost)} are on main.",
+            "Nothing has to be restored. Diagnose again.",
+        )
+    return Refused(
+        "The lost commits have been read again from the source in part, and their files can only be added whole.",
+        f"{expected}some of those of {listed(lost)} are on main.",
+        f"Look which rows are missing (`/waterline run missing_positions`), and {_BY_KEY}.",
+    )
+
+
+_EVER = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def of_job(case: Case, lost: Sequence[Snapshot]) -> Sequence[Snapshot]:
+    """Not what another engine or a guest committed beside it: the job's state does not know of these."""
+    return those_that_bind(case, [each for each in lost if each.job_id is not None and each.checkpoint_id is not None])
+
+
+def when_written(case: Case, wanted: Sequence[Snapshot]) -> tuple[datetime, ...]:
+    """When the job had written the rows of these that are its own, a repair's by what that says itself and a
+    cherry-pick's by its source; at any time before it, where that is not listed. None: all are of others."""
+    return tuple(each for commit in wanted for each in _moments(case, commit))
+
+
+def of_others(case: Case, wanted: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
+    """Those with rows of other writers."""
+    return tuple(each for each in wanted if _brings_others(case, each) or not any(_moments(case, each)))
+
+
+def _brings_others(case: Case, commit: Snapshot) -> bool:
+    origin = described_by(case.observation.table, commit)
+    return origin is not None and origin.brings_others
+
+
+def _moments(case: Case, commit: Snapshot) -> Iterator[datetime]:
+    origin = described_by(case.observation.table, commit)
+    if origin is None:
+        yield from (_EVER, commit.committed_at)
+    elif origin.written is not None:
+        yield from origin.written
+    elif of_job(case, [origin]) or (origin.is_repair and origin.job_id is not None):
+        yield origin.committed_at
+
 
 ACTION = Action(
     name="restore_lost_commits",

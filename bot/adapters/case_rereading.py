@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pyiceberg.table.metadata import TableMetadataUtil
 
 from bot.adapters.case_comparing import differences
-from bot.adapters.checkpoint_handles import Handle
-from bot.adapters.checkpoint_point import stored_as
+from bot.adapters.checkpoint_files import stored_as
+from bot.adapters.checkpoint_parsing import Handle
 from bot.adapters.flink_kept import runs_again
 from bot.adapters.iceberg.history import read_split
 from bot.adapters.iceberg.reading import table_state

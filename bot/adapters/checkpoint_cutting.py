@@ -4,9 +4,7 @@ State of other operators may hold whole rows. It is overwritten with as many zer
 paths stay, and the file is read as before.
 """
 
-from bot.adapters.checkpoint_bytes import NotUnderstood
-from bot.adapters.checkpoint_layout import blocks_in
-from bot.adapters.checkpoint_parsing import Told, told_by, understood_handles
+from bot.adapters.checkpoint_parsing import NotUnderstood, Told, blocks_in, told_by, understood_handles
 from bot.adapters.manifest_cutting import CannotBeCut
 
 _VERSION = slice(4, 8)

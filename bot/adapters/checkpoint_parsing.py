@@ -4,18 +4,447 @@ The header, the operators with the size of their state, since version 4 the chec
 thing in the file, where Kafka sources go on, and the text of Iceberg's committer state: inline below
 `execution.checkpointing.data-inline-threshold` (20 KB by default), else in a file beside this one.
 Where the operators' layout cannot be followed, the text is looked for in the whole file, and that is said.
+
+Java's `DataInput` over bytes in hand: what Flink's `_metadata` is written with.
+
+The operators in a `_metadata` file: whose state it is, how large, and where it lies. Format versions 3 to 6.
+
+Follows the order in which Flink's serializers write (`MetadataV3Serializer` to `MetadataV6Serializer`, and
+their state handles up to Flink 2.1). Nothing of a state's own content is read here.
+
+State handles in a `_metadata` file: where a piece of state lies and how large it is.
+
+Where a job's Kafka sources go on after a restore: the splits in the state of their readers, in pure Python.
+
+A source's reader (FLIP-27) keeps its splits in the list state `SourceReaderState`: each item is the bytes of one split,
+with the version of its serializer before them. Only Kafka's splits are understood (version 0 of
+`KafkaPartitionSplitSerializer`, the only one up to connector 4.0): topic, partition, the next offset, and the one to
+stop at. An item must be exactly as long as such a split, so another source's state is not taken for one.
 """
 
 import re
-from collections.abc import Callable, Sequence
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from bot.adapters.checkpoint_bytes import NotUnderstood, StateFile
-from bot.adapters.checkpoint_handles import Handle
-from bot.adapters.checkpoint_layout import OperatorPart, operators_and_files
-from bot.adapters.checkpoint_positions import positions_in, readers_handles
 from bot.domain.flink import CheckpointKind, SourcePosition
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 from bot.domain.record import Record
+
+_MOST_PARTS = 10_000_000
+"""No list in a `_metadata` is longer; a count above it means that the place is not what it was taken for."""
+
+
+class NotUnderstood(Exception):
+    """The bytes do not follow the layout; only within the reading of one file."""
+
+
+class StateFile(NamedTuple):
+    """A file that holds a piece of state."""
+
+    path: str
+    """As Flink writes it."""
+    is_relative: bool
+    """To the folder of `_metadata`."""
+    end: int
+    """So many bytes of it are needed."""
+
+
+class JavaBytes:
+    """A cursor. Every method moves it on and raises NotUnderstood where the bytes end or make no sense."""
+
+    def __init__(self, content: bytes, at: int = 0) -> None:
+        self._content = content
+        self.at = at
+        self.blocks: list[tuple[int, int]] = []
+        """Where each block that was passed lies, and its length: content of a state, not its frame."""
+        self.files: list[StateFile] = []
+        """Each file that was named, in that order; one may come more than once."""
+
+    @property
+    def left(self) -> int:
+        """Bytes that are not read yet."""
+        return len(self._content) - self.at
+
+    def take(self, count: int) -> bytes:
+        """The next `count` bytes."""
+        if not 0 <= count <= self.left:
+            raise NotUnderstood(f"{count} bytes were expected at byte {self.at}; {self.left} are left")
+        self.at += count
+        return self._content[self.at - count : self.at]
+
+    def byte(self) -> int:
+        """One byte, unsigned."""
+        return self.take(1)[0]
+
+    def int32(self) -> int:
+        """Signed."""
+        return int(struct.unpack(">i", self.take(4))[0])
+
+    def int64(self) -> int:
+        """Signed."""
+        return int(struct.unpack(">q", self.take(8))[0])
+
+    def size(self) -> int:
+        """A size in bytes; Flink writes -1 where it does not know it, which counts as 0."""
+        return max(self.int64(), 0)
+
+    def text(self) -> str:
+        """Java's modified UTF-8, its length before it; what is no plain text is shown as well as it goes."""
+        return self.take(int.from_bytes(self.take(2), "big")).decode("utf-8", "replace")
+
+    def block(self) -> bytes:
+        """Bytes with their length before them."""
+        content = self.take(self._not_negative(self.int32(), "a length"))
+        self.blocks.append((self.at - len(content), len(content)))
+        return content
+
+    def times(self, read: Callable[[], object]) -> None:
+        """A count, and that many parts, of which nothing is kept."""
+        for _ in range(self.count()):
+            read()
+
+    def count(self) -> int:
+        """How many parts follow."""
+        count = self._not_negative(self.int32(), "a count")
+        if count > min(_MOST_PARTS, self.left):
+            raise NotUnderstood(f"{count} parts were announced before byte {self.at}; {self.left} bytes are left")
+        return count
+
+    def longs(self, count: int) -> tuple[int, ...]:
+        """So many signed ones."""
+        return struct.unpack(f">{count}q", self.take(8 * self._not_negative(count, "a count")))
+
+    def skip_longs(self, count: int) -> None:
+        """Passes over offsets."""
+        self.take(8 * self._not_negative(count, "a count"))
+
+    def _not_negative(self, value: int, what: str) -> int:
+        if value < 0:
+            raise NotUnderstood(f"{what} before byte {self.at} is {value}")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """One piece of state: inline, or in a file."""
+
+    size: int
+    inline: bytes | None = None
+    file: str | None = None
+    """As Flink writes it; relative to the checkpoint's own folder where `is_relative`."""
+    is_relative: bool = False
+    start: int = 0
+    """Where it begins in its file, where several pieces share one."""
+
+
+_NOTHING = Handle(size=0, inline=b"")
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorList:
+    """List states that one subtask keeps in one handle."""
+
+    offsets: dict[str, tuple[int, ...]]
+    """Name -> where each of its items begins in the handle's content."""
+    handle: Handle
+
+
+def stream(data: JavaBytes) -> Handle:
+    """A `StreamStateHandle`."""
+    kind = data.byte()
+    match kind:
+        case 0 | 16:  # none, or an empty segment of a shared file
+            return _NOTHING
+        case 1:
+            data.text()
+            content = data.block()
+            return Handle(size=len(content), inline=content)
+        case 2:
+            return _in_file(data, Handle(size=data.size(), file=data.text()))
+        case 3:
+            data.int32()
+            data.skip_longs(data.int32())
+            return stream(data)
+        case 6:
+            file = data.text()
+            return _in_file(data, Handle(size=data.size(), file=file, is_relative=True))
+        case 15:
+            start, size = data.size(), data.size()
+            data.int32()  # shared or exclusive
+            file = data.text()
+            data.text()  # the logical file's id
+            return _in_file(data, Handle(size=size, file=file, start=start))
+        case _:
+            raise NotUnderstood(f"a state handle before byte {data.at} is of the unknown kind {kind}")
+
+
+def _in_file(data: JavaBytes, handle: Handle) -> Handle:
+    if handle.file is not None:
+        data.files.append(StateFile(handle.file, handle.is_relative, handle.start + handle.size))
+    return handle
+
+
+def coordinator(data: JavaBytes) -> int:
+    """Bytes of the operator coordinator's state."""
+    return stream(data).size
+
+
+def operator_lists(data: JavaBytes) -> OperatorList | None:
+    """An `OperatorStateHandle`; None where there is none."""
+    kind = data.byte()
+    if kind == 0:
+        return None
+    if kind not in {4, 17}:
+        raise NotUnderstood(f"operator state before byte {data.at} is of the unknown kind {kind}")
+    offsets = {}
+    for _ in range(data.count()):
+        name = data.text()
+        data.byte()  # how it is spread over the subtasks
+        offsets[name] = data.longs(data.int32())
+    if kind == 17:  # written into files that are shared
+        data.text()
+        data.text()
+        data.byte()
+    return OperatorList(offsets=offsets, handle=stream(data))
+
+
+def keyed(data: JavaBytes) -> int:
+    """Bytes of one `KeyedStateHandle`, those it is made of included."""
+    kind = data.byte()
+    match kind:
+        case 0:
+            return 0
+        case 3 | 7 | 12:  # of a checkpoint, of a savepoint, of a checkpoint with an id
+            data.int32()
+            data.skip_longs(data.int32())
+            size = stream(data).size
+            if kind == 12:
+                data.text()
+            return size
+        case 5 | 11:
+            return _incremental(data, has_id=kind == 11)
+        case 8 | 14:
+            return _changelog(data, has_checkpoint_id=kind == 14)
+        case 9:
+            return _changes_inline(data)
+        case 10 | 13:
+            return _changes_in_files(data, has_storage=kind == 13)
+        case _:
+            raise NotUnderstood(f"keyed state before byte {data.at} is of the unknown kind {kind}")
+
+
+def channels(data: JavaBytes, *, is_tagged: bool) -> int:
+    """Bytes of records in flight (unaligned checkpoints), of one direction."""
+    return sum(_channel(data, is_tagged=is_tagged) for _ in range(data.count()))
+
+
+def _channel(data: JavaBytes, *, is_tagged: bool) -> int:
+    is_merged = is_tagged and data.byte() in {3, 4}
+    data.int32()  # the subtask
+    if is_merged:
+        size = data.size()
+        stream(data)
+        data.block()
+        return size
+    data.int32()  # gate or partition
+    data.int32()  # channel or subpartition
+    data.skip_longs(data.int32())
+    size = data.size()
+    stream(data)
+    return size
+
+
+def _incremental(data: JavaBytes, *, has_id: bool) -> int:
+    data.int64()  # the checkpoint that it belongs to
+    data.text()
+    data.int32()
+    data.int32()
+    if has_id:
+        data.int64()
+    size = stream(data).size
+    for _ in ("shared", "private"):
+        for _ in range(data.count()):
+            data.text()
+            size += stream(data).size
+    if has_id:
+        data.text()
+    return size
+
+
+def _changelog(data: JavaBytes, *, has_checkpoint_id: bool) -> int:
+    data.int32()
+    data.int32()
+    data.int64()
+    size = 0
+    for _ in ("materialized", "since then"):
+        size += sum(keyed(data) for _ in range(data.count()))
+    data.int64()
+    if has_checkpoint_id:
+        data.int64()
+    data.text()
+    return size
+
+
+def _changes_inline(data: JavaBytes) -> int:
+    data.int32()
+    data.int32()
+    data.int64()
+    data.int64()
+    size = 0
+    for _ in range(data.count()):
+        data.int32()
+        size += len(data.block())
+    data.text()
+    return size
+
+
+def _changes_in_files(data: JavaBytes, *, has_storage: bool) -> int:
+    data.int32()
+    data.int32()
+    for _ in range(data.count()):
+        data.int64()
+        stream(data)
+    size = data.size()
+    data.int64()
+    data.text()
+    if has_storage:
+        data.text()
+    return size
+
+
+_AFTER_CHECKPOINT_ID = 16
+_MASTER_STATE = 0xC96B1696
+_JAVA_OBJECT = b"\xac\xed\x00\x05"
+"""How the properties begin, which end the file since version 4."""
+_NAMES_SINCE = 5
+_TAGGED_CHANNELS_SINCE = 6
+_PROPERTIES_SINCE = 4
+
+
+class OperatorPart(Record):
+    """One operator's part of the checkpoint."""
+
+    operator_id: OperatorId
+    name: str | None
+    """Written since version 5, where the job names its operators."""
+    parallelism: int
+    bytes: int
+    """All its state, inline and in files; 0: it is listed and keeps none."""
+    lists: tuple[OperatorList, ...]
+    """Its operator state (not the keyed one): list states by name, and where they lie."""
+
+
+def operators_in(content: bytes, version: int) -> tuple[OperatorPart, ...]:
+    """In the file's order. `content` is the whole file. Raises NotUnderstood."""
+    return _read(JavaBytes(content, _AFTER_CHECKPOINT_ID), version)
+
+
+def blocks_in(content: bytes, version: int) -> tuple[tuple[int, int], ...]:
+    """Where the file holds content of a state rather than its frame: each begin and length. Raises NotUnderstood."""
+    data = JavaBytes(content, _AFTER_CHECKPOINT_ID)
+    _read(data, version)
+    return tuple(data.blocks)
+
+
+def operators_and_files(content: bytes, version: int) -> tuple[tuple[OperatorPart, ...], tuple[StateFile, ...]]:
+    """The same, and the files that hold what this one does not. Raises NotUnderstood."""
+    data = JavaBytes(content, _AFTER_CHECKPOINT_ID)
+    return _read(data, version), tuple(data.files)
+
+
+def _read(data: JavaBytes, version: int) -> tuple[OperatorPart, ...]:
+    data.times(lambda: _pass_master_state(data))
+    parts = tuple(_operator(data, version) for _ in range(data.count()))
+    if version >= _PROPERTIES_SINCE and data.take(len(_JAVA_OBJECT)) != _JAVA_OBJECT:
+        raise NotUnderstood(f"the properties do not follow the last operator at byte {data.at}")
+    return parts
+
+
+def _pass_master_state(data: JavaBytes) -> None:
+    magic = data.int32() & 0xFFFFFFFF
+    if magic != _MASTER_STATE:
+        raise NotUnderstood(f"a master state before byte {data.at} begins with {magic:08x}")
+    data.block()
+
+
+def _operator(data: JavaBytes, version: int) -> OperatorPart:
+    name = data.text() if version >= _NAMES_SINCE else ""
+    if version >= _NAMES_SINCE:
+        data.text()  # the uid; its hash follows
+    operator_id = OperatorId(data.take(16).hex())
+    parallelism = data.int32()
+    data.int32()  # the maximal parallelism
+    size = coordinator(data)
+    lists: list[OperatorList] = []
+    for _ in range(max(data.int32(), 0)):  # negative: the whole operator has finished
+        if data.int32() < 0:  # this subtask has finished and keeps no state
+            continue
+        found, bytes_of_subtask = _subtask(data, version)
+        lists += found
+        size += bytes_of_subtask
+    return OperatorPart(
+        operator_id=operator_id, name=name or None, parallelism=parallelism, bytes=size, lists=tuple(lists)
+    )
+
+
+def _subtask(data: JavaBytes, version: int) -> tuple[list[OperatorList], int]:
+    lists = [found for _ in ("managed", "raw") if data.int32() and (found := operator_lists(data)) is not None]
+    size = sum(each.handle.size for each in lists) + keyed(data) + keyed(data)
+    is_tagged = version >= _TAGGED_CHANNELS_SINCE
+    size += channels(data, is_tagged=is_tagged) + channels(data, is_tagged=is_tagged)
+    return lists, size
+
+
+_READERS_STATE = "SourceReaderState"
+_KAFKAS_VERSION = 0
+_NEVER_STOPS = -(2**63)
+
+
+def readers_handles(operators: Sequence[OperatorPart]) -> Iterator[tuple[OperatorId, Handle, tuple[int, ...]]]:
+    """Where the splits of each source's subtask lie, and where each begins in there."""
+    for part in operators:
+        for each in part.lists:
+            if offsets := each.offsets.get(_READERS_STATE):
+                yield part.operator_id, each.handle, offsets
+
+
+def positions_in(
+    operators: Sequence[OperatorPart], beside: Callable[[Handle], bytes | None]
+) -> tuple[SourcePosition, ...]:
+    """By operator, topic and partition. Empty where some reader's state could not be had, or is not Kafka's: a part of
+    the positions would pass for all of them."""
+    found: list[SourcePosition] = []
+    for operator, handle, offsets in readers_handles(operators):
+        content = handle.inline if handle.inline is not None else beside(handle)
+        if content is None:
+            return ()
+        try:
+            found += (_split(JavaBytes(content, at), operator) for at in offsets)
+        except NotUnderstood:
+            return ()
+    return tuple(sorted(found, key=lambda each: (each.operator_id, each.topic, each.partition)))
+
+
+def _split(data: JavaBytes, operator: OperatorId) -> SourcePosition:
+    """One item: its length, the serializer's version, the split's length, the split."""
+    whole = data.int32()
+    start = data.at
+    version, length = data.int32(), data.int32()
+    if version != _KAFKAS_VERSION or length != whole - 8:
+        raise NotUnderstood(f"the split at byte {start} is not of Kafka's connector")
+    topic, partition, following, until = data.text(), data.int32(), data.int64(), data.int64()
+    if data.at != start + whole or partition < 0:
+        raise NotUnderstood(f"the split at byte {start} is not of Kafka's connector")
+    return SourcePosition(
+        operator_id=operator,
+        topic=topic,
+        partition=partition,
+        following=following,
+        until=None if until == _NEVER_STOPS else until,
+    )
+
 
 _MAGIC = 0x4960672D
 _HEADER_BYTES = 24

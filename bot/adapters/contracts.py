@@ -3,9 +3,17 @@
 What is taken: the schema object of the table, its properties (name, physical type, `required`, `primaryKey`,
 `classification`), custom properties named below, and the service levels latency or freshness,
 frequency and retention. What a contract does not say stays unsaid.
+
+The service levels of a data contract (`slaProperties`), read as promises of one table.
+
+The text of a data contract -> the standard's own model, and its `team` as it was written; or what is wrong with it.
+
+The team is kept out of the model: a member that is written unlike the standard says must not keep the promises of the
+table from being read. Dates stay text, as the standard has them: YAML would make days of them, which its model refuses.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from pathlib import Path
 
 from open_data_contract_standard.model import (
@@ -13,15 +21,118 @@ from open_data_contract_standard.model import (
     OpenDataContractStandard,
     SchemaObject,
     SchemaProperty,
+    ServiceLevelAgreementProperty,
 )
 from pydantic import ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import SafeConstructor
 from ruamel.yaml.error import YAMLError
 
-from bot.adapters.contract_levels import levels_of, name_of, span_of
-from bot.adapters.contract_yaml import bad_contract, standard_of
 from bot.domain.contract import ContractColumn, TableContract
 from bot.domain.errors import BadConfiguration
 from bot.domain.ids import TableName
+
+
+class _DatesAsText(SafeConstructor):
+    """Of YAML's own types all but the moment."""
+
+
+_DatesAsText.add_constructor("tag:yaml.org,2002:timestamp", SafeConstructor.construct_yaml_str)
+
+
+def standard_of(text: str) -> OpenDataContractStandard:
+    """Everything but the team. Raises YAMLError, ValidationError."""
+    content = _loaded(text)
+    if isinstance(content, dict):
+        content = {key: value for key, value in content.items() if key != "team"}
+    return OpenDataContractStandard.model_validate(content)
+
+
+def team_as_written(text: str) -> object:
+    """Whatever stands under `team`; None where nothing does. Raises YAMLError."""
+    content = _loaded(text)
+    return content.get("team") if isinstance(content, dict) else None
+
+
+def bad_contract(file: Path, happened: str, found: str, remedy: str) -> BadConfiguration:
+    """The file, and what is wrong with it."""
+    return BadConfiguration(f"{file}: {happened}", found, remedy)
+
+
+def _loaded(text: str) -> object:
+    reader = YAML(typ="safe", pure=True)
+    reader.Constructor = _DatesAsText
+    return reader.load(text)
+
+
+_TERMS = {
+    "latency": "freshness", "ly": "freshness", "freshness": "freshness",
+    "frequency": "commit_every", "fy": "commit_every",
+    "retention": "keep_snapshots", "re": "keep_snapshots",
+}  # fmt: skip
+"""Service level (any case, or its short form) -> what it promises here; latency is preferred to freshness."""
+_UNITS = {"ms": 0.001, "millisecond": 0.001, "s": 1, "second": 1, "m": 60, "min": 60, "minute": 60,
+          "h": 3600, "hour": 3600, "d": 86_400, "day": 86_400, "w": 604_800, "week": 604_800,
+          "y": 31_536_000, "yr": 31_536_000, "year": 31_536_000}  # fmt: skip
+
+
+def levels_of(terms: Sequence[ServiceLevelAgreementProperty], described: SchemaObject, file: Path) -> dict[str, object]:
+    """Only those of the whole contract, or of an element of this table. Latency counts before freshness. Raises
+    BadConfiguration."""
+    levels: dict[str, object] = {}
+    told = [term for term in terms if _is_of(term, described)]
+    for term in sorted(told, key=lambda term: str(term.property).lower() in {"latency", "ly"}):
+        field = _TERMS.get(str(term.property).lower())
+        if field is not None:
+            levels[field] = span_of(term.value, term.unit, str(term.property), file)
+            column = next((each for each in _columns(term, described) if each), None)
+            if field == "freshness" and column is not None:
+                levels["event_time"] = column
+    return levels
+
+
+def span_of(value: object, unit: str | None, name: str, file: Path) -> timedelta | str:
+    """A number with its unit; an ISO 8601 duration is left to the contract's own reading. Raises BadConfiguration."""
+    if isinstance(value, str) and value.startswith("P"):
+        return value
+    word = (unit or "").lower()
+    seconds = _UNITS.get(word.removesuffix("s") if len(word) > 2 else word)
+    try:
+        takes = timedelta(seconds=float(str(value)) * (seconds or 0))
+    except (ValueError, OverflowError):
+        takes = timedelta(0)
+    if takes <= timedelta(0):
+        raise bad_contract(
+            file, f"the service level {name} cannot be understood.",
+            f"Expected a number above 0 with a unit (ms, s, minutes, h, d, y); found {value!r}, unit {unit!r}.",
+            "Correct value and unit.",
+        )  # fmt: skip
+    return takes
+
+
+def name_of(column: SchemaProperty) -> str:
+    """As the table has it."""
+    return column.physicalName or column.name or ""
+
+
+def _is_of(term: ServiceLevelAgreementProperty, described: SchemaObject) -> bool:
+    return not term.element or bool(_columns(term, described))
+
+
+def _columns(term: ServiceLevelAgreementProperty, described: SchemaObject) -> tuple[str, ...]:
+    """What its elements name of this table, by the table's own names; empty for the table as a whole. Elements stand
+    with commas between and may be of other tables, too."""
+    names = {column.name: name_of(column) for column in described.properties or [] if column.name}
+    found: list[str] = []
+    for element in (each.strip() for each in (term.element or "").split(",")):
+        for owner in {described.name, described.physicalName} - {None, ""}:
+            if element == owner:
+                found.append("")
+            elif element.startswith(f"{owner}."):
+                column = element.rsplit(".", 1)[-1]
+                found.append(names.get(column, column))
+    return tuple(found)
+
 
 _OF_COLUMN = {"position": "position", "sourcePosition": "position", "positionPartition": "position_partition",
               "sourcePartition": "position_partition", "eventTime": "event_time"}  # fmt: skip

@@ -2,20 +2,209 @@
 
 The operator chooses the job id, so an id that we chose stands for a start of ours: its number is the redeploy nonce,
 the operator deploys a nonce once, and `run` tells the run that came of it under that run's own id.
+
+What is asked of the operator, or why it is not, and what has come of it; pure.
+
+The operator's resource in motion: changed as it was read, and watched until it has come where it was sent.
 """
 
+from collections.abc import Callable
 from datetime import timedelta
+from typing import TypeVar
 
-from bot.adapters.flink_declaration import digest_of
-from bot.adapters.flink_operator_api import KubernetesResource
-from bot.adapters.flink_operator_changes import about_to_start, restoration_of, stopped_by, suspension_of
-from bot.adapters.flink_operator_resource import FlinkResource, Kind, nonce_of
-from bot.adapters.flink_operator_steps import OperatedResource
+from bot.adapters.flink_operator_api import Conflict, KubernetesResource
+from bot.adapters.flink_operator_resource import DRAIN, SAVEPOINT_DIR, FlinkResource, Kind, is_on, nonce_of, resource_of
 from bot.adapters.flink_rest import FlinkRest
+from bot.adapters.flink_starting import JOB_ID, digest_of
+from bot.adapters.polling import polled
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short_job
 from bot.ports import Stopped
+
+T = TypeVar("T")
+_CONFLICTS = 8
+"""So often a status that the operator wrote in between is passed over."""
+
+
+class OperatedResource:
+    """One resource that the operator carries out."""
+
+    def __init__(self, kubernetes: KubernetesResource, poll_every: timedelta) -> None:
+        self._kubernetes = kubernetes
+        self._poll_s = poll_every.total_seconds()
+        self.name = kubernetes.name
+
+    def close(self) -> None:
+        """Gives the connections back."""
+        self._kubernetes.close()
+
+    def read(self) -> FlinkResource:
+        """As it is now, a session job with the settings of its cluster. Raises CouldNotLook; where only these cannot
+        be seen, whoever asks for a setting hears it."""
+        seen = resource_of(self._kubernetes.read(), self.name)
+        return seen if seen.session_cluster is None else seen.over(self._settings_of(seen.session_cluster))
+
+    def _settings_of(self, cluster: str) -> dict[str, object] | CouldNotLook:
+        kubernetes = self._kubernetes.beside("FlinkDeployment", cluster)
+        try:
+            return resource_of(kubernetes.read(), kubernetes.name).settings
+        except CouldNotLook as error:
+            return CouldNotLook(
+                f"Which settings {self.name} has from its session cluster cannot be seen.",
+                f"Expected to read {kubernetes.name}; {error.happened} {error.found}",
+                f"Check that {kubernetes.name} is there, and give Waterline's service account the right to get it "
+                "(deploy/kubernetes/flink-operator-rights.yaml), then try again.",
+            )
+
+    def change(
+        self,
+        doing: str,
+        wanted: Callable[[FlinkResource], dict[str, object]],
+        is_there: Callable[[FlinkResource], bool],
+    ) -> None:
+        """One change of the resource as it is now. The operator's own status may move in between, its spec may not.
+
+        Raises Superseded, CommitRefused and CouldNotLook (surely not changed), OutcomeUnknown.
+        """
+        first = self.read()
+        seen = first
+        for _ in range(_CONFLICTS):
+            if seen.metadata.generation != first.metadata.generation or seen.metadata.uid != first.metadata.uid:
+                raise Superseded(
+                    f"{self.name} was changed by {seen.last_writer}.",
+                    f"Expected generation {first.metadata.generation}; found {seen.metadata.generation}.",
+                    "Nothing of ours was changed. Collect evidence again and propose anew.",
+                )
+            try:
+                self._kubernetes.change(wanted(seen), doing)
+            except Conflict:
+                seen = self.read()
+            except OutcomeUnknown:
+                if is_there(self.read()):
+                    return
+                raise
+            else:
+                return
+        raise CouldNotLook(
+            f"{self.name} was not changed: it did not stand still.",
+            f"Expected one of {_CONFLICTS} tries to meet it as it was read; found it changed each time.",
+            "Look at the operator's log, then execute again.",
+        )
+
+    def until(self, ask: Callable[[FlinkResource], T | None], limit: timedelta, doing: str) -> T:
+        """Reads the resource until there is an answer. Raises OutcomeUnknown at the limit, CouldNotLook never."""
+        found = "no answer of the Kubernetes API server"
+
+        def look() -> T | None:
+            nonlocal found
+            try:
+                seen = self.read()
+                answer = ask(seen)
+                found = self.told(seen)
+            except CouldNotLook as error:
+                found = f"{error.happened} {error.found}"
+                return None
+            return answer
+
+        answer = polled(look, limit.total_seconds(), self._poll_s)
+        if answer is not None:
+            return answer
+        raise OutcomeUnknown(
+            f"Whether {doing} happened is not known.",
+            f"Expected it within {limit.total_seconds():g} s; found {found}.",
+            f"Look at {self.name} and the operator's log; do not repeat it before that.",
+        )
+
+    def told(self, seen: FlinkResource) -> str:
+        """How it stands, in words: lifecycle, job, how far the operator is behind, and what it complains of."""
+        words = f"{self.name} {seen.status.lifecycle or 'not yet seen by the operator'}"
+        state = f", job {seen.status.job.state}" if seen.status.job.state else ""
+        behind = "" if seen.is_reconciled else f", the operator at generation {seen.status.generation}"
+        return f"{words}{state}{behind}{f', which says: {seen.status.trouble}' if seen.status.trouble else ''}"
+
+
+def suspension_of(
+    seen: FlinkResource, name: str, job_id: JobId, *, needs_state: bool, keeps_checkpoints: bool
+) -> dict[str, object]:
+    """The change that suspends run `job_id`. Raises Superseded where it is another run's resource now, CommitRefused
+    where the state that is needed would not be left."""
+    current = seen.status.job.job_id
+    if current != job_id:
+        raise Superseded(
+            f"{name} runs another run now.",
+            f"Expected run {short_job(job_id)}; found {short_job(JobId(current)) if current else 'none'}.",
+            "Nothing was changed. Collect evidence again and propose anew.",
+        )
+    if is_on(seen.settings, DRAIN):
+        raise CommitRefused(
+            f"{name} was not suspended: it would be drained, and no job goes on from that (F5).",
+            f"Expected `{DRAIN}` not to be true; its flinkConfiguration says that it is.",
+            "Set it to false there, then propose anew.",
+        )
+    if needs_state and seen.status.job.state == "RUNNING" and not seen.leaves_savepoint:
+        raise CommitRefused(
+            f"{name} was not suspended: no savepoint would be left, and its state is needed.",
+            f"Expected `{SAVEPOINT_DIR}` in its flinkConfiguration, or `upgradeMode: savepoint`; found neither, so "
+            "that commits after its newest checkpoint would have no state that goes with them.",
+            "The run goes on as before. Set a folder for savepoints there, then propose anew.",
+        )
+    if keeps_checkpoints and (why := seen.why_savepoint) is not None:
+        raise CommitRefused(
+            f"{name} was not suspended: the checkpoint to start from would go with it.",
+            f"Expected the operator to suspend it without a savepoint; found: {why}.",
+            "The run goes on as before. Copy that checkpoint's folder away with all that it names, stop the job by "
+            "hand and start it from the copy; or restore from a savepoint.",
+        )
+    return seen.to_suspend(keeps_checkpoints=keeps_checkpoints)
+
+
+def restoration_of(
+    seen: FlinkResource, resource: OperatedResource, path: str, nonce: int, *, allow_non_restored: bool
+) -> dict[str, object]:
+    """The change that starts the job from `path`. Raises Superseded where it runs or is about to, CommitRefused where
+    it would run under its old id."""
+    if not seen.is_at_rest:
+        raise Superseded(
+            f"{resource.name} is running, or is about to.",
+            f"Expected it suspended or ended; found {resource.told(seen)}, changed last by {seen.last_writer}.",
+            "It was not started. Collect evidence again and propose anew.",
+        )
+    if JOB_ID in seen.settings:
+        raise CommitRefused(
+            f"{resource.name} was not started: its job id is pinned.",
+            f"Expected a new id for a run from {path}; `{JOB_ID}` in {seen.place_of(JOB_ID)} keeps the old one, "
+            "under which commits would be dropped (F3) and checkpoint folders taken (F25).",
+            "Remove that setting, then propose anew.",
+        )
+    return seen.to_restore(path, nonce, allow_non_restored=allow_non_restored)
+
+
+def about_to_start(seen: FlinkResource, name: str, job_id: JobId) -> Superseded:
+    """The refusal to stop a run in whose place the operator may start another one at any time."""
+    return Superseded(
+        f"Run {short_job(job_id)} was not stopped: the operator is about to start its job.",
+        f"Expected {name} as it was carried out; found: {seen.why_started}.",
+        "Suspend it there, or wait until it has started. Then collect evidence again and propose anew.",
+    )
+
+
+def stopped_by(before: FlinkResource, after: FlinkResource, job_id: JobId, *, keeps_checkpoints: bool) -> Stopped:
+    """What a suspension has come to: how the run ended, and what it has left."""
+    left = after.status.job.left_since(before.status.job)
+    savepoint = left.path if left is not None and not left.is_checkpoint else None
+    if before.has_ended and savepoint is None:
+        why = f" ({before.why_started})" if before.why_started is not None else ""
+        told = f"Run {short_job(job_id)} had ended already, and its job might have been started again{why}"
+        return Stopped(sentence=f"{told}: it is suspended now.", savepoint=None)
+    kept = f"its retained checkpoint {left.path} stays" if left is not None else "its retained checkpoints stay"
+    how = f"with savepoint {savepoint}" if savepoint else f"without a savepoint; {kept}"
+    if savepoint and keeps_checkpoints:
+        how += ", though none was asked for; Flink deletes the checkpoints of a run that ends with one"
+    return Stopped(
+        sentence=f"Run {short_job(job_id)} was suspended by the operator {how}. It is {after.status.job.state}.",
+        savepoint=savepoint,
+    )
 
 
 class FlinkOperator:

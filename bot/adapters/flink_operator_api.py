@@ -1,18 +1,171 @@
-"""One custom resource on the Kubernetes API server: read it, and change it only as it was read."""
+"""One custom resource on the Kubernetes API server: read it, and change it only as it was read.
 
+How the Kubernetes API server is reached: as the pod's service account, or by a kubeconfig file.
+"""
+
+import base64
+import binascii
 import json
-from collections.abc import Mapping
+import os
+import ssl
+import tempfile
+from collections.abc import Callable, Mapping
 from copy import copy
+from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import quote
 
 import httpx
 import stamina
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from bot.adapters.flink_http import LATER, NOT_SENT
-from bot.adapters.flink_operator_login import Login
-from bot.adapters.flink_operator_writers import US
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
+from bot.adapters.flink_operator_resource import US
+from bot.domain.errors import BadConfiguration, CommitRefused, CouldNotLook, OutcomeUnknown
+
+POD = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+"""Where Kubernetes puts a pod's token and the API server's certificate."""
+
+
+@dataclass(frozen=True)
+class Login:
+    """Where the API server is, whom to trust, and who we are."""
+
+    server: str
+    trust: ssl.SSLContext
+    token: Callable[[], str | None]
+    """Asked at each request: a pod's token is replaced every hour. None: the certificate in `trust` says who we are."""
+
+
+def as_pod(folder: Path = POD, environment: Mapping[str, str] = os.environ) -> Login:
+    """The service account of the pod that we run in. Raises BadConfiguration outside of a pod."""
+    host, port = environment.get("KUBERNETES_SERVICE_HOST"), environment.get("KUBERNETES_SERVICE_PORT", "443")
+    if not host or not (folder / "token").exists():
+        raise BadConfiguration(
+            "The Kubernetes API server cannot be found.",
+            f"Expected to run in a pod with a service account ({folder}); found none.",
+            "Run Waterline in the cluster, or name a `kubeconfig` in the job's `start`.",
+        )
+    where = f"[{host}]" if ":" in host else host
+    trust = _trusting("the pod's ca.crt", lambda: ssl.create_default_context(cafile=str(folder / "ca.crt")))
+    return Login(f"https://{where}:{port}", trust, lambda: (folder / "token").read_text(encoding="utf-8").strip())
+
+
+class _Cluster(BaseModel):
+    server: str
+    authority: Path | None = Field(default=None, alias="certificate-authority")
+    authority_data: str | None = Field(default=None, alias="certificate-authority-data")
+
+
+class _User(BaseModel):
+    token: str | None = None
+    token_file: Path | None = Field(default=None, alias="tokenFile")
+    certificate: Path | None = Field(default=None, alias="client-certificate")
+    certificate_data: str | None = Field(default=None, alias="client-certificate-data")
+    key: Path | None = Field(default=None, alias="client-key")
+    key_data: str | None = Field(default=None, alias="client-key-data")
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it says who it is in a way that we understand: no program is run for it."""
+        return any((self.token, self.token_file, self.certificate, self.certificate_data))
+
+
+class _Context(BaseModel):
+    cluster: str
+    user: str
+
+
+class _NamedCluster(BaseModel):
+    name: str
+    cluster: _Cluster
+
+
+class _NamedUser(BaseModel):
+    name: str
+    user: _User
+
+
+class _NamedContext(BaseModel):
+    name: str
+    context: _Context
+
+
+class _Config(BaseModel):
+    current: str = Field(default="", alias="current-context")
+    clusters: tuple[_NamedCluster, ...]
+    users: tuple[_NamedUser, ...]
+    contexts: tuple[_NamedContext, ...]
+
+
+def by_kubeconfig(path: Path, context: str | None = None) -> Login:
+    """One context of the file; its current one if none is named. Raises BadConfiguration."""
+    config = _read(path)
+    wanted = context or config.current
+    chosen = {each.name: each.context for each in config.contexts}.get(wanted)
+    if chosen is None:
+        raise _bad(path, f"a context {wanted!r}", f"only {', '.join(each.name for each in config.contexts) or 'none'}")
+    cluster = {each.name: each.cluster for each in config.clusters}.get(chosen.cluster)
+    user = {each.name: each.user for each in config.users}.get(chosen.user)
+    if cluster is None or user is None:
+        raise _bad(path, f"the cluster {chosen.cluster} and the user {chosen.user} of {wanted}", "one of them missing")
+    if not user.is_known:
+        raise _bad(path, f"a token or a certificate of the user {chosen.user}", "neither (a program that fetches one?)")
+    return Login(cluster.server.rstrip("/"), _trusting(str(path), lambda: _trust(path, cluster, user)), _token(user))
+
+
+def _read(path: Path) -> _Config:
+    try:
+        return _Config.model_validate(YAML(typ="safe").load(path.read_text(encoding="utf-8")))
+    except (OSError, YAMLError, ValidationError) as error:
+        raise _bad(path, "clusters, users and contexts", type(error).__name__) from error
+
+
+def _token(user: _User) -> Callable[[], str | None]:
+    file = user.token_file
+    return (lambda: user.token) if file is None else (lambda: file.read_text(encoding="utf-8").strip())
+
+
+def _trust(path: Path, cluster: _Cluster, user: _User) -> ssl.SSLContext:
+    told = _decoded(cluster.authority_data)
+    file = None if cluster.authority is None else str(path.parent / cluster.authority)
+    trust = ssl.create_default_context(cafile=file, cadata=None if told is None else told.decode("ascii"))
+    certificate, key = _decoded(user.certificate_data), _decoded(user.key_data)
+    with tempfile.TemporaryDirectory(prefix="waterline-") as folder:  # the ssl module takes a chain from files only
+        for name, content in (("certificate", certificate), ("key", key)):
+            if content is not None:
+                (Path(folder) / name).write_bytes(content)
+        chain = Path(folder) / "certificate" if certificate is not None else user.certificate
+        private = Path(folder) / "key" if key is not None else user.key
+        if chain is not None:
+            trust.load_cert_chain(path.parent / chain, None if private is None else path.parent / private)
+    return trust
+
+
+def _decoded(told: str | None) -> bytes | None:
+    return None if told is None else base64.b64decode(told, validate=True)
+
+
+def _trusting(where: str, made: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
+    try:
+        return made()
+    except (OSError, binascii.Error, UnicodeDecodeError) as error:
+        raise BadConfiguration(
+            "The Kubernetes API server's certificate, or ours, cannot be used.",
+            f"Expected certificates in PEM form in {where}; found {type(error).__name__}: {error}.",
+            "Write that file anew.",
+        ) from error
+
+
+def _bad(path: Path, expected: str, found: str) -> BadConfiguration:
+    return BadConfiguration(
+        f"The kubeconfig {path} cannot be used.",
+        f"Expected {expected}; found {found}.",
+        "Name a kubeconfig of a service account with the rights of deploy/kubernetes/flink-operator-rights.yaml.",
+    )
+
 
 _WHOLE_OBJECT = 'Invalid value: "{'
 

@@ -1,16 +1,211 @@
-"""A FlinkDeployment or FlinkSessionJob as the operator keeps it, and the changes that we ask of it; pure."""
+"""A FlinkDeployment or FlinkSessionJob as the operator keeps it, and the changes that we ask of it; pure.
 
+`flinkConfiguration` as the operator reads it, whichever way people have written it, and what it says; pure.
+
+Who has written what of a resource, as Kubernetes remembers it in `managedFields`; pure.
+
+How far the operator has come with a FlinkDeployment or FlinkSessionJob, as it writes into `status`; pure.
+
+Only fields are read that the operator has written since 1.8 (`savepointRedeployNonce`).
+"""
+
+import json
+import re
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, PrivateAttr, ValidationError
 
-from bot.adapters.flink_operator_settings import RESTART_FAILED, claim_in, flattened, has_folder, is_on, why_taken
-from bot.adapters.flink_operator_status import Status
-from bot.adapters.flink_operator_writers import US, Writer, holders_of, newest_of
+from bot.adapters.flink_starting import CLAIM_MODE
 from bot.domain.errors import CouldNotLook
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId
+
+DRAIN = "kubernetes.operator.job.drain-on-savepoint-deletion"
+RESTART_FAILED = "kubernetes.operator.job.restart.failed"
+SAVEPOINT_DIR = "execution.checkpointing.savepoint-dir"
+_SAVEPOINT_DIRS = (SAVEPOINT_DIR, "state.savepoints.dir")
+_HIGH_AVAILABILITY = ("high-availability.type", "high-availability")
+_CHECKPOINT_AGE = "kubernetes.operator.job.upgrade.last-state.max.allowed.checkpoint.age"
+_CLAIM_MODES = (CLAIM_MODE, "execution.savepoint-restore-mode")
+
+
+def flattened(told: object) -> object:
+    """One setting a key, `a.b.c`, also where it is written as nested YAML, which operators since 1.13 take
+    (`ConfigObjectNode.asFlatMap`). What is flat stays as it is. What is no mapping is left to whoever checks it."""
+    return dict(_flat(told, "")) if isinstance(told, Mapping) else told
+
+
+def is_on(settings: Mapping[str, object], key: str) -> bool:
+    """Whether it is set to true."""
+    return str(settings.get(key)).lower() == "true"
+
+
+def has_folder(settings: Mapping[str, object]) -> bool:
+    """Whether there is a place for savepoints."""
+    return any(each in settings for each in _SAVEPOINT_DIRS)
+
+
+def claim_in(settings: Mapping[str, object]) -> str | None:
+    """The setting by which a run takes its restore point over: Flink deletes it with the run. None: it does not."""
+    return next((each for each in _CLAIM_MODES if str(settings.get(each, "")).upper() == "CLAIM"), None)
+
+
+def why_taken(settings: Mapping[str, object]) -> str | None:
+    """Why the operator may take a savepoint of a running job although `last-state` is asked for; None: it takes none.
+
+    By its own rules it does so without high availability, and once the newest checkpoint is older than a bound.
+    """
+    if not any(str(settings.get(key, "NONE")).upper() != "NONE" for key in _HIGH_AVAILABILITY):
+        return f"no `{_HIGH_AVAILABILITY[0]}` in its flinkConfiguration, without which a savepoint is taken"
+    if _CHECKPOINT_AGE in settings:
+        return f"`{_CHECKPOINT_AGE}` in its flinkConfiguration, by which a savepoint may be taken"
+    return None
+
+
+def _flat(told: Mapping[str, object], under: str) -> list[tuple[str, object]]:
+    settings: list[tuple[str, object]] = []
+    for name, value in told.items():
+        key = f"{under}.{name}" if under else name
+        if isinstance(value, Mapping):
+            settings += _flat(value, key)
+        elif not isinstance(value, list):
+            settings.append((key, value))
+        elif value:
+            settings.append((key, ";".join(map(_item, value))))
+    return settings
+
+
+def _item(value: object) -> str:
+    """Of a list. The operator drops what is nested in one."""
+    if isinstance(value, Mapping | list):
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+US = "waterline"
+"""Under this name Kubernetes remembers which fields are ours."""
+
+
+class Writer(BaseModel):
+    """One who has written, with the fields that nobody has changed since."""
+
+    manager: str = "somebody"
+    time: datetime | None = None
+    subresource: str | None = None
+    fields: dict[str, object] | None = Field(default=None, alias="fieldsV1")
+
+    def holds(self, path: Collection[str]) -> bool:
+        """Whether the field at that path is as this one wrote it."""
+        at: object = self.fields
+        for name in path:
+            at = at.get(f"f:{name}") if isinstance(at, Mapping) else None
+        return at is not None
+
+
+def newest_of(writers: Collection[Writer]) -> str:
+    """Who changed it last, and when; the operator's status does not count."""
+    people = {each.time: each.manager for each in writers if each.subresource is None and each.time}
+    newest = max(people, default=None)
+    return "somebody" if newest is None else f"{people[newest]} at {newest:%H:%M:%S} UTC"
+
+
+def holders_of(writers: Collection[Writer], *path: str) -> frozenset[str]:
+    """Who wrote the field as it is: several, where they wrote the same. Empty where Kubernetes does not tell."""
+    return frozenset(each.manager for each in writers if each.holds(path))
+
+
+_OF_OTHERS = frozenset({"MANUAL", "PERIODIC"})
+"""What triggered a savepoint after which the run went on."""
+_LAST_STATE = "KUBERNETES_OPERATOR_LAST_STATE"
+"""In place of a path: what high availability knows of the newest checkpoint."""
+_CHECKPOINT = re.compile(r".*/chk-\d+/?")
+
+
+class _Savepoint(BaseModel):
+    location: str | None = None
+    by: str | None = Field(default=None, alias="triggerType")
+
+
+class _SavepointInfo(BaseModel):
+    last: _Savepoint | None = Field(default=None, alias="lastSavepoint")
+
+
+class Left(BaseModel):
+    """The point of state that a stop has left."""
+
+    path: str
+
+    @property
+    def is_checkpoint(self) -> bool:
+        """Whether it is the newest retained checkpoint: a suspension by last state may cancel the run."""
+        return _CHECKPOINT.fullmatch(self.path) is not None
+
+
+class JobStatus(BaseModel):
+    """`jobStatus`: the run that the operator saw last, and what it is restored from next."""
+
+    job_id: str | None = Field(default=None, alias="jobId")
+    name: str | None = Field(default=None, alias="jobName")
+    state: str | None = None
+    started: str | None = Field(default=None, alias="startTime")
+    restored_from: str | None = Field(default=None, alias="upgradeSavepointPath")
+    """Since 1.10."""
+    savepoints: _SavepointInfo | None = Field(default=None, alias="savepointInfo")
+
+    def left_since(self, before: "JobStatus") -> Left | None:
+        """What a stop has left since `before`: in `upgradeSavepointPath`, where there is none in `savepointInfo`, which
+        operators 1.8 and 1.9 write alone. A savepoint that others took is none of the stop."""
+        left, earlier = self.restored_from, before.restored_from
+        if left is None:
+            left, earlier = self._last_savepoint, before._last_savepoint
+        return None if left in {None, earlier, _LAST_STATE} else Left(path=str(left))
+
+    @property
+    def _last_savepoint(self) -> str | None:
+        last = self.savepoints.last if self.savepoints is not None else None
+        return None if last is None or last.by in _OF_OTHERS else last.location
+
+
+class _Reconciled(BaseModel):
+    spec: str | None = Field(default=None, alias="lastReconciledSpec")
+
+
+class Status(BaseModel):
+    """The operator's word."""
+
+    generation: int = Field(default=0, alias="observedGeneration")
+    lifecycle: str | None = Field(default=None, alias="lifecycleState")
+    error: str | None = None
+    job: JobStatus = Field(default=JobStatus(), alias="jobStatus")
+    reconciled: _Reconciled = Field(default=_Reconciled(), alias="reconciliationStatus")
+
+    @property
+    def deployed(self) -> dict[str, object]:
+        """`job` of the spec that the operator has carried out; empty where it tells none.
+
+        It writes the spec beside `resource_metadata` (`SpecUtils.writeSpecWithMeta`), and long ago wrote it bare.
+        """
+        try:
+            told = json.loads(self.reconciled.spec or "{}")
+            job = (told.get("spec") or told).get("job")
+        except (ValueError, AttributeError):
+            return {}
+        return job if isinstance(job, dict) else {}
+
+    @property
+    def trouble(self) -> str:
+        """The operator's own words of what went wrong, at most 400 characters; empty if it says nothing."""
+        if not self.error:
+            return ""
+        try:
+            told = json.loads(self.error)
+            said = str(told.get("message") or told.get("type") or self.error)
+        except (ValueError, AttributeError):
+            said = self.error
+        return " ".join(said.split())[:400]
+
 
 Kind = Literal["FlinkDeployment", "FlinkSessionJob"]
 KEPT_MODE = "waterline/upgrade-mode"

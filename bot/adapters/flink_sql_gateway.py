@@ -6,7 +6,6 @@ from typing import TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from bot.adapters.flink_declaration import digest_of
 from bot.adapters.flink_http import FlinkHttp, reason
 from bot.adapters.flink_starting import (
     CLAIM_MODE,
@@ -15,6 +14,7 @@ from bot.adapters.flink_starting import (
     NO_CLAIM,
     RECOVERY_PATH,
     UID_SUFFIX,
+    digest_of,
     is_started,
 )
 from bot.adapters.polling import polled

@@ -1,15 +1,26 @@
-"""Ways to submit a job from a restore point under an id that was chosen before: the port and the jar."""
+"""Ways to submit a job from a restore point under an id that was chosen before: the port and the jar.
 
+What a start submits as it is declared, told by a digest: it changes with whatever would be submitted.
+"""
+
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from bot.adapters.flink_declaration import digest_of
-from bot.adapters.flink_http import FlinkHttp, reason
-from bot.adapters.flink_traces import trace_of, waited_in_vain
+from bot.adapters.flink_http import FlinkHttp, reason, trace_of, waited_in_vain
 from bot.domain.ids import JobId, short_job
+
+
+def digest_of(declared: Mapping[str, object]) -> str:
+    """64 hex digits, the same for the same declaration in any order of its keys. Statements may hold secrets: nothing
+    else of them is told."""
+    told = json.dumps(declared, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(told.encode()).hexdigest()
+
 
 DUPLICATE = ("DuplicateJobSubmissionException", "already been submitted")
 """Flink's words when a run with this id exists: then it is started, by an earlier try."""

@@ -1,4 +1,7 @@
-"""Ends one run: stop-with-savepoint where it can work, else cancel, if its state may be lost or stays."""
+"""Ends one run: stop-with-savepoint where it can work, else cancel, if its state may be lost or stays.
+
+Why a run is not stopped although nobody is against it: the state that is needed afterwards would go with it.
+"""
 
 import hashlib
 from collections.abc import Iterator
@@ -7,15 +10,35 @@ from datetime import timedelta
 import httpx
 from pydantic import BaseModel, Field, ValidationError
 
-from bot.adapters.flink_bodies import CheckpointConfig
-from bot.adapters.flink_http import LATER, FlinkHttp, reason
-from bot.adapters.flink_stop_refusals import checkpoint_would_go
-from bot.adapters.flink_traces import deepest_cause, trace_of, waited_in_vain
+from bot.adapters.flink_http import LATER, FlinkHttp, deepest_cause, reason, trace_of, waited_in_vain
+from bot.adapters.flink_pages import CheckpointConfig
 from bot.adapters.polling import polled
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short_job
 from bot.ports import Stopped
+
+
+def checkpoint_would_go(job_id: JobId, *, is_at_a_stop: bool) -> CommitRefused:
+    """The refusal of a cancel before a start from one of the run's checkpoints.
+
+    `is_at_a_stop`: a stop-with-savepoint was asked for before; else Flink deletes the checkpoints of a cancelled run.
+    """
+    if is_at_a_stop:
+        found = "Flink is at a stop-with-savepoint of it, which was asked for before"
+        remedy = "Wait until that stop has ended. Then collect evidence again and propose from what it has left."
+    else:
+        found = "it deletes those of a cancelled run"
+        remedy = (
+            "Copy that checkpoint's folder away with all that it names, stop the run by hand and start it from the "
+            "copy; or set execution.checkpointing.externalized-checkpoint-retention to RETAIN_ON_CANCELLATION."
+        )
+    return CommitRefused(
+        f"Run {short_job(job_id)} was not cancelled: the checkpoint to start from would go with it.",
+        f"Expected Flink to keep it; found: {found}.",
+        remedy,
+    )
+
 
 _ENDED = frozenset({httpx.codes.NOT_FOUND, httpx.codes.CONFLICT})
 """To a cancel: the run ended in between, or is at its end already. The caller looks at its state."""

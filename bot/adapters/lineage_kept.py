@@ -8,8 +8,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from pydantic import JsonValue, ValidationError
 
-from bot.adapters.lineage_events import LineageEvent
-from bot.adapters.lineage_names import CatalogNames
+from bot.adapters.lineage_events import CatalogNames, LineageEvent
 from bot.adapters.lineage_reads import reads_in
 from bot.domain.reads import ReadRun
 from bot.domain.table import TableState

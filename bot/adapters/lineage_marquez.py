@@ -14,11 +14,9 @@ import stamina
 import structlog
 from pydantic import AwareDatetime, BaseModel, Field, JsonValue, ValidationError
 
-from bot.adapters.lineage_downstream import downstream_in
-from bot.adapters.lineage_events import LineageEvent, is_before
+from bot.adapters.lineage_events import CatalogNames, LineageEvent, is_before, refused
 from bot.adapters.lineage_kept import kept_answers
-from bot.adapters.lineage_names import CatalogNames, refused
-from bot.adapters.lineage_reads import reads_in
+from bot.adapters.lineage_reads import downstream_in, reads_in
 from bot.domain.errors import CouldNotLook
 from bot.domain.looked import Part
 from bot.domain.reads import FarRead, ReadRun

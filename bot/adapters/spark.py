@@ -1,22 +1,134 @@
-"""Evidence on Spark: embedded or remote, one warm session, each run tagged, cancellable and shown."""
+"""Evidence on Spark: embedded or remote, one warm session, each run tagged, cancellable and shown.
+
+One running task: its progress as Spark tells it, and the way to interrupt it.
+
+Which file it is where Spark fails for one that the table names: Iceberg names most of them in its trace.
+"""
 
 import contextlib
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from bot.adapters.spark_file_trouble import damaged, file_trouble, is_reading
-from bot.adapters.spark_run import SparkRun
 from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.spark_session import TROUBLE, SparkConnection
-from bot.domain.errors import EngineEnded, EvidenceCancelled, EvidenceFailed, FileNotOpened
+from bot.domain.errors import EngineEnded, EvidenceCancelled, EvidenceFailed, FileDamaged, FileNotOpened
 from bot.domain.evidence import Answer, Ask, Progress, Task
 from bot.evidence import TaskModule
 from spark_tasks._damaged import first_damaged
+
+_AGAIN_AFTER_S = 0.3
+
+
+class SparkRun:
+    """Counts over all queries of one task; interrupts whichever of them is running."""
+
+    def __init__(self, tag: str, on_progress: Callable[[Progress], None]) -> None:
+        self.tag = tag
+        self.was_cancelled = False
+        self.ran_out_of_time = False
+        self._on_progress = on_progress
+        self._stages: dict[tuple[str, int], tuple[int, int, int]] = {}
+        self._stop = threading.Event()
+        self._ended = threading.Event()
+
+    @property
+    def bytes_read(self) -> int:
+        """As the stages reported so far: at least this much, a short query may end before its last report."""
+        return sum(read for _, _, read in self._stages.values())
+
+    def cancel(self) -> None:
+        """Ask for the end; returns at once."""
+        self.was_cancelled = True
+        self._stop.set()
+
+    def end(self) -> None:
+        """The task has returned or raised."""
+        self._ended.set()
+        self._stop.set()
+
+    def watch(self, session: SparkSession, limit_s: float) -> None:
+        """Body of the watching thread: waits for a cancellation or the time limit, then interrupts until the
+        task ends, because an interrupt between two queries of a task hits nothing."""
+        if not self._stop.wait(limit_s):
+            self.ran_out_of_time = True
+        while not self._ended.is_set():
+            with suppress(*TROUBLE):  # the server may be away for a moment, and the task goes on with it
+                session.interruptTag(self.tag)
+            self._ended.wait(_AGAIN_AFTER_S)
+
+    def progressed(self, stages: Iterable[Any], operation_id: str | None) -> None:
+        """One report of Spark's about one query."""
+        for stage in stages:
+            self._stages[operation_id or "", stage.stage_id] = (
+                stage.num_completed_tasks,
+                stage.num_tasks,
+                stage.num_bytes_read,
+            )
+        if self._stages:
+            told = list(self._stages.values())
+            self._on_progress(
+                Progress(
+                    tasks_done=sum(done for done, _, _ in told),
+                    tasks_total=sum(total for _, total, _ in told),
+                    bytes_read=self.bytes_read,
+                )
+            )
+
+
+_PATH = r"((?:[a-z0-9]+:)?/[^\s)]+)"
+_LOST = re.compile(rf"iceberg\.exceptions\.NotFoundException: [^\n]*?{_PATH}")
+"""`Failed to open input stream for file: …`."""
+_DAMAGED = re.compile(
+    rf"iceberg\.exceptions\.RuntimeIOException: Failed to (?:open|fetch|read)[^\n:]*: {_PATH}"
+    rf"|{_PATH} is not a Parquet file"
+)
+"""Avro and ORC files, short Parquet files, and Parquet files without their end."""
+_READERS = re.compile(
+    r"\tat org\.apache\.iceberg\.(?:parquet|orc|avro|arrow|deletes|shaded\.org\.apache\.(?:parquet|orc)|"
+    r"data\.BaseDeleteLoader)\."
+)
+_ELSEWHERE = re.compile(
+    r"java\.net\.|javax\.net\.|Timeout|Denied|AccessControl|Forbidden|\b(?:401|403|429|5\d\d)\b[^\n]*(?:Status|status)|"
+    r"(?:Status|status)[^\n]*\b(?:401|403|429|5\d\d)\b|SlowDown|OutOfMemory|Interrupted|Killed|cancel"
+)
+"""The way to the storage, its rights, or Spark itself: that says nothing of the file."""
+
+
+def file_trouble(error: Exception, what: str) -> FileNotOpened | None:
+    """What failed, if the trace names the file for which it did; None for any other trouble."""
+    lost = _LOST.search(str(error))
+    if lost is not None:
+        return FileNotOpened(
+            lost[1],
+            f"A file that the table names is not on storage, so {what} could not be finished.",
+            f"Expected {lost[1]}; storage has no such file.",
+            "Ask whether it can be brought back, and what ran on storage lately: expiry, orphan cleanup, a person.",
+        )
+    found = _DAMAGED.search(str(error)) if not _ELSEWHERE.search(str(error)) else None
+    return damaged(found[1] or found[2], what) if found is not None else None
+
+
+def is_reading(error: Exception) -> bool:
+    """Whether Spark failed while it decoded a file that the trace does not name."""
+    return _READERS.search(str(error)) is not None and _ELSEWHERE.search(str(error)) is None
+
+
+def damaged(path: str, what: str) -> FileDamaged:
+    """A file that is there and cannot be read to its end."""
+    return FileDamaged(
+        path,
+        f"A file that the table names is damaged, so {what} could not be finished.",
+        f"Expected to read {path}; it is on storage, and Spark cannot read it to its end.",
+        "Ask whether the storage keeps an older version of it. Then diagnose: F9 says what can be done.",
+    )
+
 
 _log = logging.getLogger(__name__)
 _MESSAGE_LENGTH = 300

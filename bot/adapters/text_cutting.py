@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from pydantic import JsonValue
 
-from bot.adapters.flink_parsing import CODE_VERSION_KEYS, MOST_CAUSES, cause_lines
+from bot.adapters.flink_pages import CODE_VERSION_KEYS, MOST_CAUSES, cause_lines
 from bot.domain.failure_words import LONGEST_MESSAGE
 
 _JOB = r"/jobs/[0-9a-f]{32}"

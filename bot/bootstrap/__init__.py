@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import spark_tasks
 from bot import actions, diagnosis
 from bot.actions._scan import scan as find_actions
-from bot.adapters.contract_support import announced_to, once_each
-from bot.adapters.contract_team import team_of
+from bot.adapters.contract_people import announced_to, once_each, team_of
 from bot.adapters.contracts import contract_of, merged
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.database_clock import DatabaseClock

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import spark_tasks
 from bot.adapters.checkpoint_files import CheckpointFiles
-from bot.adapters.flink_history import FlinkHistory
 from bot.adapters.flink_operator import FlinkOperator
-from bot.adapters.flink_operator_api import flink_resource
-from bot.adapters.flink_operator_login import as_pod, by_kubeconfig
-from bot.adapters.flink_rest import FlinkRest
+from bot.adapters.flink_operator_api import as_pod, by_kubeconfig, flink_resource
+from bot.adapters.flink_rest import FlinkHistory, FlinkRest
 from bot.adapters.flink_sql_gateway import SqlGatewayStart
 from bot.adapters.flink_starting import UID_SUFFIX, JarStart, Starter
 from bot.adapters.lineage import AllLineage, OpenLineageFile

@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 from slack_sdk import WebClient
 
 from bot.adapters.clock import SystemClock
-from bot.adapters.contract_team import team_of
+from bot.adapters.contract_people import team_of
 from bot.adapters.iceberg.clients import extra_for, how_to_install, missing_extra
 from bot.adapters.iceberg.kinds import kind_of
 from bot.adapters.journal_sql.database_clock import TOLERATED, ahead_at, ahead_in_words

@@ -5,11 +5,10 @@ from functools import partial
 
 from ulid import ULID
 
-from bot.actions._completing import completed
-from bot.actions._copies_since import may_have_come_since
+from bot.actions._completing import completed, must_be_destructive
+from bot.actions._passed import may_have_come_since
 from bot.actions._requirements import check_all
 from bot.actions._scan import ActionModule
-from bot.actions._taking_away import must_be_destructive
 from bot.domain.action import Plan
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.deciding import Supersede, decide

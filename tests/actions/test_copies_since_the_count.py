@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.actions._copies_since import may_have_come_since
+from bot.actions._passed import may_have_come_since
 from bot.domain.diagnosis import Case
 from bot.domain.ids import SnapshotId
 from tests.actions.scene import Scene

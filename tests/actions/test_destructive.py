@@ -6,8 +6,8 @@ import pytest
 
 from bot import actions
 from bot.actions import take_savepoint
+from bot.actions._completing import must_be_destructive
 from bot.actions._scan import ActionModule, scan
-from bot.actions._taking_away import must_be_destructive
 from bot.adapters.clock import SystemClock
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case

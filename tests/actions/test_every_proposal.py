@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from bot import actions
-from bot.actions._completing import completed
+from bot.actions._completing import completed, must_be_destructive
 from bot.actions._effects import KINDS
 from bot.actions._requirements import World, check_all
 from bot.actions._scan import scan
-from bot.actions._taking_away import must_be_destructive
 from bot.domain.action import Plan
 from bot.domain.errors import CouldNotLook, Refused, Superseded
 from bot.domain.execution import ProposalState

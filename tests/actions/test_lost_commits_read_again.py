@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.actions._read_again import not_read_again
+from bot.actions.restore_lost_commits import not_read_again
 from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
 from bot.domain.evidence import Observation

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from bot.actions import remove_orphan_files, undo_proposal
-from bot.actions._undoing_marks import brought_back
+from bot.actions._undoing import brought_back
 from bot.domain.effects import MoveFiles
 from bot.domain.errors import Refused
 from tests.actions.orphan_plans import NAME, YEARS_AGO, move_of, planned

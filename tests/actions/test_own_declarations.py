@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 import spark_tasks
 from bot import actions
-from bot.actions._declared import TASKS
-from bot.actions._scan import scan
+from bot.actions._scan import TASKS, scan
 from bot.cli import app
 from bot.domain.errors import BadConfiguration
 from bot.evidence import find_tasks

@@ -4,7 +4,7 @@ on."""
 import pytest
 
 from bot.actions import forward_job, rewind_table_and_job
-from bot.actions._binding import knowing
+from bot.actions._foreseen import knowing
 from bot.actions._restore_points import goes_on_from, newest_pair, pair_with_head
 from bot.domain.action import Plan
 from bot.domain.contract_terms import observed_terms

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters import checkpoint_point
+from bot.adapters import checkpoint_files
 from bot.adapters.checkpoint_files import CheckpointFiles
-from bot.adapters.checkpoint_handles import Handle
-from bot.adapters.checkpoint_parsing import Told, told_by
+from bot.adapters.checkpoint_parsing import Handle, Told, told_by
 from bot.domain.errors import CouldNotLook
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import JobId
@@ -120,7 +119,7 @@ def test_a_committer_state_that_is_too_large_is_not_read(state: State, monkeypat
     """A look has its bounds; what it did not read it does not claim to know."""
     folder = state.put(state.checkpoints / OTHER / "chk-12", recorded("flink21_v1_chk12_not_inline.xz"))
     (folder / BESIDE).write_bytes(recorded("flink21_v1_chk12_beside.xz"))
-    monkeypatch.setattr(checkpoint_point, "MAX_STATE_BYTES", 22144)
+    monkeypatch.setattr(checkpoint_files, "MAX_STATE_BYTES", 22144)
 
     [stored] = state.files.stored(JOB, [])
 
@@ -215,7 +214,7 @@ def test_a_metadata_file_that_is_too_large_is_not_loaded(state: State, monkeypat
     with (large / "_metadata").open("wb") as file:
         file.write(recorded("v2_stop_savepoint__metadata"))
         file.truncate(100 * 2**20)
-    monkeypatch.setattr(checkpoint_point, "told_by", _never_of(100 * 2**20))
+    monkeypatch.setattr(checkpoint_files, "told_by", _never_of(100 * 2**20))
 
     whole, listed = sorted(state.files.stored(JOB, []), key=lambda each: each.path)
 

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.checkpoint_bytes import JavaBytes, NotUnderstood
-from bot.adapters.checkpoint_handles import channels, keyed, stream
-from bot.adapters.checkpoint_layout import operators_in
+from bot.adapters.checkpoint_parsing import JavaBytes, NotUnderstood, channels, keyed, operators_in, stream
 from tests.adapters.test_checkpoint_parsing import FOLDER, recorded
 
 WRITTEN_BY_FLINK = [3, 4, 5, 6]

@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.checkpoint_bytes import StateFile
-from bot.adapters.checkpoint_handles import Handle
-from bot.adapters.checkpoint_parsing import Told, told_by
+from bot.adapters.checkpoint_parsing import Handle, StateFile, Told, told_by
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 

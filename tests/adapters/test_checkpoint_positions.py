@@ -5,10 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from bot.adapters.checkpoint_handles import Handle, OperatorList
-from bot.adapters.checkpoint_layout import OperatorPart
-from bot.adapters.checkpoint_parsing import told_by
-from bot.adapters.checkpoint_positions import positions_in
+from bot.adapters.checkpoint_parsing import Handle, OperatorList, OperatorPart, positions_in, told_by
 from bot.domain.flink import SourcePosition
 from bot.domain.ids import OperatorId
 from tests.adapters.test_checkpoint_parsing import recorded

@@ -9,11 +9,9 @@ from typing import cast
 import pytest
 from pyarrow.fs import FileSystem, LocalFileSystem
 
-from bot.adapters import checkpoint_state_files
-from bot.adapters.checkpoint_bytes import StateFile
-from bot.adapters.checkpoint_files import CheckpointFiles
-from bot.adapters.checkpoint_parsing import told_by
-from bot.adapters.checkpoint_state_files import StateFiles
+from bot.adapters import checkpoint_files
+from bot.adapters.checkpoint_files import CheckpointFiles, StateFiles
+from bot.adapters.checkpoint_parsing import StateFile, told_by
 from bot.domain.errors import NotThere
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import JobId
@@ -172,13 +170,13 @@ def test_of_several_pieces_in_one_file_the_last_is_needed(retained: Retained, le
 
 def deletes_8_once_listed(retained: Retained, monkeypatch: pytest.MonkeyPatch) -> None:
     """Flink does, between our reading of `_metadata` and our look at the files."""
-    real = checkpoint_state_files._listed
+    real = checkpoint_files._listed
 
     def deletes_8(files: FileSystem, folder: str) -> dict[str, int | None] | None:
         shutil.rmtree(retained.run / "chk-8", ignore_errors=True)
         return real(files, folder)
 
-    monkeypatch.setattr(checkpoint_state_files, "_listed", deletes_8)
+    monkeypatch.setattr(checkpoint_files, "_listed", deletes_8)
 
 
 def test_what_flink_deletes_while_we_look_is_passed_over(retained: Retained, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,10 +197,8 @@ def test_one_that_is_deleted_while_it_is_read_is_not_there(retained: Retained, m
 def test_each_folder_is_listed_once_a_look(retained: Retained, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand shared files of twenty checkpoints are not asked for one by one."""
     listed: list[str] = []
-    real = checkpoint_state_files._listed
-    monkeypatch.setattr(
-        checkpoint_state_files, "_listed", lambda files, folder: listed.append(folder) or real(files, folder)
-    )
+    real = checkpoint_files._listed
+    monkeypatch.setattr(checkpoint_files, "_listed", lambda files, folder: listed.append(folder) or real(files, folder))
 
     retained.told()
 

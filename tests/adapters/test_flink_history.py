@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.adapters.flink_history import MAX_RUNS, FlinkHistory
+from bot.adapters.flink_rest import MAX_RUNS, FlinkHistory
 from bot.domain.errors import CouldNotLook
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import JobId

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.flink_declaration import digest_of
 from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_operator_resource import FlinkResource, resource_of
+from bot.adapters.flink_starting import digest_of
 from bot.domain.errors import CommitRefused, OutcomeUnknown, Superseded
 from tests.adapters.flink_wire import Wire
 from tests.adapters.recorded_runs import RUN_21

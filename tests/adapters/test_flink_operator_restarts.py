@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.flink_operator import FlinkOperator
-from bot.adapters.flink_operator_api import flink_resource
-from bot.adapters.flink_operator_login import Login
+from bot.adapters.flink_operator_api import Login, flink_resource
 from bot.adapters.flink_rest import FlinkRest
 from bot.domain.errors import Superseded
 from tests.adapters.flink_wire import Wire, tell_run

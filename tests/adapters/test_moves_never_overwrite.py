@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.object_moves import move
 from bot.adapters.opening import opened
+from bot.adapters.table_files import move
 from bot.domain.errors import CommitRefused
 from bot.domain.file_changes import MovedFiles
 from tests.tables import ORDERS

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from pyarrow.fs import FileInfo, FileType
 
-from bot.adapters import object_moves
+from bot.adapters import table_files
 from bot.domain.errors import CommitRefused
 from tests.tables import ORDERS
 
@@ -46,7 +46,7 @@ def storage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """How it fails, and how many of 100 moves may be tried."""
     takes_s, tries = request.param
     made = Throttled(takes_s)
-    monkeypatch.setattr(object_moves, "time", SimpleNamespace(monotonic=lambda: made.now))
+    monkeypatch.setattr(table_files, "time", SimpleNamespace(monotonic=lambda: made.now))
     return made, tries
 
 
@@ -56,6 +56,6 @@ def test_the_rest_is_left_once_moves_have_failed_for_long(storage: tuple[Throttl
     moves = [(f"old/{n}", f"new/{n}") for n in range(100)]
 
     with pytest.raises(CommitRefused, match="SLOW_DOWN"):
-        object_moves.move(ORDERS, moves, "new/list", lambda path: (files, path))  # type: ignore[arg-type, return-value]
+        table_files.move(ORDERS, moves, "new/list", lambda path: (files, path))  # type: ignore[arg-type, return-value]
 
     assert files.asked == tries

@@ -6,8 +6,7 @@ from datetime import timedelta
 import pytest
 
 from bot.adapters.checkpoint_files import CheckpointFiles
-from bot.adapters.flink_history import FlinkHistory
-from bot.adapters.flink_rest import FlinkRest
+from bot.adapters.flink_rest import FlinkHistory, FlinkRest
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.lineage import AllLineage
 from bot.adapters.table_files import FolderOfTable

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from bot.adapters.flink_history import FlinkHistory
+from bot.adapters.flink_rest import FlinkHistory
 from bot.domain.flink import CheckpointKind
 from bot.lab.jars import Jar, cache_folder, fetch, flink_jars, verify
 from bot.lab.java import LEAN, OPENS, java

@@ -6,10 +6,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from bot.adapters.lineage_downstream import downstream_in
-from bot.adapters.lineage_events import LineageEvent, is_before
-from bot.adapters.lineage_names import CatalogNames
-from bot.adapters.lineage_reads import reads_in
+from bot.adapters.lineage_events import CatalogNames, LineageEvent, is_before
+from bot.adapters.lineage_reads import downstream_in, reads_in
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.table import TableState
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from bot.actions._bringing import brought_by
+from bot.actions.restore_job_only import brought_by
 from bot.diagnosis import no_snapshot_advanced as mode
 from bot.diagnosis._restoring import newer_than_head, restore_in_words
 from bot.domain.diagnosis import Case, Matches, Remedy

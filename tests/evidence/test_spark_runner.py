@@ -10,8 +10,7 @@ import pytest
 from pyspark.sql.connect.shell.progress import StageInfo
 
 import spark_tasks
-from bot.adapters.spark import SparkEvidenceRunner
-from bot.adapters.spark_run import SparkRun
+from bot.adapters.spark import SparkEvidenceRunner, SparkRun
 from bot.adapters.spark_server import SparkServer
 from bot.domain.errors import EvidenceCancelled, EvidenceFailed, FileNotOpened
 from bot.domain.evidence import Ask, Progress, Task

@@ -11,7 +11,7 @@ import pytest
 
 from bot import actions
 from bot.actions._scan import scan
-from bot.adapters import object_moves
+from bot.adapters import table_files
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
 from bot.domain.execution import ProposalState
@@ -127,11 +127,11 @@ def test_a_removal_of_orphans_ends_as_without_a_cut(tmp_path: Path, monkeypatch:
     """Also between two files."""
     (tmp_path / "here").mkdir()
     Orphans(tmp_path / "here").close()
-    move = object_moves._move
+    move = table_files._move
 
     def file_by_file(folder: Path, cut: CutAtDeed) -> dict[str, object]:
-        monkeypatch.setattr(object_moves, "_move", move)
-        cut.around(object_moves, "_move")
+        monkeypatch.setattr(table_files, "_move", move)
+        cut.around(table_files, "_move")
         return an_action(folder, cut)
 
     assert_ends_so_wherever_it_is_cut(tmp_path, file_by_file)

@@ -9,8 +9,7 @@ import pytest
 from bot.adapters.case_policy import RowValues
 from bot.adapters.checkpoint_cutting import without_state
 from bot.adapters.checkpoint_parsing import told_by
-from bot.adapters.flink_bodies import Exceptions, JobConfig
-from bot.adapters.flink_parsing import cause_lines
+from bot.adapters.flink_pages import Exceptions, JobConfig, cause_lines
 from bot.adapters.kept_file import entries_in
 from bot.adapters.manifest_cutting import CannotBeCut
 from bot.adapters.text_cutting import flink_body, lineage_events

@@ -8,8 +8,8 @@ import pytest
 
 from bot.adapters.case_rereading import read_again
 from bot.adapters.case_sources import left_out_in_short, sources_of
-from bot.adapters.checkpoint_handles import Handle
-from bot.adapters.checkpoint_point import stored_as
+from bot.adapters.checkpoint_files import stored_as
+from bot.adapters.checkpoint_parsing import Handle
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg.catalog import PyIcebergCatalog
 from bot.domain.contract import TableContract

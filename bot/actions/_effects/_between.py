@@ -2,8 +2,7 @@
 
 from itertools import takewhile
 
-from bot.actions._binding import binding_of
-from bot.actions._foreseen import committer
+from bot.actions._foreseen import binding_of, committer
 from bot.actions._world import World
 from bot.domain.ids import JobId, SnapshotId, short
 from bot.domain.record import Record
