@@ -54,11 +54,11 @@ from bot.service.reviewing import Reviews
 from bot.service.savepoint_tags import SavepointTags
 from bot.service.savepoints import Savepoints
 from bot.service.services import Services
+from bot.service.sightings import WatchFindings
 from bot.service.telling import Telling
 from bot.service.trust import TrustDesk
 from bot.service.verifying import Verifier
 from bot.service.walking import Walker
-from bot.service.watch_findings import WatchFindings
 from bot.service.waterline import Waterline
 from bot.settings import Settings, refuse_unknown_actions
 

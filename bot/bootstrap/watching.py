@@ -9,9 +9,8 @@ from bot.adapters.journal_sql.store import Store
 from bot.diagnosis._scan import ModeModule
 from bot.domain.ids import TableName
 from bot.service.services import Services
-from bot.service.sightings import Sightings
+from bot.service.sightings import Sightings, WatchFindings
 from bot.service.trust import TrustDesk
-from bot.service.watch_findings import WatchFindings
 from bot.service.watch_look import Eye, WatchTerms
 from bot.service.watching import Watch
 from bot.settings import Settings

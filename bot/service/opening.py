@@ -16,7 +16,7 @@ from bot.domain.suspicion import propose_window
 from bot.domain.table import Window
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.watch_findings import WatchFindings
+from bot.service.sightings import WatchFindings
 
 
 class Offer(Record):

@@ -3,7 +3,7 @@
 from bot.domain.beside import Beside, beside
 from bot.domain.incident import Incident
 from bot.service.incident_store import IncidentStore
-from bot.service.watch_findings import WatchFindings
+from bot.service.sightings import WatchFindings
 
 
 class OtherDoubts:

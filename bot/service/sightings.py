@@ -1,8 +1,9 @@
 """What the watch and the alerts have seen: kept once, told once, muted, and known to be over."""
 
 import threading
-from collections.abc import Collection, Mapping
-from datetime import timedelta
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import takewhile
 
 from ulid import ULID
@@ -13,13 +14,35 @@ from bot.domain.clock_time import clock_time
 from bot.domain.errors import Refused, UnknownTable
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
-from bot.domain.open_findings import taken_over_by
+from bot.domain.open_findings import open_findings, taken_over_by
 from bot.domain.spans import span as span_in_words
 from bot.domain.table import TableState
 from bot.domain.watch import SILENT, Ended, Looked, Memory, Muted, Sighted, Sign, recall, sighting_id
 from bot.ports import Clock, Outbox, Post, WatchNotes
 from bot.service.incident_store import IncidentStore
-from bot.service.sight import Sight
+
+_STILL_TOLD = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Sight:
+    """One sighting as it stands now."""
+
+    sighted: Sighted
+    ended: Ended | None
+    mute: Muted | None
+    """What silences it now."""
+    incident: Incident | None
+    """The first one since on its table that looks into it: one that put the table in doubt at that time or later."""
+    looked: Looked | None = None
+    """What the watch saw then, of what somebody else told."""
+    beside: Incident | None = None
+    """One that is open on its table and has not looked into it: planned work, or one whose table is proven."""
+
+    def has_long_been_over(self, now: datetime) -> bool:
+        """Whether it ended a day ago or earlier: who was not told by then has nothing to do about it."""
+        return self.ended is not None and now - self.ended.at >= _STILL_TOLD
+
 
 _READ = timedelta(days=1)
 """So long people read a thread."""
@@ -241,3 +264,18 @@ class Sightings:
 def post_key(sighting: str) -> str:
     """The key of its message."""
     return f"watch/{sighting}"
+
+
+class WatchFindings:
+    """Reads what the watch keeps. Of a table that it does not follow (any more) nothing is told: nobody would see that
+    it is over."""
+
+    def __init__(self, notes: WatchNotes, followed: Collection[TableName]) -> None:
+        self._notes = notes
+        self._followed = frozenset(followed)
+
+    def of(self, table: TableName, incidents: Sequence[Incident]) -> tuple[Sighted, ...]:
+        """See `open_findings`; `incidents`: those of this table. Raises CouldNotLook. Cost: one query."""
+        if table not in self._followed:
+            return ()
+        return open_findings(recall(self._notes.of(table)), incidents)

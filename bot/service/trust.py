@@ -21,7 +21,7 @@ from bot.domain.trust_rule import judge
 from bot.ports import Clock
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.watch_findings import WatchFindings
+from bot.service.sightings import WatchFindings
 
 _AT_ONCE = 8
 """Tables that are read from the catalog at the same time."""

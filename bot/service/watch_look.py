@@ -1,32 +1,70 @@
 """One look at one table: the pointer first, then only what it or the job gives reason for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import takewhile
 
+from bot.diagnosis._case import living
 from bot.diagnosis._examine import diagnose
 from bot.diagnosis._scan import ModeModule
+from bot.diagnosis._standstill import standstill
+from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
-from bot.domain.errors import CouldNotLook, UnknownTable
+from bot.domain.errors import CouldNotLook, UnknownTable, WaterlineError
 from bot.domain.evidence import Observation
 from bot.domain.flink import JobRun, StoredCheckpoint
-from bot.domain.ids import SnapshotId, TableName
+from bot.domain.ids import SnapshotId, TableName, short, short_job
+from bot.domain.listed import Listed
 from bot.domain.looked import NotSeen, Seen
+from bot.domain.predecessors import Predecessors
 from bot.domain.reads import ReadRun
 from bot.domain.record import Record
 from bot.domain.setup import TableSetup
-from bot.domain.suspicion import propose_window
-from bot.domain.table import TableState
+from bot.domain.suspicion import LOOK_BACK, propose_window
+from bot.domain.table import Snapshot, TableState
 from bot.domain.watch import Sign
 from bot.ports import Clock
 from bot.service.diagnosing import build_case
 from bot.service.examining import Examiner
 from bot.service.observing import Observer
-from bot.service.watch_facts import facts_of
 from bot.service.watch_signs import CONDITIONS, Signs, signs_in, suspicion
-from bot.service.watch_tail import goes_on_from, tail_of
-from bot.service.watch_unnamed import newest_event, unnamed_signs
-from bot.service.watch_unseen import ASIDE, CATALOG, EVIDENCE, FLINK, PLAIN, blind_to, hidden_aside, why_not
+from bot.service.watch_unnamed import blind, newest_event, unnamed_signs
+
+CATALOG, FLINK, EVIDENCE = "the table in its catalog", "Flink", "what evidence reads"
+_POINTS, _MANIFESTS, _OTHERS = "the checkpoint storage", "the Flink manifests on storage", "the table's other jobs"
+ASIDE = frozenset({_POINTS, _MANIFESTS, _OTHERS})
+"""Sources that only a closer look asks."""
+PLAIN = frozenset({"no-advance", "no-commit", "stale", "restarts", "expiring"})
+"""Codes of what table, Flink and evidence tell by themselves: whether it holds is known without those sources."""
+
+
+def hidden_aside(setup: TableSetup, seen: Observation) -> dict[str, NotSeen]:
+    """Those of `ASIDE` that could not be asked. A table without a job has no checkpoints, and no Flink manifests."""
+    asked: dict[str, object] = {_OTHERS: seen.others}
+    if setup.job is not None:
+        asked |= {_POINTS: seen.checkpoints, _MANIFESTS: seen.flink_manifests}
+    return {source: told for source, told in asked.items() if isinstance(told, NotSeen)}
+
+
+def blind_to(
+    unseen: dict[str, datetime], source: str, missing: NotSeen | None, now: datetime, patience: timedelta
+) -> tuple[Sign, ...]:
+    """Keep in `unseen` since when this source is missing (None: it is not); the sign of it, once that is long."""
+    if missing is None:
+        unseen.pop(source, None)
+        return ()
+    since = unseen.setdefault(source, now)
+    if now - since < patience:
+        return ()
+    told = missing if source == FLINK else missing.model_copy(update={"source": source})
+    return (blind(told, since),)
+
+
+def why_not(source: str, error: WaterlineError) -> NotSeen:
+    """The same as an error has it."""
+    return NotSeen(source=source, reason=f"{error.happened} {error.found}".strip(), remedy=error.remedy)
+
 
 _SHARE = 20
 """A table's metadata is read for at most one twentieth of the time, and judged and looked at closer for as much each: a
@@ -246,3 +284,99 @@ def _quick(setup: TableSetup, state: TableState, jobs: Seen[JobRun] | NotSeen) -
 def _has_failed(missing: NotSeen) -> bool:
     """Whether a task could not run to its end; a question that the contract leaves open is none of that."""
     return missing.source.startswith("evidence ")
+
+
+KEPT = 256
+"""Snapshots of the newest part; several windows of a new incident fit into it."""
+
+
+def tail_of(table: TableState, jobs: Seen[JobRun] | NotSeen, *, kept: int = KEPT) -> TableState | None:
+    """The table with its `kept` newest snapshots alone. None where that is not enough to judge it: for a short history;
+    where main was set back to below them, or nearly; where the newest commit of a living run, the point that a run was
+    restored from since or has yet to commit after, or the newest rows lie below them.
+
+    Cost: so many snapshots, and one pass over the names of all writers.
+    """
+    if not isinstance(table.snapshots, Listed) or len(table.snapshots) <= 2 * kept:
+        return None
+    newest = tuple(table.snapshots[-kept:])
+    since = newest[0].committed_at
+    moves = tuple(takewhile(lambda move: move.at >= since, reversed(table.head_moves)))[::-1]
+    fields = {name: getattr(table, name) for name in TableState.model_fields}
+    tail = TableState.model_construct(**{**fields, "snapshots": newest, "head_moves": moves})
+    wrote = {writer for writer, _operator in table.snapshots.writers if writer is not None}
+    seen = {snapshot.job_id for snapshot in tail.of_flink}
+    known = seen & {run.job_id for run in jobs.values}
+    mine = Predecessors(tail, jobs.values)
+    is_enough = (
+        len(tail.chain) > LOOK_BACK
+        and any(snapshot.counted("added-records") for snapshot in tail.chain)
+        and (bool(seen) or not wrote)
+        and all(run.is_terminal or run.job_id in seen or run.job_id not in wrote for run in jobs.values)
+        and all(run.is_terminal or run.job_id in wrote or run.restored is None or known for run in jobs.values)
+        and all(_reaches(tail, run, mine) for run in jobs.values if _may_be_rewound(run, since, wrote))
+    )
+    return tail if is_enough else None
+
+
+def goes_on_from(tail: TableState, judged: SnapshotId | None) -> bool:
+    """Whether all that came since `judged` was head lies in it, and enough below to judge that."""
+    places = [snapshot.snapshot_id for snapshot in tail.snapshots]
+    return judged in places[LOOK_BACK:]
+
+
+def _may_be_rewound(run: JobRun, since: datetime, wrote: Set[str]) -> bool:
+    """Whether where it was restored from is asked of the part: it was since that begins, or has yet to commit."""
+    if run.restored is None:
+        return False
+    return run.restored.at >= since or (not run.is_terminal and run.job_id not in wrote)
+
+
+def _reaches(tail: TableState, run: JobRun, mine: Predecessors) -> bool:
+    """Whether it holds a commit from before the run's restore that the restore point covers; not a guest's, whose ids
+    say nothing of it."""
+    assert run.restored is not None
+    point = run.restored
+
+    def is_covered(commit: Snapshot) -> bool:
+        is_before = commit.committed_at <= point.at and (commit.checkpoint_id or 0) <= point.checkpoint_id
+        return is_before and mine.may_be_own(commit)
+
+    return any(is_covered(commit) for commit in tail.of_flink)
+
+
+def facts_of(case: Case, now: datetime) -> tuple[str, ...]:
+    """The head first, then the runs that write, or why none does. What is not of today (`now`) is told with its day."""
+    return (_head(case, now), *_runs(case, now))
+
+
+def _head(case: Case, now: datetime) -> str:
+    head = next(iter(case.observation.table.chain), None)
+    if head is None:
+        return "The table has no snapshot."
+    by = f" by run {short_job(head.job_id)} with checkpoint {head.checkpoint_id}" if head.job_id else ""
+    rows = head.counted("added-records")
+    added = f"; it added {rows:,} rows" if rows else ""
+    when = clock_time(head.committed_at, now, seconds=True)
+    return f"The newest commit is {short(head.snapshot_id)}, of {when}{by}{added}."
+
+
+def _runs(case: Case, now: datetime) -> tuple[str, ...]:
+    jobs = case.observation.jobs
+    if isinstance(jobs, NotSeen):
+        return (f"Flink could not be asked: {jobs.reason}",)
+    alive = living(case)
+    if not alive:
+        why = standstill(case)
+        return (why,) if why is not None else ()
+    return tuple(_run(run, now) for run in alive)
+
+
+def _run(run: JobRun, now: datetime) -> str:
+    done = next((c for c in run.checkpoints if c.status == "COMPLETED"), None)
+    newest = (
+        f"its newest checkpoint is {done.checkpoint_id}, of {clock_time(done.triggered_at, now, seconds=True)}"
+        if done is not None
+        else "Flink lists no completed checkpoint of it"
+    )
+    return f"Run {short_job(run.job_id)} is {run.state}; {newest}."

@@ -4,23 +4,24 @@ from datetime import timedelta
 
 from bot.diagnosis._case import living
 from bot.diagnosis._checkpoint_silence import checkpoint_silence
+from bot.diagnosis._leaks import in_words
 from bot.diagnosis._turns import writing
 from bot.diagnosis._unbroken import break_in_chain
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.domain.diagnosis import Act, Case, Diagnosis, Matches, Mode, Remedy
 from bot.domain.doubt import rows_are_right
-from bot.domain.ids import Severity
+from bot.domain.findings import LeakStanding
+from bot.domain.ids import Severity, short_job
 from bot.domain.last_good import LastGoodRows
 from bot.domain.record import Record
 from bot.domain.rollbacks import rollbacks
 from bot.domain.watch import Sign
-from bot.service.watch_leaks import leaked
 from bot.service.watch_unnamed import is_looping, newest_run, silent_for, unnamed_signs
 
 CONDITIONS = frozenset(
     {"blind", "no-advance", "no-commit", "stale", "restarts", "expiring", "alert", "F8", "F11", "F20", "F24", "F25"}
 )
-"""Codes of what is over when it is seen no more. Anything else is damage, and does not go by not being looked at."""
+"""Codes of what is over when Waterline does not see it any more. Anything else is damage, and does not go by not being looked at."""
 _RUNBOOKS = {
     "F1": "duplicate-rows", "F2": "wrong-savepoint", "F3": "nothing-commits", "F4": "data-loss-after-restart",
     "F5": "nothing-commits", "F6": "missing-rows", "F7": "job-will-not-restore", "F8": "job-will-not-restore",
@@ -137,3 +138,33 @@ def _severity(mode: Mode) -> Severity:
     if mode.act is Act.CONTAIN:
         return "sev1"
     return "sev2" if mode.act <= Act.REPAIR else "sev3"
+
+
+LEAKED = "leaked"
+
+
+def leaked(case: Case) -> Sign | None:
+    """The newest run's manifests whose rows the table does not have and nothing will commit, from the evidence of a
+    closer look; None before one, and while no run is alive: a restore may still take them along.
+
+    What waits for its commit is no leak (F11 tells when it waits for too long), nor is what a job read again after it
+    went back: a checkpoint in progress leaves its manifest behind whenever a job fails, or is restored from below it.
+    """
+    if case.leaked is None or not living(case):
+        return None
+    lost = [each for each in case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE) if not each.is_empty]
+    if not lost:
+        return None
+    run = lost[-1].job_id
+    mine = sorted((each for each in lost if each.job_id == run), key=lambda each: each.checkpoint_id)
+    what = "rows" if any(each.rows != 0 for each in mine) else "deletes"
+    return Sign(
+        code=LEAKED,
+        subject=run,
+        headline=f"Run {short_job(run)} wrote {what} that no commit took along.",
+        reasons=(in_words(mine), *dict.fromkeys(each.reason for each in mine)),
+        advice="open an incident and look whether their rows came again; remove no orphan files until then",
+        severity="sev2",
+        runbook="missing-rows",
+        is_urgent=False,
+    )

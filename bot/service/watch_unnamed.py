@@ -42,7 +42,7 @@ def blind(what: NotSeen, since: datetime) -> Sign:
         "blind",
         what.source,
         f"Waterline has not been able to look at {what.source} since {clock_time(since, seconds=True)}.",
-        (what.reason, "Until then nothing that happens there is told: no message is no all-clear."),
+        (what.reason, "Until it can, it does not alert on what happens there. Silence does not mean that all is well."),
         what.remedy[:1].lower() + what.remedy[1:].rstrip("."),
         "sev3",
         is_urgent=False,

@@ -187,7 +187,7 @@ class Watch:
                 followed.last[sighted.id] = now
                 continue
             if now - followed.last.setdefault(sighted.id, now) >= self.terms.patience:
-                self._sightings.end(sighted, "it is seen no more.")
+                self._sightings.end(sighted, "Waterline does not see it any more.")
 
     def _put_beside(self, table: TableName, followed: _Followed, look: Look) -> None:
         """Show with each alert about the table, once, what a look has seen since. One that shows something new waits
@@ -196,7 +196,7 @@ class Watch:
         if not all(self._sightings.goes_on(table, sign, memory, followed.seen.state) for sign in look.signs):
             return
         seen = tuple(sign.headline for sign in look.signs)
-        facts = (*(seen or ("Nothing that the watch would tell of.",)), *look.facts)
+        facts = (*(seen or ("The watch found nothing wrong.",)), *look.facts)
         if not look.is_whole:
             facts = (*seen, *look.facts, f"Could not be looked at: {', '.join(sorted(look.unseen))}.")
         for sighted in memory.lasting:

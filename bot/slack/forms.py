@@ -215,7 +215,7 @@ def open_form(offer: "Offer", runbooks: Sequence[Runbook], channel: str, filled:
             ContextBlock(
                 elements=[
                     written(
-                        "Opening marks the table as under review, and what its consumers are told is shown next. "
+                        "Opening marks the table as under review. Next, you see the warning to its consumers. "
                         "Planned work does neither."
                     )
                 ]

@@ -113,12 +113,12 @@ class OpeningForms:
         if incident.is_private:
             view = opened_form(
                 f"{incident_id} is open, and private: only people in this channel see it. "
-                "No consumer is told; warn them from the card when you want to."
+                "No consumer was warned. You can warn them from the card."
             )
         elif incident.opened.runbook.is_planned:
             view = opened_form(
-                f"{incident_id} is open, as planned work: the table is as trusted as before, and no consumer "
-                "is warned unless something is found to be wrong. Its plan is written by /waterline savepoint.",
+                f"{incident_id} is open, as planned work. The table stays trusted, and no consumer is warned unless "
+                "something is wrong. Write the plan with /waterline savepoint.",
                 ":calendar:",
             )
         else:

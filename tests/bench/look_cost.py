@@ -18,8 +18,8 @@ from bot.domain.suspicion import propose_window
 from bot.domain.table import TableState
 from bot.service.diagnosing import build_case
 from bot.service.observing import Observer
+from bot.service.watch_look import tail_of
 from bot.service.watch_signs import signs_in, suspicion
-from bot.service.watch_tail import tail_of
 from tests.bench.entries_table import Size, entries_table
 from tests.bench.window_cost import best_of
 from tests.tables import CONTRACT, ORDERS

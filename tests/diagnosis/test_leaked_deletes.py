@@ -11,7 +11,7 @@ from bot.domain.diagnosis import CannotTell, Matches, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.ids import OperatorId
 from bot.domain.unread_rows import rows_of
-from bot.service.watch_leaks import leaked
+from bot.service.watch_signs import leaked
 from tests.cases import Tale
 from tests.found import leaks
 

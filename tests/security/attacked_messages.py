@@ -16,7 +16,7 @@ from bot.domain.reads import Consumer, Untold
 from bot.domain.setup import TableSetup
 from bot.domain.told import AnswerView
 from bot.domain.watch import Ended, Looked, Muted, Sighted, Sign
-from bot.service.sight import Sight
+from bot.service.sightings import Sight
 from tests.orders_table import NINE
 from tests.security.poisoned import poisoned_record
 

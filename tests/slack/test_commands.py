@@ -1,5 +1,7 @@
 """`/waterline`: each subcommand answers the person who typed it, also when it cannot be done."""
 
+import re
+
 import pytest
 
 from bot.domain.ids import UserId
@@ -19,10 +21,7 @@ def test_help_lists_every_subcommand(ana: Responder) -> None:
     rare = ana.asks("help freeze")
 
     assert len(VERBS) > 15
-    assert [name for name in VERBS if f"/waterline {name}" not in bare and f" {name}," not in f"{bare},"] in (
-        [],
-        ["help"],
-    )
+    assert [name for name in VERBS if name not in re.findall(r"[a-z]+", bare)] == []
     assert len(bare.splitlines()) <= 18
     assert f"/waterline {VERBS['freeze'].usage}" in rare
     assert VERBS["freeze"].help in rare

@@ -17,8 +17,8 @@ from bot.notices import scan
 from bot.service.late_readers import LateReaders
 from bot.service.newer_commits import NewerCommits
 from bot.service.other_doubts import OtherDoubts
+from bot.service.sightings import WatchFindings
 from bot.service.telling import Telling
-from bot.service.watch_findings import WatchFindings
 from tests.decisions import ANA
 from tests.slack.looking import ArrowRunner
 from tests.tables import ORDERS

@@ -69,7 +69,7 @@ def test_what_the_watch_sees_is_put_beside_an_alert(ana: Responder, bot: Watchin
 
     alarmed = ana.waits_for(lambda m: "RowsTwice" in m.plain and "What Waterline saw" in m.plain)
 
-    assert "Nothing that the watch would tell of." in calm.plain
+    assert "The watch found nothing wrong." in calm.plain
     assert "The newest commit is" in calm.plain
     assert "Run aaaaaa is RUNNING" in calm.plain
     assert "was restored from checkpoint 5" in alarmed.plain

@@ -108,7 +108,7 @@ def test_a_job_that_stays_down_is_told_and_its_return_too(ana: Responder, bot: W
 
     assert early == []
     assert "Mute table for 4 hours" in told.buttons
-    assert "seen no more" in over.plain
+    assert "does not see it any more" in over.plain
 
 
 def test_a_watch_that_cannot_see_says_so(ana: Responder, bot: WatchingBot) -> None:
@@ -128,7 +128,7 @@ def test_a_watch_that_cannot_see_says_so(ana: Responder, bot: WatchingBot) -> No
     ana.sees("Over since")
 
     assert early == {}
-    assert "no message is no all-clear" in told.plain
+    assert "Silence does not mean" in told.plain
 
 
 def test_what_cannot_be_looked_for_any_more_is_not_over(bot: WatchingBot) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from bot.domain.approval import People
 from bot.domain.watch import Ended
-from bot.service.sight import Sight
+from bot.service.sightings import Sight
 from bot.slack.blocks.watch import finding_message
 from bot.slack.limits import fit
 from tests.watch.signs import NINE, ORDERS, sighted, sign
@@ -25,7 +25,7 @@ def shown(sight: Sight) -> str:
 def test_only_what_is_urgent_and_lasts_wakes_somebody() -> None:
     """A mention in what can wait, or is over, would be heard for nothing."""
     urgent, slight = sighted(sign()), sighted(sign(urgent=False))
-    over = Ended(sighting=urgent.id, table=ORDERS, at=NINE, why="it is seen no more.")
+    over = Ended(sighting=urgent.id, table=ORDERS, at=NINE, why="Waterline does not see it any more.")
 
     assert "<!subteam^S0ONCALL01>" in shown(Sight(urgent, None, None, None))
     assert "<!subteam^" not in shown(Sight(slight, None, None, None))
@@ -35,13 +35,13 @@ def test_only_what_is_urgent_and_lasts_wakes_somebody() -> None:
 def test_nobody_is_sent_to_mend_what_is_over() -> None:
     """While it lasts it says what to do, afterwards since when it is over and nothing to do."""
     stale = sighted(sign("stale", "freshness", urgent=False))
-    over = Ended(sighting=stale.id, table=ORDERS, at=NINE, why="it is seen no more.")
+    over = Ended(sighting=stale.id, table=ORDERS, at=NINE, why="Waterline does not see it any more.")
 
     lasting, ended = shown(Sight(stale, None, None, None)), shown(Sight(stale, over, None, None))
 
     assert "*What to do:* Rewind table and job together." in lasting
     assert "Over since" not in lasting
-    assert "*Over since 09:00:00 UTC:* it is seen no more." in ended
+    assert "*Over since 09:00:00 UTC:* Waterline does not see it any more." in ended
     assert "What to do" not in ended
 
 

@@ -12,8 +12,7 @@ from bot.domain.flink import Restored
 from bot.domain.ids import CheckpointId, JobId, SnapshotId
 from bot.domain.listed import Listed
 from bot.domain.looked import Seen
-from bot.service.watch_look import Eye, Look, TableSeen
-from bot.service.watch_tail import KEPT, goes_on_from, tail_of
+from bot.service.watch_look import KEPT, Eye, Look, TableSeen, goes_on_from, tail_of
 from tests.adapters.flink_wire import Wire
 from tests.watch.conftest import OverRecorded
 from tests.watch.earlier import Page

@@ -13,8 +13,7 @@ from bot.domain.flink import JobRun
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.setup import TableSetup
 from bot.service.alerts import Alert, AlertDesk
-from bot.service.watch_look import Look
-from bot.service.watch_unseen import hidden_aside
+from bot.service.watch_look import Look, hidden_aside
 from bot.slack.watch_commands import watched as listed
 from tests.tables import CONTRACT, ORDERS
 from tests.watch.conftest import OverRecorded
@@ -22,7 +21,7 @@ from tests.watch.recorded import Recorded
 from tests.watch.watched import Watched
 
 MISSED = NotSeen(source="some storage", reason="Access denied.", remedy="Give the key.")
-ALL_CLEAR = "Nothing that the watch would tell of."
+ALL_CLEAR = "The watch found nothing wrong."
 SOURCES = {"checkpoints": "the checkpoint storage", "flink_manifests": "the Flink manifests on storage"}
 
 

@@ -10,7 +10,7 @@ from bot.domain.contract import HIDDEN, TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.flink import Failure
 from bot.domain.watch import Sign
-from bot.service.sight import Sight
+from bot.service.sightings import Sight
 from bot.service.watch_signs import signs_in
 from bot.slack.blocks.watch import finding_message
 from tests.cases import Tale

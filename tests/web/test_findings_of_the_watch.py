@@ -11,8 +11,8 @@ from bot.cli import app
 from bot.domain.ids import SnapshotId
 from bot.domain.trust import Basis, Trust, TrustState
 from bot.domain.watch import Ended, Sighted, Sign
+from bot.service.sightings import WatchFindings
 from bot.service.trust import TrustDesk
-from bot.service.watch_findings import WatchFindings
 from tests.tables import ORDERS
 from tests.watch.signs import muted, sighted, sign
 from tests.web.scene import Scene
@@ -76,7 +76,9 @@ def test_what_is_over_or_only_told_by_others_leaves_trust_alone(scene: Scene, ho
     of = sign(code, urgent=how != "not urgent").model_copy(update={"rows_are_right": how == "of the job alone"})
     found = _finds(scene, of)
     if how == "over":
-        scene.store.watched.add(Ended(sighting=found.id, table=ORDERS, at=scene.clock.now(), why="it is seen no more."))
+        scene.store.watched.add(
+            Ended(sighting=found.id, table=ORDERS, at=scene.clock.now(), why="Waterline does not see it any more.")
+        )
 
     now = scene.trust if how == "not followed" else _trust(scene)
 

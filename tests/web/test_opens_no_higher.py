@@ -9,7 +9,7 @@ import pytest
 from bot.domain.ids import IncidentId, SnapshotId
 from bot.domain.last_good import LastGoodRows
 from bot.service.opening import Opening
-from bot.service.watch_findings import WatchFindings
+from bot.service.sightings import WatchFindings
 from tests.decisions import ANA
 from tests.runbook.shipped import shipped
 from tests.tables import ORDERS

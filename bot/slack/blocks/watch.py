@@ -7,7 +7,7 @@ from bot.domain.ids import short
 from bot.domain.incident import Incident
 from bot.domain.last_good import called
 from bot.domain.watch import SILENT
-from bot.service.sight import Sight
+from bot.service.sightings import Sight
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
 from bot.slack.text import addressed, as_sentence, clipped, code, mrkdwn, person, room, short_paths
