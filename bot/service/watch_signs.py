@@ -21,7 +21,7 @@ from bot.service.watch_unnamed import is_looping, newest_run, silent_for, unname
 CONDITIONS = frozenset(
     {"blind", "no-advance", "no-commit", "stale", "restarts", "expiring", "alert", "F8", "F11", "F20", "F24", "F25"}
 )
-"""Codes of what is over when Waterline does not see it any more. Anything else is damage, and does not go by not being looked at."""
+"""Codes of what is over when Waterline does not see it any more. Anything else is damage, and does not go by itself."""
 _RUNBOOKS = {
     "F1": "duplicate-rows", "F2": "wrong-savepoint", "F3": "nothing-commits", "F4": "data-loss-after-restart",
     "F5": "nothing-commits", "F6": "missing-rows", "F7": "job-will-not-restore", "F8": "job-will-not-restore",

@@ -64,7 +64,7 @@ def test_where_it_begins_is_not_guessed(scene: Scene) -> None:
 def test_a_mute_is_no_denial(scene: Scene) -> None:
     """Whoever wants to hear no more of it has not said that it is not so."""
     _finds(scene)
-    scene.store.watched.add(muted("F2", scene.clock.now() + timedelta(hours=4), at=scene.clock.now()))
+    scene.store.watched.add(muted(scene.clock.now() + timedelta(hours=4), at=scene.clock.now()))
 
     assert _trust(scene).state is TrustState.UNKNOWN
 
