@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-FOLDERS = ("actions", "catalogs", "repairs", "slack", "telling", "watch", "web")
+FOLDERS = ("actions", "catalogs", "repairs", "slack", "watch", "web")
 """A test there costs a tenth of a second to two seconds: it writes tables, starts bots and servers."""
-FIXTURES = frozenset({"embedded", "slack", "ws"})
-"""Spark, a workspace, a whole bot."""
+FIXTURES = frozenset({"embedded", "slack"})
+"""Spark, and a workspace for a whole bot."""
 ALWAYS = ("slow", "long", "chaos")
 _HERE = Path(__file__).parent
 

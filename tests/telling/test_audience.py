@@ -18,8 +18,6 @@ from bot.notices.readings import observed_readers, reading_of
 from tests import orders_table as orders
 from tests.telling.conftest import Scene
 
-pytestmark = pytest.mark.smoke
-
 
 def _event(run: str, job: str, *, reads: str, writes: str | None, minute: int, snapshot: int | None = None) -> str:
     facets = {"icebergScanReport": {"snapshotId": snapshot}} if snapshot else {}

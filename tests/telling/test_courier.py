@@ -11,8 +11,6 @@ from bot.adapters.smtp import Security, Smtp
 from bot.domain.notice import Address, sending_key
 from tests.telling.conftest import SECRETS, Scene
 
-pytestmark = pytest.mark.smoke
-
 
 def test_a_mail_says_in_text_and_html_what_slack_says(scene: Scene) -> None:
     """One multipart message; people and channels become links, what others wrote stays text."""

@@ -13,8 +13,6 @@ from bot.notices.samples import samples
 from bot.slack.limits import SECTION_TEXT
 from bot.slack.pages import pages
 
-pytestmark = pytest.mark.smoke
-
 TEMPLATES = scan(Path(__file__).parents[2] / "messages")
 SHAPES = [facts for _shape, facts in samples()]
 WORDS = st.text(alphabet=st.sampled_from("ab <>&*_`~[](){}|\\#!@:\n\u202e\u200b'\"é漢"), max_size=120)

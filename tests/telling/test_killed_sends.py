@@ -12,8 +12,6 @@ from tests.decisions import ANA
 from tests.telling.conftest import Scene, retrying_of
 from tests.telling.killed_courier import is_killed_while_it_delivers
 
-pytestmark = pytest.mark.smoke
-
 BEFORE, AFTER = 1, -2
 """Right after the intent is on record, before anything is sent; right after it was sent, before that is on record."""
 

@@ -14,8 +14,6 @@ from tests import orders_table as orders
 from tests.decisions import ANA, BEN
 from tests.telling.conftest import Scene, retrying_of
 
-pytestmark = pytest.mark.smoke
-
 
 @pytest.fixture
 def retrying(scene: Scene) -> Retrying:

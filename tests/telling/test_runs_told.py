@@ -16,8 +16,6 @@ from tests import orders_table as orders
 from tests.decisions import BEN
 from tests.incidents import Story
 
-pytestmark = pytest.mark.smoke
-
 
 @pytest.fixture
 def story(tmp_path: Path) -> Iterator[Story]:

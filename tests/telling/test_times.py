@@ -8,8 +8,6 @@ from bot.domain.clock_time import clock_time
 from bot.service.watch_look import facts_of
 from tests.cases import Tale
 
-pytestmark = pytest.mark.smoke
-
 NOW = datetime(2026, 11, 3, 0, 5, tzinfo=UTC)
 
 

@@ -17,8 +17,6 @@ from bot.service.telling_rules import is_said_already
 from tests import orders_table as orders
 from tests.incidents import Story
 
-pytestmark = pytest.mark.smoke
-
 TRUSTED = WaterlineMoved(snapshot=orders.GOOD, status="trusted")
 DOUBTED = WaterlineMoved(snapshot=orders.GOOD, status="under-review")
 

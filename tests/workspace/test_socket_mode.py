@@ -17,7 +17,6 @@ from tests.workspace.asking import ask
 from tests.workspace.conftest import Connect, eventually
 
 
-@pytest.mark.smoke
 def test_a_command_reaches_the_app_and_its_ack_answers(app: App, connect: Connect, ana: Actor, ben: Actor) -> None:
     """What the ack carries is shown to the person who typed, and to nobody else; names arrive as marks."""
     seen: list[dict[str, Any]] = []
@@ -38,7 +37,6 @@ def test_a_command_reaches_the_app_and_its_ack_answers(app: App, connect: Connec
     assert ben.messages() == []
 
 
-@pytest.mark.smoke
 def test_a_click_carries_what_was_clicked(app: App, client: WebClient, connect: Connect, ana: Actor) -> None:
     """The payload names the person, the message, the value; the person sees how fast it was acknowledged."""
     seen: list[dict[str, Any]] = []
@@ -169,7 +167,6 @@ def test_a_connection_url_is_good_once(ws: Workspace) -> None:
     assert refused.value.response.status_code == 403
 
 
-@pytest.mark.smoke
 def test_a_dropped_connection_comes_back(ws: Workspace, app: App, connect: Connect, ana: Actor) -> None:
     """After a reset the client opens a new connection by itself as soon as it can, and commands arrive again."""
 

@@ -53,7 +53,6 @@ FORM = modal(
 )
 
 
-@pytest.mark.smoke
 def test_a_filled_form_arrives_as_state(app: App, client: WebClient, triggers: Callable[[], str], ana: Actor) -> None:
     """Options arrive whole, people as ids, what nobody touched with its initial value."""
     seen: list[dict[str, Any]] = []

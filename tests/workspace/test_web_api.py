@@ -9,8 +9,6 @@ from slack_sdk.errors import SlackApiError
 from bot.workspace import Actor, CannotDo, Workspace
 from tests.workspace.blocks import section
 
-pytestmark = pytest.mark.smoke
-
 ONCALL, GENERAL, ANA, DANA = "C0ONCALL01", "C0GENERAL4", "U0ANA00001", "U0DANA0004"
 
 
