@@ -25,8 +25,8 @@ from tests.slack.people import eventually
 
 ONE, TWO = IncidentId("wl-1"), IncidentId("wl-2")
 MIGRATIONS = ScriptDirectory(str(Path(__file__).parents[2] / "bot/adapters/journal_sql/migrations"))
-READ_SINCE = "0003"
-"""Before it nothing was released, and proposals had another shape: their lines verify, and are not read any more."""
+READ_SINCE = "0004"
+"""Before it nothing was released, and entries had another shape: their lines verify, and are not read any more."""
 REVISIONS = sorted(script.revision for script in MIGRATIONS.walk_revisions())
 
 
