@@ -14,7 +14,7 @@ from tests.longest_first import put_longest_first
 from tests.made_up import BASE, EXAMPLES, IS_HUNTING
 from tests.postgres import Postgres, postgres_server
 from tests.spark_fixtures import embedded, runner, server
-from tests.tiers import has_no_smoke, mark_full
+from tests.tiers import is_left, mark_full
 
 __all__ = ["embedded", "fresh_lab", "lab_cluster", "postgres", "runner", "server"]
 
@@ -29,7 +29,7 @@ def pytest_configure() -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """What would only be deselected is not even imported."""
-    return True if config.option.markexpr == "not full" and has_no_smoke(collection_path) else None
+    return True if config.option.markexpr == "not full" and is_left(collection_path) else None
 
 
 def pytest_report_header() -> str:

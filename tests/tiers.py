@@ -4,6 +4,7 @@ Left to `make test-all` (marked `full`) is a test that is marked so itself, and,
 needs a fixture or lies in a folder that is named here, or that is marked `slow`, `long` or `chaos`.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ FIXTURES = frozenset({"embedded", "slack"})
 """Spark, and a workspace for a whole bot."""
 ALWAYS = ("slow", "long", "chaos")
 _HERE = Path(__file__).parent
+_MARKED = re.compile(rf"^pytestmark = .*\bmark\.({'|'.join(('full', *ALWAYS))})\b", re.MULTILINE)
 
 
 def mark_full(items: list[pytest.Item]) -> None:
@@ -25,10 +27,12 @@ def mark_full(items: list[pytest.Item]) -> None:
             item.add_marker("full")
 
 
-def has_no_smoke(path: Path) -> bool:
-    """Whether all tests of this file are `full`: it need not be imported to know."""
-    is_test = path.name.startswith("test_") and _is_below_a_folder(path)
-    return is_test and "mark.smoke" not in path.read_text(encoding="utf-8")
+def is_left(path: Path) -> bool:
+    """Whether all tests of this file are `full`: to know that, it need not be imported."""
+    if not path.name.startswith("test_"):
+        return False
+    text = path.read_text(encoding="utf-8")
+    return "mark.smoke" not in text and (_is_below_a_folder(path) or _MARKED.search(text) is not None)
 
 
 def _is_below_a_folder(path: Path) -> bool:
