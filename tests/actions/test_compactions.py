@@ -31,8 +31,6 @@ from tests.rewound import ANA
 from tests.tables import ORDERS
 from tests.telling.receivers import Hook, hook
 
-pytestmark = pytest.mark.smoke
-
 
 @pytest.fixture
 def airflow() -> Iterator[Hook]:

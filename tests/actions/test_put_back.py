@@ -25,8 +25,6 @@ from tests.actions.scene import ProposalState, Scene
 from tests.little_flink import JOB
 from tests.tables import ORDERS, job, of_flink, rows
 
-pytestmark = pytest.mark.smoke
-
 A, C = job("a"), job("c")
 FROM_A_PAIR = [forward_job, restore_job_only, restart_with_new_job_id]
 

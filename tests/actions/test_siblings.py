@@ -23,8 +23,6 @@ from tests.little_flink import JOB, open_catalog
 from tests.rewound import ANA
 from tests.tables import job, of_flink, rows
 
-pytestmark = pytest.mark.smoke
-
 
 def damaged(scene: Scene) -> None:
     """Run b goes on from the older savepoint, and commits rows to orders that run a had committed."""

@@ -13,8 +13,6 @@ from tests.watch.conftest import OverRecorded
 from tests.watch.recorded import Recorded
 from tests.watch.watched import Watched
 
-pytestmark = pytest.mark.smoke
-
 SECOND = timedelta(seconds=1)
 
 

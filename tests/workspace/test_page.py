@@ -15,7 +15,7 @@ from tests.workspace.conftest import Connect, eventually
 from tests.workspace.open_page import browser, opens_a_form, page, status_of_a_call
 
 __all__ = ["browser", "page"]
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.full, pytest.mark.browser]
 
 
 def test_a_command_opens_a_form_that_objects_and_then_closes(app: App, connect: Connect, page: Page) -> None:
