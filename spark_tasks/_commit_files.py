@@ -7,10 +7,9 @@ from pyspark.sql import SparkSession
 
 from bot.domain.contract import TableContract
 from bot.domain.ids import SnapshotId
-from bot.domain.partitions import TouchedPartitions
 from bot.domain.record import Record
 from bot.domain.table import Column as TableColumn
-from bot.domain.table import Snapshot, TableState
+from bot.domain.table import Snapshot, TableState, TouchedPartitions
 from spark_tasks._bounds import range_columns
 from spark_tasks._entry_counts import Counts, counts_of
 from spark_tasks._parted import Parted, parted_by

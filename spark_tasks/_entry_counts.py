@@ -7,9 +7,8 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.partitions import MOST_PARTITIONS
+from bot.domain.table import MOST_PARTITIONS, Snapshot
 from bot.domain.table import Column as TableColumn
-from bot.domain.table import Snapshot
 from spark_tasks._bounds import with_bounds
 from spark_tasks._few_entries import Entry, few_entries
 from spark_tasks._file_names import WRITER_IN_PATH

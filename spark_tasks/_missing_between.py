@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.domain.evidence import Observation
+from bot.domain.gone_commits import Sinks
 from bot.domain.ids import DRAINED, CheckpointId, SnapshotId
 from bot.domain.ledger import Sink, SkippedCheckpoint
-from bot.domain.listed_views import Writer, highest_of, marks_of
-from bot.domain.sinks import Sinks
+from bot.domain.listed import Writer, highest_of, marks_of
 from bot.domain.table import Snapshot
 from spark_tasks._why_missing import PER_CHECKPOINT, Stretch, explained, known_of
 

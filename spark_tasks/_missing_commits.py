@@ -6,9 +6,9 @@ from datetime import timedelta
 from bot.domain.checkpoint_pace import completed_at, time_to_commit
 from bot.domain.evidence import Observation
 from bot.domain.flink import CompletedCheckpoint, JobRun
+from bot.domain.gone_commits import Sinks
 from bot.domain.ids import DRAINED, CheckpointId, JobId
 from bot.domain.ledger import Sink, SkippedCheckpoint, SkipReason
-from bot.domain.sinks import Sinks
 from bot.domain.table import Snapshot, TableState, Window
 from spark_tasks._why_missing import PER_CHECKPOINT, Known, Reason, known_of, nothing_written
 

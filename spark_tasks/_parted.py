@@ -8,8 +8,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.contract import TableContract
-from bot.domain.partitions import PartitionField
-from bot.domain.table import TableState
+from bot.domain.table import PartitionField, TableState
 
 NULL = "\0"
 """Stands for null among stored values."""

@@ -21,14 +21,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence, Set
 from datetime import datetime, timedelta
 
-from bot.domain.beginnings import FROM_NOTHING, began_from, began_without_state, first_shown, is_its_own
 from bot.domain.evidence import Observation
 from bot.domain.flink import FlinkManifest, JobRun, Restored, StoredCheckpoint, names_run
 from bot.domain.guests import BESIDE
 from bot.domain.ids import JobId, OperatorId
 from bot.domain.kin import kin, went_on_from
 from bot.domain.paths import may_be_same
-from bot.domain.rewinds import flink_commits
+from bot.domain.rewinds import FROM_NOTHING, began_from, began_without_state, first_shown, flink_commits, is_its_own
 from bot.domain.table import Snapshot, TableState
 
 _NUMBER = re.compile(r"\[\d+\]$")

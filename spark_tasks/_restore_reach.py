@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from bot.domain.end_of_main import EndOfMain
 from bot.domain.evidence import Ask
 from bot.domain.findings import OperatorState, Pairing, PairVerdict, RestoreReach
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short
 from bot.domain.looked import NotSeen
-from bot.domain.owed import owed_to
+from bot.domain.own_points import EndOfMain
+from bot.domain.pairing import owed_to
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._goes_on import disagreements, source_in_words

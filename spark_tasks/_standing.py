@@ -5,13 +5,13 @@ What the run that came after a manifest's run tells of it, where no restore poin
 
 from collections.abc import Iterable, Sequence, Set
 
-from bot.domain.beginnings import FROM_NOTHING, first_shown, origin_of
 from bot.domain.evidence import Observation
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import V1_COMMITTER, CheckpointKind, FlinkManifest, JobRun, StoredCheckpoint, names_run
 from bot.domain.ids import DRAINED, CheckpointId, JobId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.paths import may_be_same
+from bot.domain.rewinds import FROM_NOTHING, first_shown, origin_of
 from bot.domain.table import TableState
 from spark_tasks._other_branches import committed_elsewhere
 from spark_tasks._restarts import (

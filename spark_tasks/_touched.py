@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from uuid import UUID
 
-from bot.domain.partitions import MOST_PARTITIONS, PartitionField, TouchedPartitions
+from bot.domain.table import MOST_PARTITIONS, PartitionField, TouchedPartitions
 from spark_tasks._entry_counts import Counts, Touched
 from spark_tasks._parted import NULL, Parted
 

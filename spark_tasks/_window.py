@@ -5,7 +5,7 @@ from itertools import takewhile
 
 from bot.domain.evidence import Ask
 from bot.domain.ids import SnapshotId
-from bot.domain.listed_views import marks_of
+from bot.domain.listed import marks_of
 from bot.domain.looked import NotSeen
 from bot.domain.record import Record
 from bot.domain.table import Snapshot, TableState

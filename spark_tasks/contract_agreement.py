@@ -10,8 +10,7 @@ from bot.domain.entries import Finding as ReviewFinding
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import ContractAgreementFinding, FreshnessFinding, Term
 from bot.domain.looked import NotSeen
-from bot.domain.sentences import counted
-from bot.domain.spans import span
+from bot.domain.sentences import counted, span
 from spark_tasks import freshness
 from spark_tasks._words import MAX_ROWS
 

@@ -21,7 +21,7 @@ from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import DuplicateCommitsFinding, RepeatedCommit
 from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.listed_views import at_checkpoints
+from bot.domain.listed import at_checkpoints
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState

@@ -10,15 +10,15 @@ from functools import cache, partial
 
 from pyspark.sql import SparkSession
 
-from bot.domain.beginnings import began_without_state
 from bot.domain.evidence import Answer, Ask, Measure, Observation, Task, Verdict
 from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
 from bot.domain.flink import FlinkManifest, JobRun
 from bot.domain.ids import JobId, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.rewinds import began_without_state
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
-from bot.domain.unread_rows import rows_of, rows_told
+from bot.domain.unread_points import rows_of, rows_told
 from spark_tasks._bounds import range_columns
 from spark_tasks._commit_files import files_by_commit
 from spark_tasks._leaked_files import Listed, files_listed

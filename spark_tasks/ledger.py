@@ -13,16 +13,15 @@ from itertools import islice, pairwise
 
 from pyspark.sql import SparkSession
 
-from bot.domain.clock_time import column_times
 from bot.domain.evidence import Answer, Ask, Measure, Observation, Task, Verdict
 from bot.domain.findings import LedgerFinding
 from bot.domain.flink import CheckpointKind, JobRun
+from bot.domain.gone_commits import Sinks
 from bot.domain.ids import CheckpointId, JobId, short, short_job, short_operator
 from bot.domain.ledger import Ledger, LedgerRow, Sink, SkippedCheckpoint, SkipReason, change, event_range
-from bot.domain.listed_views import Mark, Writer, marks_of
+from bot.domain.listed import Mark, Writer, marks_of
 from bot.domain.looked import NotSeen, Seen
-from bot.domain.sentences import counted
-from bot.domain.sinks import Sinks
+from bot.domain.sentences import column_times, counted
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._bounds import range_columns
 from spark_tasks._commit_files import CommitFiles, files_by_commit, moment_of

@@ -5,13 +5,12 @@ from datetime import datetime
 
 from pyspark.sql import SparkSession
 
-from bot.domain.end_of_main import EndOfMain
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import Pairing, PairVerdict, RecoveryExtentFinding, RestoreReach
 from bot.domain.guests import case_of
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
-from bot.domain.own_points import points_told_apart
+from bot.domain.own_points import EndOfMain, points_told_apart
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.unread_points import beside

@@ -11,14 +11,14 @@ from datetime import timedelta
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
+from bot.domain.contract_terms import kept_for, least_kept, ref_ends_in, stays_for
 from bot.domain.evidence import Answer, Ask, Measure, Observation, Task, Verdict
 from bot.domain.findings import LastCommit, TableHealthFinding
 from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.ids import JobId, short, short_job
-from bot.domain.listed_views import first_by, jobs_of
+from bot.domain.listed import first_by, jobs_of
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
-from bot.domain.snapshots_kept import kept_for, least_kept, ref_ends_in, stays_for
 from bot.domain.table import Ref, Snapshot, TableState
 from spark_tasks._reading import entries
 from spark_tasks._window import Reach, no_commits, reach_of

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 from bot.domain.action import Action, Plan
-from bot.domain.deeds import ASKED
 from bot.domain.effects import Effect
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.flink import JobRun
@@ -11,6 +10,7 @@ from bot.domain.ids import CheckpointId, SnapshotId, short_job
 from bot.domain.proposal import AffectedRun, Preview, Proposal, Term
 from bot.domain.requirements import NobodyWrites, Requirement, RunIsCurrent
 from bot.domain.table import Snapshot
+from bot.domain.waterline import ASKED
 
 _ASKS = "A responder asks for it"
 

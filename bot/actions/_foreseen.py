@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import takewhile
 
 from bot.actions._world import World
-from bot.domain.clock_time import clock_time
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook
@@ -23,6 +22,7 @@ from bot.domain.other_writers import keeps_its_rows
 from bot.domain.put_back import without_put_back
 from bot.domain.requirements import HeadDescends
 from bot.domain.rewinds import flink_commits
+from bot.domain.sentences import clock_time
 from bot.domain.table import Snapshot, TableState, Window
 
 _UNASKED = NotSeen(source="everything else", reason="Nobody has looked.", remedy="Look again.")

@@ -8,7 +8,6 @@ from datetime import datetime
 from itertools import pairwise, takewhile
 
 from bot.actions._restore_points import RestorePoint, ends_main, pair_of
-from bot.domain.brought_again import brought_again
 from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.findings import Pairing
@@ -16,7 +15,7 @@ from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.guests import commits_that_bind
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.kin import began_from
-from bot.domain.own_points import points_told_apart
+from bot.domain.own_points import brought_again, points_told_apart
 from bot.domain.pairing import owed_checkpoints
 from bot.domain.paths import may_be_same
 from bot.domain.run_commits import CommitsByRun

@@ -10,12 +10,12 @@ from types import MappingProxyType, ModuleType
 
 import spark_tasks
 from bot.domain.action import Action, Plan
+from bot.domain.diagnosis import Remedy
 from bot.domain.doubt import OF_ROWS
 from bot.domain.errors import BadConfiguration
 from bot.domain.no_more_found import COMPARED
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record
-from bot.domain.remedy import Remedy
 
 TASKS = tuple(sorted(each.name for each in pkgutil.iter_modules(spark_tasks.__path__) if each.name[0] != "_"))
 """Names of the evidence tasks: each is named after its module."""

@@ -9,12 +9,12 @@ from bot.domain.evidence import Observation
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.guests import guests_in
 from bot.domain.ids import JobId, TableName, short
+from bot.domain.own_points import in_words, pairs_below, standing, written_after
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record
 from bot.domain.requirements import SiblingSpared
 from bot.domain.run_commits import CommitsByRun
-from bot.domain.siblings import in_words, pairs_below, standing, written_after
 from bot.domain.table import TableState
 
 

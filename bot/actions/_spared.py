@@ -3,9 +3,9 @@
 from bot.actions._stopped_state import newest_that_pairs
 from bot.actions._world import World
 from bot.domain.errors import NotThere, UnknownTable
+from bot.domain.own_points import in_words, written_after
 from bot.domain.requirements import SiblingSpared
 from bot.domain.run_commits import CommitsByRun
-from bot.domain.siblings import in_words, written_after
 
 
 def not_spared(requirement: SiblingSpared, world: World) -> str | None:

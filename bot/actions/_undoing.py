@@ -15,7 +15,6 @@ from bot.actions._restarting import started_on_head
 from bot.actions._restore_points import RestorePoint, goes_on_from, pair_of
 from bot.actions._rewinding import left_behind, rewound
 from bot.domain.action import Action, Past, Plan, StoodStill
-from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
 from bot.domain.effects import (
     DropBranch,
@@ -28,8 +27,8 @@ from bot.domain.effects import (
     StopFork,
     StopJob,
 )
+from bot.domain.entries import PROPERTY, TAG
 from bot.domain.errors import CouldNotLook, Refused
-from bot.domain.execution_entries import PROPERTY, TAG
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.own_points import beside_repairs
@@ -39,6 +38,7 @@ from bot.domain.put_back import without_put_back
 from bot.domain.requirements import HeadDescends, RefIs, SnapshotPresent, TableIs
 from bot.domain.rewinds import flink_commits
 from bot.domain.run_commits import CommitsByRun, lives
+from bot.domain.sentences import clock_time
 from bot.domain.table import Snapshot, TableState
 
 

@@ -24,7 +24,6 @@ from bot.actions._restore_points import RestorePoint, ends_main, newest_pair, pa
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.effects import StartJob
-from bot.domain.end_of_main import EndOfMain
 from bot.domain.errors import Refused
 from bot.domain.findings import Pairing, PairingFinding, PairVerdict
 from bot.domain.flink import V2_AGGREGATOR, JobRun, StoredCheckpoint
@@ -32,9 +31,8 @@ from bot.domain.guests import Guests, commits_that_bind
 from bot.domain.highest_position import highest_position
 from bot.domain.ids import DRAINED, short, short_job
 from bot.domain.kin import went_on_from
-from bot.domain.owed import owed_to
-from bot.domain.own_points import pairings_of
-from bot.domain.pairing import pairings
+from bot.domain.own_points import EndOfMain, pairings_of
+from bot.domain.pairing import owed_to, pairings
 from bot.domain.proposal import Proposal
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot

@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 
 from bot.actions._rehearsing import must_not_rise, named, rehearsal, sized, where
 from bot.domain.action import Action, Plan
-from bot.domain.brought_again import said_of_rows
 from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSources
 from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
 from bot.domain.ids import short_job
+from bot.domain.own_points import said_of_rows
 from bot.domain.proposal import Proposal
-from bot.domain.rows_there import all_are_live, some_are_live
+from bot.domain.unread_points import all_are_live, some_are_live
 
 ACTION = Action(
     name="recover_leaked_manifests",

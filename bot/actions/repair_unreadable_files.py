@@ -20,11 +20,11 @@ from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.findings import UnreadableFile
 from bot.domain.ids import SnapshotId, short
-from bot.domain.met_files import met_files
 from bot.domain.paths import plain
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record
 from bot.domain.sentences import counted
+from bot.domain.staleness import met_files
 from bot.domain.table import TableState
 
 

@@ -13,7 +13,6 @@ from bot.actions._restarting import started_from_stop, started_on_head
 from bot.actions._restore_points import RestorePoint, pair_with_head
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
-from bot.domain.end_of_main import EndOfMain
 from bot.domain.errors import CouldNotLook
 from bot.domain.evidence import Observation
 from bot.domain.findings import PairVerdict
@@ -21,9 +20,8 @@ from bot.domain.flink import StoredCheckpoint
 from bot.domain.guests import commits_that_bind
 from bot.domain.ids import CheckpointId
 from bot.domain.looked import NotSeen
-from bot.domain.owed import owed_to
-from bot.domain.own_points import points_told_apart
-from bot.domain.pairing import owed_checkpoints
+from bot.domain.own_points import EndOfMain, points_told_apart
+from bot.domain.pairing import owed_checkpoints, owed_to
 from bot.domain.proposal import Proposal
 from bot.domain.table import Snapshot
 

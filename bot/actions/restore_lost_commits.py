@@ -17,8 +17,6 @@ from bot.actions._rehearsing import every, listed, must_not_rise, named, rehears
 from bot.actions._restore_points import pair_with_head
 from bot.actions._rewinding import left_behind, rewound
 from bot.domain.action import Action, Plan
-from bot.domain.brought_again import said_of_rows
-from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
 from bot.domain.effects import GoneOn
 from bot.domain.errors import Refused
@@ -27,9 +25,10 @@ from bot.domain.guests import commits_that_bind, those_that_bind
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.ledger import LedgerRow, Sink
 from bot.domain.other_writers import described_by, keeps_its_rows
+from bot.domain.own_points import said_of_rows
 from bot.domain.proposal import Proposal
 from bot.domain.rollbacks import rollbacks
-from bot.domain.sentences import counted
+from bot.domain.sentences import clock_time, counted
 from bot.domain.snapshot import OF_OTHERS
 from bot.domain.table import Snapshot, TableState
 

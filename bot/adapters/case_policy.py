@@ -5,8 +5,7 @@ With `--values` all may but those of the columns that the table's contract redac
 
 from bot.adapters.manifest_cutting import without_bounds
 from bot.domain.contract import TableContract
-from bot.domain.partitions import transform_and_column
-from bot.domain.table import TableState
+from bot.domain.table import TableState, transform_and_column
 
 _TELLS_NOTHING = frozenset({"bucket", "void"})
 

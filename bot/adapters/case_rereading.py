@@ -27,7 +27,7 @@ from bot.domain.flink import StoredCheckpoint, with_kinds
 from bot.domain.looked import Seen
 from bot.domain.reads import ReadRun
 from bot.domain.sentences import counted
-from bot.domain.summary import without_partitions
+from bot.domain.snapshot import without_partitions
 from bot.domain.table import TableState
 
 

@@ -22,7 +22,7 @@ from bot.adapters.writer_schema import SCHEMA
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.flink import StoredCheckpoint
-from bot.domain.owed import folder_of_manifests
+from bot.domain.pairing import folder_of_manifests
 from bot.domain.paths import below
 
 LARGEST = 64 * 1024 * 1024

@@ -22,7 +22,7 @@ from bot.domain.errors import BadConfiguration
 from bot.domain.ids import UserId
 from bot.domain.inert import visible
 from bot.domain.reads import Consumer, Untold
-from bot.domain.team import Team, TeamMember
+from bot.domain.setup import Team, TeamMember
 
 _SLACK_USER = re.compile(r"<?@?([UW][A-Z0-9]{6,})>?")
 _NAMES_OF_IT = frozenset({"slack", "slackid", "slackuser", "slackuserid"})

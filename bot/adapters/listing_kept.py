@@ -13,7 +13,7 @@ from bot.adapters.iceberg.storage import Opened
 from bot.adapters.table_files import manifest_named
 from bot.domain.evidence import Observation
 from bot.domain.looked import Seen
-from bot.domain.owed import folder_of_manifests
+from bot.domain.pairing import folder_of_manifests
 from bot.domain.table import TableState
 
 LISTING = "listing:"

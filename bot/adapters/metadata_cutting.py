@@ -5,7 +5,7 @@ import json
 import zlib
 
 from bot.adapters.manifest_cutting import CannotBeCut
-from bot.domain.summary import PARTITIONS, without_partitions
+from bot.domain.snapshot import PARTITIONS, without_partitions
 
 _GZIP = b"\x1f\x8b"
 

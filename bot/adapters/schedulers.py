@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import httpx
 
-from bot.domain.compaction import Compaction
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import TableName
+from bot.domain.setup import Compaction
 
 
 class HttpSchedulers:

@@ -24,7 +24,7 @@ from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.file_changes import MovedFiles
 from bot.domain.flink import FlinkManifest
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
-from bot.domain.owed import folder_of_manifests
+from bot.domain.pairing import folder_of_manifests
 from bot.domain.table import TableState
 from bot.domain.written import LOOK_YOURSELF, WriterSource, WrittenSchema
 

@@ -8,10 +8,10 @@ from bot.actions._scan import scan as find_actions
 from bot.bootstrap import failure_modes
 from bot.diagnosis._scan import ModeModule
 from bot.domain.action import Action
-from bot.domain.deeds import UNDO
 from bot.domain.diagnosis import Act, Mode, Remedy
 from bot.domain.doubt import ACCUSERS
 from bot.domain.evidence import Task
+from bot.domain.waterline import UNDO
 from bot.evidence import TaskModule, find_tasks
 
 _ACT = {

@@ -21,20 +21,18 @@ from bot.domain.approval_answers import approval_counts, settlement_counts
 from bot.domain.approval_count import missing_in_words, whom_to_ask
 from bot.domain.approval_refusals import approved_by
 from bot.domain.approval_times import last_approval_at
-from bot.domain.cited import cited
-from bot.domain.clock_time import clock_time
 from bot.domain.entries import Body, EffectEnded, EffectStarted, ExecutionEnded, NoteAdded, OutcomeSettled, Verified
 from bot.domain.errors import Refused
 from bot.domain.evidence import Task
 from bot.domain.execution import AT_WORK, ProposalState, ProposalView
 from bot.domain.ids import EvidenceId, IncidentId, ProposalId, UserId, short
-from bot.domain.incident import EvidenceRun, Incident
+from bot.domain.incident import EvidenceRun, Incident, cited
 from bot.domain.inert import visible
 from bot.domain.proposal import Preview, returns
+from bot.domain.replay_bounds import typed_proposal
 from bot.domain.requirements import Requirement
-from bot.domain.sentences import counted
+from bot.domain.sentences import clock_time, counted
 from bot.domain.settling import HOW_TO_SETTLE, unknown_effect
-from bot.domain.typed_proposal import typed_proposal
 from bot.domain.waterline import is_marked
 from bot.ports import Directory
 from bot.settings import Settings, SlackSecrets

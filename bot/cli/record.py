@@ -17,7 +17,7 @@ from bot.domain.fold import fold
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.named_people import users_in
-from bot.domain.seal import asked, seal_fault, seal_of
+from bot.domain.record_file import asked, seal_fault, seal_of
 from bot.service.record import Proof
 from bot.service.record_carrying import schema_json
 from bot.settings import Settings, SlackSecrets

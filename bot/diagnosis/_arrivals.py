@@ -11,16 +11,16 @@ from bot.diagnosis._other_branch import commits_anywhere
 from bot.diagnosis._overdue import completed, none_written_before, overdue_of_run, overdue_of_sink, settled
 from bot.diagnosis._sinks import by_sink, leaves_out_empty_ones, sinks_of
 from bot.diagnosis._stretches import Stretch, stretches_since
-from bot.domain.beginnings import came_up_at
 from bot.domain.checkpoint_pace import time_to_commit
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import JobRun
 from bot.domain.ids import DRAINED, CheckpointId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.rewinds import came_up_at
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
-from bot.domain.unread_rows import rows_of
+from bot.domain.unread_points import rows_of
 
 
 def silence(case: Case, run: JobRun) -> str | None:

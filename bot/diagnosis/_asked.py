@@ -4,14 +4,12 @@ from datetime import datetime, timedelta
 
 from bot.diagnosis._case import not_asked
 from bot.diagnosis._read_again import all_are_live
-from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import LeakStanding
 from bot.domain.ids import SnapshotId, short
-from bot.domain.sentences import counted
-from bot.domain.since_the_look import is_just_given, manifests_since
-from bot.domain.staleness import stale_reason
+from bot.domain.sentences import clock_time, counted
+from bot.domain.staleness import is_just_given, manifests_since, stale_reason
 from bot.domain.table import TableState
 
 _FIELDS = {

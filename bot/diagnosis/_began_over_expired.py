@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from bot.diagnosis._case import in_window
 from bot.diagnosis._read_again_once import lives_once, uncounted
 from bot.diagnosis._wrong_rows import wrong_rows
-from bot.domain.beginnings import began_without_state, origin_of
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.flink import JobRun
 from bot.domain.guests import Guests
 from bot.domain.ids import short, short_job
-from bot.domain.rewinds import flink_commits
+from bot.domain.rewinds import began_without_state, flink_commits, origin_of
 from bot.domain.table import Snapshot
 
 

@@ -1,10 +1,10 @@
 """Whether main begins anew beside older commits of the same job, as a `REPLACE TABLE` under it leaves the table."""
 
 from bot.diagnosis._case import in_window, living, run_of
-from bot.domain.beginnings import FROM_NOTHING, began_from
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, SnapshotId, short
+from bot.domain.rewinds import FROM_NOTHING, began_from
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 

@@ -7,10 +7,10 @@ from bot.diagnosis._asked import answers, checked_until
 from bot.diagnosis._began_over_expired import lies_in_doubt, over_expired
 from bot.diagnosis._case import writes_as_v1
 from bot.diagnosis._read_again_once import begins_below, lives_once, uncounted
-from bot.domain.beginnings import FROM_NOTHING, began_from, came_up_at, start_shown
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.flink import CheckpointKind, JobRun, names_run
 from bot.domain.ids import CheckpointId, short, short_job
+from bot.domain.rewinds import FROM_NOTHING, began_from, came_up_at, start_shown
 from bot.domain.table import Snapshot
 
 

@@ -5,7 +5,7 @@ from bot.diagnosis._asked import answers
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest
 from bot.domain.sentences import counted
-from bot.domain.unread_rows import rows_of
+from bot.domain.unread_points import rows_of
 
 
 def came_again(leak: LeakedManifest, case: Case) -> bool | None:

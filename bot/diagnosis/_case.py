@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
 from bot.domain.empty_commits import empty_commits_allowed
 from bot.domain.evidence import Verdict
@@ -11,6 +10,7 @@ from bot.domain.flink import V1_COMMITTER, JobRun
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import Rewind, rewinds
+from bot.domain.sentences import clock_time
 from bot.domain.switches import Switch, switches
 from bot.domain.table import Snapshot, TableState
 

@@ -11,7 +11,7 @@ from bot.domain.checkpoint_pace import FLINKS_TIMEOUT, completed_at, interval_of
 from bot.domain.diagnosis import Case
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import DRAINED, CheckpointId, short_job
-from bot.domain.spans import span
+from bot.domain.sentences import span
 
 _AT_LEAST = timedelta(minutes=2)
 """So long is waited for a checkpoint however short the interval: a restore or a full disk takes its time."""

@@ -6,9 +6,8 @@ from bot.diagnosis._case import listed
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.ids import CheckpointId, JobId, short_job
-from bot.domain.rows_there import some_are_live
 from bot.domain.sentences import counted
-from bot.domain.unread_rows import rows_of
+from bot.domain.unread_points import rows_of, some_are_live
 
 
 def leaks_of(case: Case, job: JobId, *standings: LeakStanding) -> tuple[LeakedManifest, ...]:

@@ -3,11 +3,11 @@ way back in main's log."""
 
 from bot.diagnosis._case import living, time_in
 from bot.diagnosis._sinks import by_sink
-from bot.domain.beginnings import FROM_NOTHING, began_from
 from bot.domain.diagnosis import Case
 from bot.domain.gone_commits import gone_since, way_back_since
 from bot.domain.guests import Guests, commits_of_job
 from bot.domain.ids import SnapshotId, short
+from bot.domain.rewinds import FROM_NOTHING, began_from
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 

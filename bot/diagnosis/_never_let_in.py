@@ -9,15 +9,15 @@ from bot.diagnosis._asked import lacking
 from bot.diagnosis._came_again import came_again
 from bot.diagnosis._drained import takes_for_its_own
 from bot.diagnosis._leaks import can_be_appended, in_words, leaks_of
-from bot.domain.beginnings import came_up_at
 from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import JobRun
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import DRAINED, JobId, short, short_job
+from bot.domain.rewinds import came_up_at
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
-from bot.domain.unread_rows import rows_of
+from bot.domain.unread_points import rows_of
 
 
 class _KeptOut(NamedTuple):

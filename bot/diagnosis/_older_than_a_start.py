@@ -3,11 +3,11 @@ what an earlier one brought again, or left out, is seen in the rows alone."""
 
 from bot.diagnosis._asked import too_early_for
 from bot.diagnosis._case import living, time_in
-from bot.domain.beginnings import came_up_at
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.flink import Restored, names_run
 from bot.domain.guests import Guests
 from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.rewinds import came_up_at
 from bot.domain.table import Snapshot
 
 

@@ -6,7 +6,6 @@ from bot.diagnosis._another_had_it import has_completed
 from bot.diagnosis._case import in_window, living
 from bot.diagnosis._read_again_once import uncounted
 from bot.diagnosis._which_point import which_point
-from bot.domain.beginnings import origin_of
 from bot.domain.checkpoint_pace import interval_of
 from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
@@ -15,7 +14,7 @@ from bot.domain.guests import Guests
 from bot.domain.ids import DRAINED, CheckpointId, JobId, short, short_job
 from bot.domain.kin import writer_of
 from bot.domain.predecessors import Predecessors
-from bot.domain.rewinds import flink_commits
+from bot.domain.rewinds import flink_commits, origin_of
 from bot.domain.table import Snapshot
 
 _FASTER = 10

@@ -7,11 +7,10 @@ staged (write-audit-publish) brings that writer's change.
 from bot.diagnosis._case import in_window
 from bot.diagnosis._compactions import lost_by
 from bot.diagnosis._guests import took_as_guest
-from bot.domain.conversions import converted_from
 from bot.domain.diagnosis import Case
 from bot.domain.guests import Guests
 from bot.domain.ids import short
-from bot.domain.other_writers import changes_rows_without_flink, origin_of, picked_from
+from bot.domain.other_writers import changes_rows_without_flink, converted_from, origin_of, picked_from
 from bot.domain.table import Snapshot
 
 

@@ -3,11 +3,10 @@ Guests' points do not: no job but theirs goes on from them."""
 
 from bot.diagnosis._case import living
 from bot.domain.diagnosis import Case
-from bot.domain.end_of_main import EndOfMain
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import SnapshotId
-from bot.domain.own_points import pairings_of
+from bot.domain.own_points import EndOfMain, pairings_of
 from bot.domain.unread_points import unread_points
 
 

@@ -52,14 +52,13 @@ from bot.diagnosis._upsert import may_be_replaced
 from bot.diagnosis._which_point import newest_of
 from bot.diagnosis._wrong_rows import repeats_unexplained, wrong_files, wrong_rows
 from bot.diagnosis.schema_changed_under_the_job import writes_unknown
-from bot.domain.beginnings import FROM_NOTHING, began_from, began_without_state, came_up_at
 from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.flink import JobRun
 from bot.domain.gone_commits import gone_before
 from bot.domain.guests import Guests, commits_of_job
 from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.rewinds import flink_commits
+from bot.domain.rewinds import FROM_NOTHING, began_from, began_without_state, came_up_at, flink_commits
 from bot.domain.sentences import counted
 from bot.domain.switches import Switch
 from bot.domain.table import Snapshot

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun
+from bot.domain.gone_commits import Sinks
 from bot.domain.ids import OperatorId
 from bot.domain.ledger import Sink
-from bot.domain.sinks import Sinks
 from bot.domain.table import Snapshot
 
 

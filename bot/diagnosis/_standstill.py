@@ -4,11 +4,10 @@ come up."""
 from datetime import datetime, timedelta
 
 from bot.diagnosis._case import living, time_in
-from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
 from bot.domain.flink import Failure, JobRun
 from bot.domain.ids import short_job
-from bot.domain.sentences import counted
+from bot.domain.sentences import clock_time, counted
 
 LOOP = 3
 """So many failures without a completed checkpoint between them are a loop."""

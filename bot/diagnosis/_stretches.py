@@ -15,9 +15,9 @@ from bot.domain.checkpoint_pace import interval_of, usual_pause
 from bot.domain.diagnosis import Case
 from bot.domain.empty_commits import uncounted
 from bot.domain.flink import CompletedCheckpoint, JobRun
+from bot.domain.gone_commits import Sinks
 from bot.domain.ids import CheckpointId, OperatorId
 from bot.domain.ledger import Sink
-from bot.domain.sinks import Sinks
 from bot.domain.table import Snapshot
 
 

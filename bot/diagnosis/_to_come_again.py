@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from bot.diagnosis._case import living
 from bot.diagnosis._lost_and_expired import SEVERAL
-from bot.domain.beginnings import is_its_own
 from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun, names_run
@@ -16,6 +15,7 @@ from bot.domain.guests import commits_of_job
 from bot.domain.ids import DRAINED, SnapshotId, short, short_job
 from bot.domain.other_writers import origin_of
 from bot.domain.predecessors import Predecessors
+from bot.domain.rewinds import is_its_own
 from bot.domain.table import Snapshot
 
 

@@ -11,14 +11,13 @@ from bot.diagnosis._case import living
 from bot.diagnosis._read_again import is_live
 from bot.diagnosis._read_again_once import uncounted
 from bot.diagnosis._room_for_a_start import has_room_up_to, leaves_room, may_have_counted_anew
-from bot.domain.beginnings import began_from, began_without_state
 from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CompletedCheckpoint, FlinkManifest, JobRun, Restored, names_run
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.kin import writer_of
-from bot.domain.rewinds import flink_commits
+from bot.domain.rewinds import began_from, began_without_state, flink_commits
 from bot.domain.table import Snapshot
 
 

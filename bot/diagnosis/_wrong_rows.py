@@ -11,7 +11,7 @@ from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.findings import LeakStanding, MissingFilesFinding, RepeatedCommit
 from bot.domain.ids import short
 from bot.domain.sentences import counted
-from bot.domain.unread_rows import rows_of
+from bot.domain.unread_points import rows_of
 
 
 def wrong_rows(case: Case) -> str | None:

@@ -7,11 +7,10 @@ rows; one that loses rows is.
 from bot.diagnosis._case import in_window, not_asked
 from bot.diagnosis._compactions import COMPARES, lost_by, unsettled_compactions
 from bot.diagnosis._other_writers import changes_by_others, unknown_pick
-from bot.domain.conversions import converted_from
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.guests import Guests
 from bot.domain.ids import short
-from bot.domain.other_writers import name_of, origin_of, picked_from
+from bot.domain.other_writers import converted_from, name_of, origin_of, picked_from
 from bot.domain.table import Snapshot
 
 MODE = Mode(

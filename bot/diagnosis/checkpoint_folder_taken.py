@@ -6,12 +6,11 @@ finalize, so afterwards the old folder is often gone; that the old start had com
 """
 
 from bot.diagnosis._case import checkpoints, listed, time_in, unseen
-from bot.domain.beginnings import came_up_at
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import CheckpointId, SnapshotId, short_job
 from bot.domain.looked import NotSeen
-from bot.domain.rewinds import flink_commits
+from bot.domain.rewinds import came_up_at, flink_commits
 
 MODE = Mode(
     code="F25",

@@ -29,9 +29,9 @@ from bot.domain.findings import (
 )
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
-from bot.domain.met_files import met_files
 from bot.domain.paths import below
 from bot.domain.sentences import counted
+from bot.domain.staleness import met_files
 
 
 def met_by_a_scan(case: Case) -> Matches | None:

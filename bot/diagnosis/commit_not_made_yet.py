@@ -15,14 +15,13 @@ from bot.diagnosis._other_branch import commits_anywhere, commits_on_branches
 from bot.diagnosis._restoring import restore_in_words
 from bot.diagnosis._sinks import by_sink, sinks_of
 from bot.diagnosis._stretches import stretches
-from bot.domain.beginnings import came_up_at
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import DRAINED, CheckpointId, OperatorId, short, short_job
 from bot.domain.looked import NotSeen
-from bot.domain.rewinds import flink_commits
+from bot.domain.rewinds import came_up_at, flink_commits
 from bot.domain.sentences import counted
 
 MODE = Mode(

@@ -29,13 +29,12 @@ from bot.diagnosis._never_let_in import runs_never_let_in
 from bot.diagnosis._read_again_once import lives_once, not_passed, uncounted
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
-from bot.domain.beginnings import came_up_at
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import DRAINED, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
-from bot.domain.rewinds import Rewind, flink_commits
+from bot.domain.rewinds import Rewind, came_up_at, flink_commits
 from bot.domain.switches import Switch
 
 

@@ -3,11 +3,10 @@
 from datetime import timedelta
 
 from bot.diagnosis._asked import lacking
-from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import FreshnessFinding
 from bot.domain.ids import short
-from bot.domain.spans import span
+from bot.domain.sentences import clock_time, span
 
 MODE = Mode(
     code="F24",

@@ -9,13 +9,13 @@ from bot.diagnosis._drained import takes_for_its_own
 from bot.diagnosis._leaks import in_words, leaks_of
 from bot.diagnosis._never_let_in import never_let_in
 from bot.diagnosis._restoring import can_rewind_to
-from bot.domain.beginnings import came_up_at
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import DRAINED, CheckpointId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.rewinds import came_up_at
 from bot.domain.table import Snapshot
 
 MODE = Mode(

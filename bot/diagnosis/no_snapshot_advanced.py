@@ -13,7 +13,6 @@ from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._restoring import can_rewind_to, newer_than_head, pair_with_head, restore_in_words
 from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, begins_above, doubt, looks_again, not_looked_at, speaks_against
 from bot.diagnosis._standstill import standstill
-from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.guests import commits_of_job
@@ -23,7 +22,7 @@ from bot.domain.last_good import LastGoodRows
 from bot.domain.looked import NotSeen
 from bot.domain.own_points import pairings_of
 from bot.domain.pairing import owed_checkpoints
-from bot.domain.sentences import counted
+from bot.domain.sentences import clock_time, counted
 from bot.domain.unread_points import beside, unread_points
 
 _TAKES_ROWS = frozenset({"delete", "replace"})

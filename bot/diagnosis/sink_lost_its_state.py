@@ -14,7 +14,6 @@ from bot.diagnosis._came_since import came_since
 from bot.diagnosis._case import committer_ids, in_window, living, not_asked, run_of, unseen
 from bot.diagnosis._first_rows import first_rows_tell
 from bot.diagnosis._leaks import can_be_appended, in_words
-from bot.domain.beginnings import came_up_at
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import FlinkManifest, JobRun
@@ -23,10 +22,10 @@ from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.paths import may_be_same
 from bot.domain.record import Record
-from bot.domain.rewinds import flink_commits
+from bot.domain.rewinds import came_up_at, flink_commits
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
-from bot.domain.unread_rows import rows_of
+from bot.domain.unread_points import rows_of
 
 
 def of_another_sink(case: Case) -> str | None:

@@ -29,7 +29,7 @@ from bot.domain.other_writers import name_of
 from bot.domain.rollbacks import Rollback, Sequel, rollbacks
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
-from bot.domain.unread_rows import rows_told
+from bot.domain.unread_points import rows_told
 
 
 def taken_off(case: Case, found: GapsFinding) -> Excluded | None:

@@ -1,28 +1,137 @@
 """Terms of state, checkpoints and table that one look decides: what the contract promises and recovery relies on.
 
 A figure that the contract does not name is no term. `holds` None: it could not be told.
+
+What to add to a table's data contract, as YAML of the Open Data Contract Standard to paste, each line with why.
+
+No promise is loosened because it broke: only what table or configuration say, and the contract does not.
+
+How long a table's own rules keep a commit of main from expiry.
+
+Source: Iceberg spec, "Snapshot Retention Policy", which `RemoveSnapshots` obeys. A procedure may be called with other
+ages.
 """
 
+import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import timedelta
 from itertools import pairwise
 from statistics import median
 from urllib.parse import urlsplit
 
-from bot.domain.clock_time import clock_time
 from bot.domain.contract import TableContract
 from bot.domain.empty_commits import empty_commits_allowed
-from bot.domain.entries import Finding
+from bot.domain.entries import Contract, Finding
 from bot.domain.evidence import Observation
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.guests import own_points
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
-from bot.domain.review_entries import Contract
-from bot.domain.schema_terms import contract_differences
-from bot.domain.snapshots_kept import MAX_AGE, kept_for, says_itself
-from bot.domain.spans import span
-from bot.domain.table import TableState
+from bot.domain.schema_terms import ABSENT, contract_differences
+from bot.domain.sentences import clock_time, span
+from bot.domain.table import Ref, Snapshot, TableState
+
+MAX_AGE, MIN_KEPT = "history.expire.max-snapshot-age-ms", "history.expire.min-snapshots-to-keep"
+_MAX_REF_AGE = "history.expire.max-ref-age-ms"
+_DEFAULT_AGE = timedelta(days=5)
+"""Iceberg's defaults: five days, one snapshot, and branches and tags for ever."""
+_FOR_EVER_MS = 10**15
+"""An age of 30,000 years or more, as who sets the highest number means it."""
+_MAIN = "main"
+
+
+def kept_for(table: TableState) -> timedelta:
+    """The age from which main lets a snapshot be expired: its own, else the table's."""
+    return _age_on(table, _ref(table, _MAIN))
+
+
+def least_kept(table: TableState) -> int:
+    """Snapshots of main that are kept whatever their age: its own number, else the table's."""
+    return _least_on(table, _ref(table, _MAIN))
+
+
+def says_itself(table: TableState) -> bool:
+    """Whether main or the table sets the age; else it is Iceberg's default."""
+    main = _ref(table, _MAIN)
+    return (main is not None and main.max_snapshot_age_ms is not None) or _told(table, MAX_AGE) is not None
+
+
+def ref_ends_in(table: TableState, ref: Ref) -> timedelta | None:
+    """Until expiry may drop the branch or tag itself, below zero if it may now; None: never, as main."""
+    age = ref.max_ref_age_ms if ref.max_ref_age_ms is not None else _told(table, _MAX_REF_AGE)
+    named = table.by_id.get(ref.snapshot_id)
+    if ref.name == _MAIN or age is None or age >= _FOR_EVER_MS or named is None:
+        return None
+    return named.committed_at + timedelta(milliseconds=age) - table.read_at
+
+
+def stays_for(table: TableState, place: int, commit: Snapshot) -> timedelta | None:
+    """Until the commit may expire, zero if it may now; None: a branch or tag without an end keeps it.
+
+    `place`: how many commits of main are newer.
+    """
+    if place == 0:
+        return None
+    left = [_left_on_main(table, place, commit)]
+    for ref in table.refs:
+        if ref.name == _MAIN:
+            continue
+        if ref.snapshot_id == commit.snapshot_id:
+            end = ref_ends_in(table, ref)
+        elif ref.kind == "branch":
+            is_held, end = _held_below(table, ref, commit)
+            if not is_held:
+                continue
+        else:
+            continue
+        if end is None:
+            return None
+        left.append(end)
+    return max(*left, timedelta(0))
+
+
+def _left_on_main(table: TableState, place: int, commit: Snapshot) -> timedelta:
+    """Until its age is reached, and until enough newer snapshots stand above it at the present pace."""
+    by_age = commit.committed_at + kept_for(table) - table.read_at
+    missing = least_kept(table) - place
+    newer = table.chain[:place]
+    pace = (table.read_at - newer[-1].committed_at) / place
+    return max(by_age, missing * pace)
+
+
+def _held_below(table: TableState, ref: Ref, commit: Snapshot) -> tuple[bool, timedelta | None]:
+    """(Whether the branch holds the commit below its own head, until when). A branch is taken to stay as it is."""
+    for place, each in enumerate(table.ancestors(ref.snapshot_id)):
+        if each.snapshot_id == commit.snapshot_id:
+            ends = ref_ends_in(table, ref)
+            if place < _least_on(table, ref):
+                return True, ends
+            by_age = commit.committed_at + _age_on(table, ref) - table.read_at
+            return True, by_age if ends is None else min(by_age, ends)
+        if table.place_of(each.snapshot_id) < table.place_of(commit.snapshot_id):
+            break
+    return False, None
+
+
+def _age_on(table: TableState, branch: Ref | None) -> timedelta:
+    own = branch.max_snapshot_age_ms if branch is not None else None
+    age = own if own is not None else _told(table, MAX_AGE)
+    return _DEFAULT_AGE if age is None else timedelta(milliseconds=min(age, _FOR_EVER_MS))
+
+
+def _least_on(table: TableState, branch: Ref | None) -> int:
+    own = branch.min_snapshots if branch is not None else None
+    return own or _told(table, MIN_KEPT) or 1
+
+
+def _told(table: TableState, name: str) -> int | None:
+    told = table.properties.get(name, "")
+    return int(told) if told.isdigit() else None
+
+
+def _ref(table: TableState, name: str) -> Ref | None:
+    return next((ref for ref in table.refs if ref.name == name), None)
+
 
 CADENCE_SLACK = 2
 """Commits, or checkpoints, may be this many times their promised span apart before the term counts as broken."""
@@ -323,3 +432,78 @@ def _of_itself(contract: TableContract) -> Iterator[Finding]:
             said = f"{name} is {span(every)}, longer than {other}, {span(promised)}."
             action = f"A commit comes with a checkpoint: promise {other} no shorter than {name}."
             yield term("table", f"{other} can be kept with {name}.", said, False, action)
+
+
+_MINUTE = timedelta(minutes=1)
+
+
+def contract_snippet(observation: Observation, filed: TableContract, effective: TableContract) -> str | None:
+    """`filed`: what the file says; `effective`: with the configuration, which wins. None: nothing to add."""
+    table = json.dumps(observation.table.name)
+    columns, whole = [*_columns(observation.table, filed, effective)], [*_of_job(observation, filed)]
+    levels = [
+        f"- {{property: {name}, value: {round(takes.total_seconds())}, unit: s, element: {table}}}  # {why}"
+        for name, takes, why in _levels(observation.table, filed, effective)
+    ]
+    lines = ["schema:", f"- physicalName: {table}"] if columns or whole else []
+    lines += ["  customProperties:", *whole] if whole else []
+    lines += ["  properties:", *columns] if columns else []
+    return "\n".join([*lines, *(["slaProperties:", *levels] if levels else [])]) or None
+
+
+def _columns(table: TableState, filed: TableContract, effective: TableContract) -> Iterator[str]:
+    """One line a column of which the contract says too little or something else."""
+    described = {column.name for column in filed.columns}
+    apart = {each.column: each for each in contract_differences(table.columns, filed) if each.found != ABSENT}
+    key = effective.key if effective.key != filed.key else ()
+    parts = {
+        getattr(effective, part): name
+        for part, name in (
+            ("position", "sourcePosition"), ("position_partition", "sourcePartition"), ("event_time", "eventTime")
+        )
+        if getattr(effective, part) not in (None, getattr(filed, part))
+    }  # fmt: skip
+    for column in table.columns:
+        said, why = [f"name: {json.dumps(column.name)}"], []
+        if column.name in apart or (filed.columns and column.name not in described):
+            is_new = column.name not in apart
+            physical = "timestamp_ntz" if column.type == "timestamp" else column.type
+            said += [
+                f"physicalType: {json.dumps(physical)}",
+                *(["required: true"] if is_new and column.is_required else []),
+            ]
+            why.append("not described" if is_new else f"the contract promises {apart[column.name].expected}")
+        if column.name in key:
+            said += ["primaryKey: true", f"primaryKeyPosition: {key.index(column.name) + 1}"]
+            why.append("the configuration counts duplicates by this key")
+        if column.name in parts:
+            said.append(f"customProperties: [{{property: {parts[column.name]}, value: true}}]")
+            why.append("the configuration says so")
+        if why:
+            yield f"  - {{{', '.join(said)}}}  # {'; '.join(why)}"
+
+
+def _of_job(observation: Observation, filed: TableContract) -> Iterator[str]:
+    set_to = [run for run in observation.jobs.values if run.checkpoint_interval_ms]
+    newest = max(set_to, key=lambda run: run.started_at, default=None)
+    if filed.checkpoint_every is None and newest is not None and newest.checkpoint_interval_ms is not None:
+        every = newest.checkpoint_interval_ms / 1000
+        yield f"  - {{property: checkpointEvery, value: PT{every:g}S}}  # as the job is set"
+
+
+def _levels(table: TableState, filed: TableContract, effective: TableContract) -> Iterator[tuple[str, timedelta, str]]:
+    commits = effective.commit_every or _usual_pause(table)
+    if filed.commit_every is None and commits is not None:
+        yield "frequency", commits, "commits come about so often"
+    if filed.keep_snapshots is None and effective.keep_snapshots is not None:
+        yield "retention", effective.keep_snapshots, "the configuration promises it"
+
+
+def _usual_pause(table: TableState) -> timedelta | None:
+    """The median pause between commits of main, in whole minutes above one; None of fewer than four commits."""
+    times = [snapshot.committed_at for snapshot in reversed(table.chain)]
+    pauses = [(later - earlier).total_seconds() for earlier, later in pairwise(times)]
+    if len(pauses) < 3:
+        return None
+    usual = timedelta(seconds=max(1, round(median(pauses))))
+    return usual if usual < _MINUTE else _MINUTE * -(-usual // _MINUTE)

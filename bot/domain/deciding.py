@@ -12,14 +12,6 @@ from pydantic import Field
 
 from bot.domain.approval import Approval, ApprovalPolicy, Via
 from bot.domain.approval_count import missing
-from bot.domain.approval_entries import (
-    ApprovalReminded,
-    GlassBroken,
-    OutcomeSettled,
-    ProposalApproved,
-    ProposalEnded,
-    VetoTimeEnded,
-)
 from bot.domain.approval_refusals import (
     NotAllowed,
     counted_already,
@@ -37,7 +29,15 @@ from bot.domain.approval_refusals import (
 )
 from bot.domain.approval_standing import NO_GROUPS, Membership, is_approver, is_one_of, teams_of
 from bot.domain.approval_times import hold_ends_at, last_approval_at, reminder_due_at
-from bot.domain.entries import ExecutionStarted
+from bot.domain.entries import (
+    ApprovalReminded,
+    ExecutionStarted,
+    GlassBroken,
+    OutcomeSettled,
+    ProposalApproved,
+    ProposalEnded,
+    VetoTimeEnded,
+)
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import UserId
 from bot.domain.record import Record, Utc

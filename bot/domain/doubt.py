@@ -3,7 +3,7 @@ was proven comes into doubt again when something is found afterwards. Pure."""
 
 from datetime import datetime
 
-from bot.domain.diagnosis import Diagnosis, Matches, Mode
+from bot.domain.diagnosis import Diagnosis, Matches, Mode, Remedy
 from bot.domain.entries import Body, Diagnosed, EvidenceRecorded, NoticeQueued, WaterlineMoved
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import (
@@ -15,7 +15,6 @@ from bot.domain.findings import (
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.last_good import LastGoodRows
-from bot.domain.remedy import Remedy
 
 OF_ROWS = frozenset({"duplicate_rows", "missing_positions"})
 """Evidence whose `confirmed` means that consumers read something wrong."""

@@ -1,29 +1,24 @@
 """What the journal can say: one record a kind, tagged, so that the stored record reads like a document.
 
 What the journal says of a diagnosis that somebody asked for.
+
+What the journal says of promises: that somebody was reminded.
+
+What the journal can say about the decision on a proposal; `entries` has them with all the others.
+
+What the journal says of an execution: intents, results, its end, and the proof.
+
+What the journal can say of a contract review; `entries` has it with all the others.
 """
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bot.domain.approval_entries import ApprovalEntry as ApprovalEntry
-from bot.domain.approval_entries import ApprovalReminded as ApprovalReminded
-from bot.domain.approval_entries import GlassBroken as GlassBroken
-from bot.domain.approval_entries import OutcomeSettled as OutcomeSettled
-from bot.domain.approval_entries import ProposalApproved as ProposalApproved
-from bot.domain.approval_entries import ProposalEnded as ProposalEnded
-from bot.domain.approval_entries import VetoTimeEnded as VetoTimeEnded
+from bot.domain.approval import Approval, Via, where
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.evidence import Evidence
-from bot.domain.execution_entries import Check as Check
-from bot.domain.execution_entries import EffectEnded as EffectEnded
-from bot.domain.execution_entries import EffectStarted as EffectStarted
-from bot.domain.execution_entries import ExecutionEnded as ExecutionEnded
-from bot.domain.execution_entries import ExecutionStarted as ExecutionStarted
-from bot.domain.execution_entries import VerificationRequested as VerificationRequested
-from bot.domain.execution_entries import Verified as Verified
-from bot.domain.ids import EvidenceId, Severity, SnapshotId, StepId, TableName, UserId
+from bot.domain.ids import CheckpointId, EvidenceId, JobId, ProposalId, Severity, SnapshotId, StepId, TableName, UserId
 from bot.domain.notice import Notice, sending_key
 from bot.domain.notice_entries import CorrectionDeclined as CorrectionDeclined
 from bot.domain.notice_entries import DeliveryDelayed as DeliveryDelayed
@@ -37,13 +32,8 @@ from bot.domain.notice_entries import NoticeRetried as NoticeRetried
 from bot.domain.notice_entries import NoticesHeld as NoticesHeld
 from bot.domain.notice_entries import ReadersNoted as ReadersNoted
 from bot.domain.notice_entries import SeverityChanged as SeverityChanged
-from bot.domain.promise_entries import PromiseReminded as PromiseReminded
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
-from bot.domain.review_entries import Finding as Finding
-from bot.domain.review_entries import FindingAssigned as FindingAssigned
-from bot.domain.review_entries import FindingSettled as FindingSettled
-from bot.domain.review_entries import ReviewOpened as ReviewOpened
 from bot.domain.runbook import Runbook
 from bot.domain.savepoint_entries import RestoreExplained as RestoreExplained
 from bot.domain.savepoint_entries import SavepointEntry as SavepointEntry
@@ -51,6 +41,223 @@ from bot.domain.savepoint_entries import SavepointPlanned as SavepointPlanned
 from bot.domain.savepoint_entries import SavepointReleased as SavepointReleased
 from bot.domain.savepoint_entries import SavepointReleasing as SavepointReleasing
 from bot.domain.table import Window
+
+Contract = Literal["state", "checkpoint", "table", "approval"]
+
+
+class Finding(Record):
+    """One line of the contract review."""
+
+    contract: Contract
+    term: str
+    observed: str
+    holds: bool | None
+    action: str
+    owner: UserId | None = None
+    """Who was to fix it when the review was opened; None: nobody has to."""
+    due: Utc | None = None
+    """Until when."""
+
+
+class ReviewOpened(Record):
+    kind: Literal["review-opened"] = "review-opened"
+    findings: tuple[Finding, ...]
+    snippet: str | None = None
+    """YAML to add to the table's data contract; None: it has no file, or nothing is to be added."""
+
+
+class FindingAssigned(Record):
+    """Who fixes a term until when; the newest one counts."""
+
+    kind: Literal["finding-assigned"] = "finding-assigned"
+    contract: Contract
+    term: str
+    owner: UserId
+    due: Utc
+
+
+class FindingSettled(Record):
+    """A term is fixed, or is accepted as it is, with what was done or why."""
+
+    kind: Literal["finding-settled"] = "finding-settled"
+    contract: Contract
+    term: str
+    how: Literal["fixed", "accepted"]
+    reason: str
+
+
+PROPERTY, TAG = "property ", "tag "
+"""Before the names in `EffectStarted.before`."""
+
+
+class ExecutionStarted(Record):
+    """Unique per proposal in the database: the race of two executors is decided here."""
+
+    kind: Literal["execution-started"] = "execution-started"
+    proposal: ProposalId
+
+
+class EffectStarted(Record):
+    """Intent of one effect. `job_id` is the id that a job will be started under, chosen beforehand."""
+
+    kind: Literal["effect-started"] = "effect-started"
+    proposal: ProposalId
+    index: int
+    expected_head: SnapshotId | None = None
+    job_id: JobId | None = None
+    path: str | None = None
+    """The restore point that was chosen right before acting."""
+    checkpoint_id: CheckpointId | None = None
+    """Of that restore point."""
+    before: dict[str, str] = {}
+    """What the effect is going to replace: `property KEY` -> value, `tag NAME` -> snapshot id; what was not there is
+    left out."""
+    pauses: bool = False
+    """Whether compactions are asked to pause by it; False in records of earlier versions, which asked nobody."""
+
+
+class EffectEnded(Record):
+    kind: Literal["effect-ended"] = "effect-ended"
+    proposal: ProposalId
+    index: int
+    how: Literal["done", "refused", "unknown"]
+    detail: str
+    result: dict[str, str] = {}
+    """What only the deed could tell: `savepoint`, `job_id`, `left`."""
+
+
+class ExecutionEnded(Record):
+    kind: Literal["execution-ended"] = "execution-ended"
+    proposal: ProposalId
+    outcome: Literal["applied", "refused", "unknown"]
+    sentence: str
+
+
+class VerificationRequested(Record):
+    """Intent: a person asks for the proof anew, and is told what is there now. The next `Verified` answers it; until
+    then it is owed, also after a restart."""
+
+    kind: Literal["verification-requested"] = "verification-requested"
+    proposal: ProposalId
+
+
+class Check(Record):
+    """One line of a verification: what was expected and what was found."""
+
+    name: str
+    passed: bool | None
+    """None: could not look."""
+    sentence: str
+    was_before: bool = Field(default=False, exclude_if=lambda told: not told)
+    """Whether it is passed though something was found, because main has that where the branch began, too: it stays to
+    be mended."""
+
+
+class Verified(Record):
+    kind: Literal["verified"] = "verified"
+    proposal: ProposalId
+    passed: bool
+    checks: tuple[Check, ...]
+    evidence: tuple[EvidenceId, ...]
+    head: SnapshotId
+    """The newest snapshot that every proof has read, where it passed: what came after it is proven by nobody."""
+    moves_waterline: Literal["trusted", "under-review", "no"] = "trusted"
+    """What it says of the table if it passed; from the action's declaration, and nothing where a branch was proven."""
+    branch: str | None = None
+    """The branch of a rehearsal on which it was proven; `head` is of it. None: main."""
+
+    @property
+    def makes_trusted(self) -> bool:
+        """Whether the table is trusted by it, at `head`: never where nothing was asked of the table's rows."""
+        return self.passed and self.moves_waterline == "trusted" and self.branch is None and bool(self.evidence)
+
+
+class ProposalApproved(Record):
+    kind: Literal["proposal-approved"] = "proposal-approved"
+    proposal: ProposalId
+    approval: Approval
+    complete: bool
+    held_until: Utc | None = None
+    """Set with the last approval where a veto may come: before then it cannot be carried out."""
+
+
+class GlassBroken(Record):
+    """One person approved alone, in an emergency. The channel mentions the owners; the review looks at it."""
+
+    kind: Literal["glass-broken"] = "glass-broken"
+    proposal: ProposalId
+    approval: Approval
+    reason: str
+    owners: tuple[str, ...]
+
+
+class VetoTimeEnded(Record):
+    """Nobody stopped it while it was held: it can be carried out."""
+
+    kind: Literal["veto-time-ended"] = "veto-time-ended"
+    proposal: ProposalId
+
+
+class ApprovalReminded(Record):
+    """Nobody had decided, so people were asked again: the `number`-th time."""
+
+    kind: Literal["approval-reminded"] = "approval-reminded"
+    proposal: ProposalId
+    number: int
+
+
+class ProposalEnded(Record):
+    """It can no longer be carried out: rejected or vetoed by a person, expired, or superseded by the world."""
+
+    kind: Literal["proposal-ended"] = "proposal-ended"
+    proposal: ProposalId
+    how: Literal["rejected", "vetoed", "expired", "superseded"]
+    reason: str
+    via: Via | None = Field(default=None, exclude_if=lambda via: via is None)
+    """Where a person decided it, as far as that is on record."""
+
+    @property
+    def where(self) -> str:
+        """` in a terminal`, in words."""
+        return where(self.via)
+
+
+class OutcomeSettled(Record):
+    """A person said whether a step of the execution happened, of which no source knew any more."""
+
+    kind: Literal["outcome-settled"] = "outcome-settled"
+    proposal: ProposalId
+    index: int
+    """Of the effect."""
+    happened: bool
+    """True: the execution goes on after it. False: it ends, and nothing is repeated."""
+    reason: str
+    by: UserId
+    at: Utc
+    via: Via = "slack"
+
+    @property
+    def where(self) -> str:
+        """` in a terminal`, in words."""
+        return where(self.via)
+
+
+ApprovalEntry = ProposalApproved | GlassBroken | VetoTimeEnded | ApprovalReminded | ProposalEnded | OutcomeSettled
+"""What tells how a proposal was decided."""
+
+
+class PromiseReminded(Record):
+    """The bot reminded of what is due. `moment` is when this reminder was owed, so it is given once."""
+
+    kind: Literal["promise-reminded"] = "promise-reminded"
+    what: Literal["next-update", "review", "thaw", "planned-end", "standing-job"]
+    due: Utc
+    moment: Utc
+    people: tuple[UserId, ...]
+    terms: tuple[str, ...] = ()
+    """Of a review: the terms that are due."""
+    is_unconfigured: bool = False
+    """Whether the table was configured no more by then: no notice of it can be previewed."""
 
 
 class DiagnosisRequested(Record):

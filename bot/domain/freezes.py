@@ -11,7 +11,7 @@ from bot.domain.ids import TableName
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
 from bot.domain.said_moment import said_moment
-from bot.domain.spans import span
+from bot.domain.sentences import span
 
 FIRST = timedelta(hours=8)
 """A freeze that has lasted for so long may have been forgotten: nobody recovers a table for a whole shift."""

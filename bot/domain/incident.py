@@ -1,5 +1,11 @@
-"""An incident is a fold over its journal entries: state, audit trail and review are one table."""
+"""An incident is a fold over its journal entries: state, audit trail and review are one table.
 
+Where an incident is shown: a private one in its own channel only.
+
+Which evidence a proposal cites, for whoever approves it.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -18,12 +24,14 @@ from bot.domain.entries import (
     Verified,
     WaterlineMoved,
 )
-from bot.domain.evidence import Evidence
+from bot.domain.errors import Refused, UnknownIncident
+from bot.domain.evidence import Evidence, Task
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import EvidenceId, IncidentId, JobId, ProposalId, Severity, SnapshotId, StepId, UserId
 from bot.domain.journal import Entry
 from bot.domain.notice import Notice
 from bot.domain.notice_fold import HeldView
+from bot.domain.proposal import Proposal
 from bot.domain.runbook import StepOutcome
 from bot.domain.savepoint_entries import RestoreExplained, SavepointPlanned
 from bot.domain.table import Window
@@ -193,3 +201,47 @@ def requested(run: EvidenceRequested, entry: Entry) -> EvidenceRun:
 def answered(run: EvidenceRun, body: EvidenceRecorded) -> None:
     """Put the answer to its request."""
     run.evidence = body.evidence
+
+
+def shown_in(incident: Incident, channel: str) -> bool:
+    """Whether people in this channel may know of the incident; an empty one is a place of which nobody knows who
+    reads it."""
+    return not incident.is_private or incident.opened.channel == channel
+
+
+def unknown(incident_id: IncidentId) -> UnknownIncident:
+    """What is said of an incident that is not there, and of a private one elsewhere: the same."""
+    return UnknownIncident(
+        f"There is no incident {incident_id}.",
+        "Expected the id of an incident, for example wl-1.",
+        "/waterline status lists the open ones.",
+    )
+
+
+def already_open(incident: Incident) -> Refused:
+    """A table has one open incident at a time. Of a private one neither id nor channel is told."""
+    table = incident.opened.table
+    if incident.is_private:
+        return Refused(
+            f"An incident is open on {table} already.",
+            "It is private: only people in its channel can see it.",
+            "If you work on this table, ask its owners to invite you.",
+        )
+    return Refused(
+        f"Incident {incident.id} is open on {table} already.",
+        f"It was opened at {incident.opened_at:%H:%M} UTC in <#{incident.opened.channel}>.",
+        "Continue there.",
+    )
+
+
+def cited(proposal: Proposal, runs: Mapping[EvidenceId, EvidenceRun], tasks: Mapping[str, Task]) -> tuple[str, ...]:
+    """`Restore points (confirmed)`, one an evidence, in the order in which it is cited; its id where it is not known,
+    and its task's name where this version has none of that name."""
+    return tuple(_one(each, runs.get(each), tasks) for each in proposal.evidence)
+
+
+def _one(evidence: EvidenceId, run: EvidenceRun | None, tasks: Mapping[str, Task]) -> str:
+    if run is None or run.evidence is None:
+        return evidence
+    title = tasks[run.task].title if run.task in tasks else run.task
+    return f"{title} ({run.evidence.verdict.value.replace('-', ' ')})"

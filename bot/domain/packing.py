@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from bot.domain.columns import LOOK, NONE, Columns, moment_of
-from bot.domain.commit_order import ages
+from bot.domain.head_moves import ages
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 from bot.domain.listed import BLOCK, Block, Kind, Listed
-from bot.domain.snapshot import Snapshot, checkpoint_in, job_in, operator_in
-from bot.domain.summary import Summaries
+from bot.domain.snapshot import Snapshot, Summaries, checkpoint_in, job_in, operator_in
 
 PACKED_FROM = 1_000
 """Snapshots; fewer are kept as plain records, which are looked at faster."""

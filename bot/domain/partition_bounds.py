@@ -12,9 +12,8 @@ from urllib.parse import unquote
 
 from bot.domain.contract import TableContract
 from bot.domain.errors import Refused
-from bot.domain.partitions import PartitionField
 from bot.domain.replay import PartitionBound
-from bot.domain.table import TableState
+from bot.domain.table import PartitionField, TableState
 
 _TIMES = {"year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d", "hour": "%Y-%m-%d-%H"}
 _HOW = "Choose positions or event times instead."

@@ -1,6 +1,8 @@
 """Bounds of a replay as people type them: `positions=1200..1500 partition=0`, `from=… until=…`, `partition=DAY=VALUE`.
 
 They become values that are compared with columns, never words of a query.
+
+What people type behind “propose”: an action, what they choose for it as `name=value`, and a reason.
 """
 
 import re
@@ -10,6 +12,7 @@ from datetime import UTC, datetime
 from bot.domain.contract import TableContract
 from bot.domain.errors import Refused
 from bot.domain.partition_bounds import partition_bounds
+from bot.domain.record import Record
 from bot.domain.replay import PositionRange, ReplayRange
 from bot.domain.table import TableState
 
@@ -100,3 +103,43 @@ def _must_be_named(what: str, column: str | None, contract: TableContract) -> No
 
 def _is_empty(found: str, expected: str) -> Refused:
     return Refused("These bounds hold nothing.", f"Expected {expected}; found {found}.", "Correct them, propose again.")
+
+
+_CHOICE = re.compile(rf"\s*(?:keep=([0-9a-fA-F]{{4,32}})|(drop_others)=(yes)|({'|'.join(NAMES)})=(\S+))(?=\s|$)")
+
+
+class TypedProposal(Record):
+    """One request, taken apart."""
+
+    action: str
+    """Empty where none is named."""
+    keeps: str
+    """The first digits of the run that is to stay, in lower case; empty where none is named."""
+    drops_others: bool = False
+    """Whether rows of other writers may go: `drop_others=yes`."""
+    bounds: dict[str, str]
+    """Name -> value, as typed: `positions` -> `1200..1500`."""
+    reason: str
+
+
+def typed_proposal(text: str) -> TypedProposal:
+    """Choices stand between action and reason. Raises Refused for one that is named twice."""
+    action, _, rest = text.strip().partition(" ")
+    chosen: dict[str, str] = {}
+    while (found := _CHOICE.match(rest)) is not None:
+        name, value = ("keep", found[1].lower()) if found[1] else (found[2] or found[4], found[3] or found[5])
+        if name in chosen:
+            raise Refused(
+                f"`{name}=` is named twice.",
+                f"Expected one; found {chosen[name]} and {value}.",
+                "Leave one of them out.",
+            )
+        chosen[name] = value
+        rest = rest[found.end() :]
+    return TypedProposal(
+        action=action,
+        keeps=chosen.pop("keep", ""),
+        drops_others=chosen.pop("drop_others", "") == "yes",
+        bounds=chosen,
+        reason=rest.strip(),
+    )

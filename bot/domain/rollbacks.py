@@ -7,7 +7,7 @@ from bot.domain.beside_a_rollback import Scene
 from bot.domain.empty_commits import empty_commits_allowed
 from bot.domain.flink import JobRun
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
-from bot.domain.listed_views import chosen
+from bot.domain.listed import chosen
 from bot.domain.record import Record
 from bot.domain.rewinds import flink_commits
 from bot.domain.sequels import Sequel, counted_again, sequel_of

@@ -2,10 +2,9 @@
 
 from typing import Literal
 
-from bot.domain.clock_time import clock_time
 from bot.domain.ids import ProposalId, UserId
 from bot.domain.record import Record, Utc
-from bot.domain.sentences import full_stop
+from bot.domain.sentences import clock_time, full_stop
 
 
 class SavepointPlanned(Record):

@@ -3,18 +3,16 @@
 from collections.abc import Iterable, Set
 from datetime import datetime, timedelta
 
-from bot.domain.clock_time import clock_time
 from bot.domain.effects import KeepSavepoint, StartJob
 from bot.domain.execution import ProposalView
 from bot.domain.ids import IncidentId, ProposalId, SnapshotId, TableName, UserId
-from bot.domain.incident import Incident
+from bot.domain.incident import Incident, shown_in
 from bot.domain.paths import may_be_same
-from bot.domain.privacy import shown_in
 from bot.domain.proposal import Proposal, Term
 from bot.domain.record import Record, Utc
 from bot.domain.requirements import HeadDescends
 from bot.domain.savepoint_entries import SavepointPlanned, restorers
-from bot.domain.spans import span
+from bot.domain.sentences import clock_time, span
 from bot.domain.table import TableState
 
 UNPLANNED = timedelta(days=7)

@@ -14,12 +14,12 @@ from enum import Enum, StrEnum, auto
 from itertools import pairwise
 from typing import NamedTuple
 
-from bot.domain.beginnings import FROM_NOTHING, began_from, first_shown, start_shown
 from bot.domain.beside_a_rollback import Scene, Whose, reached_by, writers_of
 from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.flink import V1_COMMITTER, JobRun, names_run
 from bot.domain.ids import DRAINED, CheckpointId, JobId
 from bot.domain.kin import writer_of
+from bot.domain.rewinds import FROM_NOTHING, began_from, first_shown, start_shown
 from bot.domain.table import Snapshot, TableState
 
 

@@ -12,12 +12,11 @@ from bot.domain.incident import Incident
 from bot.domain.last_good import LastGoodRows
 from bot.domain.ledger import LedgerRow
 from bot.domain.notice import PLANNED, BackfillData, NoticeData, RerunData, WorkState
-from bot.domain.pins import TAG, pins_for
 from bot.domain.promises import BESIDE, LAST_WORDS
 from bot.domain.reads import Consumer
+from bot.domain.setup import Team
 from bot.domain.table import TableState
-from bot.domain.team import Team
-from bot.domain.trust import TrustState
+from bot.domain.trust import TAG, TrustState, pins_for
 from bot.domain.waterline import has_changed_anything, last_taken_back
 from bot.notices.affecting import affected_commits, affected_of
 from bot.notices.announcing import earlier_of, proposal_of, review_of, unheard_of

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from bot.domain.contract import HIDDEN, TableContract
 from bot.domain.ids import SnapshotId
 from bot.domain.ledger import LedgerRow
-from bot.domain.partitions import MOST_PARTITIONS, TouchedPartitions, transform_and_column
-from bot.domain.table import Snapshot, TableState
+from bot.domain.table import MOST_PARTITIONS, Snapshot, TableState, TouchedPartitions, transform_and_column
 from bot.notices.whereabouts import Events, changes_rows
 
 _FORMATS = {"year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d", "hour": "%Y-%m-%d-%H"}

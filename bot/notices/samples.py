@@ -6,8 +6,8 @@ from itertools import product
 
 from bot.domain.ids import CheckpointId, IncidentId, SnapshotId, TableName, UserId
 from bot.domain.notice import BackfillProgress, WorkState
-from bot.domain.pins import TAG, pins_for
 from bot.domain.table import Ref, TableState
+from bot.domain.trust import TAG, pins_for
 from bot.notices.announced import (
     Backfill,
     Earlier,

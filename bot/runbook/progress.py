@@ -6,10 +6,10 @@ Also how each kind of step can end: the keys that its branches may name, and how
 from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never
 
+from bot.domain.diagnosis import Remedy
 from bot.domain.evidence import Verdict
 from bot.domain.ids import StepId
 from bot.domain.record import Record
-from bot.domain.remedy import Remedy
 from bot.domain.runbook import (
     END,
     MENDED,

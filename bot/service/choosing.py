@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable, Mapping
 from bot.actions._effects._started import own_id
 from bot.actions._scan import ActionModule
 from bot.domain.action import Past, StoodStill
-from bot.domain.deeds import ASKED, deeds_of, has_changed
 from bot.domain.diagnosis import Act, Diagnosis, Matches, Mode, Remedy
 from bot.domain.effects import DropBranch, Effect, PublishBranch, StartFromStop, StartJob
 from bot.domain.entries import EffectStarted
@@ -17,6 +16,7 @@ from bot.domain.proposal import Proposal
 from bot.domain.rehearsals import stood_still
 from bot.domain.runbook import ASKED_FOR
 from bot.domain.table import TableState
+from bot.domain.waterline import ASKED, deeds_of, has_changed
 from bot.ports import JobPorts
 from bot.service.proposal_rules import match_for
 

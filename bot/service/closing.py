@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from bot.domain.clock_time import clock_time
 from bot.domain.doubt import doubted_since
 from bot.domain.entries import Body, IncidentClosed, ReviewOpened
 from bot.domain.errors import CouldNotLook, Refused, UnknownTable
@@ -12,6 +11,7 @@ from bot.domain.incident import Incident
 from bot.domain.planned_work import TELL, stop_for_work
 from bot.domain.promises import announced_since, next_word_due
 from bot.domain.rehearsals import standing_job
+from bot.domain.sentences import clock_time
 from bot.domain.settling import HOW_TO_SETTLE
 from bot.domain.setup import TableSetup
 from bot.service.incident_store import IncidentStore, must_be_in_charge

@@ -16,8 +16,7 @@ from bot.domain.evidence import Ask, Evidence, Observation, Progress
 from bot.domain.ids import EvidenceId, IncidentId, SnapshotId, StepId, TableName
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.since_the_look import JUST_NOW, is_of
-from bot.domain.staleness import Fresh, known_runs_of, staleness
+from bot.domain.staleness import JUST_NOW, Fresh, is_of, known_runs_of, staleness
 from bot.domain.suspicion import WATERLINE as TAG
 from bot.domain.table import Window
 from bot.evidence import Collector

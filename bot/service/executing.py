@@ -18,7 +18,7 @@ from bot.domain.execution import AT_WORK, ProposalView
 from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.domain.incident import Incident
 from bot.domain.savepoints import restorers_of
-from bot.domain.spans import span
+from bot.domain.sentences import span
 from bot.ports import Clock
 from bot.service.execution_record import ExecutionRecord, Turn
 from bot.service.incident_store import IncidentStore

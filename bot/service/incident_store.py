@@ -9,9 +9,8 @@ from bot.domain.errors import CouldNotLook, JournalMoved, Refused, UnknownIncide
 from bot.domain.fold import fold
 from bot.domain.freezes import owes_resume
 from bot.domain.ids import IncidentId, TableName
-from bot.domain.incident import Incident
+from bot.domain.incident import Incident, unknown
 from bot.domain.journal import WATERLINE, Entry, Line
-from bot.domain.privacy import unknown
 from bot.domain.review import open_items
 from bot.domain.savepoints import still_tagged
 from bot.domain.setup import TableSetup

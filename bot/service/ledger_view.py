@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.domain.clock_time import column_times
 from bot.domain.effects import MoveTable
 from bot.domain.evidence import Evidence
 from bot.domain.execution import ProposalState
@@ -11,6 +10,7 @@ from bot.domain.findings import LedgerFinding
 from bot.domain.ids import EvidenceId, SnapshotId, short
 from bot.domain.incident import Incident
 from bot.domain.ledger import LedgerRow, SkippedCheckpoint
+from bot.domain.sentences import column_times
 from bot.service.ledger_picture import Picture, picture
 
 

@@ -3,11 +3,10 @@
 from collections.abc import Sequence, Set
 from datetime import UTC
 
-from bot.domain.clock_time import clock_time
 from bot.domain.ids import DRAINED, CheckpointId, SnapshotId, short, short_job
 from bot.domain.ledger import Ledger, LedgerRow, Sink
 from bot.domain.ledger_marks import Commit, Mark, Missing, Stretch
-from bot.domain.sentences import counted
+from bot.domain.sentences import clock_time, counted
 
 
 def writer_of(row: LedgerRow) -> str:

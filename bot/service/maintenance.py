@@ -14,7 +14,6 @@ from bot.actions._maintenance import (
     thaw_change,
 )
 from bot.actions._marking import commit_marks
-from bot.domain.clock_time import clock_time
 from bot.domain.entries import MaintenanceMarked
 from bot.domain.errors import CommitRefused, CouldNotLook, Refused
 from bot.domain.execution import UNFINISHED, ProposalState
@@ -22,6 +21,7 @@ from bot.domain.freezes import owes_resume
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.sentences import clock_time
 from bot.domain.settling import HOW_TO_SETTLE
 from bot.domain.table import TableState
 from bot.ports import Schedulers, TableCatalog, TableChange

@@ -7,11 +7,11 @@ from bot.domain.asked_window import begin_of, listed
 from bot.domain.entries import IncidentOpened, ResponderAssigned
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, Severity, SnapshotId, TableName, UserId, short
-from bot.domain.privacy import already_open
+from bot.domain.incident import already_open
+from bot.domain.lowering import limited, limits_of
 from bot.domain.record import Record
 from bot.domain.runbook import Runbook
 from bot.domain.sentences import counted
-from bot.domain.still_doubted import limited, limits_of
 from bot.domain.suspicion import propose_window
 from bot.domain.table import Window
 from bot.service.incident_store import IncidentStore

@@ -12,7 +12,6 @@ from bot.actions._scan import ActionModule
 from bot.domain.action import Plan
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.deciding import Supersede, decide
-from bot.domain.deeds import UNDO
 from bot.domain.entries import Body, ProposalMade
 from bot.domain.errors import Refused, Superseded, WaterlineError
 from bot.domain.execution import ProposalState
@@ -22,6 +21,7 @@ from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.proposal import Proposal
 from bot.domain.rehearsals import left_by_stop
+from bot.domain.waterline import UNDO
 from bot.ports import Clock
 from bot.service.choosing import (
     action_meant,

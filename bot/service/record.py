@@ -27,16 +27,16 @@ from bot.domain.record_account import Account
 from bot.domain.record_file import (
     FORMAT,
     Carried,
+    Seal,
     StoredEntry,
     chain_of,
     entries_of,
     fault_in,
     lines_of,
+    seal_of,
     withheld_in,
 )
-from bot.domain.review import review_items
-from bot.domain.review_metrics import metrics
-from bot.domain.seal import Seal, seal_of
+from bot.domain.review import metrics, review_items
 from bot.domain.setup import TableSetup
 from bot.domain.timeline import sentence
 from bot.domain.veiling import withheld_from

@@ -6,8 +6,7 @@ from bot.actions._effects import describe
 from bot.domain import record_account as r
 from bot.domain.execution import ProposalView
 from bot.domain.incident import Incident
-from bot.domain.review import review_items
-from bot.domain.review_metrics import metrics
+from bot.domain.review import metrics, review_items
 from bot.domain.timeline import sentence
 from bot.service.ledger_view import ledger_view
 

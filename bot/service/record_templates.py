@@ -14,11 +14,10 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from bot.actions._effects import describe
-from bot.domain.clock_time import clock_time
 from bot.domain.ids import short, short_job, short_operator
 from bot.domain.ledger import LedgerRow, change, event_range
 from bot.domain.requirement_words import requirement_sentence
-from bot.domain.sentences import counted
+from bot.domain.sentences import clock_time, counted
 
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 """Marks that a backslash makes literal in CommonMark."""

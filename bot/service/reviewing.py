@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 
 from bot.domain.contract import TableContract
-from bot.domain.contract_snippet import contract_snippet
+from bot.domain.contract_terms import contract_snippet
 from bot.domain.entries import Body, FindingAssigned, FindingSettled, ReviewOpened, StepDone
 from bot.domain.errors import BadConfiguration, Refused
 from bot.domain.evidence import Observation

@@ -3,15 +3,13 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from bot.domain.clock_time import clock_time
 from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import Body, RestoreExplained, SavepointPlanned
 from bot.domain.errors import CouldNotLook, Refused, UnknownTable
 from bot.domain.execution import AT_WORK, UNFINISHED, ProposalView
 from bot.domain.flink import JobRun
 from bot.domain.ids import IncidentId, ProposalId, SnapshotId, TableName, UserId
-from bot.domain.incident import Incident
-from bot.domain.privacy import already_open, shown_in
+from bot.domain.incident import Incident, already_open, shown_in
 from bot.domain.record import Record
 from bot.domain.savepoints import (
     UNPLANNED,
@@ -24,6 +22,7 @@ from bot.domain.savepoints import (
     started_from,
     starts_from,
 )
+from bot.domain.sentences import clock_time
 from bot.ports import Clock
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer

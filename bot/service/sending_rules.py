@@ -7,7 +7,6 @@ from datetime import datetime
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.approval_count import mentions
 from bot.domain.approval_standing import Membership, is_approver
-from bot.domain.clock_time import clock_time
 from bot.domain.doubt import WARNS
 from bot.domain.entries import Body, NoticeQueued, NoticesHeld, NoticesPreviewed, StepDone
 from bot.domain.errors import Refused
@@ -17,6 +16,7 @@ from bot.domain.journal import WATERLINE
 from bot.domain.notice import HOW_TO_CORRECT, Notice, NoticeData
 from bot.domain.notice_fold import next_word_by
 from bot.domain.planned_work import refuse_untimely
+from bot.domain.sentences import clock_time
 from bot.domain.waterline import last_taken_back
 from bot.service.outdated import cleared, said_better
 from bot.service.telling_rules import ALL_CLEAR, refuse_after_close, refuse_false_comfort

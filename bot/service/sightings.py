@@ -9,15 +9,26 @@ from itertools import takewhile
 from ulid import ULID
 
 from bot.domain.approval import People
-from bot.domain.came_again import goes_on
-from bot.domain.clock_time import clock_time
 from bot.domain.errors import Refused, UnknownTable
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.incident import Incident
-from bot.domain.open_findings import open_findings, taken_over_by
-from bot.domain.spans import span as span_in_words
+from bot.domain.sentences import clock_time
+from bot.domain.sentences import span as span_in_words
 from bot.domain.table import TableState
-from bot.domain.watch import SILENT, Ended, Looked, Memory, Muted, Sighted, Sign, recall, sighting_id
+from bot.domain.watch import (
+    SILENT,
+    Ended,
+    Looked,
+    Memory,
+    Muted,
+    Sighted,
+    Sign,
+    goes_on,
+    open_findings,
+    recall,
+    sighting_id,
+    taken_over_by,
+)
 from bot.ports import Clock, Outbox, Post, WatchNotes
 from bot.service.incident_store import IncidentStore
 

@@ -16,8 +16,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState
 from bot.domain.trust import Trust, Turn
-from bot.domain.trust_claims import history_of, newest_claim
-from bot.domain.trust_rule import judge
+from bot.domain.trust_claims import history_of, judge, newest_claim
 from bot.ports import Clock
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer

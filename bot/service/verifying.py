@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from bot.actions._effects import Awaited, awaited, checks
 from bot.actions._scan import ActionModule
 from bot.domain.action import Action, MovesWaterline
-from bot.domain.clock_time import clock_time
 from bot.domain.effects import PublishBranch
 from bot.domain.empty_commits import empty_commits_allowed
 from bot.domain.entries import Body, Check, ExecutionEnded, NoteAdded, VerificationRequested, Verified
@@ -17,6 +16,7 @@ from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.sentences import clock_time
 from bot.ports import Clock
 from bot.service.branch_proofs import base_of, no_more_than_main
 from bot.service.evidence_desk import EvidenceDesk

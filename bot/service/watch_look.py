@@ -9,7 +9,6 @@ from bot.diagnosis._case import living
 from bot.diagnosis._examine import diagnose
 from bot.diagnosis._scan import ModeModule
 from bot.diagnosis._standstill import standstill
-from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook, UnknownTable, WaterlineError
 from bot.domain.evidence import Observation
@@ -20,6 +19,7 @@ from bot.domain.looked import NotSeen, Seen
 from bot.domain.predecessors import Predecessors
 from bot.domain.reads import ReadRun
 from bot.domain.record import Record
+from bot.domain.sentences import clock_time
 from bot.domain.setup import TableSetup
 from bot.domain.suspicion import LOOK_BACK, propose_window
 from bot.domain.table import Snapshot, TableState

@@ -8,12 +8,12 @@ from bot.diagnosis._may_commit_on import may_commit_on
 from bot.diagnosis._sinks import leaves_out_empty_ones, sinks_of
 from bot.diagnosis._standstill import standstill
 from bot.domain.checkpoint_pace import completed_at, interval_of, longest_of, usual_spacing
-from bot.domain.clock_time import clock_time
 from bot.domain.diagnosis import Case, Remedy
 from bot.domain.flink import Failure, JobRun
 from bot.domain.ids import Severity, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import flink_commits
+from bot.domain.sentences import clock_time
 from bot.domain.watch import Sign
 
 RESTARTS = 5

@@ -6,15 +6,14 @@ from pathlib import Path
 from pydantic import Field
 
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.compaction import Compaction
 from bot.domain.contract import TableContract
 from bot.domain.copies import CopyRule
+from bot.domain.entries import Contract
 from bot.domain.ids import TableName, UserId
 from bot.domain.reads import Consumer
 from bot.domain.record import Record
 from bot.domain.replay import ReplayRecipe
-from bot.domain.review_entries import Contract
-from bot.domain.setup import NEXT_UPDATE_MINUTES, TableSetup
+from bot.domain.setup import NEXT_UPDATE_MINUTES, Compaction, TableSetup
 
 
 class TableSettings(Record):

@@ -1,7 +1,7 @@
 """Closing an incident, by command or by button: the same act and the same answer."""
 
-from bot.domain.deeds import undo_left
 from bot.domain.ids import IncidentId, UserId
+from bot.domain.waterline import undo_left
 from bot.service.services import Services
 from bot.slack.ids import COMMAND
 

@@ -8,9 +8,9 @@ from bot.domain.errors import Refused, WaterlineError
 from bot.domain.freezes import said_end
 from bot.domain.ids import TableName
 from bot.domain.named_people import mentioned
+from bot.domain.replay_bounds import typed_proposal
 from bot.domain.runbook import ASKED_FOR
 from bot.domain.timeline import sentence
-from bot.domain.typed_proposal import typed_proposal
 from bot.service.services import Services
 from bot.slack.blocks.savepoints import catalogue_text, savepoint_form
 from bot.slack.closings import closed

@@ -1,8 +1,8 @@
 """The last commits of a table, as `/waterline ledger` answers."""
 
-from bot.domain.clock_time import column_times
 from bot.domain.ids import short, short_job
 from bot.domain.inert import visible
+from bot.domain.sentences import column_times
 from bot.domain.table import TableState
 
 _SHOWN = 12

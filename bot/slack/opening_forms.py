@@ -10,7 +10,7 @@ from slack_sdk.models.views import View
 from bot.domain.asked_window import is_id
 from bot.domain.errors import Refused, WaterlineError
 from bot.domain.ids import IncidentId, Severity, TableName
-from bot.domain.privacy import already_open
+from bot.domain.incident import already_open
 from bot.domain.runbook import Runbook
 from bot.ports import Outbox, Post
 from bot.service.alerts import tables_named

@@ -9,8 +9,7 @@ from slack_sdk.errors import SlackApiError
 
 from bot.domain.errors import CouldNotLook, Refused, UnknownIncident
 from bot.domain.ids import IncidentId
-from bot.domain.incident import Incident
-from bot.domain.privacy import shown_in, unknown
+from bot.domain.incident import Incident, shown_in, unknown
 from bot.service.incident_store import IncidentStore
 from bot.slack.ids import Click
 from bot.slack.requests import Clicked, Request

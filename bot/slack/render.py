@@ -9,7 +9,7 @@ from bot.domain.ids import EvidenceId, ProposalId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
 from bot.domain.named_people import PERSON
-from bot.domain.seal import seal_of
+from bot.domain.record_file import seal_of
 from bot.domain.timeline import sentence
 from bot.ports import Post
 from bot.service.services import Services

@@ -2,16 +2,14 @@
 
 from datetime import date, datetime
 
-from bot.domain.clock_time import clock_time
 from bot.domain.doubt import beside_trusted, doubted_since
 from bot.domain.entries import IncidentOpened
 from bot.domain.freezes import still_paused
 from bot.domain.ids import short
-from bot.domain.incident import Incident
+from bot.domain.incident import Incident, shown_in
 from bot.domain.inert import visible
-from bot.domain.privacy import shown_in
-from bot.domain.setup import TableSetup
-from bot.domain.team import TeamMember
+from bot.domain.sentences import clock_time
+from bot.domain.setup import TableSetup, TeamMember
 from bot.domain.trust import Basis, Trust
 from bot.service.services import Services
 from bot.service.walking import current_step

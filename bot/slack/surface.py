@@ -9,7 +9,7 @@ from slack_sdk import WebClient
 
 from bot.domain.errors import UnknownIncident
 from bot.domain.ids import IncidentId
-from bot.domain.privacy import shown_in
+from bot.domain.incident import shown_in
 from bot.ports import Cursor, Inbox, Outbox, Post
 from bot.service.home import home_facts
 from bot.service.services import Services

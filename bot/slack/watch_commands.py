@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from bot.domain.clock_time import clock_time
 from bot.domain.errors import Refused
 from bot.domain.ids import TableName, UserId
+from bot.domain.sentences import clock_time
 from bot.service.services import Services
 from bot.service.sightings import LONGEST_MUTE, Sightings
 from bot.service.watching import Watch

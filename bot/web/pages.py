@@ -12,8 +12,8 @@ from starlette.routing import Route
 from bot.domain.errors import CouldNotLook, UnknownIncident, UnknownTable, WaterlineError
 from bot.domain.ids import IncidentId, SnapshotId, TableName, short, short_job
 from bot.domain.incident import Incident
+from bot.domain.ledger import recent_ledger
 from bot.domain.named_people import users_in
-from bot.domain.recent_ledger import recent_ledger
 from bot.domain.sentences import counted
 from bot.domain.table import TableState
 from bot.service.ledger_picture import Picture, picture

@@ -2,13 +2,12 @@
 alone."""
 
 from bot.domain.diagnosis import Case
-from bot.domain.end_of_main import EndOfMain
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import LeakedManifest, LeakStanding, PairingFinding, RecoveryExtentFinding
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
 from bot.domain.ids import CheckpointId
 from bot.domain.looked import Seen
-from bot.domain.own_points import points_told_apart
+from bot.domain.own_points import EndOfMain, points_told_apart
 from bot.domain.pairing import pairings
 from spark_tasks._restore_reach import reach_of_point
 from spark_tasks._standing import standing

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 from bot.domain.action import Plan
-from bot.domain.end_of_main import EndOfMain
 from bot.domain.evidence import Ask
 from bot.domain.findings import RecoveryExtentFinding
 from bot.domain.guests import case_of
-from bot.domain.own_points import points_told_apart
+from bot.domain.own_points import EndOfMain, points_told_apart
 from spark_tasks._restore_reach import reach_of_point
 from tests.actions.scene import Scene
 from tests.tables import CONTRACT, OPERATOR, job

@@ -9,7 +9,6 @@ import pytest
 from bot.actions import take_savepoint
 from bot.actions._effects import Hands
 from bot.adapters.schedulers import HttpSchedulers
-from bot.domain.compaction import Compaction
 from bot.domain.entries import (
     EffectEnded,
     EffectStarted,
@@ -21,6 +20,7 @@ from bot.domain.entries import (
 from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.execution import ProposalState
 from bot.domain.freezes import still_paused
+from bot.domain.setup import Compaction
 from bot.domain.table import TableState
 from bot.ports import TableChange
 from bot.service.executing import Executions

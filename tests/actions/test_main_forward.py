@@ -7,11 +7,11 @@ from pyiceberg.io.pyarrow import _dataframe_to_data_files
 
 from bot.actions import restore_lost_commits
 from bot.domain.action import Plan
-from bot.domain.brought_again import said_of_rows
 from bot.domain.effects import MoveTable, StartJob, StopJob
 from bot.domain.errors import Refused
 from bot.domain.flink import CheckpointKind, CheckpointSettings
 from bot.domain.ids import CheckpointId
+from bot.domain.own_points import said_of_rows
 from bot.domain.snapshot import REPAIR
 from tests.actions.scene import ProposalState, Scene
 from tests.actions.test_put_back import with_ledger

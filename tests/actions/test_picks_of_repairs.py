@@ -6,8 +6,8 @@ from types import ModuleType
 import pytest
 
 from bot.actions import forward_job, restore_job_only, restore_lost_commits, rewind_table_and_job
-from bot.domain.brought_again import said_of_rows
 from bot.domain.errors import Refused
+from bot.domain.own_points import said_of_rows
 from bot.domain.snapshot import OF_OTHERS, REPAIR
 from tests.actions.scene import ProposalState, Scene
 from tests.actions.test_put_back import carried

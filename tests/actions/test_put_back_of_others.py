@@ -6,9 +6,9 @@ import pytest
 
 from bot.actions import restore_job_only, restore_lost_commits, rewind_table_and_job
 from bot.domain.action import Plan
-from bot.domain.brought_again import said_of_rows
 from bot.domain.effects import ChangeFiles
 from bot.domain.errors import Refused
+from bot.domain.own_points import said_of_rows
 from bot.domain.snapshot import OF_OTHERS, REPAIR, WRITTEN_FROM
 from tests.actions.scene import ProposalState, Scene
 from tests.actions.test_put_back import carried, with_ledger

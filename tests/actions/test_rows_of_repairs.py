@@ -14,10 +14,10 @@ from bot.actions import forward_job, restore_job_only, rewind_table_and_job
 from bot.actions._restore_points import goes_on_from
 from bot.diagnosis._restoring import pair_with_head
 from bot.domain.action import Plan
-from bot.domain.brought_again import said_of_rows
 from bot.domain.effects import StartJob
 from bot.domain.errors import Refused
 from bot.domain.ids import CheckpointId, JobId
+from bot.domain.own_points import said_of_rows
 from bot.domain.proposal import Proposal
 from bot.domain.snapshot import REPAIR
 from tests.actions.owing import extent, owes_the_next_checkpoint, with_extent

@@ -10,7 +10,7 @@ from bot.diagnosis._leaks import can_be_appended
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSurvey
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
-from bot.domain.rows_there import some_are_live
+from bot.domain.unread_points import some_are_live
 from tests.cases import Tale
 from tests.found import leaks
 

@@ -17,9 +17,8 @@ from pyiceberg.transforms import (
 from bot.domain.contract import TableContract
 from bot.domain.errors import Refused
 from bot.domain.replay import PartitionBound, PositionRange, ReplayRange
-from bot.domain.replay_bounds import bounds_of
+from bot.domain.replay_bounds import bounds_of, typed_proposal
 from bot.domain.table import TableState
-from bot.domain.typed_proposal import typed_proposal
 from tests.tables import CONTRACT, OrdersTable
 
 BY_PARTITION = CONTRACT.model_copy(update={"position_partition": "source_partition"})

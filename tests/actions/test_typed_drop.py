@@ -6,7 +6,7 @@ import pytest
 
 from bot.actions import rewind_table_and_job, take_savepoint
 from bot.domain.errors import Refused
-from bot.domain.typed_proposal import typed_proposal
+from bot.domain.replay_bounds import typed_proposal
 from bot.service.choosing import may_drop
 
 

@@ -11,7 +11,7 @@ from bot.bootstrap import setups_of
 from bot.cli.doctor import teams
 from bot.domain.errors import BadConfiguration
 from bot.domain.ids import TableName, UserId
-from bot.domain.team import Team, TeamMember
+from bot.domain.setup import Team, TeamMember
 from bot.settings import Settings
 
 ORDERS = TableName("sales.orders")

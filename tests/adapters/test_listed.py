@@ -16,9 +16,9 @@ from pydantic import ValidationError
 
 from bot.adapters.iceberg.history import read_split
 from bot.domain import listed, packing
+from bot.domain.columns import Lazy
 from bot.domain.ids import SnapshotId, TableName
-from bot.domain.lazy import Lazy
-from bot.domain.listed_views import at_checkpoints, first_by, jobs_of
+from bot.domain.listed import at_checkpoints, first_by, jobs_of
 from bot.domain.table import Snapshot, TableState, Window
 from spark_tasks._window import line_of
 from tests.tables import job, of_flink

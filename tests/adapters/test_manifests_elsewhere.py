@@ -10,8 +10,7 @@ from bot.adapters.checkpoint_parsing import told_by
 from bot.adapters.iceberg.reading import table_state
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.looked import NotSeen
-from bot.domain.owed import folder_of_manifests, owed_to
-from bot.domain.pairing import pairing
+from bot.domain.pairing import folder_of_manifests, owed_to, pairing
 from bot.domain.table import TableState
 from tests.adapters.test_checkpoint_parsing import COMMITTER_V1_120, V1_120, recorded
 from tests.evidence.restore_points import FIXTURES, NOON

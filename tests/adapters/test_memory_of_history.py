@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 
 from bot.adapters.iceberg.history import read_split
 from bot.domain.ids import SnapshotId, TableName
-from bot.domain.summary import Summaries, unpacked
+from bot.domain.snapshot import Summaries, unpacked
 from bot.domain.table import Snapshot, TableState
 from tests.tables import of_flink
 

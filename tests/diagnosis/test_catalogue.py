@@ -4,8 +4,7 @@ import pytest
 
 import bot.diagnosis
 from bot.diagnosis._scan import scan
-from bot.domain.diagnosis import Act, Mode
-from bot.domain.remedy import Remedy
+from bot.domain.diagnosis import Act, Mode, Remedy
 
 MODES = scan(bot.diagnosis)
 CODES = [*(f"F{number}" for number in range(1, 26)), "healthy", "no-advance", "wait"]

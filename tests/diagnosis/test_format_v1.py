@@ -18,7 +18,7 @@ from bot.domain import packing
 from bot.domain.diagnosis import Excluded, Matches
 from bot.domain.findings import RepeatedCommit
 from bot.domain.ids import SnapshotId
-from bot.domain.review_metrics import _wrong_rows
+from bot.domain.review import _wrong_rows
 from bot.domain.rollbacks import rollbacks
 from bot.domain.table import HeadMove, Window
 from tests.cases import Tale, job_id

@@ -9,9 +9,8 @@ from bot.diagnosis import (
     restored_from_older_savepoint,
     two_jobs_write_the_table,
 )
-from bot.domain.diagnosis import Excluded, Matches
+from bot.domain.diagnosis import Excluded, Matches, Remedy
 from bot.domain.ids import DRAINED, OperatorId
-from bot.domain.remedy import Remedy
 from bot.domain.snapshot import REPAIR
 from tests.cases import Tale, job_id
 

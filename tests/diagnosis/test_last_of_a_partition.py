@@ -2,10 +2,9 @@
 
 from bot.diagnosis import restarted_from_empty
 from bot.diagnosis._last_good import rows_up_to
-from bot.domain.diagnosis import Case, Matches
+from bot.domain.diagnosis import Case, Matches, Remedy
 from bot.domain.findings import GapsFinding
 from bot.domain.last_good import LastGoodRows
-from bot.domain.remedy import Remedy
 from tests.cases import Tale
 
 WHOLE = GapsFinding(lowest=0, highest=19, positions=40, missing=0, gaps=())

@@ -10,7 +10,7 @@ from bot.diagnosis._read_again import may_be_missing
 from bot.domain.diagnosis import CannotTell, Matches, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.ids import OperatorId
-from bot.domain.unread_rows import rows_of
+from bot.domain.unread_points import rows_of
 from bot.service.watch_signs import leaked
 from tests.cases import Tale
 from tests.found import leaks

@@ -7,7 +7,7 @@ from bot.diagnosis import sink_lost_its_state as f12
 from bot.diagnosis._leaks import in_words
 from bot.domain.diagnosis import Excluded, Matches
 from bot.domain.findings import LeakedManifestsFinding, LeakStanding
-from bot.domain.unread_rows import rows_told
+from bot.domain.unread_points import rows_told
 from bot.service.watch_signs import leaked
 from tests.cases import Tale
 from tests.diagnosis.test_sink_lost_its_state import changed, commits_as_new

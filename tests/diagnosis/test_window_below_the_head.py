@@ -6,10 +6,9 @@ from bot.diagnosis import no_snapshot_advanced, recovered_by_itself, restored_fr
 from bot.diagnosis._asked import answers, checked_until
 from bot.diagnosis._last_good import rows_up_to
 from bot.domain.asked_window import asked_window
-from bot.domain.diagnosis import CannotTell, Case, Matches
+from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
 from bot.domain.ids import short
 from bot.domain.last_good import LastGoodRows
-from bot.domain.remedy import Remedy
 from bot.domain.table import Window
 from tests.cases import Tale
 from tests.diagnosis.test_recovered_by_itself import pinned

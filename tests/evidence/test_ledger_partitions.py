@@ -17,7 +17,7 @@ from bot.domain.contract import TableContract
 from bot.domain.findings import LedgerFinding
 from bot.domain.ids import SnapshotId
 from bot.domain.ledger import LedgerRow
-from bot.domain.partitions import PartitionField, TouchedPartitions
+from bot.domain.table import PartitionField, TouchedPartitions
 from spark_tasks import _few_entries
 from spark_tasks._parted import NULL, parted_by
 from spark_tasks._touched import word_of

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from bot.domain.columns import Lazy
 from bot.domain.findings import PairVerdict
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import DRAINED, CheckpointId
-from bot.domain.lazy import Lazy
 from bot.domain.looked import Seen
 from bot.domain.pairing import pairing, pairings
 from bot.domain.run_commits import RunCommits

@@ -6,10 +6,10 @@ import pytest
 
 from bot.domain.evidence import Ask
 from bot.domain.flink import CheckpointKind, FlinkManifest, JobRun
+from bot.domain.gone_commits import Sinks
 from bot.domain.ids import DRAINED, CheckpointId
 from bot.domain.ledger import SkippedCheckpoint, SkipReason
 from bot.domain.looked import NotSeen
-from bot.domain.sinks import Sinks
 from bot.domain.table import Snapshot
 from spark_tasks._missing_between import missing_before
 from spark_tasks._missing_commits import missing_after

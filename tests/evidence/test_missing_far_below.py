@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from bot.domain.listed_views import Mark, highest_of, marks_of
+from bot.domain.listed import Mark, highest_of, marks_of
 from bot.domain.table import Snapshot
 from spark_tasks import _missing_between
 from tests.adapters.test_listed import commit, histories, packed_from, state

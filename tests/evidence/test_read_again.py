@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.case_file import read_case
-from bot.domain.end_of_main import EndOfMain
 from bot.domain.evidence import Ask
 from bot.domain.guests import case_of
 from bot.domain.ids import SnapshotId
+from bot.domain.own_points import EndOfMain
 from bot.domain.pairing import judged
 from bot.domain.table import Snapshot
 from spark_tasks._data_files import DataFile

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from bot.domain.contract_terms import kept_for, least_kept
 from bot.domain.ids import SnapshotId
-from bot.domain.snapshots_kept import kept_for, least_kept
 from bot.domain.table import Ref
 from spark_tasks.table_health import last_commits
 from tests.evidence.kept_tables import DAY, at

@@ -3,9 +3,9 @@
 import pytest
 
 from bot.domain.flink import JobRun
+from bot.domain.gone_commits import Sinks
 from bot.domain.ids import JobId, OperatorId, SnapshotId
 from bot.domain.ledger import Sink
-from bot.domain.sinks import Sinks
 from bot.domain.table import Snapshot
 from tests.evidence.flink_words import LONG_AGO, V1, V2, run
 from tests.tables import OPERATOR, job, of_flink

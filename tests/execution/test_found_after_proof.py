@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.deeds import ASKED
 from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
 from bot.domain.effects import StopFork
 from bot.domain.entries import (
@@ -21,7 +20,7 @@ from bot.domain.entries import (
 )
 from bot.domain.evidence import Verdict
 from bot.domain.ids import JobId
-from bot.domain.waterline import owed_waterline
+from bot.domain.waterline import ASKED, owed_waterline
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, F2, F13
 from tests.incidents import PROVEN_BY, Story

@@ -14,8 +14,7 @@ from bot.domain.ids import TableName, UserId
 from bot.domain.notice import Notice
 from bot.domain.notice_entries import ObservedReader
 from bot.domain.reads import Consumer
-from bot.domain.setup import TableSetup
-from bot.domain.team import Team, TeamMember
+from bot.domain.setup import TableSetup, Team, TeamMember
 from bot.domain.trust import Basis, Trust, TrustState
 from bot.service.home import HomeFacts, home_facts
 from bot.slack.blocks.home import home_view

@@ -13,9 +13,8 @@ from bot.domain.findings import DuplicatesFinding, GapsFinding
 from bot.domain.ids import ProposalId
 from bot.domain.incident import Incident
 from bot.domain.notice import Notice, NoticeData
-from bot.domain.partitions import PartitionField
 from bot.domain.planned_work import asked_state
-from bot.domain.table import HeadMove, TableState
+from bot.domain.table import HeadMove, PartitionField, TableState
 from bot.domain.waterline import owed_waterline
 from bot.service.sending_rules import refuse_to_send
 from bot.service.telling_rules import is_said_already

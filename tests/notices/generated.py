@@ -13,7 +13,7 @@ from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import CheckpointId, JobId, SnapshotId
 from bot.domain.ledger import Ledger, LedgerRow
 from bot.domain.notice import PLANNED
-from bot.domain.partitions import TouchedPartitions
+from bot.domain.table import TouchedPartitions
 from tests import orders_table as orders
 from tests.decisions import rewind
 from tests.notices.course_entries import SECRET, CourseEntries

@@ -10,10 +10,10 @@ from bot.domain.evidence import Verdict
 from bot.domain.findings import DuplicatesFinding
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.looked import NotSeen, Seen
-from bot.domain.pins import pins_for
 from bot.domain.promises import BESIDE, LAST_WORDS
 from bot.domain.reads import Consumer, FarRead, ReadRun
 from bot.domain.table import HeadMove, TableState
+from bot.domain.trust import pins_for
 from bot.notices import NoticeFacts, NoticeTemplate, data_of, facts_for, render
 from bot.notices.reading import NotObserved, ReadAbove, ReadersUnknown
 from tests import orders_table as orders

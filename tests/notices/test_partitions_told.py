@@ -9,9 +9,8 @@ from bot.domain.contract import HIDDEN, TableContract
 from bot.domain.findings import DuplicatesFinding
 from bot.domain.ledger import Ledger, LedgerRow
 from bot.domain.looked import Seen
-from bot.domain.partitions import PartitionField, TouchedPartitions
 from bot.domain.reads import Consumer, FarRead, ReadRun
-from bot.domain.table import TableState
+from bot.domain.table import PartitionField, TableState, TouchedPartitions
 from bot.notices import NoticeFacts, NoticeTemplate, data_of, facts_for, render
 from tests import orders_table as orders
 from tests.incidents import Story

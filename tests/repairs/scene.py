@@ -24,9 +24,9 @@ from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.findings import DuplicateCommitsFinding, OrphanFilesFinding
 from bot.domain.ids import EvidenceId, ProposalId, SnapshotId, UserId
 from bot.domain.journal import WATERLINE
+from bot.domain.replay_bounds import typed_proposal
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState, Window
-from bot.domain.typed_proposal import typed_proposal
 from bot.evidence import Collector, find_tasks
 from bot.ports import JobPorts
 from bot.service.incident_store import IncidentStore

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bot.adapters.contracts import contract_of
 from bot.domain.contract import ContractColumn, TableContract
-from bot.domain.contract_snippet import contract_snippet
+from bot.domain.contract_terms import contract_snippet
 from tests import orders_table as orders
 
 MINUTE = timedelta(minutes=1)

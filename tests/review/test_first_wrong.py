@@ -7,7 +7,7 @@ import pytest
 from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
 from bot.domain.entries import Diagnosed
 from bot.domain.ids import JobId, SnapshotId
-from bot.domain.review_metrics import first_wrong_at
+from bot.domain.review import first_wrong_at
 from tests import orders_table as orders
 from tests.decisions import F2
 from tests.incidents import Story

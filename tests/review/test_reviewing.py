@@ -7,11 +7,9 @@ import pytest
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.entries import FindingAssigned, FindingSettled, ReviewOpened
 from bot.domain.ids import UserId
-from bot.domain.review import charged, open_items, review, review_items
-from bot.domain.review_metrics import metrics
-from bot.domain.setup import TableSetup
-from bot.domain.spans import span
-from bot.domain.team import Team, TeamMember
+from bot.domain.review import charged, metrics, open_items, review, review_items
+from bot.domain.sentences import span
+from bot.domain.setup import TableSetup, Team, TeamMember
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, EVE
 from tests.incidents import Story

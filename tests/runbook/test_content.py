@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
+from bot.domain.diagnosis import Remedy
 from bot.domain.ids import StepId
-from bot.domain.remedy import Remedy
 from bot.domain.runbook import (
     ASKED_FOR,
     END,

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
+from bot.domain.diagnosis import Remedy
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
 from bot.domain.ids import SnapshotId, StepId
 from bot.domain.incident import Incident
 from bot.domain.notice import NO_ACTION
-from bot.domain.remedy import Remedy
 from bot.domain.runbook import MENDED, DecisionStep, NoticeStep, Runbook
 from bot.runbook.progress import because
 from bot.service.diagnosis_desk import outcome_of

@@ -13,8 +13,7 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import NestedField, StringType
 
 from bot.domain.contract import HIDDEN, TableContract
-from bot.domain.partitions import PartitionField
-from bot.domain.table import TableState
+from bot.domain.table import PartitionField, TableState
 from spark_tasks._parted import parted_by
 
 SECRET = "ACME"

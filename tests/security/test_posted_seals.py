@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from bot.cli import app
 from bot.domain.ids import IncidentId
-from bot.domain.seal import seal_of, seals_in
+from bot.domain.record_file import seal_of, seals_in
 from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder
 

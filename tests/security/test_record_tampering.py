@@ -18,7 +18,7 @@ from bot.cli import app
 from bot.domain.errors import BadConfiguration
 from bot.domain.ids import IncidentId
 from bot.domain.journal import GENESIS, Anchor, ChainFault, Entry, Line
-from bot.domain.seal import Seal, asked, seal_fault, seal_of
+from bot.domain.record_file import Seal, asked, seal_fault, seal_of
 from tests.incidents import Story
 
 COLUMNS = tuple(Line.__dataclass_fields__)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from bot.domain.ids import UserId
-from bot.domain.team import Team, TeamMember
+from bot.domain.setup import Team, TeamMember
 from bot.slack.commands import VERBS
 from bot.workspace import SeenMessage, Workspace
 from tests.slack.little_bot import Cluster, LittleBot

@@ -4,7 +4,7 @@ from contextlib import closing
 from pathlib import Path
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.trust_rule import judge
+from bot.domain.trust_claims import judge
 from bot.slack.status import trust_line
 from tests import orders_table as orders
 from tests.incidents import Story

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.deeds import undo_left
 from bot.domain.entries import EffectEnded, ExecutionEnded, ExecutionStarted, ProposalMade
+from bot.domain.waterline import undo_left
 from bot.slack.blocks.card import _step_buttons
 from tests.decisions import ANA, BEN, PROPOSAL
 from tests.incidents import Story

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from bot.domain.clock_time import clock_time
+from bot.domain.sentences import clock_time
 from bot.service.watch_look import facts_of
 from tests.cases import Tale
 

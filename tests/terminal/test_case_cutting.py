@@ -18,8 +18,7 @@ from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import LedgerFinding
 from bot.domain.ids import EvidenceId
 from bot.domain.ledger import Ledger
-from bot.domain.partitions import TouchedPartitions
-from bot.domain.table import Column, TableState, Window
+from bot.domain.table import Column, TableState, TouchedPartitions, Window
 from tests import orders_table
 from tests.adapters.lake import Lake
 from tests.cases import Tale

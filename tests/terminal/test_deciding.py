@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 
 from bot.adapters.journal_sql.store import open_store
 from bot.cli.proposal import app
-from bot.domain.clock_time import clock_time
 from bot.domain.errors import WaterlineError
 from bot.domain.execution import ProposalState
 from bot.domain.fold import fold
 from bot.domain.ids import UserId
 from bot.domain.incident import Incident
+from bot.domain.sentences import clock_time
 from tests.decisions import ANA, BEN, EVE
 from tests.incidents import Story
 from tests.orders_table import JOB

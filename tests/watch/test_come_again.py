@@ -5,9 +5,8 @@ from datetime import timedelta
 import pytest
 
 from bot.domain.entries import Diagnosed, IncidentClosed, IncidentOpened, WaterlineMoved
-from bot.domain.open_findings import open_findings
 from bot.domain.table import Window
-from bot.domain.watch import Sighted
+from bot.domain.watch import Sighted, open_findings
 from bot.service.sightings import post_key
 from tests.decisions import ANA, CHANNEL, RUNBOOK
 from tests.slack.people import Responder

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.came_again import came_again, goes_on, is_all_told
 from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
 from bot.domain.entries import Diagnosed, IncidentClosed, WaterlineMoved
 from bot.domain.ids import SnapshotId
 from bot.domain.table import HeadMove
-from bot.domain.watch import Sign, recall
+from bot.domain.watch import Sign, came_again, goes_on, is_all_told, recall
 from tests.cases import Tale
 from tests.decisions import F2
 from tests.incidents import Story

@@ -9,8 +9,7 @@ import pytest
 from bot.adapters.journal_sql import open_store
 from bot.domain.entries import Verified
 from bot.domain.evidence import Verdict
-from bot.domain.open_findings import open_findings
-from bot.domain.watch import Sighted, recall
+from bot.domain.watch import Sighted, open_findings, recall
 from tests.decisions import HEAD_AFTER, PROPOSAL
 from tests.incidents import Story
 from tests.watch.signs import sighted, sign

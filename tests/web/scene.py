@@ -13,9 +13,8 @@ from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
 from bot.domain.entries import Diagnosed, IncidentClosed, IncidentOpened, ProposalMade
 from bot.domain.ids import IncidentId, SnapshotId, TableName, UserId
 from bot.domain.reads import Consumer
-from bot.domain.setup import TableSetup
+from bot.domain.setup import TableSetup, Team, TeamMember
 from bot.domain.table import Window
-from bot.domain.team import Team, TeamMember
 from bot.domain.trust import Trust
 from bot.ports import TableCatalog, TableChange
 from bot.service.incident_store import IncidentStore

@@ -9,7 +9,7 @@ from pyiceberg.catalog import load_catalog
 
 from bot.adapters.iceberg.reading import table_state
 from bot.domain.ids import SnapshotId, TableName
-from bot.domain.pins import TAG, pins_for
+from bot.domain.trust import TAG, pins_for
 from bot.lab.home import LabState
 from tests.lab_fixtures import FreshLab
 

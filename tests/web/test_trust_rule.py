@@ -10,7 +10,7 @@ from bot.domain.ids import TableName
 from bot.domain.looked import NotSeen
 from bot.domain.table import TableState
 from bot.domain.trust import Basis, TrustState
-from bot.domain.trust_rule import judge
+from bot.domain.trust_claims import judge
 from tests.tables import ORDERS
 from tests.web.scene import REFUNDS, Scene
 

@@ -26,8 +26,8 @@ ROOT = Path(__file__).parents[2]
 _CODE = {  # kind -> folders and files: sentences in strings; errors, settings and help are kinds of their own
     "Slack": ("bot/slack",),
     "services": ("bot/service", "bot/bootstrap"),
-    "incident": ("bot/domain/timeline.py", "bot/domain/remedy.py", "bot/domain/*_words.py", "bot/domain/approval*.py",
-                 "bot/domain/deciding.py", "bot/domain/review*.py", "bot/domain/summary.py", "bot/domain/effects.py",
+    "incident": ("bot/domain/timeline.py", "bot/domain/*_words.py", "bot/domain/approval*.py",
+                 "bot/domain/deciding.py", "bot/domain/review*.py", "bot/domain/effects.py",
                  "bot/domain/re*ments.py", "bot/domain/promise*.py", "bot/domain/held*.py", "bot/runbook",
                  "bot/incident"),
     "actions": ("bot/actions",),

@@ -4,8 +4,7 @@ from bot.actions._effects.kind import Did, Hands, Kind, Looked
 from bot.actions._marking import commit_marks
 from bot.actions._requirements import World
 from bot.domain.effects import MarkTable
-from bot.domain.entries import Check, EffectStarted
-from bot.domain.execution_entries import PROPERTY, TAG
+from bot.domain.entries import PROPERTY, TAG, Check, EffectStarted
 from bot.domain.ids import short
 from bot.domain.table import TableState
 from bot.ports import TableChange

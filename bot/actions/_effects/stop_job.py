@@ -3,12 +3,12 @@
 from contextlib import suppress
 
 from bot.actions._effects.kind import Did, Hands, Kind, Looked
-from bot.domain.clock_time import clock_time
 from bot.domain.effects import StopJob
 from bot.domain.entries import EffectStarted
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import short_job
 from bot.domain.requirements import NobodyWrites, Requirement
+from bot.domain.sentences import clock_time
 from bot.domain.table import TableState
 
 

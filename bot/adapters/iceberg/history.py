@@ -15,8 +15,7 @@ from pyiceberg.table.metadata import TableMetadata
 
 from bot.domain.head_moves import HeadMove, HeadMoves
 from bot.domain.packing import Packing
-from bot.domain.snapshot import Snapshot
-from bot.domain.summary import without_partitions
+from bot.domain.snapshot import Snapshot, without_partitions
 
 _CHUNK = 1 << 18
 _Packed = tuple[Sequence[Snapshot], int | None]

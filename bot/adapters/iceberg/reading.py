@@ -10,8 +10,7 @@ from pyiceberg.table.metadata import TableMetadata, TableMetadataV1
 
 from bot.adapters.iceberg.history import History, history_of
 from bot.domain.ids import SnapshotId, TableName
-from bot.domain.partitions import PartitionField
-from bot.domain.table import Column, Ref, TableState
+from bot.domain.table import Column, PartitionField, Ref, TableState
 
 
 def table_state(

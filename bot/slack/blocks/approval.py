@@ -7,10 +7,10 @@ from slack_sdk.models.blocks import Block
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.approval_count import ids_mentioned, mentions, missing_in_words, whom_to_ask
 from bot.domain.approval_times import last_approval_at
-from bot.domain.clock_time import clock_time
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.sentences import clock_time
 from bot.slack.blocks.parts import clock, context, section
 from bot.slack.text import addressed, as_sentence, mrkdwn, person
 

@@ -2,7 +2,6 @@
 
 from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock, SectionBlock
 
-from bot.domain.deeds import undo_left
 from bot.domain.diagnosis import Diagnosis, Remedy
 from bot.domain.doubt import beside_trusted
 from bot.domain.evidence import Progress, Task
@@ -21,6 +20,7 @@ from bot.domain.runbook import (
     StepOutcome,
 )
 from bot.domain.setup import TableSetup
+from bot.domain.waterline import undo_left
 from bot.service.walking import current_step, walk_of
 from bot.slack.blocks.evidence import RUN_AGAIN
 from bot.slack.blocks.parts import (

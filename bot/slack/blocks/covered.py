@@ -4,10 +4,9 @@ from collections.abc import Mapping
 
 from slack_sdk.models.blocks import SectionBlock
 
-from bot.domain.cited import cited
 from bot.domain.evidence import Task
 from bot.domain.execution import ProposalView
-from bot.domain.incident import Incident
+from bot.domain.incident import Incident, cited
 from bot.domain.requirement_words import requirement_sentence
 from bot.slack.blocks.parts import sections
 from bot.slack.text import mrkdwn, short_paths

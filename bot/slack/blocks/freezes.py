@@ -4,12 +4,11 @@ from datetime import timedelta
 
 from slack_sdk.models.blocks import Block
 
-from bot.domain.clock_time import clock_time
 from bot.domain.entries import PromiseReminded
 from bot.domain.freezes import end_before, end_since
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
-from bot.domain.spans import span
+from bot.domain.sentences import clock_time, span
 from bot.slack.blocks.parts import context, section
 from bot.slack.text import mrkdwn, person
 

@@ -2,7 +2,6 @@
 
 from slack_sdk.models.blocks import Block, SectionBlock
 
-from bot.domain.clock_time import clock_time
 from bot.domain.doubt import doubted_since
 from bot.domain.entries import NoticeQueued, PromiseReminded
 from bot.domain.incident import Incident
@@ -11,6 +10,7 @@ from bot.domain.notice import HOW_TO_CORRECT, PLANNED
 from bot.domain.planned_work import stop_for_work
 from bot.domain.promises import BESIDE, announcement
 from bot.domain.review import review_items
+from bot.domain.sentences import clock_time
 from bot.slack.blocks.freezes import reminder_of_freeze
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.blocks.standing_jobs import reminder_of_standing_job

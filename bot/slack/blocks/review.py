@@ -16,8 +16,7 @@ from slack_sdk.models.views import View
 
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
-from bot.domain.review import ReviewItem, review_items
-from bot.domain.review_metrics import metrics
+from bot.domain.review import ReviewItem, metrics, review_items
 from bot.domain.sentences import counted
 from bot.slack.blocks.parts import actions, button, context, section
 from bot.slack.ids import Click, Form

@@ -2,10 +2,10 @@
 
 from slack_sdk.models.blocks import Block
 
-from bot.domain.clock_time import clock_time
 from bot.domain.entries import PromiseReminded
 from bot.domain.incident import Incident
 from bot.domain.rehearsals import Settled, StandingJob, standing_job
+from bot.domain.sentences import clock_time
 from bot.slack.blocks.parts import context, section
 from bot.slack.text import mrkdwn
 
