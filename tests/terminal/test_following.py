@@ -70,8 +70,10 @@ def once(runner: ArrowRunner, is_running: int, console: Console, shows: str, do:
     """When so many tasks have begun, and the terminal shows how far they are."""
 
     def watch() -> None:
-        eventually(lambda: runner.runs >= is_running and re.search(shows, shown(console)) is not None)
-        do()
+        try:
+            eventually(lambda: runner.runs >= is_running and re.search(shows, shown(console)) is not None)
+        finally:
+            do()  # else the test hangs where it should fail
 
     threading.Thread(target=watch, daemon=True).start()
 
