@@ -6,7 +6,7 @@ from pathlib import Path
 from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
 
-from bot.adapters.spark_catalog import spark_catalog
+from bot.adapters.spark_repairs import spark_catalog
 from bot.domain.ids import SnapshotId
 from tests.tables import ORDERS, of_flink
 

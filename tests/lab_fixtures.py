@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.lab.kind import Format, Sink
 from bot.lab.lab import Lab
+from bot.lab.orders import Format, Sink
 
 
 class FreshLab:

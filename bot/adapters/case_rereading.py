@@ -2,33 +2,255 @@
 
 Whatever needs no Spark is read again: the table's metadata, Flink's answers, checkpoint files, manifests, lineage.
 What the sources that are in the file do not tell stays as it was recorded.
+
+Manifests that were kept in a saved case, counted again and held against what evidence had counted with Spark.
+
+Flink's answers that were kept in a saved case, parsed again.
+
+The listing of a table's metadata folder, kept in a saved case: the names from which Flink's manifests are told.
 """
 
 import io
-from collections.abc import Callable, Collection, Mapping
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlsplit
 
+from pyarrow.fs import FileSelector, FileType
+from pydantic import TypeAdapter, ValidationError
+from pyiceberg.manifest import DataFileContent, ManifestEntry, ManifestEntryStatus, ManifestFile
 from pyiceberg.table.metadata import TableMetadataUtil
 
 from bot.adapters.case_comparing import differences
 from bot.adapters.checkpoint_files import stored_as
 from bot.adapters.checkpoint_parsing import Handle
-from bot.adapters.flink_kept import runs_again
+from bot.adapters.flink_pages import RunPages
 from bot.adapters.iceberg.history import read_split
 from bot.adapters.iceberg.reading import table_state
 from bot.adapters.lineage_kept import LINEAGE, reads_again
 from bot.adapters.lineage_reads import united
-from bot.adapters.listing_kept import names_again
-from bot.adapters.manifests_again import manifests_again
+from bot.adapters.opening import Opened, entries_in, manifests_in
+from bot.adapters.table_files import manifest_named
 from bot.adapters.writer_schema import SCHEMA, Told, written_again
 from bot.domain.diagnosis import Case
+from bot.domain.errors import CouldNotLook, WaterlineError
 from bot.domain.evidence import Observation
-from bot.domain.flink import StoredCheckpoint, with_kinds
+from bot.domain.findings import LeakedManifest
+from bot.domain.flink import JobRun, StoredCheckpoint, with_kinds
+from bot.domain.ids import JobId, short, short_job
+from bot.domain.ledger import LedgerRow
 from bot.domain.looked import Seen
+from bot.domain.pairing import folder_of_manifests
 from bot.domain.reads import ReadRun
 from bot.domain.sentences import counted
 from bot.domain.snapshot import without_partitions
-from bot.domain.table import TableState
+from bot.domain.table import Snapshot, TableState
+
+LISTING = "listing:"
+MOST_NAMES = 10_000
+_ICEBERGS_OWN = re.compile(r"snap-.*|.*-m\d+\.avro|.*\.metadata\.json(\.gz)?|.*\.crc|.*\.stats|version-hint\.text")
+_LINES = TypeAdapter(list[tuple[str, int, datetime | None]])
+_CLOCKS = timedelta(seconds=10)
+"""How far the clocks of storage and of the bot may be apart."""
+
+
+def listing_of(table: TableState, of_table: Opened) -> tuple[str, bytes]:
+    """(Address, names with size and time) of what Iceberg did not name itself. Raises what pyarrow raises."""
+    folder = folder_of_manifests(table)
+    files, path = of_table(folder)
+    listed = sorted(files.get_file_info(FileSelector(path)), key=lambda info: str(info.base_name))
+    told = [
+        (info.base_name, info.size, info.mtime.astimezone(UTC).isoformat() if info.mtime is not None else None)
+        for info in listed
+        if info.type is FileType.File and not _ICEBERGS_OWN.fullmatch(info.base_name)
+    ]
+    return f"{LISTING}{folder}", json.dumps(told[:MOST_NAMES]).encode()
+
+
+def names_again(observed: Observation, raw: Mapping[str, bytes]) -> tuple[int, tuple[str, ...]]:
+    """(How many names were read, where this version tells Flink's manifests otherwise).
+
+    The sink deletes and writes while the case is saved, so only what lay there before the look counts as new.
+    Raises ValueError for a listing of another form.
+    """
+    recorded = observed.flink_manifests
+    kept = next((content for address, content in raw.items() if address.startswith(LISTING)), None)
+    if kept is None or not isinstance(recorded, Seen):
+        return 0, ()
+    told: list[str] = []
+    for each in recorded.values:
+        now = manifest_named(each.path, each.bytes, each.written_at)
+        what = f"Flink manifest {each.path}"
+        told += differences(what, each, now) if now is not None else (f"{what} is not told as one now",)
+    known = {each.path.rpartition("/")[2] for each in recorded.values}
+    names = _LINES.validate_json(kept)
+    before = observed.table.read_at - _CLOCKS
+    told += [
+        f"{name} is told as a Flink manifest only now"
+        for name, size, at in names
+        if name not in known and at is not None and at < before and manifest_named(name, size, at) is not None
+    ]
+    return len(names), tuple(told)
+
+
+_OF_PAGE = {
+    "/exceptions": ("failures", "vertices"),
+    "/config": ("code_version",),
+    "/checkpoints/config": ("settings", "checkpoint_interval_ms"),
+    "/checkpoints": ("checkpoints", "completed_count", "failed_count", "restored_count", "restored"),
+}
+"""A page of a run -> what only it tells."""
+
+
+@dataclass
+class KeptAnswers:
+    """The pages of one cluster, as they were answered."""
+
+    url: str
+    pages: Mapping[str, bytes]
+    """Path, without what was asked behind it -> body."""
+    what: str = "The saved case"
+
+    def get(self, path: str) -> bytes | None:
+        """None where it was not kept, or where Flink itself had none."""
+        return self.pages.get(path)
+
+    def garbled(self, asked: str, error: ValidationError) -> WaterlineError:
+        """This version does not understand a kept body."""
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the body"
+        return CouldNotLook(f"{asked} cannot be read.", f"Found at {where}: {first['msg']}.", "Save the case again.")
+
+
+def runs_again(
+    recorded: Sequence[JobRun], job: str, raw: Mapping[str, bytes]
+) -> tuple[dict[JobId, JobRun], tuple[str, ...]]:
+    """(Each run of which the pages were kept, as it is read now; where that differs from what was recorded.)
+
+    What a page tells that was not kept is taken from the record.
+    """
+    found: dict[JobId, JobRun] = {}
+    told: list[str] = []
+    for answers in _clusters(raw):
+        try:
+            listed = RunPages(answers).ids_of(job)
+        except CouldNotLook as error:
+            told.append(f"the list of jobs at {answers.url}: {error.found}")
+            continue
+        known = {run.job_id for run in recorded}
+        told += [f"run {short_job(run)} is listed as {job} and was not recorded" for run in listed if run not in known]
+        for run in recorded:
+            if f"/jobs/{run.job_id}" in answers.pages:
+                again, sentences = _run_again(run, answers)
+                told += sentences
+                if again is not None:
+                    found[run.job_id] = again
+    return found, tuple(told)
+
+
+def _run_again(recorded: JobRun, answers: KeptAnswers) -> tuple[JobRun | None, tuple[str, ...]]:
+    what = f"run {short_job(recorded.job_id)}"
+    try:
+        now = RunPages(answers, is_history=recorded.from_history).run(recorded.job_id)
+    except CouldNotLook as error:
+        return None, (f"{what}: {error.happened} {error.found}",)
+    except (ValueError, OverflowError, OSError) as error:
+        return None, (f"{what}: its times cannot be read now: {error}",)
+    if now is None:
+        return None, ()
+    page = f"/jobs/{recorded.job_id}"
+    gone = [name for each, names in _OF_PAGE.items() if page + each not in answers.pages for name in names]
+    now = now.model_copy(update={name: getattr(recorded, name) for name in gone})
+    return now, differences(what, recorded, now)
+
+
+def _clusters(raw: Mapping[str, bytes]) -> list[KeptAnswers]:
+    """One for each address that listed jobs."""
+    bases = [address.removesuffix("/jobs/overview") for address in raw if address.endswith("/jobs/overview")]
+    return [
+        KeptAnswers(
+            base,
+            {
+                urlsplit(address).path.removeprefix(urlsplit(base).path.rstrip("/")): body
+                for address, body in raw.items()
+                if address.startswith(f"{base}/")
+            },
+        )
+        for base in bases
+    ]
+
+
+@dataclass
+class Counted:
+    """How many were read, and what they say otherwise."""
+
+    lists: int = 0
+    manifests: int = 0
+    differences: list[str] = field(default_factory=list)
+
+
+def manifests_again(case: Case, raw: Mapping[str, bytes]) -> Counted:
+    """Added files and rows of each commit, and of each Flink manifest that waits or leaked. Never raises."""
+    told = Counted()
+    by_id = {row.snapshot_id: row for row in (case.ledger.rows if case.ledger else ())}
+    for snapshot in case.window.of(case.observation.table):
+        if snapshot.manifest_list in raw:
+            _of_commit(told, snapshot, by_id.get(snapshot.snapshot_id), raw)
+    for leak in case.leaked.manifests if case.leaked is not None else ():
+        if leak.path in raw:
+            _of_flink(told, leak, raw[leak.path])
+    return told
+
+
+def _of_commit(told: Counted, snapshot: Snapshot, row: LedgerRow | None, raw: Mapping[str, bytes]) -> None:
+    try:
+        listed = manifests_in(snapshot.manifest_list, raw[snapshot.manifest_list])
+        told.lists += 1
+        own = [each for each in listed if each.added_snapshot_id == snapshot.snapshot_id]
+        if any(each.manifest_path not in raw for each in own):
+            return
+        entries = list(_entries(told, own, raw))
+    except (ValueError, OSError) as error:
+        told.differences.append(f"manifests of {short(snapshot.snapshot_id)} cannot be read now: {error}")
+        return
+    if row is None:
+        return
+    added = [entry for entry in entries if entry.status is ManifestEntryStatus.ADDED]
+    data = [entry for entry in added if entry.data_file.content is DataFileContent.DATA]
+    counted = {
+        "files": (row.added_files, len(data)),
+        "rows": (row.added_rows, sum(entry.data_file.record_count for entry in data)),
+        "delete files": (row.added_delete_files, len(added) - len(data)),
+    }
+    told.differences += [
+        f"commit {short(snapshot.snapshot_id)}: recorded {then} added {what}, its manifests hold {now}"
+        for what, (then, now) in counted.items()
+        if then != now
+    ]
+
+
+def _entries(told: Counted, manifests: list[ManifestFile], raw: Mapping[str, bytes]) -> Iterator[ManifestEntry]:
+    for manifest in manifests:
+        yield from entries_in(raw[manifest.manifest_path])
+        told.manifests += 1
+
+
+def _of_flink(told: Counted, leak: LeakedManifest, content: bytes) -> None:
+    try:
+        entries = entries_in(content)
+    except (ValueError, OSError) as error:
+        if leak.files is not None:
+            told.differences.append(f"Flink manifest {leak.path} cannot be read now: {error}")
+        return
+    told.manifests += 1
+    rows = sum(e.data_file.record_count for e in entries if e.data_file.content is DataFileContent.DATA)
+    if (leak.files, leak.rows) != (len(entries), rows):
+        told.differences.append(
+            f"Flink manifest {leak.path}: recorded {leak.files} files and {leak.rows} rows, it holds {len(entries)} "
+            f"and {rows}"
+        )
 
 
 @dataclass

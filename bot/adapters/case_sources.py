@@ -1,5 +1,10 @@
 """The raw bytes that an observation was read from: metadata, manifests, checkpoint files, Flink's manifests, what
-Flink and lineage told. What may hold values of rows is cut out of them unless it is asked for."""
+Flink and lineage told. What may hold values of rows is cut out of them unless it is asked for.
+
+Which values of rows may leave the machine in a saved case: none but positions and times of events, unless asked.
+
+With `--values` all may but those of the columns that the table's contract redacts.
+"""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -7,23 +12,70 @@ from dataclasses import dataclass, field
 
 from pyarrow import ArrowException
 
-from bot.adapters.case_policy import RowValues
-from bot.adapters.checkpoint_cutting import without_state
+from bot.adapters.case_rereading import listing_of
 from bot.adapters.checkpoint_parsing import told_by, understood_handles
-from bot.adapters.iceberg.manifests import manifests_of
-from bot.adapters.iceberg.storage import Opened
 from bot.adapters.lineage_kept import LINEAGE
-from bot.adapters.listing_kept import listing_of
-from bot.adapters.manifest_cutting import CannotBeCut
-from bot.adapters.metadata_cutting import without_told_partitions
-from bot.adapters.opening import opened
-from bot.adapters.text_cutting import flink_body, lineage_events, without_hidden
+from bot.adapters.manifest_cutting import (
+    CannotBeCut,
+    flink_body,
+    lineage_events,
+    without_bounds,
+    without_hidden,
+    without_state,
+    without_told_partitions,
+)
+from bot.adapters.opening import Opened, manifests_of, opened
 from bot.adapters.writer_schema import SCHEMA
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.pairing import folder_of_manifests
 from bot.domain.paths import below
+from bot.domain.table import TableState, transform_and_column
+
+_TELLS_NOTHING = frozenset({"bucket", "void"})
+
+
+class RowValues:
+    """The rule for one table."""
+
+    def __init__(self, table: TableState, contract: TableContract, *, with_values: bool) -> None:
+        self._contract = contract
+        self._with_values = with_values
+        listed = [column for columns in (table.columns, *table.schemas.values()) for column in columns]
+        self._kept = {column.field_id for column in listed if self._may_leave(column.name)}
+        self._kept -= {column.field_id for column in listed if not self._may_leave(column.name)}
+        self._known = {column.field_id for column in listed}
+        self._partitioned_by = sorted(
+            {field for fields in (table.partitioning, *table.specs.values()) for field in fields}
+        )
+
+    @property
+    def why_no_manifest(self) -> str | None:
+        """Why none may leave: partitions are values of rows, and the paths of data files hold them."""
+        for told in self._partitioned_by:
+            transform, column = transform_and_column(told)
+            if transform not in _TELLS_NOTHING and not self._may_leave(column):
+                asked = "" if self._contract.hides(column) else "; --values keeps them"
+                return f"the table is partitioned by {told}, so they hold values of rows{asked}"
+        return None
+
+    def cut(self, manifest: bytes) -> bytes:
+        """The manifest without the bounds of every column that may not leave. Raises CannotBeCut."""
+        return without_bounds(manifest, self._keeps)
+
+    def _keeps(self, field_id: int) -> bool:
+        """A field within another is known by its own id only, so it goes unless nothing is redacted at all."""
+        if field_id in self._known:
+            return field_id in self._kept
+        return self._with_values and not self._contract.redacted
+
+    def _may_leave(self, column: str) -> bool:
+        contract = self._contract
+        if contract.hides(column):
+            return False
+        return self._with_values or column in {contract.position, contract.position_partition, contract.event_time}
+
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of one source; a larger one is named instead."""

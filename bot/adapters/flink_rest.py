@@ -1,21 +1,283 @@
 """One Flink cluster over its REST interface: what runs, stopping a run, starting one.
 
 Flink's history server: the runs that a JobManager has forgotten, or that outlived it.
+
+Ends one run: stop-with-savepoint where it can work, else cancel, if its state may be lost or stays.
+
+Why a run is not stopped although nobody is against it: the state that is needed afterwards would go with it.
 """
 
-from collections.abc import Callable, Collection
+import hashlib
+from collections.abc import Callable, Collection, Iterator
 from datetime import timedelta
 from typing import TypeVar
 
-from bot.adapters.flink_http import FlinkHttp
-from bot.adapters.flink_pages import RunPages
+import httpx
+from pydantic import BaseModel, Field, ValidationError
+
+from bot.adapters.flink_http import LATER, FlinkHttp, deepest_cause, reason, trace_of, waited_in_vain
+from bot.adapters.flink_pages import CheckpointConfig, RunPages
 from bot.adapters.flink_starting import Starter
-from bot.adapters.flink_stopping import Stop, savepoint_at_work
 from bot.adapters.polling import polled
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
+from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short_job
 from bot.ports import Stopped
+
+
+def checkpoint_would_go(job_id: JobId, *, is_at_a_stop: bool) -> CommitRefused:
+    """The refusal of a cancel before a start from one of the run's checkpoints.
+
+    `is_at_a_stop`: a stop-with-savepoint was asked for before; else Flink deletes the checkpoints of a cancelled run.
+    """
+    if is_at_a_stop:
+        found = "Flink is at a stop-with-savepoint of it, which was asked for before"
+        remedy = "Wait until that stop has ended. Then collect evidence again and propose from what it has left."
+    else:
+        found = "it deletes those of a cancelled run"
+        remedy = (
+            "Copy that checkpoint's folder away with all that it names, stop the run by hand and start it from the "
+            "copy; or set execution.checkpointing.externalized-checkpoint-retention to RETAIN_ON_CANCELLATION."
+        )
+    return CommitRefused(
+        f"Run {short_job(job_id)} was not cancelled: the checkpoint to start from would go with it.",
+        f"Expected Flink to keep it; found: {found}.",
+        remedy,
+    )
+
+
+_ENDED = frozenset({httpx.codes.NOT_FOUND, httpx.codes.CONFLICT})
+"""To a cancel: the run ended in between, or is at its end already. The caller looks at its state."""
+
+
+_LOOKED_PAST = 16
+"""So many requests are looked for past the last that is known: Flink forgets what has ended after five minutes, and
+never what is at work, so an early one may be gone while a later one is taking its savepoint."""
+
+
+class _Phase(BaseModel):
+    id: str
+
+
+class _Cause(BaseModel):
+    stack_trace: str = Field(default="", alias="stack-trace")
+
+
+class _Operation(BaseModel):
+    location: str | None = None
+    failure: _Cause | None = Field(default=None, alias="failure-cause")
+
+
+class Asked(BaseModel):
+    """`GET /jobs/:jid/savepoints/:trigger`."""
+
+    status: _Phase
+    operation: _Operation | None = None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it is over without a savepoint."""
+        return self.status.id == "COMPLETED" and (self.operation is None or self.operation.location is None)
+
+    @property
+    def waited_in_vain(self) -> bool:
+        """Whether Flink gave up waiting for it, so that it may be carried out though it is told as failed."""
+        failure = self.operation.failure if self.operation is not None else None
+        return self.has_failed and failure is not None and waited_in_vain(failure.stack_trace)
+
+
+class Stop:
+    """The end of one run that still lives; that it ended is awaited by the caller."""
+
+    def __init__(
+        self,
+        http: FlinkHttp,
+        savepoint_dir: str | None,
+        run: JobRun,
+        limit: timedelta,
+        poll_s: float,
+        *,
+        needs_state: bool,
+    ) -> None:
+        """`needs_state`: as the port has it."""
+        self._http = http
+        self._savepoint_dir = savepoint_dir
+        self._run = run
+        self._limit_s = limit.total_seconds()
+        self._poll_s = poll_s
+        self._needs_state = needs_state
+        self._doing = f"the stop of run {short_job(run.job_id)}"
+        self._may_be_at_work = False
+        """Whether Flink gave up waiting for the answer to an earlier request of ours, which may be carried out."""
+
+    def end(self) -> Stopped:
+        """How it was ended: stop-with-savepoint if it runs settled, else cancel.
+
+        An earlier request of ours that Flink is still working on is followed, whatever the run looks like:
+        halfway through a stop some operators have finished. Raises OutcomeUnknown, CouldNotLook.
+        """
+        trigger, is_asked = self._last_asked()
+        if is_asked:
+            return self._followed(trigger)
+        if self._run.is_settled:
+            return self._with_savepoint(trigger)
+        return self._by_cancel(
+            f"it was {self._run.state}", may_cancel=not self._needs_state or self._checkpoints_stay()
+        )
+
+    def keeping_checkpoints(self) -> Stopped:
+        """Cancelled, and its retained checkpoints stay: Flink deletes them when a run ends with a savepoint.
+
+        Raises CommitRefused where it would delete them by a cancel, too, or is at a stop that was asked for before:
+        the run goes on. OutcomeUnknown, CouldNotLook.
+        """
+        _trigger, is_asked = self._last_asked()
+        if is_asked or not self._checkpoints_stay():
+            raise checkpoint_would_go(self._run.job_id, is_at_a_stop=is_asked)
+        return self._by_cancel("the job is started from one of its checkpoints", may_cancel=True)
+
+    def _last_asked(self) -> tuple[str, bool]:
+        """The trigger id of the stop that is to be followed, or (False) that is free for a new one: Flink answers
+        with the old failure for minutes, and the cause may be mended by now."""
+        for trigger, told in _asked_for(self._http, self._run.job_id):
+            if told is None or not told.has_failed:
+                return trigger, told is not None
+            self._may_be_at_work |= told.waited_in_vain
+        raise AssertionError("unreachable")
+
+    def _with_savepoint(self, trigger: str) -> Stopped:
+        """Never drained (facts 0.6). The trigger id follows from the job id, so that a repeated request is
+        the same operation."""
+        body = {"targetDirectory": self._savepoint_dir, "drain": False, "triggerId": trigger}
+        answer = self._http.send("POST", f"/jobs/{self._run.job_id}/stop", body, self._doing)
+        if answer.is_success:
+            return self._followed(trigger)
+        said = reason(answer.content)
+        if waited_in_vain(trace_of(answer.content)):
+            raise self._http.unknown(self._doing, f"HTTP {answer.status_code}: {said}")
+        if answer.status_code in LATER | {httpx.codes.REQUEST_TIMEOUT}:
+            raise self._http.not_taken(self._doing, answer)
+        return self._by_cancel(f"Flink refused a savepoint: {said}", may_cancel=not self._needs_state)
+
+    def _followed(self, trigger: str) -> Stopped:
+        try:
+            told = self._outcome(trigger)
+        except CouldNotLook as error:
+            raise self._http.unknown(self._doing, f"{error.happened} {error.found}") from error
+        name = f"Run {short_job(self._run.job_id)}"
+        if told is None:
+            # The JobManager forgot the operation (it keeps results for minutes): the run's state decides.
+            lost = f"{name} was told to stop with a savepoint; where that is, Flink no longer knows."
+            return Stopped(sentence=lost, savepoint=None)
+        if told.location is not None:
+            return Stopped(sentence=f"{name} was stopped with savepoint {told.location}.", savepoint=told.location)
+        trace = told.failure.stack_trace if told.failure else ""
+        failed = deepest_cause(trace) or "Flink gives no reason"
+        if waited_in_vain(trace):
+            raise self._http.unknown(self._doing, failed)
+        return self._by_cancel(f"its savepoint failed: {failed}", may_cancel=not self._needs_state)
+
+    def _by_cancel(self, because: str, *, may_cancel: bool) -> Stopped:
+        """Raises OutcomeUnknown, also while an earlier request may be taking its savepoint, which a cancel would lose;
+        CouldNotLook, and CommitRefused where it must go on, as its state is needed."""
+        if self._may_be_at_work:
+            raise self._http.unknown(
+                self._doing, f"an earlier request timed out within Flink and may be carried out; now: {because}"
+            )
+        if not may_cancel:
+            raise self._goes_on(because)
+        kept = self._checkpoints_stay()
+        answer = self._http.send("PATCH", f"/jobs/{self._run.job_id}?mode=cancel", None, self._doing)
+        if not answer.is_success and answer.status_code not in _ENDED:
+            raise self._not_cancelled(answer)
+        then = "stay" if kept else "were deleted by Flink, which is not set to RETAIN_ON_CANCELLATION"
+        sentence = (
+            f"Run {short_job(self._run.job_id)} was cancelled without a savepoint ({because}); "
+            f"its retained checkpoints {then}."
+        )
+        return Stopped(sentence=sentence, savepoint=None)
+
+    def _not_cancelled(self, answer: httpx.Response) -> WaterlineError:
+        said = trace_of(answer.content)
+        if answer.status_code == httpx.codes.REQUEST_TIMEOUT or waited_in_vain(said):
+            return self._http.unknown(self._doing, f"HTTP {answer.status_code}: {reason(answer.content)}")
+        if answer.is_client_error:
+            return self._http.not_taken(self._doing, answer)
+        return self._http.refused(self._doing, answer)
+
+    def _goes_on(self, because: str) -> CommitRefused:
+        return CommitRefused(
+            f"Run {short_job(self._run.job_id)} was not stopped: no state of it would be left that can be relied on.",
+            f"Expected a savepoint in {self._savepoint_dir or 'the default folder of the cluster'}; found: "
+            f"{because.rstrip('.')}.",
+            "The run goes on as before. Mend that cause, or wait until the run has recovered, then propose anew.",
+        )
+
+    def _checkpoints_stay(self) -> bool:
+        body = self._http.get(f"/jobs/{self._run.job_id}/checkpoints/config")
+        try:
+            return body is not None and CheckpointConfig.model_validate_json(body).survives_cancel is True
+        except ValidationError as error:
+            raise self._http.garbled("GET checkpoints/config", error) from error
+
+    def _ended(self, trigger: str) -> tuple[_Operation | None] | None:
+        """What became of the operation, None in it where Flink has forgotten it; None while it is at work."""
+        told = _read(self._http, self._run.job_id, trigger)
+        if told is None:
+            return (None,)
+        return (told.operation or _Operation(),) if told.status.id == "COMPLETED" else None
+
+    def _outcome(self, trigger: str) -> _Operation | None:
+        found = polled(lambda: self._ended(trigger), self._limit_s, self._poll_s)
+        if found is not None:
+            return found[0]
+        raise OutcomeUnknown(
+            f"Whether {self._doing} happened is not known.",
+            f"Expected its savepoint within {self._limit_s:g} s; found it still in progress.",
+            f"Look at {self._http.url} until it has ended, or cancel it there.",
+        )
+
+
+def savepoint_at_work(http: FlinkHttp, job_id: JobId) -> str | None:
+    """A sentence about a stop of ours of this run that Flink has not ended, or of which it has lost sight; None where
+    there is none. Raises CouldNotLook."""
+    in_vain = False
+    for trigger, told in _asked_for(http, job_id):
+        if told is None:
+            break
+        if not told.has_failed:
+            return f"Flink is still at its stop-with-savepoint (request {trigger})."
+        in_vain |= told.waited_in_vain
+    return "Flink gave up waiting for its stop-with-savepoint, which may be carried out yet." if in_vain else None
+
+
+def _asked_for(http: FlinkHttp, job_id: JobId) -> Iterator[tuple[str, Asked | None]]:
+    """Each stop of this run that we have asked for and that Flink still knows, the oldest first; at last the trigger id
+    that is free, with None. Raises CouldNotLook."""
+    free = number = 0
+    while number < free + _LOOKED_PAST:
+        trigger = trigger_of(job_id, number)
+        told = _read(http, job_id, trigger)
+        number += 1
+        if told is not None:
+            free = number
+            yield trigger, told
+    yield trigger_of(job_id, free), None
+
+
+def _read(http: FlinkHttp, job_id: JobId, trigger: str) -> Asked | None:
+    body = http.get(f"/jobs/{job_id}/savepoints/{trigger}")
+    try:
+        return None if body is None else Asked.model_validate_json(body)
+    except ValidationError as error:
+        raise http.garbled("GET savepoints", error) from error
+
+
+def trigger_of(job_id: str, failed: int = 0) -> str:
+    """The id of one stop of this run: 32 hex digits, the same at each try. `failed`: how many before it have."""
+    again = f" {failed}" if failed else ""
+    return hashlib.sha256(f"waterline stop {job_id}{again}".encode()).hexdigest()[:32]
+
 
 T = TypeVar("T")
 

@@ -2,17 +2,37 @@
 
 Bounds are values of rows. Each is overwritten with as many zeros, so that whatever reads the file goes the same way
 through it; the blocks are packed anew. Bounds that are not values are left: counts, sizes and paths.
+
+A table's metadata file without what its commits tell of single partitions: partitions are values of rows.
+
+A `_metadata` file whose state is cut out, except what Iceberg's committer and Kafka's readers keep there.
+
+State of other operators may hold whole rows. It is overwritten with as many zeros: header, operators, sizes, names and
+paths stay, and the file is read as before.
+
+Bodies of Flink's REST interface and OpenLineage events, with what may hold values of rows cut out.
+
+What may stay is named, so what a later version adds is cut.
 """
 
+import gzip
 import io
+import json
+import re
+import zlib
 from collections.abc import Callable, Iterator
 
+from pydantic import JsonValue
 from pyiceberg.avro.codecs.codec import Codec
 from pyiceberg.avro.decoder_fast import CythonBinaryDecoder
 from pyiceberg.avro.encoder import BinaryEncoder
 from pyiceberg.manifest import ManifestEntry
 
-from bot.adapters.kept_file import KeptFile, entries_in, manifest_file
+from bot.adapters.checkpoint_parsing import NotUnderstood, Told, blocks_in, told_by, understood_handles
+from bot.adapters.flink_pages import CODE_VERSION_KEYS, MOST_CAUSES, cause_lines
+from bot.adapters.opening import KeptFile, entries_in, manifest_file
+from bot.domain.failure_words import LONGEST_MESSAGE
+from bot.domain.snapshot import PARTITIONS, without_partitions
 
 _SYNC_BYTES = 16
 Keeps = Callable[[int], bool]
@@ -88,3 +108,175 @@ def _whole(number: int) -> bytes:
     written = io.BytesIO()
     BinaryEncoder(written).write_int(number)
     return written.getvalue()
+
+
+_GZIP = b"\x1f\x8b"
+
+
+def without_told_partitions(metadata: bytes) -> bytes:
+    """The same file, packed as it was; byte for byte where no commit tells of a partition. Raises CannotBeCut."""
+    try:
+        plain = gzip.decompress(metadata) if metadata.startswith(_GZIP) else metadata
+    except (OSError, EOFError, zlib.error) as error:
+        raise CannotBeCut(f"it cannot be unpacked: {type(error).__name__}") from error
+    if f'"{PARTITIONS}'.encode() not in plain:
+        return metadata
+    told = json.loads(plain)
+    snapshots = told.get("snapshots") if isinstance(told, dict) else None
+    for snapshot in snapshots or ():
+        snapshot["summary"] = without_partitions(snapshot.get("summary") or {})
+    cut = json.dumps(told).encode()
+    return gzip.compress(cut, mtime=0) if plain is not metadata else cut
+
+
+_VERSION = slice(4, 8)
+
+
+def without_state(content: bytes) -> bytes:
+    """The same file. Raises CannotBeCut where its layout is not understood, or where it would be read otherwise."""
+    told = told_by(content)
+    if told.problem is not None and not told.operators:
+        raise CannotBeCut(told.problem)
+    try:
+        blocks = blocks_in(content, int.from_bytes(content[_VERSION], "big"))
+    except NotUnderstood as error:
+        raise CannotBeCut(f"its layout could not be followed: {error}") from error
+    understood = understood_handles(told.operators, of_kafka=bool(told.source_positions))
+    kept = {handle.inline for handle in understood if handle.inline is not None}
+    cut = bytearray(content)
+    for begin, length in blocks:
+        if content[begin : begin + length] not in kept:
+            cut[begin : begin + length] = bytes(length)
+    left = bytes(cut)
+    if _read(told_by(left)) != _read(told):
+        raise CannotBeCut("it would be read otherwise")
+    return left
+
+
+def _read(told: Told) -> tuple[object, ...]:
+    """What the bot knows from it."""
+    sizes = tuple((part.operator_id, part.name, part.parallelism, part.bytes) for part in told.operators)
+    return (told.model_copy(update={"operators": ()}), sizes)
+
+
+_JOB = r"/jobs/[0-9a-f]{32}"
+_SCAN = ("snapshotId", "schemaId")
+_DATASET = ("symlinks", "version", "datasetVersion")
+
+
+def flink_body(address: str, body: bytes) -> bytes:
+    """What Flink answered there: of stack traces only what the bot keeps of each (its first line and causes), of
+    the job's parameters only those that name its code, of the job itself no plan, which quotes its statements."""
+    return next((cut(body) for form, cut in _OF_FLINK if form.search(address)), body)
+
+
+def without_hidden(address: str, body: bytes, veil: Callable[[str], str]) -> bytes:
+    """The same answer; what it says of failures shows nothing that `veil` takes away. Byte for byte where it shows
+    nothing of that anyway."""
+    keys = next((keys for form, keys in _FAILURES_IN if form.search(address)), None)
+    if keys is None:
+        return body
+    told = json.loads(body)
+    veiled = _veiled(told, veil, keys, is_of_failure=not keys)
+    return body if veiled == told else json.dumps(veiled).encode()
+
+
+def lineage_events(lines: bytes) -> bytes:
+    """One event a line: who ran when, and which snapshot of which dataset it read, what it wrote; no filters, texts
+    or settings. A line that is no JSON is left out."""
+    kept = []
+    for line in lines.splitlines():
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        kept.append(json.dumps(_event(event)).encode())
+    return b"\n".join(kept)
+
+
+def _exceptions(body: bytes) -> bytes:
+    entries = _dict(_dict(json.loads(body)).get("exceptionHistory")).get("entries")
+    told = [
+        {
+            **_only(entry, "exceptionName", "timestamp", "taskName"),
+            "stacktrace": _traced(str(_dict(entry).get("stacktrace", ""))),
+        }
+        for entry in (entries if isinstance(entries, list) else [])
+    ]
+    return json.dumps({"exceptionHistory": {"entries": told}}).encode()
+
+
+def _traced(trace: str) -> str:
+    first = trace.partition("\n")[0].strip()[:LONGEST_MESSAGE]
+    return "\n".join([first, *(f"Caused by: {cause}" for cause in cause_lines(trace)[:MOST_CAUSES])])
+
+
+def _config(body: bytes) -> bytes:
+    told = _dict(json.loads(body))
+    user = _dict(_dict(told.get("execution-config")).get("user-config"))
+    named: JsonValue = {"user-config": _only(user, *CODE_VERSION_KEYS)}
+    return json.dumps({**_only(told, "jid", "name"), "execution-config": named}).encode()
+
+
+def _detail(body: bytes) -> bytes:
+    named = ("jid", "name", "state", "start-time", "end-time", "job-type", "vertices", "status-counts")
+    return json.dumps(_only(json.loads(body), *named)).encode()
+
+
+_OF_FLINK: tuple[tuple[re.Pattern[str], Callable[[bytes], bytes]], ...] = (
+    (re.compile(rf"{_JOB}/exceptions(\?|$)"), _exceptions),
+    (re.compile(rf"{_JOB}/config(\?|$)"), _config),
+    (re.compile(rf"{_JOB}(\?|$)"), _detail),
+)
+_FAILURES_IN: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
+    (re.compile(rf"{_JOB}/exceptions(\?|$)"), frozenset()),
+    (re.compile(rf"{_JOB}/checkpoints(/|\?|$)"), frozenset({"failure_message"})),
+)
+"""Which answers tell of failures, and under which names; none: everywhere."""
+
+
+def _veiled(told: JsonValue, veil: Callable[[str], str], keys: frozenset[str], *, is_of_failure: bool) -> JsonValue:
+    match told:
+        case str():
+            return veil(told) if is_of_failure else told
+        case dict():
+            return {
+                name: _veiled(each, veil, keys, is_of_failure=is_of_failure or name in keys)
+                for name, each in told.items()
+            }
+        case list():
+            return [_veiled(each, veil, keys, is_of_failure=is_of_failure) for each in told]
+        case _:
+            return told
+
+
+def _event(event: JsonValue) -> JsonValue:
+    run = _dict(_dict(event).get("run"))
+    inputs, outputs = _dict(event).get("inputs"), _dict(event).get("outputs")
+    parent = _dict(_dict(run.get("facets")).get("parent"))
+    facets: JsonValue = {}
+    if parent:
+        part_of = {"job": _only(parent.get("job"), "namespace", "name"), "run": _only(parent.get("run"), "runId")}
+        facets = {"parent": {name: told for name, told in part_of.items() if told}}
+    return {
+        **_only(event, "eventTime", "eventType"),
+        "run": {**_only(run, "runId"), "facets": facets},
+        "job": _only(_dict(event).get("job"), "namespace", "name"),
+        "inputs": [_dataset(each) for each in (inputs if isinstance(inputs, list) else [])],
+        "outputs": [_dataset(each) for each in (outputs if isinstance(outputs, list) else [])],
+    }
+
+
+def _dataset(told: JsonValue) -> JsonValue:
+    named = _only(told, "namespace", "name")
+    facets = _only(_dict(told).get("facets"), *_DATASET)
+    scan = _only(_dict(_dict(told).get("inputFacets")).get("icebergScanReport"), *_SCAN)
+    return {**named, "facets": facets, **({"inputFacets": {"icebergScanReport": scan}} if scan else {})}
+
+
+def _only(told: JsonValue, *names: str) -> dict[str, JsonValue]:
+    return {name: value for name, value in _dict(told).items() if name in names}
+
+
+def _dict(told: JsonValue) -> dict[str, JsonValue]:
+    return told if isinstance(told, dict) else {}

@@ -1,10 +1,45 @@
-"""Paths as people and Flink write them, opened with pyarrow's filesystems: local, s3, gs, abfs, hdfs."""
+"""Paths as people and Flink write them, opened with pyarrow's filesystems: local, s3, gs, abfs, hdfs.
 
+A table's own files, opened as its catalog says: with the catalog's properties and the credentials that it vends.
+
+Where neither says anything of a storage, the environment does, as everywhere else.
+
+Bytes that are at hand, as PyIceberg reads a file.
+
+The manifests that one commit wrote, from its manifest list.
+"""
+
+import io
 import os
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from typing import cast
 from urllib.parse import urlsplit
 
 from pyarrow import ArrowException
 from pyarrow.fs import FileSystem, S3FileSystem
+from pyiceberg.avro.file import AvroFile
+from pyiceberg.exceptions import ResolveError
+from pyiceberg.io import InputFile, InputStream
+from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
+from pyiceberg.manifest import (
+    DEFAULT_READ_VERSION,
+    MANIFEST_ENTRY_SCHEMAS,
+    DataFile,
+    DataFileContent,
+    FileFormat,
+    ManifestEntry,
+    ManifestEntryStatus,
+    ManifestFile,
+    read_manifest_list,
+)
+from pyiceberg.typedef import Properties
+
+from bot.domain.ids import TableName
+from bot.domain.table import Snapshot
 
 _SCHEMES = {"local": "file:", "s3": "s3://", "gcs": "gs://", "abfs": "abfss://", "hdfs": "hdfs://"}
 TROUBLE = (OSError, ArrowException, ValueError)
@@ -42,3 +77,122 @@ def _of_environment(region: str) -> S3FileSystem:
 def address(files: FileSystem, path: str) -> str:
     """The path with its scheme again, as Flink writes it: `file:/a/b`, `s3://bucket/a`."""
     return _SCHEMES.get(files.type_name, "") + path
+
+
+Opened = Callable[[str], tuple[FileSystem, str]]
+"""A path as people, Flink and Iceberg write it -> the filesystem, and the path in it. Raises what pyarrow raises."""
+_OURS = {"s3": "s3.", "s3a": "s3.", "s3n": "s3.", "gs": "gcs.", "gcs": "gcs.", "abfs": "adls.", "abfss": "adls."}
+"""Scheme -> how PyIceberg's properties of that storage begin."""
+_SHARED = "client."
+
+
+class TableStorage:
+    """What the catalog said when each table was loaded last: vended credentials live for an hour or so."""
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        """`properties` of the catalog; they hold for a table that was not loaded yet."""
+        self._properties = dict(properties)
+        self._told: dict[TableName, Properties] = {}
+
+    def learn(self, table: TableName, properties: Properties) -> None:
+        """What the catalog answered for this table, its own properties included."""
+        self._told[table] = dict(properties)
+
+    def of(self, table: TableName) -> Opened:
+        """Opens files of this table."""
+        return lambda path: opened_with(self._told.get(table, self._properties), path)
+
+
+def opened_with(properties: Properties, path: str) -> tuple[FileSystem, str]:
+    """Raises what pyarrow raises: OSError, ArrowInvalid, ValueError."""
+    begins = _OURS.get(path.partition(":")[0])
+    if begins is None or not any(key.startswith((begins, _SHARED)) for key in properties):
+        return opened(path)
+    scheme, host, inside = PyArrowFileIO.parse_location(path)
+    files: FileSystem = PyArrowFileIO(properties).fs_by_scheme(scheme, host)
+    return files, inside
+
+
+_TROUBLE = (
+    KeyError, IndexError, TypeError, AttributeError, AssertionError, EOFError, OverflowError, MemoryError,
+    SystemError, struct.error, zlib.error, ResolveError,
+)  # fmt: skip
+"""What PyIceberg raises beside ValueError where an Avro file is cut off or is none."""
+
+
+class KeptFile(InputFile):
+    """One file of which every byte is known."""
+
+    def __init__(self, location: str, content: bytes) -> None:
+        super().__init__(location)
+        self._content = content
+
+    def __len__(self) -> int:
+        return len(self._content)
+
+    def exists(self) -> bool:
+        """It is here."""
+        return True
+
+    def open(self, seekable: bool = True) -> InputStream:  # noqa: ARG002 - the signature is PyIceberg's
+        """A new stream from its beginning."""
+        return cast(InputStream, io.BytesIO(self._content))
+
+
+def manifest_file(file: InputFile) -> AvroFile[ManifestEntry]:
+    """A manifest, Iceberg's or Flink's, to be read within a `with`. Raises ValueError, OSError for anything else."""
+    return AvroFile[ManifestEntry](
+        file,
+        MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION],
+        read_types={-1: ManifestEntry, 2: DataFile},
+        read_enums={0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
+    )
+
+
+def entries_in(content: bytes) -> list[ManifestEntry]:
+    """Every entry of a manifest, deleted ones too, as they are written: nothing is inherited from a list.
+
+    Raises ValueError for anything else.
+    """
+    with _as_value_error(), manifest_file(KeptFile("kept", content)) as entries:
+        return list(entries)
+
+
+def head_of(content: bytes) -> dict[str, str]:
+    """What an Avro file says of itself before its first entry; its beginning is enough. Raises ValueError."""
+    with _as_value_error(), AvroFile[ManifestEntry](KeptFile("kept", content)) as file:
+        return dict(file.header.meta)
+
+
+def added_in(content: bytes, most: int) -> DataFile | None:
+    """The first data file that a manifest adds, among its first `most` entries. Raises ValueError."""
+    with _as_value_error(), manifest_file(KeptFile("kept", content)) as entries:
+        for entry in islice(entries, most):
+            if entry.status is ManifestEntryStatus.ADDED and entry.data_file.content is DataFileContent.DATA:
+                return entry.data_file
+    return None
+
+
+def manifests_in(path: str, content: bytes) -> list[ManifestFile]:
+    """The manifests that a manifest list names. Raises ValueError for anything else."""
+    with _as_value_error():
+        return list(read_manifest_list(KeptFile(path, content)))
+
+
+@contextmanager
+def _as_value_error() -> Iterator[None]:
+    try:
+        yield
+    except _TROUBLE as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from error
+
+
+def manifests_of(snapshot: Snapshot, opened: Opened) -> Iterator[str]:
+    """Paths of the manifests that `snapshot` itself added; those it took over from others are left out.
+
+    Cost: one manifest list. Raises OSError, ValueError when it cannot be read.
+    """
+    files, path = opened(snapshot.manifest_list)
+    for manifest in read_manifest_list(PyArrowFile(snapshot.manifest_list, path, files)):
+        if manifest.added_snapshot_id == snapshot.snapshot_id:
+            yield manifest.manifest_path

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 import spark_tasks
 from bot import actions, diagnosis
 from bot.actions._scan import scan as find_actions
-from bot.adapters.contract_people import announced_to, once_each, team_of
-from bot.adapters.contracts import contract_of, merged
+from bot.adapters.contracts import announced_to, contract_of, merged, once_each, team_of
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.database_clock import DatabaseClock
-from bot.adapters.journal_sql.opening import record_of
-from bot.adapters.journal_sql.store import Store
+from bot.adapters.journal_sql.store import Store, record_of
 from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap.content import CONTENT

@@ -10,14 +10,12 @@ from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_operator_api import as_pod, by_kubeconfig, flink_resource
 from bot.adapters.flink_rest import FlinkHistory, FlinkRest
-from bot.adapters.flink_sql_gateway import SqlGatewayStart
-from bot.adapters.flink_starting import UID_SUFFIX, JarStart, Starter
+from bot.adapters.flink_starting import UID_SUFFIX, JarStart, SqlGatewayStart, Starter
 from bot.adapters.lineage import AllLineage, OpenLineageFile
 from bot.adapters.lineage_marquez import Marquez
 from bot.adapters.schedulers import HttpSchedulers
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.adapters.spark_catalog import SparkCatalogSettings, driver_packages, spark_catalog
-from bot.adapters.spark_repairs import SparkReplays
+from bot.adapters.spark_repairs import SparkCatalogSettings, SparkReplays, driver_packages, spark_catalog
 from bot.adapters.spark_server import PACKAGES, EmbeddedSpark
 from bot.domain.ids import TableName
 from bot.evidence import find_tasks

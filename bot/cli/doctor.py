@@ -12,11 +12,10 @@ from rich.table import Table as Grid
 from slack_sdk import WebClient
 
 from bot.adapters.clock import SystemClock
-from bot.adapters.contract_people import team_of
-from bot.adapters.iceberg.clients import extra_for, how_to_install, missing_extra
-from bot.adapters.iceberg.kinds import kind_of
+from bot.adapters.contracts import team_of
+from bot.adapters.iceberg.limits import extra_for, how_to_install, kind_of, missing_extra
 from bot.adapters.journal_sql.database_clock import TOLERATED, ahead_at, ahead_in_words
-from bot.adapters.journal_sql.opening import NoRecord, existing_record
+from bot.adapters.journal_sql.store import NoRecord, existing_record
 from bot.bootstrap import build
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, NobodyThere
 from bot.domain.approval import ApprovalPolicy

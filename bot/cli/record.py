@@ -9,7 +9,7 @@ from rich.console import Console
 from slack_sdk import WebClient
 
 from bot.adapters.journal_sql.journal import SqlJournal
-from bot.adapters.journal_sql.opening import existing_record
+from bot.adapters.journal_sql.store import existing_record
 from bot.bootstrap import records, setups_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, text_of, write_into
 from bot.domain.errors import UnknownIncident

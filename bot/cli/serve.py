@@ -14,8 +14,7 @@ import typer
 from rich.console import Console
 from slack_sdk import WebClient
 
-from bot.adapters.journal_sql.opening import record_of
-from bot.adapters.journal_sql.store import Store
+from bot.adapters.journal_sql.store import Store, record_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.domain.errors import WaterlineError
 from bot.domain.masking import Masking

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.journal_sql.opening import existing_record
+from bot.adapters.journal_sql.store import existing_record
 from bot.adapters.lineage import AllLineage
 from bot.adapters.table_files import FolderOfTable
 from bot.adapters.trust_over_http import trust_from

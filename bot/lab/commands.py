@@ -15,8 +15,8 @@ from bot.lab.errors import LabError
 from bot.lab.flink_cluster import Backend
 from bot.lab.home import Home
 from bot.lab.jars import Flink
-from bot.lab.kind import Format, Sink
 from bot.lab.lab import Lab, proof, tell
+from bot.lab.orders import Format, Sink
 from bot.lab.proof import Proof
 from bot.lab.stories import stories
 

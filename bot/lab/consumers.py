@@ -1,14 +1,66 @@
-"""The consumers of `sales.orders`: two Spark jobs of other teams, which leave lineage events."""
+"""The consumers of `sales.orders`: two Spark jobs of other teams, which leave lineage events.
 
+Lineage of consumer runs: how their Spark is told to write OpenLineage events, and what those say was read.
+"""
+
+import json
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from uuid import uuid4
 
+from pydantic import BaseModel, ConfigDict
+
 from bot.lab.errors import LabError, last_lines
 from bot.lab.home import Home
-from bot.lab.lineage import Read as Read
 from bot.lab.process import Kept
+
+NAMESPACE = "analytics"
+_PLANS = "org.apache.spark.sql.catalyst.plans.logical"
+
+
+class Read(BaseModel):
+    """One run of a consumer: what it read and which run it was."""
+
+    model_config = ConfigDict(frozen=True)
+
+    consumer: str
+    run_id: str
+    snapshot_id: int
+
+
+def listener(file: Path) -> dict[str, str]:
+    """Spark's settings for events in this file, one JSON document a line; docs/lineage.md says why each is there.
+
+    A metastore's address is named though there is none: of a JDBC catalog the listener would tell no inputs.
+    """
+    return {
+        "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
+        "spark.openlineage.namespace": NAMESPACE,
+        "spark.openlineage.transport.type": "file",
+        "spark.openlineage.transport.location": str(file),
+        "spark.openlineage.filter.allowedSparkNodes": f"[{_PLANS}.Aggregate;{_PLANS}.Project]",
+        "spark.hadoop.hive.metastore.uris": "thrift://lake:9083",
+    }
+
+
+def latest_reads(file: Path, listed: Iterable[int]) -> dict[str, Read]:
+    """What each consumer read last, by consumer; of runs whose scan is told, of these snapshots.
+
+    The listener writes a snapshot's id as a floating-point number, so the listed one next to it is meant.
+    """
+    near = {float(each): each for each in listed}
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    reads: dict[str, Read] = {}
+    for event in map(json.loads, lines):
+        for dataset in event["inputs"]:
+            scan = dataset.get("inputFacets", {}).get("icebergScanReport")
+            if scan is not None and (snapshot_id := near.get(float(scan["snapshotId"]))) is not None:
+                consumer = event["run"]["facets"]["parent"]["job"]["name"]
+                reads[consumer] = Read(consumer=consumer, run_id=event["run"]["runId"], snapshot_id=snapshot_id)
+    return reads
+
 
 QUERIES = {
     "revenue_daily": (

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from bot.lab.home import Home, free_ports
-from bot.lab.jars import Flink, flink_jars, pyspark_jars, rocksdb_jars
-from bot.lab.java import LEAN, OPENS, java, log4j
+from bot.lab.jars import LEAN, OPENS, Flink, flink_jars, java, log4j, pyspark_jars, rocksdb_jars
 from bot.lab.process import Kept
 from bot.lab.wire import LOSE_FILE, PROGRAM
 

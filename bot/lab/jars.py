@@ -2,24 +2,128 @@
 
 Source: Maven artifacts by name, through the Ivy jar that PySpark carries, so that the project holds no
 registry address. Cost: about 270 MB once; a third of a second of hashing on each use.
+
+Finds the Java that runs Flink and Spark, and refuses one that cannot.
+
+Iceberg's dynamic sink in SQL: it asks for a class that tells each row's table. Compiled here, without a JDK.
+
+The class is compiled by the Janino that PySpark carries, in a JVM of its own, in a second or two. Flink must have it on
+its own class path: the sink looks for it beside itself, where a jar that a session adds is not seen.
 """
 
 import fcntl
 import hashlib
 import os
+import re
+import shutil
 import subprocess
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, get_args
 from xml.sax.saxutils import quoteattr
 
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bot.lab.errors import LabError, last_lines
-from bot.lab.java import java
+
+OLDEST = 17
+NEWEST = 21
+_INSTALL = "Install Java 17 (Debian: apt-get install openjdk-17-jre-headless) or set JAVA_HOME to one."
+
+_OPENED = (
+    "java.lang",
+    "java.lang.invoke",
+    "java.lang.reflect",
+    "java.net",
+    "java.io",
+    "java.nio",
+    "sun.nio.ch",
+    "sun.nio.cs",
+    "sun.security.action",
+    "sun.util.calendar",
+    "java.text",
+    "java.time",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "java.util.concurrent.locks",
+    "jdk.internal.ref",
+)
+
+OPENS = [
+    "--add-exports=java.base/sun.net.util=ALL-UNNAMED",
+    "--add-exports=java.rmi/sun.rmi.registry=ALL-UNNAMED",
+    *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
+    "-Djdk.reflect.useDirectMethodHandle=false",
+]
+"""What Flink and Spark open by reflection."""
+
+LEAN = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:+ExitOnOutOfMemoryError"]
+"""A small heap matters more here than peak speed; a starved process must end, not limp."""
+
+_LOG4J = """\
+rootLogger.level = {level}
+rootLogger.appenderRef.console.ref = Console
+appender.console.name = Console
+appender.console.type = CONSOLE
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %-5p %c{{1}} - %m%n%ex
+"""
+
+
+def log4j(level: str) -> str:
+    """Properties by which a JVM writes everything from this level on to its console, where the lab keeps it."""
+    return _LOG4J.format(level=level)
+
+
+def java_in(java_home: str | None, search_path: str | None) -> Path:
+    """The java program below `java_home`, else the first on `search_path`.
+
+    Raises: LabError when there is none, or when it is not a Java that Flink 2.1 and Spark 4.1 both run on.
+    """
+    candidate = Path(java_home, "bin", "java") if java_home else None
+    found = candidate if candidate and candidate.exists() else None
+    if found is None and (on_path := shutil.which("java", path=search_path)):
+        found = Path(on_path)
+    if found is None:
+        raise LabError(
+            "The lab needs Java and there is none.",
+            f"Expected a java program below JAVA_HOME ({java_home or 'not set'}) or on PATH; found neither.",
+            _INSTALL,
+        )
+    version = _version_of(found)
+    if not OLDEST <= version <= NEWEST:
+        raise LabError(
+            "This Java cannot run the lab.",
+            f"Expected Java {OLDEST} to {NEWEST}; {found} is Java {version}.",
+            _INSTALL,
+        )
+    return found
+
+
+@cache
+def java() -> Path:
+    """The Java of this machine's environment, looked for once."""
+    return java_in(os.environ.get("JAVA_HOME"), os.environ.get("PATH"))
+
+
+def _version_of(program: Path) -> int:
+    told = subprocess.run([str(program), "-version"], capture_output=True, text=True, timeout=30, check=False)
+    match = re.search(r'version "(?:1\.)?(\d+)', told.stderr + told.stdout)
+    if match is None:
+        raise LabError(
+            "Java does not say its version.",
+            f"Expected a line with 'version' from {program} -version; found {told.stderr.strip()[:200]!r}.",
+            _INSTALL,
+        )
+    return int(match.group(1))
+
 
 Flink = Literal["2.1", "1.20"]
 Needed = Literal["flink", "flink-2.1", "flink-1.20", "spark", "both", "consumers", "rocksdb-2.1", "rocksdb-1.20"]
@@ -184,3 +288,60 @@ def _ivy_module(jars: Iterable[Jar]) -> str:
         '<configurations><conf name="default"/></configurations>'
         f"<dependencies>{''.join(lines)}</dependencies></ivy-module>"
     )
+
+
+GENERATOR = "waterline.lab.ToOneTable"
+_SOURCE = """
+package waterline.lab;
+
+import org.apache.flink.table.data.RowData;
+import org.apache.flink.table.types.logical.RowType;
+import org.apache.flink.util.Collector;
+import org.apache.iceberg.DistributionMode;
+import org.apache.iceberg.PartitionSpec;
+import org.apache.iceberg.Schema;
+import org.apache.iceberg.catalog.TableIdentifier;
+import org.apache.iceberg.flink.FlinkSchemaUtil;
+import org.apache.iceberg.flink.sink.dynamic.DynamicRecord;
+import org.apache.iceberg.flink.sink.dynamic.DynamicTableRecordGenerator;
+
+public class ToOneTable extends DynamicTableRecordGenerator {
+  private transient Schema schema;
+  private transient PartitionSpec spec;
+  private transient TableIdentifier table;
+
+  public ToOneTable(RowType rowType) {
+    super(rowType);
+  }
+
+  public void generate(Object row, Collector out) {
+    if (schema == null) {
+      schema = new Schema(FlinkSchemaUtil.convert(rowType()).asStructType().fields());
+      spec = PartitionSpec.builderFor(schema).day("event_time", "event_day").build();
+      table = TableIdentifier.parse("%s");
+    }
+    out.collect(new DynamicRecord(table, "main", schema, (RowData) row, spec, DistributionMode.NONE, 1));
+  }
+}
+"""
+
+
+def generator_jar(folder: Path, version: Flink, table: str) -> Path:
+    """A jar with the class that sends every row to this table (`namespace.name`), partitioned by the event's day."""
+    jars = [*flink_jars(version), *pyspark_jars().glob("janino-*.jar"), *pyspark_jars().glob("commons-compiler-*.jar")]
+    jars += pyspark_jars().glob("hadoop-client-*.jar")
+    bridge = next(pyspark_jars().glob("py4j-*.jar"))
+    class_path = ":".join(str(jar) for jar in jars)
+    port = launch_gateway(jarpath=str(bridge), classpath=class_path, die_on_exit=True, java_path=str(java()))
+    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
+    try:
+        compiler = gateway.jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.cook(_SOURCE % table)
+        classes = {str(name): bytes(code) for name, code in compiler.getBytecodes().items()}
+    finally:
+        gateway.shutdown()
+    jar = folder / "dynamic-sink.jar"
+    with zipfile.ZipFile(jar, "w") as into:
+        for name, code in classes.items():
+            into.writestr(f"{name.replace('.', '/')}.class", code)
+    return jar

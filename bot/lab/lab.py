@@ -10,20 +10,17 @@ from typing import Self
 
 from bot.lab import orders
 from bot.lab.consumers import QUERIES, Read, Readers
-from bot.lab.dynamic_sink import generator_jar
+from bot.lab.errors import until
 from bot.lab.flink_cluster import Backend, FlinkCluster
-from bot.lab.flink_rest import FlinkRest
+from bot.lab.flink_rest import FlinkRest, SqlGateway
 from bot.lab.home import Home, LabState
-from bot.lab.jars import Flink
-from bot.lab.kind import Format, Kind, Sink
-from bot.lab.machines import Machines
-from bot.lab.other_hands import OtherHands
+from bot.lab.jars import Flink, generator_jar
+from bot.lab.orders import Format, Kind, Sink
+from bot.lab.other_hands import Machines, OtherHands
 from bot.lab.process import Kept, resident_bytes
 from bot.lab.proof import Proof, open_catalog, prove
 from bot.lab.spark_server import SparkServer
-from bot.lab.sql_gateway import SqlGateway
 from bot.lab.stories import story_named
-from bot.lab.waiting import until
 from bot.lab.wire import mend
 from bot.lab.world import Say, Told, World
 

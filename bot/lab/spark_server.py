@@ -3,8 +3,7 @@
 import socket
 
 from bot.lab.home import Home, free_ports
-from bot.lab.jars import pyspark_jars, spark_jars
-from bot.lab.java import LEAN, OPENS, java, log4j
+from bot.lab.jars import LEAN, OPENS, java, log4j, pyspark_jars, spark_jars
 from bot.lab.process import Kept
 
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"

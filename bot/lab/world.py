@@ -13,17 +13,13 @@ from typing import Self
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 from pyiceberg.table import Table
 
-from bot.lab.consumers import Readers
-from bot.lab.errors import LabError
-from bot.lab.flink_rest import FlinkRest, Savepoint, SavepointFormat
+from bot.lab.consumers import Read, Readers, latest_reads
+from bot.lab.errors import LabError, until
+from bot.lab.flink_rest import FlinkRest, Savepoint, SavepointFormat, SqlGateway
 from bot.lab.home import Home
-from bot.lab.lineage import Read, latest_reads
-from bot.lab.machines import Machines
 from bot.lab.orders import beginning_at, with_column, with_sink_options
-from bot.lab.other_hands import OtherHands
+from bot.lab.other_hands import Machines, OtherHands
 from bot.lab.proof import Link, chain_of
-from bot.lab.sql_gateway import SqlGateway
-from bot.lab.waiting import until
 
 Say = Callable[[str], None]
 Fact = str | int

@@ -5,10 +5,10 @@ It imports nothing of the rest of the bot, and the bot cannot tell it from Slack
 """
 
 from bot.workspace.actor import Actor
+from bot.workspace.clock import Rules
 from bot.workspace.people import BotApp, Cast, Channel, Person, SlashCommand, UserGroup, default_cast
-from bot.workspace.persons.outcome import Outcome
+from bot.workspace.persons.forms import Outcome
 from bot.workspace.refusal import CannotDo
-from bot.workspace.rules import Rules
 from bot.workspace.seen import NotShown, SeenMessage
 from bot.workspace.workspace import Workspace
 

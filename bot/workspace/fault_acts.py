@@ -5,9 +5,8 @@ from datetime import timedelta
 
 from bot.workspace.faults import ApiFault
 from bot.workspace.message import StoredMessage
-from bot.workspace.payload import Payload
-from bot.workspace.refusal import CannotDo
-from bot.workspace.requests import FaultRequest
+from bot.workspace.page_routes import FaultRequest
+from bot.workspace.refusal import CannotDo, Payload
 from bot.workspace.world import World
 
 Act = Callable[[World, FaultRequest], Awaitable[Payload]]

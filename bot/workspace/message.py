@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict
 
-from bot.workspace.payload import Payload
+from bot.workspace.refusal import Payload
 
 
 class StoredMessage(BaseModel):

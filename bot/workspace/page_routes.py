@@ -1,6 +1,8 @@
 """What the page and the actors call: reading as a person, acting as a person, and the live connection.
 
 What one person sees: channels with unread counts, messages, modals, the app's Home.
+
+What the page, the actors and the control API send: one frozen record per request.
 """
 
 import asyncio
@@ -9,20 +11,92 @@ from contextlib import suppress
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from bot.workspace.message import StoredMessage
-from bot.workspace.payload import Payload
 from bot.workspace.people import Person
 from bot.workspace.persons import clicks, commands, modals, speech
-from bot.workspace.persons.outcome import Outcome
-from bot.workspace.refusal import CannotDo
-from bot.workspace.requests import ChooseShortcut, ClickAt, CloseView, Here, React, Say, SubmitView
+from bot.workspace.persons.clicks import Chosen, Click
+from bot.workspace.persons.forms import Outcome, RawValues
+from bot.workspace.refusal import CannotDo, Payload
 from bot.workspace.world import World
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Say(_Request):
+    """A person types a text, which may be a slash command, and presses Enter."""
+
+    person: str
+    channel: str
+    text: str
+    thread_ts: str | None = None
+
+
+class ClickAt(_Request):
+    """A person clicks or chooses."""
+
+    person: str
+    at: Click
+
+
+class ChooseShortcut(_Request):
+    """A person chooses a shortcut in a message's menu."""
+
+    person: str
+    at: Chosen
+
+
+class SubmitView(_Request):
+    """A person submits a modal."""
+
+    person: str
+    view_id: str
+    values: RawValues = {}
+
+
+class CloseView(_Request):
+    """A person closes a modal, or all of them."""
+
+    person: str
+    view_id: str
+    whole_stack: bool = False
+
+
+class React(_Request):
+    """A person adds a reaction or takes it back."""
+
+    person: str
+    channel: str
+    ts: str
+    name: str
+
+
+class Here(_Request):
+    """A person looks at a channel, or at the app's Home when there is none."""
+
+    person: str
+    channel: str | None = None
+
+
+class FaultRequest(_Request):
+    """One fault; which fields count depends on its name."""
+
+    method: str | None = None
+    times: int = Field(default=1, ge=1)
+    error: str = "internal_error"
+    seconds: float = Field(default=1.0, ge=0)
+    reason: str = "refresh_requested"
+    channel: str = ""
+    member: str = ""
+    ts: str = ""
+    text: str = ""
 
 
 def overview(world: World, person: Person, _request: Request) -> Payload:

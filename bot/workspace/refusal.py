@@ -1,8 +1,15 @@
-"""How Slack says no: `ok: false`, an error code, and sometimes messages that point into the payload."""
+"""How Slack says no: `ok: false`, an error code, and sometimes messages that point into the payload.
+
+The one loose type of the workspace: a JSON object as Slack sends and receives it.
+
+The workspace is a wire, so it keeps what was sent as it was sent.
+Whatever the workspace decides on (people, limits, deliveries, entries of the wire log) is a typed record.
+"""
 
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
-from bot.workspace.payload import Payload
+Payload: TypeAlias = dict[str, Any]
 
 
 class SlackRefusal(Exception):

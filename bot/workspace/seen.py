@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from pydantic import BaseModel, ConfigDict
 
-from bot.workspace.payload import Payload
 from bot.workspace.persons.forms import elements_of
+from bot.workspace.refusal import Payload
 
 Names = Mapping[str, str]
 """Display names by id of people, channels and user groups."""

@@ -29,14 +29,12 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from bot.workspace.api.routes import web_api_routes
+from bot.workspace.clock import Rules
 from bot.workspace.fault_acts import ACTS
 from bot.workspace.message import StoredMessage
-from bot.workspace.page_routes import page_routes
-from bot.workspace.payload import Payload
-from bot.workspace.persons.answers import answer
-from bot.workspace.refusal import CannotDo, SlackRefusal, UnusableUrl
-from bot.workspace.requests import FaultRequest
-from bot.workspace.rules import Rules
+from bot.workspace.page_routes import FaultRequest, page_routes
+from bot.workspace.persons.modals import answer
+from bot.workspace.refusal import CannotDo, Payload, SlackRefusal, UnusableUrl
 from bot.workspace.world import World
 
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}

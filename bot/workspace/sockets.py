@@ -9,11 +9,10 @@ from contextlib import suppress
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from bot.workspace.delivery import Ack, Delivery
-from bot.workspace.payload import Payload
+from bot.workspace.clock import Rules
 from bot.workspace.people import Cast
-from bot.workspace.rules import Rules
-from bot.workspace.wire_log import WireLog
+from bot.workspace.refusal import Payload
+from bot.workspace.wire_log import Ack, Delivery, WireLog
 
 _AFTER_ITS_END_S = Rules().ack_s
 """How long an envelope whose connection has ended is waited for: its app may acknowledge it over the next one. A

@@ -1,15 +1,21 @@
-"""Everything that passed the wire, in order: Web API calls, deliveries, acknowledgements, response URLs, faults."""
+"""Everything that passed the wire, in order: Web API calls, deliveries, acknowledgements, response URLs, faults.
+
+One thing Slack delivers to the app, and what came of it.
+
+The short-lived handles that an interaction gives to an app: a trigger to open a modal, a URL to answer at.
+"""
 
 import itertools
+import secrets
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from bot.workspace.clock import WorkspaceClock
-from bot.workspace.payload import Payload
+from bot.workspace.clock import Rules, WorkspaceClock
+from bot.workspace.refusal import Payload, SlackRefusal, UnusableUrl
 
 Kind = Literal["api", "delivery", "ack", "response-url", "socket", "fault", "person"]
 
@@ -81,3 +87,121 @@ class WireLog:
     def jsonl(self) -> str:
         """All kept entries, one JSON object a line."""
         return "".join(entry.model_dump_json() + "\n" for entry in tuple(self._entries))
+
+
+DeliveryKind = Literal["slash_commands", "interactive", "events_api"]
+AckOutcome = Literal["acked", "timed-out", "unreachable", "refused"]
+
+
+class Delivery(BaseModel):
+    """A slash command, an interaction or an event on its way to the app."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: DeliveryKind
+    payload: Payload
+    retry_attempt: int = 0
+    retry_reason: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What the wire log calls it: the command, the interaction's type or the event's type."""
+        if self.kind == "events_api":
+            return f"event {self.payload['event']['type']}"
+        return str(self.payload.get("command") or self.payload.get("type") or self.kind)
+
+
+class Ack(BaseModel):
+    """How the app answered a delivery."""
+
+    model_config = ConfigDict(frozen=True)
+
+    outcome: AckOutcome
+    took_ms: float = 0.0
+    payload: Payload | None = None
+    no_retry: bool = False
+    detail: str = ""
+
+    @property
+    def in_time(self) -> bool:
+        """True when the app acknowledged within Slack's limit."""
+        return self.outcome == "acked"
+
+
+class Carrier(Protocol):
+    """A way to the app: Socket Mode or signed HTTP."""
+
+    async def carry(self, delivery: Delivery, within_s: float) -> Ack:
+        """Bring one delivery to the app and wait at most `within_s` seconds for its answer."""
+        ...
+
+
+class Trigger(BaseModel):
+    """Whose interaction it was and when; good for one modal."""
+
+    model_config = ConfigDict(frozen=True)
+
+    person: str
+    issued_s: float
+    used: bool = False
+
+
+class AnswerUrl(BaseModel):
+    """Where a response_url leads: the conversation, the person, and the message it came from."""
+
+    model_config = ConfigDict(frozen=True)
+
+    person: str
+    channel: str
+    issued_s: float
+    message_ts: str | None = None
+    uses: int = 0
+
+
+class Handles:
+    """Issues and redeems triggers and response URLs."""
+
+    def __init__(self, clock: WorkspaceClock, team_id: str) -> None:
+        self._clock = clock
+        self._team = team_id
+        self._triggers: dict[str, Trigger] = {}
+        self._urls: dict[str, AnswerUrl] = {}
+
+    def new_trigger(self, person: str) -> str:
+        """A trigger_id for an interaction of that person."""
+        issued = self._clock.seconds()
+        trigger_id = f"{int(issued * 1000)}.{self._team}.{secrets.token_hex(16)}"
+        self._triggers[trigger_id] = Trigger(person=person, issued_s=issued)
+        return trigger_id
+
+    def redeem_trigger(self, trigger_id: str, rules: Rules) -> str:
+        """Whose trigger it is; refuses one that is unknown, used or too old."""
+        trigger = self._triggers.get(trigger_id)
+        if trigger is None:
+            raise SlackRefusal("invalid_trigger_id")
+        if trigger.used:
+            raise SlackRefusal("exchanged_trigger_id")
+        if self._clock.seconds() - trigger.issued_s > rules.trigger_s:
+            raise SlackRefusal("expired_trigger_id")
+        self._triggers[trigger_id] = trigger.model_copy(update={"used": True})
+        return trigger.person
+
+    def new_url(self, person: str, channel: str, message_ts: str | None = None) -> str:
+        """The token of a new response_url."""
+        token = secrets.token_urlsafe(18)
+        self._urls[token] = AnswerUrl(
+            person=person, channel=channel, issued_s=self._clock.seconds(), message_ts=message_ts
+        )
+        return token
+
+    def redeem_url(self, token: str, rules: Rules) -> AnswerUrl:
+        """Where that response_url leads; counts one use, raises UnusableUrl when there is none left."""
+        url = self._urls.get(token)
+        if url is None:
+            raise UnusableUrl("invalid_url")
+        if self._clock.seconds() - url.issued_s > rules.response_url_s:
+            raise UnusableUrl("expired_url")
+        if url.uses >= rules.response_url_uses:
+            raise UnusableUrl("used_url")
+        self._urls[token] = url.model_copy(update={"uses": url.uses + 1})
+        return url

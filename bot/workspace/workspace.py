@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from bot.workspace.actor import Actor
-from bot.workspace.loopback import Loopback
-from bot.workspace.payload import Payload
+from bot.workspace.actor import Actor, Loopback
+from bot.workspace.clock import Rules
 from bot.workspace.people import BotApp, Cast, default_cast
-from bot.workspace.rules import Rules
+from bot.workspace.refusal import Payload
 from bot.workspace.server import WorkspaceServer
 from bot.workspace.wire_log import Kind, WireEntry
 from bot.workspace.world import World

@@ -13,21 +13,15 @@ from collections.abc import Iterator
 
 from pydantic import BaseModel, ConfigDict
 
-from bot.workspace.clock import WorkspaceClock
-from bot.workspace.delivery import Ack, Carrier, Delivery
-from bot.workspace.directory import Directory
+from bot.workspace.clock import Rules, WorkspaceClock
 from bot.workspace.faults import Faults
-from bot.workspace.handles import Handles
-from bot.workspace.live import Live
 from bot.workspace.message import StoredMessage
-from bot.workspace.payload import Payload
-from bot.workspace.people import Cast
-from bot.workspace.refusal import SlackRefusal
-from bot.workspace.rules import Rules
+from bot.workspace.people import Cast, Directory
+from bot.workspace.refusal import Payload, SlackRefusal
 from bot.workspace.signed_http import SignedHttp
 from bot.workspace.sockets import Sockets
-from bot.workspace.views import Views
-from bot.workspace.wire_log import WireLog
+from bot.workspace.views import Live, Views
+from bot.workspace.wire_log import Ack, Carrier, Delivery, Handles, WireLog
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 

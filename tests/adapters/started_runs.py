@@ -7,8 +7,7 @@ from datetime import timedelta
 import pytest
 
 from bot.adapters.flink_rest import FlinkRest
-from bot.adapters.flink_sql_gateway import SqlGatewayStart
-from bot.adapters.flink_starting import JarStart
+from bot.adapters.flink_starting import JarStart, SqlGatewayStart
 from tests.adapters.flink_wire import Wire, body
 from tests.adapters.passing_time import PassingTime
 from tests.adapters.recorded_runs import F21, RUN_21

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.flink_rest import FlinkRest
-from bot.adapters.flink_stopping import trigger_of
+from bot.adapters.flink_rest import FlinkRest, trigger_of
 from tests.adapters.flink_wire import Wire, body, tell_run
 from tests.adapters.passing_time import PassingTime
 from tests.adapters.recorded_runs import F21, RUN_21

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.contract_people import team_of
-from bot.adapters.contracts import contract_of
+from bot.adapters.contracts import contract_of, team_of
 from bot.bootstrap import setups_of
 from bot.cli.doctor import teams
 from bot.domain.errors import BadConfiguration

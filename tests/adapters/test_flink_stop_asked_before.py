@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.flink_rest import FlinkRest
-from bot.adapters.flink_stopping import trigger_of
+from bot.adapters.flink_rest import FlinkRest, trigger_of
 from bot.domain.errors import OutcomeUnknown
 from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire, body, tell_run
 from tests.adapters.passing_time import PassingTime

@@ -6,8 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.adapters.flink_rest import FlinkRest
-from bot.adapters.flink_stopping import trigger_of
+from bot.adapters.flink_rest import FlinkRest, trigger_of
 from bot.domain.errors import CommitRefused
 from tests.adapters.flink_wire import Wire, body, tell_run
 from tests.adapters.passing_time import PassingTime

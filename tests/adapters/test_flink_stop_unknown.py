@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bot.adapters.flink_rest import FlinkRest
-from bot.adapters.flink_stopping import trigger_of
+from bot.adapters.flink_rest import FlinkRest, trigger_of
 from bot.domain.errors import CouldNotLook, OutcomeUnknown
 from bot.domain.ids import JobId
 from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire

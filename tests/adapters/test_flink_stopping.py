@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.flink_rest import FlinkRest
-from bot.adapters.flink_stopping import trigger_of
+from bot.adapters.flink_rest import FlinkRest, trigger_of
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
 from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire, body
 from tests.adapters.recorded_runs import F21, RUN_21

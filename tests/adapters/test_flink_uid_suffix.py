@@ -4,8 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from bot.adapters.flink_sql_gateway import SqlGatewayStart
-from bot.adapters.flink_starting import JarStart
+from bot.adapters.flink_starting import JarStart, SqlGatewayStart
 from tests.adapters.flink_wire import Wire
 from tests.adapters.recorded_runs import RUN_21
 from tests.adapters.started_runs import PATH, RUN_JAR, SESSION

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 import pytest
 
 from bot.adapters.flink_rest import FlinkRest
-from bot.adapters.flink_sql_gateway import SqlGatewayStart
+from bot.adapters.flink_starting import SqlGatewayStart
 from bot.domain.errors import CommitRefused, CouldNotLook
 from tests.adapters.flink_wire import Wire
 from tests.adapters.recorded_runs import RUN_21

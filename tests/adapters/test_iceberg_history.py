@@ -12,8 +12,7 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.io import load_file_io
 from pyiceberg.serializers import FromInputFile
 
-from bot.adapters.iceberg.history import read_split
-from bot.adapters.iceberg.lean_io import LeanFileIO, catching, lean
+from bot.adapters.iceberg.history import LeanFileIO, catching, lean, read_split
 from bot.adapters.iceberg.reading import table_state
 from bot.domain.ids import TableName
 

@@ -21,7 +21,7 @@ from starlette.routing import Route
 from bot.adapters import lineage_marquez
 from bot.adapters.lineage_kept import reads_again
 from bot.adapters.lineage_marquez import Marquez
-from bot.adapters.text_cutting import lineage_events
+from bot.adapters.manifest_cutting import lineage_events
 from bot.domain.errors import CouldNotLook
 from bot.domain.looked import unread_in
 from tests.adapters.conftest import NOON

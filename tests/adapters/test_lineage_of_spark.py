@@ -13,7 +13,7 @@ import pytest
 
 from bot.adapters.lineage import OpenLineageFile
 from bot.adapters.lineage_kept import LINEAGE, reads_again
-from bot.adapters.text_cutting import lineage_events
+from bot.adapters.manifest_cutting import lineage_events
 from bot.domain.ids import SnapshotId
 from bot.domain.reads import ReadRun
 from bot.domain.table import Snapshot, TableState

@@ -12,8 +12,7 @@ import pytest
 
 from bot.adapters.flink_rest import FlinkHistory
 from bot.domain.flink import CheckpointKind
-from bot.lab.jars import Jar, cache_folder, fetch, flink_jars, verify
-from bot.lab.java import LEAN, OPENS, java
+from bot.lab.jars import LEAN, OPENS, Jar, cache_folder, fetch, flink_jars, java, verify
 from tests.adapters.history_archive import ARCHIVE, ENDED
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]

@@ -6,8 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from bot.adapters.flink_operator_resource import resource_of
-from bot.adapters.flink_sql_gateway import SqlGatewayStart
-from bot.adapters.flink_starting import JarStart, Starter, digest_of
+from bot.adapters.flink_starting import JarStart, SqlGatewayStart, Starter, digest_of
 
 URL = "http://127.0.0.1:9"
 

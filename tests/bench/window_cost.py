@@ -24,7 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 import spark_tasks
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.spark_catalog import spark_catalog
+from bot.adapters.spark_repairs import spark_catalog
 from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.spark_session import open_session
 from bot.domain.evidence import Answer, Ask, Observation

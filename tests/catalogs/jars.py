@@ -14,8 +14,7 @@ from xml.sax.saxutils import quoteattr
 import pytest
 
 from bot.lab.errors import last_lines
-from bot.lab.jars import cache_folder, ivy_home, pyspark_jars
-from bot.lab.java import java
+from bot.lab.jars import cache_folder, ivy_home, java, pyspark_jars
 
 PINS = Path(__file__).with_name("jars.txt")
 

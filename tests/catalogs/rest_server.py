@@ -11,8 +11,7 @@ from typing import Any
 
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-from bot.lab.jars import pyspark_jars
-from bot.lab.java import LEAN, java
+from bot.lab.jars import LEAN, java, pyspark_jars
 from tests.catalogs.jars import server_jars
 
 

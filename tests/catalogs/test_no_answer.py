@@ -10,7 +10,7 @@ import pytest
 from bot.adapters import opening
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.iceberg.storage import opened_with
+from bot.adapters.opening import opened_with
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import TableName
 from tests.adapters.conftest import StandingClock

@@ -5,7 +5,7 @@ import pytest
 
 import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.adapters.spark_catalog import spark_catalog
+from bot.adapters.spark_repairs import spark_catalog
 from bot.domain.contract import TableContract
 from bot.domain.errors import CommitRefused
 from bot.domain.evidence import Ask, Observation, Verdict

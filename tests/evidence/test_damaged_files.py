@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.adapters.spark_catalog import spark_catalog
+from bot.adapters.spark_repairs import spark_catalog
 from bot.adapters.spark_server import SparkServer
 from bot.adapters.spark_session import open_session
 from bot.domain.errors import FileDamaged

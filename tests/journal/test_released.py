@@ -13,7 +13,7 @@ from alembic.script import ScriptDirectory
 from bot.adapters.journal_sql import Store, open_store
 from bot.adapters.journal_sql.engine import create
 from bot.adapters.journal_sql.migrating import migrate, migrate_down
-from bot.adapters.journal_sql.orphans import takers
+from bot.adapters.journal_sql.presence import takers
 from bot.adapters.journal_sql.tables import METADATA
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, TableName

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from bot.lab.commands import app
+from bot.lab.errors import until
 from bot.lab.home import Home
-from bot.lab.waiting import until
 
 Up = Callable[[], tuple[subprocess.Popen[bytes], list[int]]]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.lab.errors import LabError
-from bot.lab.java import java_in
+from bot.lab.jars import java_in
 
 
 def installed(folder: Path, version: str) -> Path:

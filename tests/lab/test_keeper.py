@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from bot.lab.errors import until
 from bot.lab.home import Home
 from bot.lab.process import KEEPER, Kept, Restarts, pid_in
-from bot.lab.waiting import until
 
 PATIENCE_S = 60
 _A_LAB = """

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bot.lab.lineage import Read, latest_reads
+from bot.lab.consumers import Read, latest_reads
 
 EVENTS = Path(__file__).parents[1] / "data" / "lineage" / "spark.jsonl"
 """Real ones; tests/adapters/test_lineage_of_spark.py says of what."""

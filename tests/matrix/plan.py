@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from bot.lab.flink_cluster import Backend
 from bot.lab.jars import Flink
-from bot.lab.kind import Format, Sink
+from bot.lab.orders import Format, Sink
 
 
 class Run(BaseModel):

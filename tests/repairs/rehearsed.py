@@ -9,8 +9,7 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import open_store
 from bot.adapters.lineage import AllLineage
-from bot.adapters.spark_catalog import spark_catalog
-from bot.adapters.spark_repairs import SparkReplays
+from bot.adapters.spark_repairs import SparkReplays, spark_catalog
 from bot.adapters.spark_session import SparkConnection
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.approval import Approval, ApprovalPolicy

@@ -12,8 +12,7 @@ from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import open_store
 from bot.adapters.lineage import AllLineage
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.adapters.spark_catalog import spark_catalog
-from bot.adapters.spark_repairs import SparkReplays
+from bot.adapters.spark_repairs import SparkReplays, spark_catalog
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap import assemble
 from bot.domain.approval import ApprovalPolicy

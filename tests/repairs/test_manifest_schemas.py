@@ -9,8 +9,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.iceberg.file_sources import FilesOfTable
-from bot.adapters.iceberg.manifest_schema import why_unfit
+from bot.adapters.iceberg.file_sources import FilesOfTable, why_unfit
 from bot.domain.errors import CommitRefused
 from bot.domain.file_changes import FileSources
 from tests.repairs.test_file_changes import Rehearsal

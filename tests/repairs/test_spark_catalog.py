@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.adapters.spark_catalog import driver_packages, spark_catalog
+from bot.adapters.spark_repairs import driver_packages, spark_catalog
 from bot.domain.errors import BadConfiguration
 
 pytestmark = pytest.mark.smoke

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.adapters.notice_files import NoticeFiles
-from bot.adapters.smtp import Smtp
-from bot.adapters.webhook import Webhook
+from bot.adapters.notice_files import NoticeFiles, Smtp, Webhook
 from bot.domain.entries import NoticeQueued, WaterlineMoved
 from bot.domain.notice import Address, Notice, NoticeData
 from bot.ports import Journal

@@ -4,9 +4,7 @@ from contextlib import nullcontext
 from datetime import datetime
 
 from bot.adapters.journal_sql import open_store
-from bot.adapters.notice_files import NoticeFiles
-from bot.adapters.smtp import Smtp
-from bot.adapters.webhook import Webhook
+from bot.adapters.notice_files import NoticeFiles, Smtp, Webhook
 from bot.domain.ids import IncidentId
 from bot.service.courier import Courier
 from bot.service.incident_store import IncidentStore

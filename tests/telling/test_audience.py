@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from bot.adapters.contract_people import announced_to, once_each
+from bot.adapters.contracts import announced_to, once_each
 from bot.adapters.lineage import OpenLineageFile
 from bot.domain.entries import WaterlineMoved
 from bot.domain.looked import Seen

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from bot.adapters.smtp import Security, Smtp
+from bot.adapters.notice_files import Security, Smtp
 from bot.domain.notice import Address, sending_key
 from tests.telling.conftest import SECRETS, Scene
 

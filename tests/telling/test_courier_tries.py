@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.adapters.webhook import Webhook
+from bot.adapters.notice_files import Webhook
 from bot.domain.entries import Body, DeliveryTried
 from bot.domain.errors import CouldNotKeep
 from bot.domain.ids import IncidentId

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.contract_people import announced_to
+from bot.adapters.contracts import announced_to
 from bot.bootstrap import setups_of
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.entries import NoticesHeld, NoticesPreviewed, ReadersNoted

@@ -15,8 +15,7 @@ from typer.testing import CliRunner
 import bot.bootstrap
 import bot.cli.proposal
 from bot.adapters.clock import SystemClock
-from bot.adapters.journal_sql.opening import record_of
-from bot.adapters.journal_sql.store import Store, open_store
+from bot.adapters.journal_sql.store import Store, open_store, record_of
 from bot.bootstrap import build
 from bot.cli.options import NobodyThere
 from bot.cli.proposal import app

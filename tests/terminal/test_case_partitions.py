@@ -16,8 +16,7 @@ from bot.adapters.case_rereading import read_again
 from bot.adapters.case_sources import sources_of
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.manifest_cutting import CannotBeCut
-from bot.adapters.metadata_cutting import without_told_partitions
+from bot.adapters.manifest_cutting import CannotBeCut, without_told_partitions
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.lab.flink_rest import FlinkRest
-from bot.lab.machines import Machines
+from bot.lab.other_hands import Machines
 from tests.lab_fixtures import FreshLab
 from tests.walks.world import Incident, incident
 

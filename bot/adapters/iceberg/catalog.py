@@ -11,7 +11,6 @@ from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 
 from bot.adapters.iceberg.change import commit_of
-from bot.adapters.iceberg.clients import must_be_installed
 from bot.adapters.iceberg.errors import (
     COMMIT_TROUBLE,
     MISSING,
@@ -19,26 +18,32 @@ from bot.adapters.iceberg.errors import (
     UNREAD,
     UNREAD_OR_UNOPENED,
     could_not_look,
+    holds,
+    judged,
     metadata_lost,
     not_read,
     refused_and_there,
+    shows,
     unknown_table,
 )
-from bot.adapters.iceberg.expired import expired_of_main, history_at
 from bot.adapters.iceberg.file_changes import FileCommit, refuse_nothing
 from bot.adapters.iceberg.file_sources import FilesOfTable
 from bot.adapters.iceberg.file_survey import survey
-from bot.adapters.iceberg.lean_io import catching, lean
-from bot.adapters.iceberg.limits import ANSWER_WITHIN_S, limited, patient
-from bot.adapters.iceberg.locks import refuse_unlocked
+from bot.adapters.iceberg.history import catching, expired_of_main, history_at, lean
+from bot.adapters.iceberg.limits import (
+    ANSWER_WITHIN_S,
+    giving_each_once,
+    limited,
+    must_be_installed,
+    patient,
+    refuse_unlocked,
+)
 from bot.adapters.iceberg.lost import OnlyPoints, PointsTo, lost_location, newest_readable
-from bot.adapters.iceberg.metadata_format_3 import writing_format_3
+from bot.adapters.iceberg.manifest_writers import writing_format_3
 from bot.adapters.iceberg.reading import table_state
-from bot.adapters.iceberg.refused_commits import holds, judged, shows
 from bot.adapters.iceberg.row_deletes import RowCommit
-from bot.adapters.iceberg.sequence_numbers import giving_each_once
-from bot.adapters.iceberg.storage import TableStorage
 from bot.adapters.iceberg.times import following_in_time
+from bot.adapters.opening import TableStorage
 from bot.domain.errors import CouldNotLook
 from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.ids import SnapshotId, TableName

@@ -2,7 +2,21 @@
 
 PyIceberg's SQL catalog hands SQLAlchemy's errors on as they are, which is why they are named here.
 Its REST catalog raises requests' errors, all of which are `OSError`s.
+
+Errors of the libraries that only some catalogs bring: AWS's for Glue, Thrift's for a Hive metastore.
+
+PyIceberg hands them on as they are. Neither library is a requirement, so neither may be imported where it is missing.
+
+What a catalog's no to a commit means, by the table as it is read after it.
+
+A gateway may repeat a request whose answer it lost: the first one is applied, the second one meets what the first has
+changed, and a yes reads as a no. Only metadata that does not show the change proves that it was refused.
 """
+
+from collections.abc import Callable, Iterable
+from functools import singledispatch
+from importlib import import_module
+from importlib.util import find_spec
 
 from pydantic import ValidationError
 from pyiceberg.exceptions import (
@@ -21,11 +35,61 @@ from pyiceberg.exceptions import (
     WaitingForLockException,
 )
 from pyiceberg.exceptions import ValidationError as NotIceberg
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.refs import MAIN_BRANCH
+from pyiceberg.table.snapshots import ancestors_of
+from pyiceberg.table.update import (
+    RemovePropertiesUpdate,
+    RemoveSnapshotRefUpdate,
+    SetPropertiesUpdate,
+    SetSnapshotRefUpdate,
+    TableRequirement,
+    TableUpdate,
+)
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from bot.adapters.iceberg.foreign import AWS, HIVE, is_turned_away, may_pass
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, UnknownTable, WaterlineError
 from bot.domain.ids import TableName
+
+
+def _of(module: str, *names: str) -> tuple[type[Exception], ...]:
+    if find_spec(module.partition(".")[0]) is None:
+        return ()
+    found = import_module(module)
+    return tuple(getattr(found, name) for name in names)
+
+
+AWS = _of("botocore.exceptions", "BotoCoreError", "ClientError")
+HIVE = _of("thrift.Thrift", "TException")
+"""Base of the metastore's own exceptions, too."""
+
+_NOT_KNOWN = frozenset({"OperationTimeoutException"})
+"""Glue answers it with status 400, though the operation may have come to its end."""
+_PASSES = frozenset(
+    {"ThrottlingException", "Throttling", "TooManyRequestsException", "RequestLimitExceeded", "SlowDown"}
+    | {"ExpiredTokenException", "ExpiredToken", "RequestExpired"}
+)
+"""Too many at once, or a login that has run out."""
+
+
+def may_pass(error: Exception) -> bool:
+    """Whether AWS turned the request away for now."""
+    return is_turned_away(error) and _answer(error)[1] in _PASSES
+
+
+def is_turned_away(error: Exception) -> bool:
+    """Whether AWS answered the request with a no: no right, no such thing, too many at once, not well formed."""
+    if not isinstance(error, AWS):
+        return False
+    status, code = _answer(error)
+    return isinstance(status, int) and 400 <= status < 500 and code not in _NOT_KNOWN
+
+
+def _answer(error: Exception) -> tuple[object, object]:
+    """(HTTP status, AWS's code); None where there is none."""
+    answer = getattr(error, "response", None) or {}
+    return answer.get("ResponseMetadata", {}).get("HTTPStatusCode"), answer.get("Error", {}).get("Code")
+
 
 Raised = tuple[type[Exception], ...]
 MISSING: Raised = (NoSuchTableError, NoSuchNamespaceError)
@@ -185,3 +249,71 @@ def _in_words(error: Exception) -> str:
         return "an answer that is not Iceberg's"
     said = str(error).strip().splitlines()
     return f"{type(error).__name__}: {said[0][:300]}" if said else type(error).__name__
+
+
+Judged = tuple[WaterlineError, TableMetadata | None]
+"""Why it did not go through, and the table after it: None where it was not read, so that nothing is known of it."""
+
+
+def judged(
+    name: TableName, requirements: Iterable[TableRequirement], error: Exception, read: Callable[[], TableMetadata]
+) -> Judged:
+    """A conflict is final only where what the commit compares with has changed: SQL, Hive and Glue refuse after
+    whatever commit of somebody else, be it of a property. Where the table cannot be read after it, nothing is known.
+
+    Cost: one `read`, none where the answer was neither yes nor no."""
+    told = commit_error(name, error)
+    if isinstance(told, OutcomeUnknown):
+        return told, None
+    is_conflict = isinstance(told, CommitRefused) and isinstance(error, CommitFailedException)
+    try:
+        now = read()
+    except UNREAD as unread:
+        return (refused_unseen(name, error, unread) if is_conflict else told), None
+    return (overtaken(name, error) if is_conflict and holds(requirements, now) else told), now
+
+
+def holds(requirements: Iterable[TableRequirement], metadata: TableMetadata) -> bool:
+    """Whether the table is as a commit with these requirements expects it."""
+    try:
+        for each in requirements:
+            each.validate(metadata)
+    except CommitFailedException:
+        return False
+    return True
+
+
+def shows(metadata: TableMetadata, updates: Iterable[TableUpdate]) -> bool:
+    """Whether the table carries all that was asked for, so that it may have been applied; main may have gone on since.
+    False where nothing was asked for."""
+    asked = list(updates)
+    return bool(asked) and all(_shows(each, metadata) for each in asked)
+
+
+@singledispatch
+def _shows(update: TableUpdate, metadata: TableMetadata) -> bool:  # noqa: ARG001 - of no other kind is a change of ours
+    return False
+
+
+@_shows.register
+def _(update: SetSnapshotRefUpdate, metadata: TableMetadata) -> bool:
+    ref = metadata.refs.get(update.ref_name)
+    if ref is None or update.ref_name != MAIN_BRANCH:
+        return ref is not None and ref.snapshot_id == update.snapshot_id
+    chain = ancestors_of(metadata.snapshot_by_id(ref.snapshot_id), metadata)
+    return any(each.snapshot_id == update.snapshot_id for each in chain)
+
+
+@_shows.register
+def _(update: RemoveSnapshotRefUpdate, metadata: TableMetadata) -> bool:
+    return update.ref_name not in metadata.refs
+
+
+@_shows.register
+def _(update: SetPropertiesUpdate, metadata: TableMetadata) -> bool:
+    return update.updates.items() <= metadata.properties.items()
+
+
+@_shows.register
+def _(update: RemovePropertiesUpdate, metadata: TableMetadata) -> bool:
+    return not set(update.removals) & metadata.properties.keys()

@@ -1,10 +1,23 @@
-"""Which data files a repair means, from manifests alone: the same question gives the same list and digest."""
+"""Which data files a repair means, from manifests alone: the same question gives the same list and digest.
+
+Whether the files of a Flink manifest may be added to the table as they are: by the schema and spec that it carries.
+
+A sink writes with the schema it was started with, the dynamic sink with that of each record, so the id in a manifest is
+often not the table's present one. Iceberg reads a file by field ids: any schema that the table has or had is right. One
+that it never had is not: the ids may be those of other columns, as after a table was dropped and created anew.
+
+Whether rows of data files are deleted by their places: by a deletion vector, or by a delete file of format 2.
+"""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import json
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pydantic import ValidationError
 from pyiceberg.avro.file import AvroFile
+from pyiceberg.exceptions import ResolveError
 from pyiceberg.io import FileIO
 from pyiceberg.manifest import (
     DEFAULT_READ_VERSION,
@@ -17,13 +30,53 @@ from pyiceberg.manifest import (
     ManifestEntryStatus,
     ManifestFile,
 )
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema, promote
 from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.types import IcebergType
 from pyiceberg.utils.concurrent import ExecutorFactory
 
-from bot.adapters.iceberg.manifest_entries import REFERENCED, entries_of, manifests_of
-from bot.adapters.iceberg.manifest_schema import why_unfit
+from bot.adapters.iceberg.manifest_writers import REFERENCED, entries_of, manifests_of
 from bot.domain.file_changes import FileList, FileSources
 from bot.domain.paths import place_of, plain
+
+
+def why_unfit(header: Mapping[str, str], metadata: TableMetadata) -> str | None:
+    """A clause that says why they may not; None: they may. `header`: the metadata of the manifest's Avro file."""
+    try:
+        schema = Schema.model_validate_json(header["schema"])
+        spec_id = int(header["partition-spec-id"])
+        fields = [PartitionField.model_validate(each) for each in json.loads(header["partition-spec"])]
+    except (KeyError, ValueError, TypeError, ValidationError):
+        return "it does not say with which schema and partition spec its files were written"
+    spec = metadata.specs().get(spec_id)
+    if spec is None or _parts(spec) != _parts(PartitionSpec(*fields)):
+        return f"its files are parted by spec {spec_id}, which is not one of the table's by that number"
+    for field_id in schema.field_ids:
+        name, kind = schema.find_column_name(field_id), schema.find_type(field_id)
+        if not any(_is_same(field_id, name, kind, known) for known in metadata.schemas):
+            return f"field {field_id} of its schema {schema.schema_id} is {name} ({kind}), which the table never had"
+    absent = next((f for f in metadata.schema().fields if f.required and f.field_id not in schema.field_ids), None)
+    if absent is not None and absent.initial_default is None:
+        return f"its files have no column {absent.name}, which the table requires since"
+    return None
+
+
+def _parts(spec: PartitionSpec) -> list[tuple[int, int, str]]:
+    return [(field.source_id, field.field_id, str(field.transform)) for field in spec.fields]
+
+
+def _is_same(field_id: int, name: str | None, kind: IcebergType, known: Schema) -> bool:
+    """Whether a schema of the table has the field by that name, in that type or one to which it may be widened."""
+    if known.find_column_name(field_id) != name:
+        return False
+    other = known.find_type(field_id)
+    if not kind.is_primitive or kind == other:
+        return kind.is_primitive == other.is_primitive
+    try:
+        return bool(promote(kind, other) == other)
+    except ResolveError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -239,3 +292,31 @@ def file_list(sources: FileSources, files: Sequence[DataFile]) -> FileList | Non
         bytes=sum(file.file_size_in_bytes for file in files),
         digest=hashlib.sha256("\n".join(lines).encode()).hexdigest(),
     )
+
+
+PATH, PLACE = 2147483546, 2147483545
+"""Field ids that the format reserves for the columns of a position delete file."""
+
+
+def may_lack_rows(files: FilesOfTable, data: Sequence[Live]) -> bool:
+    """Whether a live vector is of one of these files, or a live position delete file may name one: it is no older than
+    the oldest of them, and the bounds of its paths, where it has any, let one in. Cost: delete manifests."""
+    if not data:
+        return False
+    vectored = {plain(live.path) for live in data}
+    paths = sorted(live.path.encode() for live in data)
+    since = min(live.entry.sequence_number or 0 for live in data)
+    return any(
+        plain(str(each.of_file)) in vectored
+        if each.is_vector
+        else each.is_position_delete_file and (each.entry.sequence_number or 0) >= since and _may_name(each, paths)
+        for each in files.deletes()
+    )
+
+
+def _may_name(delete: Live, paths: Sequence[bytes]) -> bool:
+    """`paths` ascend."""
+    file = delete.entry.data_file
+    low, high = (bounds.get(PATH) for bounds in (file.lower_bounds or {}, file.upper_bounds or {}))
+    place = bisect_left(paths, low) if low is not None else 0
+    return place < len(paths) and (high is None or paths[place] <= high)

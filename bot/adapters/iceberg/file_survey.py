@@ -11,8 +11,7 @@ from pyiceberg.table.snapshots import ancestors_of
 from pyiceberg.types import PrimitiveType, TimestampType, TimestamptzType
 from pyiceberg.utils.datetime import micros_to_timestamp
 
-from bot.adapters.iceberg.file_sources import FilesOfTable, Live, file_list
-from bot.adapters.iceberg.position_deletes import may_lack_rows
+from bot.adapters.iceberg.file_sources import FilesOfTable, Live, file_list, may_lack_rows
 from bot.domain.file_changes import FileList, FileSources, FileSurvey, OfCommit, Some
 from bot.domain.ids import SnapshotId
 from bot.domain.paths import plain

@@ -3,19 +3,39 @@ memory.
 
 PyIceberg builds a model of every snapshot before it hands out the first: half a gigabyte for such a table. Here the
 file is decoded in a stream, and every snapshot is packed as soon as it is read.
+
+Metadata files as PyIceberg gets to see them in a read: without their history, which is kept for us.
+
+PyIceberg is told of it by `py-io-impl`, its own way to name a file IO. Never used for a commit: a catalog that writes
+the next metadata file itself would write it without the history.
+
+Commits of main that were expired, as older metadata files tell: expiry deletes snapshots, and leaves these files.
+
+They are kept until so many newer ones were written, where `write.metadata.delete-after-commit.enabled` is set.
 """
 
 import codecs
+import gzip
+import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any, cast
 
+import pyarrow
+from pyiceberg.exceptions import ValidationError as NotIceberg
+from pyiceberg.io import PY_IO_IMPL, FileIO, InputFile, InputStream, OutputFile, load_file_io
+from pyiceberg.serializers import FromInputFile
 from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.typedef import EMPTY_DICT, Properties
 
 from bot.domain.head_moves import HeadMove, HeadMoves
+from bot.domain.ids import SnapshotId
 from bot.domain.packing import Packing
 from bot.domain.snapshot import Snapshot, without_partitions
+from bot.domain.table import TableState
 
 _CHUNK = 1 << 18
 _Packed = tuple[Sequence[Snapshot], int | None]
@@ -155,3 +175,118 @@ class _Text:
         self._is_over = not chunk
         self._text = self._text[self._at :] + self._utf8.decode(chunk, final=self._is_over)
         self._at = 0
+
+
+pyarrow.set_memory_pool(pyarrow.system_memory_pool())
+"""Arrow's own allocator keeps several megabytes at hand for tables that the bot never reads."""
+_GZIP = (".gz.metadata.json", ".metadata.json.gz")
+_caught: ContextVar[dict[str, History]] = ContextVar("caught")
+
+
+def lean(properties: Properties) -> Properties:
+    """The same catalog's properties for reading only; unchanged where another file IO is configured."""
+    return properties if PY_IO_IMPL in properties else {**properties, PY_IO_IMPL: f"{__name__}.{LeanFileIO.__name__}"}
+
+
+@contextmanager
+def catching() -> Iterator[dict[str, History]]:
+    """Metadata location -> history, of all that is read inside; empty for a catalog that sends the metadata itself."""
+    caught: dict[str, History] = {}
+    token = _caught.set(caught)
+    try:
+        yield caught
+    finally:
+        _caught.reset(token)
+
+
+class LeanFileIO(FileIO):
+    """What PyIceberg would have chosen by itself, except for metadata files."""
+
+    def __init__(self, properties: Properties = EMPTY_DICT) -> None:
+        super().__init__({name: value for name, value in properties.items() if name != PY_IO_IMPL})
+
+    def new_input(self, location: str) -> InputFile:
+        """The file; a metadata file without its history."""
+        file = self._chosen(location).new_input(location)
+        return _LeanMetadata(file) if location.endswith((".metadata.json", *_GZIP)) else file
+
+    def new_output(self, location: str) -> OutputFile:
+        """Refused: nothing is written through a reader."""
+        raise OSError(f"{location} is not written: this catalog is opened for reading.")
+
+    def delete(self, location: str | InputFile | OutputFile) -> None:
+        """Refused, as any writing."""
+        raise OSError(f"{location} is not deleted: this catalog is opened for reading.")
+
+    def _chosen(self, location: str) -> FileIO:
+        return load_file_io(self.properties, location)
+
+
+class _LeanMetadata(InputFile):
+    def __init__(self, whole: InputFile) -> None:
+        super().__init__(whole.location)
+        self._whole = whole
+
+    def __len__(self) -> int:
+        return len(self._whole)
+
+    def exists(self) -> bool:
+        return self._whole.exists()
+
+    def open(self, seekable: bool = True) -> InputStream:  # noqa: ARG002 - the signature is PyIceberg's
+        """What is left of the file; packed again if it was, because PyIceberg goes by the name."""
+        is_packed = self.location.endswith(_GZIP)
+        with self._whole.open(seekable=False) as stream:
+            whole = gzip.GzipFile(fileobj=cast(IO[bytes], stream)) if is_packed else stream
+            rest, history = read_split(whole.read)
+        _caught.get({})[self.location] = history
+        told = json.dumps(rest).encode()
+        return cast(InputStream, io.BytesIO(gzip.compress(told) if is_packed else told))
+
+
+_OPENED = 20
+"""So many files are opened before it is given up; in practice it is the one from before the expiry."""
+_NOT_THERE = (FileNotFoundError, NotIceberg, ValueError)
+"""The file is not there, or is not a metadata file. A refused right or a dead connection says nothing of it."""
+
+
+def expired_of_main(
+    table: TableState, newest_first: Iterable[str], read: Callable[[str], History | None]
+) -> tuple[Snapshot, ...]:
+    """Ancestors of the oldest snapshot that main still lists, oldest first, down to the newest commit by Flink at
+    least; only what a line of parents without a hole reaches. `newest_first`: locations of older metadata files.
+
+    The line is followed in the older files alone: PyIceberg's expiry leaves no parent in the snapshots that stay.
+    """
+    oldest = table.chain[-1].snapshot_id if table.chain else None
+    found: list[Snapshot] = []
+    for _, location in zip(range(_OPENED), newest_first, strict=False):
+        if oldest is None or any(each.job_id is not None and each.checkpoint_id is not None for each in found):
+            break
+        history = read(location)
+        found += _below(history, oldest) if history is not None else []
+        oldest = found[-1].snapshot_id if found else oldest
+    return tuple(reversed(found))
+
+
+def history_at(files: FileIO, location: str) -> History | None:
+    """What grows with each commit, as this metadata file has it; None where the file is gone or is none. Raises what
+    the storage raises."""
+    lean = LeanFileIO(files.properties)
+    try:
+        with catching() as caught:
+            FromInputFile.table_metadata(lean.new_input(location))
+    except _NOT_THERE:
+        return None
+    return caught.get(location)
+
+
+def _below(history: History, of: SnapshotId) -> list[Snapshot]:
+    """Its ancestors without itself, newest first."""
+    by_id = {snapshot.snapshot_id: snapshot for snapshot in history.snapshots}
+    line: list[Snapshot] = []
+    current = by_id.get(of)
+    while current is not None:
+        line.append(current)
+        current = by_id.get(current.parent_id) if current.parent_id is not None else None
+    return line[1:]

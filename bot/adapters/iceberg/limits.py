@@ -1,14 +1,45 @@
 """Time limits of catalogs: PyIceberg's REST and Hive clients (0.12) wait for ever, AWS's a minute for each try.
 
 PyIceberg is told by its own means: a class to make (`py-catalog-impl`), and a session for AWS's client.
+
+What kind of catalog its properties lead to, as PyIceberg decides it: by its `type`, else by its address.
+
+Libraries that only some kinds of catalog need, and whether they are installed here.
+
+Whether a Hive metastore's lock guards a table: without it, a commit of ours could overwrite somebody else's.
+
+A conflict where the sequence number of a commit was given to another one, since the table was read.
+
+Every commit takes one, on whatever branch, and manifests bear it before the catalog decides. PyIceberg (0.12) looks at
+it in format 2 alone, and then raises what could mean anything: two snapshots of format 3 could bear the same one.
 """
 
 from collections.abc import Mapping
+from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
-from pyiceberg.catalog import BOTOCORE_SESSION, PY_CATALOG_IMPL, TYPE
+from pyiceberg.catalog import BOTOCORE_SESSION, PY_CATALOG_IMPL, TYPE, URI, Catalog, MetastoreCatalog
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table
+from pyiceberg.table.update import AddSnapshotUpdate, TableRequirement, TableUpdate
 
-from bot.adapters.iceberg.kinds import kind_of
+from bot.domain.errors import CommitRefused, CouldNotLook
+from bot.domain.ids import TableName
+
+_BY_ADDRESS = {"http": "rest", "thrift": "hive", "sqlite": "sql", "postgresql": "sql"}
+
+
+def kind_of(properties: Mapping[str, str]) -> str:
+    """`sql`, `rest`, `hive`, `glue`, or whatever type is named; empty where neither type nor address tells, or a class
+    of one's own is named."""
+    if told := properties.get(TYPE, ""):
+        return told
+    if PY_CATALOG_IMPL in properties:
+        return ""
+    address = properties.get(URI, "")
+    return next((kind for start, kind in _BY_ADDRESS.items() if address.startswith(start)), "")
+
 
 ANSWER_WITHIN_S = 30.0
 """How long one request to a catalog may take. A commit that takes longer is not known, and looked for in the table."""
@@ -58,3 +89,86 @@ def _aws_session(answer_within_s: float) -> object:
     connect = min(CONNECT_WITHIN_S, answer_within_s)
     session.set_default_client_config(Config(connect_timeout=connect, read_timeout=answer_within_s))
     return session
+
+
+_NEEDS = {"hive": "thrift", "glue": "boto3", "dynamodb": "boto3", "bigquery": "google", "rest-sigv4": "boto3"}
+"""PyIceberg's extra -> a package that it brings."""
+
+
+def extra_for(properties: Mapping[str, str]) -> str | None:
+    """The extra of PyIceberg that this catalog needs beside what Waterline itself brings; None: none."""
+    kind = kind_of(properties)
+    if properties.get("rest.sigv4-enabled", "").lower() == "true":
+        return "rest-sigv4"
+    return kind if kind in _NEEDS else None
+
+
+def missing_extra(properties: Mapping[str, str]) -> str | None:
+    """The extra that this catalog needs and that is not installed; None where nothing is missing."""
+    extra = extra_for(properties)
+    return extra if extra is not None and find_spec(_NEEDS[extra]) is None else None
+
+
+def how_to_install(extra: str) -> str:
+    """What to do about it."""
+    return f"Install it beside Waterline (pip install 'pyiceberg[{extra}]'), then start Waterline again."
+
+
+def must_be_installed(name: str, properties: Mapping[str, str]) -> None:
+    """Raises CouldNotLook where this kind of catalog needs a library that is not there."""
+    extra = missing_extra(properties)
+    if extra is not None:
+        kind = kind_of(properties) or extra
+        raise CouldNotLook(
+            f"The catalog {name} could not be opened: what it needs is not installed.",
+            f"Expected PyIceberg with its extra “{extra}”, for a catalog of type {kind}; found PyIceberg without.",
+            how_to_install(extra),
+        )
+
+
+_LOCKED = "engine.hive.lock-enabled"
+
+
+def refuse_unlocked(table: TableName, catalog: Mapping[str, str], properties: Mapping[str, str]) -> None:
+    """Raises CommitRefused for a table in a Hive metastore whose engines are told to commit without its lock.
+
+    PyIceberg compares under that lock and then writes without comparing again; an engine that does not take the lock
+    may commit in between, and its commit would be lost.
+    """
+    if kind_of(catalog) == "hive" and properties.get(_LOCKED, "true").lower() == "false":
+        raise CommitRefused(
+            f"Table {table} was not changed: its writers commit without the metastore's lock.",
+            f"Expected `{_LOCKED}` not to be false; found it false, so a commit in between could be lost.",
+            "Stop every writer and make the change with the engine that writes the table, or let its engines lock.",
+        )
+
+
+STAGES = "_update_and_stage_table"
+"""Method by which PyIceberg's catalogs make the next metadata of the newest, before they write and compare it."""
+
+
+def giving_each_once(catalog: Catalog) -> Catalog:
+    """The same catalog. Where the server itself makes the metadata (REST), it looks by itself."""
+    if isinstance(catalog, MetastoreCatalog):
+        setattr(catalog, STAGES, partial(_staged, getattr(catalog, STAGES)))
+    return catalog
+
+
+def _staged(
+    others: Any,
+    newest: Table | None,
+    identifier: tuple[str, ...],
+    requirements: tuple[TableRequirement, ...],
+    updates: tuple[TableUpdate, ...],
+) -> Any:
+    """In place of the catalog's own method, which `others` is. Requirements come first: they say who has moved what.
+    Raises CommitFailedException."""
+    if newest is not None:
+        for requirement in requirements:
+            requirement.validate(newest.metadata)
+        free, added = newest.metadata.next_sequence_number(), [u for u in updates if isinstance(u, AddSnapshotUpdate)]
+        if any((each.snapshot.sequence_number or 0) < free for each in added):
+            raise CommitFailedException(
+                "Another commit, on whatever branch, has taken the sequence number since the table was read"
+            )
+    return others(newest, identifier, requirements, updates)

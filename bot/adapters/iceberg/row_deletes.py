@@ -16,11 +16,9 @@ from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.table import Table
 from pyiceberg.table.update import TableRequirement, TableUpdate
 
-from bot.adapters.iceberg.deletion_vectors import Blob, places_in, puffin_of
 from bot.adapters.iceberg.file_changes import FileCommit
-from bot.adapters.iceberg.file_sources import Live
-from bot.adapters.iceberg.manifest_entries import CONTENT_OFFSET, CONTENT_SIZE
-from bot.adapters.iceberg.position_deletes import PATH, PLACE
+from bot.adapters.iceberg.file_sources import PATH, PLACE, Live
+from bot.adapters.iceberg.manifest_writers import CONTENT_OFFSET, CONTENT_SIZE, Blob, places_in, puffin_of
 from bot.domain.errors import CommitRefused
 from bot.domain.file_changes import RowsOfFile
 from bot.domain.ids import TableName

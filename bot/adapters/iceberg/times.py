@@ -12,7 +12,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import AddSnapshotUpdate, TableRequirement, TableUpdate
 
-from bot.adapters.iceberg.sequence_numbers import STAGES
+from bot.adapters.iceberg.limits import STAGES
 from bot.domain.errors import CouldNotLook
 
 BEHIND_MS = 30_000

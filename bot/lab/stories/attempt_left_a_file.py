@@ -6,8 +6,8 @@ streaming job takes.
 
 from pathlib import Path
 
+from bot.lab.errors import until
 from bot.lab.other_hands import local
-from bot.lab.waiting import until
 from bot.lab.world import World
 
 NAME = "attempt-left-a-file"

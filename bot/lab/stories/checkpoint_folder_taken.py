@@ -3,7 +3,7 @@
 Each checkpoint whose folder is there already fails, and the ids go on until one is free.
 """
 
-from bot.lab.waiting import until
+from bot.lab.errors import until
 from bot.lab.world import World
 
 NAME = "checkpoint-folder-taken"

@@ -1,6 +1,6 @@
 """The TaskManager hangs for some seconds, and checkpoints expire; the next ones carry their files."""
 
-from bot.lab.waiting import until
+from bot.lab.errors import until
 from bot.lab.world import World
 
 NAME = "checkpoints-failed"

@@ -1,6 +1,6 @@
 """The job fails and does not come back; the table is as the last commit left it."""
 
-from bot.lab.waiting import until
+from bot.lab.errors import until
 from bot.lab.world import World
 
 NAME = "job-failed"

@@ -3,7 +3,7 @@
 With the lab's own delay of a second the job is back before a bot has started to look.
 """
 
-from bot.lab.waiting import until
+from bot.lab.errors import until
 from bot.lab.world import World
 
 NAME = "restarting-slowly"

@@ -5,9 +5,8 @@ reaches rows of its own commit, so both rows of a key live (seen with Iceberg 1.
 live until a later commit has the key again, so keys come here for two seconds and never after.
 """
 
-from bot.lab.errors import LabError
+from bot.lab.errors import LabError, until
 from bot.lab.orders import short_lived_keys
-from bot.lab.waiting import until
 from bot.lab.world import World
 
 NAME = "upsert-writer-stuck"

@@ -1,7 +1,7 @@
 """Slack's Web API: all methods that the workspace knows, by name."""
 
 from bot.workspace.api import auth, chat, conversations, files, reactions, users, views
-from bot.workspace.api.method import Method
+from bot.workspace.api.call import Method
 
 METHODS: dict[str, Method] = {
     **auth.METHODS,

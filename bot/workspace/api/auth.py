@@ -1,9 +1,7 @@
 """auth.test and apps.connections.open."""
 
-from bot.workspace.api.call import Call
-from bot.workspace.api.method import Method
-from bot.workspace.payload import Payload
-from bot.workspace.refusal import SlackRefusal
+from bot.workspace.api.call import Call, Method
+from bot.workspace.refusal import Payload, SlackRefusal
 from bot.workspace.world import World
 
 

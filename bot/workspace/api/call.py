@@ -1,10 +1,15 @@
-"""One Web API call: its arguments, decoded from a form or from JSON, and typed access to them."""
+"""One Web API call: its arguments, decoded from a form or from JSON, and typed access to them.
+
+What a Web API method is: a function, whose token it takes, and the scope it needs.
+"""
 
 import json
+from collections.abc import Callable
+from typing import Literal, NamedTuple
 from urllib.parse import parse_qsl
 
-from bot.workspace.payload import Payload
-from bot.workspace.refusal import SlackRefusal
+from bot.workspace.refusal import Payload, SlackRefusal
+from bot.workspace.world import World
 
 _JSON_ARGUMENTS = ("blocks", "attachments", "view", "metadata", "files")
 _FALSE = ("", "0", "false", "False")
@@ -93,3 +98,14 @@ def for_the_log(call: Call) -> Payload:
             except json.JSONDecodeError:
                 continue
     return shown
+
+
+Answer = Callable[[World, Call], Payload]
+
+
+class Method(NamedTuple):
+    """One Web API method; `scope` is what the app's manifest must ask for, none when no scope is needed."""
+
+    answer: Answer
+    scope: str | None = None
+    bearer: Literal["bot", "app", "any"] = "bot"

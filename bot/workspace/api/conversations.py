@@ -1,11 +1,9 @@
 """conversations.list, info, members, open, history, replies."""
 
-from bot.workspace.api.call import Call
-from bot.workspace.api.method import Method
+from bot.workspace.api.call import Call, Method
 from bot.workspace.message import StoredMessage
-from bot.workspace.payload import Payload
 from bot.workspace.people import Channel
-from bot.workspace.refusal import SlackRefusal
+from bot.workspace.refusal import Payload, SlackRefusal
 from bot.workspace.world import World
 
 PAGE = 100

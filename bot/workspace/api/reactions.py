@@ -1,10 +1,8 @@
 """reactions.add, reactions.remove and pins.add."""
 
-from bot.workspace.api.call import Call
-from bot.workspace.api.method import Method
+from bot.workspace.api.call import Call, Method
 from bot.workspace.message import StoredMessage
-from bot.workspace.payload import Payload
-from bot.workspace.refusal import SlackRefusal
+from bot.workspace.refusal import Payload, SlackRefusal
 from bot.workspace.world import World
 
 

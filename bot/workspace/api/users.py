@@ -1,10 +1,8 @@
 """users.* and usergroups.*: who people are and which groups they are in."""
 
-from bot.workspace.api.call import Call
-from bot.workspace.api.method import Method
-from bot.workspace.payload import Payload
+from bot.workspace.api.call import Call, Method
 from bot.workspace.people import Person, UserGroup
-from bot.workspace.refusal import SlackRefusal
+from bot.workspace.refusal import Payload, SlackRefusal
 from bot.workspace.world import World
 
 

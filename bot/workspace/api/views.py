@@ -1,11 +1,9 @@
 """views.open, push, update and publish."""
 
-from bot.workspace.api.call import Call
-from bot.workspace.api.method import Method
-from bot.workspace.api.posting import named
+from bot.workspace.api.call import Call, Method
+from bot.workspace.api.chat import named
 from bot.workspace.blocks import check_view
-from bot.workspace.payload import Payload
-from bot.workspace.refusal import SlackRefusal
+from bot.workspace.refusal import Payload, SlackRefusal
 from bot.workspace.views import OpenView
 from bot.workspace.world import World
 

@@ -4,7 +4,6 @@ Limits come from Slack's Block Kit reference; the official Python models miss se
 (a field above 2000 characters, equal action ids, a table's size, 51 blocks, the sum of all text).
 """
 
-from bot.workspace.blocks.messages import check_message
-from bot.workspace.blocks.views import check_view
+from bot.workspace.blocks.layout import check_message, check_view
 
 __all__ = ["check_message", "check_view"]

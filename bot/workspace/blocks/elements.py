@@ -6,7 +6,7 @@ Composition objects: options, option groups, confirmation dialogs, placeholders.
 from collections.abc import Callable
 
 from bot.workspace.blocks.findings import Findings
-from bot.workspace.payload import Payload
+from bot.workspace.refusal import Payload
 
 OPTION_TEXT = 75
 OPTION_VALUE = 150

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from bot.workspace.payload import Payload
+from bot.workspace.refusal import Payload
 
 TEXT_KINDS = ("plain_text", "mrkdwn")
 

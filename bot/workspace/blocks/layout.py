@@ -1,6 +1,14 @@
-"""Layout blocks: what each kind of block may hold, and the kinds that Slack knows on each surface."""
+"""Layout blocks: what each kind of block may hold, and the kinds that Slack knows on each surface.
 
-from collections.abc import Callable
+Rich text and tables.
+
+Checks a modal or an App Home, and answers with Slack's error code when Slack would refuse it.
+
+Checks what a message carries, and answers with Slack's error code when Slack would refuse it.
+"""
+
+import json
+from collections.abc import Callable, Iterable
 
 from bot.workspace.blocks.elements import (
     ID_LENGTH,
@@ -11,8 +19,85 @@ from bot.workspace.blocks.elements import (
     check_element,
 )
 from bot.workspace.blocks.findings import Findings
-from bot.workspace.blocks.rich import check_rich_text, check_table
-from bot.workspace.payload import Payload
+from bot.workspace.refusal import Payload, SlackRefusal
+
+TABLE_ROWS = 100
+TABLE_CELLS = 20
+TABLE_CHARACTERS = 10_000
+_PARTS = frozenset({"rich_text_section", "rich_text_list", "rich_text_preformatted", "rich_text_quote"})
+_NEEDED = {
+    "text": "text",
+    "link": "url",
+    "emoji": "name",
+    "user": "user_id",
+    "usergroup": "usergroup_id",
+    "channel": "channel_id",
+    "broadcast": "range",
+    "date": "timestamp",
+    "color": "value",
+}
+
+
+def check_rich_text(block: Payload, at: str, found: Findings) -> None:
+    """A rich_text block: sections, lists, preformatted parts and quotes."""
+    for part, place in found.items(block.get("elements"), f"{at}/elements", least=1, most=1000):
+        kind = part.get("type")
+        if kind not in _PARTS:
+            found.add(f"{place}/type", f"unsupported type: {kind}")
+        elif kind == "rich_text_list":
+            if part.get("style") not in ("bullet", "ordered"):
+                found.add(f"{place}/style", "must be one of bullet, ordered")
+            for item, item_place in found.items(part.get("elements"), f"{place}/elements", least=1, most=1000):
+                _inline(item, item_place, found)
+        else:
+            _inline(part, place, found)
+
+
+def _inline(part: Payload, at: str, found: Findings) -> None:
+    for element, place in found.items(part.get("elements"), f"{at}/elements", least=0, most=1000):
+        kind = element.get("type")
+        if kind not in _NEEDED:
+            found.add(f"{place}/type", f"unsupported type: {kind}")
+        elif element.get(_NEEDED[kind]) in (None, ""):
+            found.add(place, f"missing required field: {_NEEDED[kind]}")
+
+
+def check_table(block: Payload, at: str, found: Findings) -> None:
+    """A table: at most 100 rows of 20 cells, rows of equal length, 10,000 characters in all."""
+    found.unknown_fields(block, frozenset({"type", "block_id", "rows", "column_settings"}), at)
+    rows = block.get("rows")
+    if not isinstance(rows, list) or not rows:
+        found.add(f"{at}/rows", "must contain at least 1 item")
+        return
+    if len(rows) > TABLE_ROWS:
+        found.add(f"{at}/rows", f"no more than {TABLE_ROWS} items allowed")
+        return
+    for index, row in enumerate(rows):
+        for cell, place in found.items(row, f"{at}/rows/{index}", least=1, most=TABLE_CELLS):
+            _cell(cell, place, found)
+        if isinstance(row, list) and isinstance(rows[0], list) and len(row) != len(rows[0]):
+            found.add(f"{at}/rows/{index}", f"must have as many cells as the first row ({len(rows[0])})")
+    for setting, place in found.items(
+        block.get("column_settings") or [], f"{at}/column_settings", least=0, most=TABLE_CELLS
+    ):
+        if setting.get("align", "left") not in ("left", "center", "right"):
+            found.add(f"{place}/align", "must be one of left, center, right")
+        found.flag(setting, "is_wrapped", place)
+
+
+def _cell(cell: Payload, at: str, found: Findings) -> None:
+    match cell.get("type"):
+        case "raw_text":
+            found.string(cell, "text", at, most=TABLE_CHARACTERS, required=True)
+        case "raw_number":
+            if not isinstance(cell.get("value"), int | float):
+                found.add(f"{at}/value", "must be a number")
+            found.string(cell, "text", at, most=TABLE_CHARACTERS)
+        case "rich_text":
+            check_rich_text(cell, at, found)
+        case kind:
+            found.add(f"{at}/type", f"unsupported type: {kind}")
+
 
 MARKDOWN = 12_000
 Check = Callable[[Payload, str, Findings], None]
@@ -117,3 +202,93 @@ def check_blocks(blocks: object, at: str, found: Findings, *, most: int, allowed
         if block_id is not None and block_id in seen:
             found.add(f"{place}/block_id", f"must be unique, found {block_id!r} twice")
         seen.add(block_id)
+
+
+VIEW_BLOCKS = 100
+VIEW_BYTES = 250_000
+_SHARED = {"type", "blocks", "private_metadata", "callback_id", "external_id"}
+_MODAL = frozenset(_SHARED | {"title", "submit", "close", "clear_on_close", "notify_on_close", "submit_disabled"})
+
+
+def check_view(view: object, *, kind: str) -> Payload:
+    """The view, when Slack would take it on that surface (`modal` or `home`); raises SlackRefusal otherwise."""
+    if not isinstance(view, dict):
+        raise SlackRefusal("invalid_arguments", ["must be an object [json-pointer:/view]"])
+    if len(json.dumps(view)) > VIEW_BYTES:
+        raise SlackRefusal("view_too_large")
+    found = Findings()
+    if view.get("type") != kind:
+        found.add("/view/type", f"must be {kind}, found {view.get('type')!r}")
+    found.string(view, "private_metadata", "/view", most=3000)
+    found.string(view, "callback_id", "/view", most=255)
+    found.string(view, "external_id", "/view", most=255)
+    if kind == "modal":
+        _check_modal(view, found)
+    else:
+        found.unknown_fields(view, frozenset(_SHARED), "/view")
+    if "blocks" not in view:
+        found.add("/view", "missing required field: blocks")
+    allowed = IN_MODALS if kind == "modal" else IN_HOME
+    check_blocks(view.get("blocks", []), "/view/blocks", found, most=VIEW_BLOCKS, allowed=allowed)
+    if found.messages:
+        raise SlackRefusal("invalid_arguments", found.messages)
+    return view
+
+
+def _check_modal(view: Payload, found: Findings) -> None:
+    found.unknown_fields(view, _MODAL, "/view")
+    found.text(view, "title", "/view", most=24, kinds=("plain_text",))
+    found.text(view, "submit", "/view", most=24, kinds=("plain_text",), required=False)
+    found.text(view, "close", "/view", most=24, kinds=("plain_text",), required=False)
+    blocks = view.get("blocks")
+    has_input = isinstance(blocks, list) and any(isinstance(b, dict) and b.get("type") == "input" for b in blocks)
+    if has_input and not view.get("submit"):
+        found.add("/view", "missing required field: submit, which a view with input blocks needs")
+
+
+MESSAGE_BLOCKS = 50
+TOTAL_CHARACTERS = 12_000
+BLOCK_OVERHEAD = 20
+"""Slack's undocumented sum (slackapi/bolt-js#2509, #2867) counts containers too; this stands for each of them."""
+
+_TEXT_KEYS = ("text", "alt_text", "title", "label", "hint", "placeholder", "description")
+
+
+def check_message(blocks: object) -> None:
+    """Raises SlackRefusal when Slack would refuse these blocks in a message."""
+    if not isinstance(blocks, list):
+        raise SlackRefusal("invalid_blocks_format")
+    found = Findings()
+    check_blocks(blocks, "/blocks", found, most=MESSAGE_BLOCKS, allowed=IN_MESSAGES)
+    if found.messages:
+        raise SlackRefusal("invalid_blocks", found.messages)
+    _check_sums(blocks)
+
+
+def _check_sums(blocks: list[Payload]) -> None:
+    markdown = sum(len(block["text"]) for block in blocks if block["type"] == "markdown")
+    if markdown > MARKDOWN:
+        place = "[json-pointer:/blocks]"
+        raise SlackRefusal("invalid_blocks", [f"markdown must be less than {MARKDOWN + 1} characters {place}"])
+    tables = [block for block in blocks if block["type"] == "table"]
+    if len(tables) > 1:
+        raise SlackRefusal("invalid_attachments", ["only_one_table_allowed"])
+    if sum(map(characters, tables)) > TABLE_CHARACTERS:
+        place = "[json-pointer:/blocks]"
+        raise SlackRefusal("invalid_blocks", [f"table must be less than {TABLE_CHARACTERS + 1} characters {place}"])
+    others = [block for block in blocks if block["type"] not in ("markdown", "table")]
+    if sum(characters(block) + BLOCK_OVERHEAD for block in others) > TOTAL_CHARACTERS:
+        raise SlackRefusal("msg_blocks_too_long")
+
+
+def characters(value: object) -> int:
+    """How many characters a person would read in a block, with everything nested in it."""
+    if isinstance(value, dict):
+        return sum(
+            len(inner) if isinstance(inner, str) and key in _TEXT_KEYS else characters(inner)
+            for key, inner in value.items()
+            if not isinstance(inner, str) or key in _TEXT_KEYS
+        )
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return sum(characters(inner) for inner in value)
+    return 0

@@ -1,13 +1,11 @@
 """A person types a slash command."""
 
-from bot.workspace.delivery import Delivery
-from bot.workspace.handles import AnswerUrl
 from bot.workspace.people import Person, SlashCommand
-from bot.workspace.persons.answers import answer_command, slackbot_says
-from bot.workspace.persons.names import with_marks
-from bot.workspace.persons.outcome import Outcome
-from bot.workspace.persons.speech import channel_to_write
+from bot.workspace.persons.forms import Outcome
+from bot.workspace.persons.modals import answer_command, slackbot_says
+from bot.workspace.persons.speech import channel_to_write, with_marks
 from bot.workspace.refusal import CannotDo
+from bot.workspace.wire_log import AnswerUrl, Delivery
 from bot.workspace.world import World
 
 _FAILED = {"timed-out": "operation_timeout", "unreachable": "dispatch_failed", "refused": "dispatch_failed"}

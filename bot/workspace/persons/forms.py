@@ -1,9 +1,15 @@
-"""Values of inputs: what is chosen from the start, what a person's raw choice means, what is missing."""
+"""Values of inputs: what is chosen from the start, what a person's raw choice means, what is missing.
+
+What came of something that a person did.
+"""
 
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
-from bot.workspace.payload import Payload
-from bot.workspace.refusal import CannotDo
+from pydantic import BaseModel, ConfigDict
+
+from bot.workspace.refusal import CannotDo, Payload
+from bot.workspace.wire_log import Ack
 
 Raw = str | list[str] | None
 RawValues = dict[str, dict[str, Raw]]
@@ -110,3 +116,22 @@ def _option(element: Payload, value: str) -> Payload:
             return option
     offered = ", ".join(repr(option.get("value")) for option in options_of(element))
     raise CannotDo("no_such_option", f"{value!r} is not offered. Offered: {offered}. Choose one of these.")
+
+
+PersonOutcome = Literal["done", "acked", "timed-out", "unreachable", "refused", "invalid", "cancelled"]
+
+
+class Outcome(BaseModel):
+    """What the person's client knows after an act: whether the app acknowledged, how fast, what it objected to."""
+
+    model_config = ConfigDict(frozen=True)
+
+    outcome: PersonOutcome
+    took_ms: float = 0.0
+    errors: dict[str, str] = {}
+    ts: str | None = None
+
+    @classmethod
+    def of(cls, ack: Ack) -> "Outcome":
+        """The outcome of a delivery."""
+        return cls(outcome=ack.outcome, took_ms=ack.took_ms)
