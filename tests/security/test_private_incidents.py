@@ -53,7 +53,7 @@ def test_its_form_says_that_nobody_is_told(ana: Responder, bot: LittleBot) -> No
     told = opens_private(ana, QUIET)
 
     assert "wl-1 is open, and private" in told
-    assert "No consumer is told" in told
+    assert "No consumer was warned" in told
     assert bot.services.store.all()[0].is_private
 
 

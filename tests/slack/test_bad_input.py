@@ -92,7 +92,7 @@ def test_a_malformed_lineage_file_is_could_not_look(ana: Responder, dana: Respon
     ana.submits()
     warning = dana.sees("under review", "revenue-analytics")
 
-    assert "could not see whether" in warning.plain
+    assert "cannot tell whether" in warning.plain
     assert "lines that are not" not in warning.plain
     assert "Others may have read unseen" in ana.sees_on_card("1 lines that are not").plain
 
