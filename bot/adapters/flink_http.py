@@ -122,8 +122,9 @@ class FlinkHttp:
     def send(self, method: str, path: str, body: Mapping[str, object] | None, doing: str) -> httpx.Response:
         """One request that changes something, sent once; any status is handed back.
 
-        Raises CouldNotLook when it surely was not sent, OutcomeUnknown when nobody knows. `doing` names it
-        in the message: `the stop of run 3824b0`.
+        Raises CouldNotLook when it surely was not sent, OutcomeUnknown when nobody knows: it was sent and not
+        answered, or one part of Flink gave up waiting for another. `doing` names it in the message: `the stop of run
+        3824b0`.
         """
         content = None if body is None else json.dumps(body)
         headers = None if body is None else {"content-type": "application/json"}
@@ -135,6 +136,8 @@ class FlinkHttp:
             raise self.unknown(doing, f"{type(error).__name__} {error}".strip()) from error
         if answer.status_code in _AGAIN:
             raise self.unknown(doing, f"HTTP {answer.status_code}")
+        if not answer.is_success and waited_in_vain(trace_of(answer.content)):
+            raise self.unknown(doing, f"HTTP {answer.status_code}: {reason(answer.content)}")
         return answer
 
     def unreachable(self, error: Exception) -> CouldNotLook:

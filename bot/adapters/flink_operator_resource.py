@@ -2,7 +2,7 @@
 
 `flinkConfiguration` as the operator reads it, whichever way people have written it, and what it says; pure.
 
-Who has written what of a resource, as Kubernetes remembers it in `managedFields`; pure.
+Who has written a resource, as Kubernetes remembers it in `managedFields`; pure.
 
 How far the operator has come with a FlinkDeployment or FlinkSessionJob, as it writes into `status`; pure.
 
@@ -89,19 +89,11 @@ US = "waterline"
 
 
 class Writer(BaseModel):
-    """One who has written, with the fields that nobody has changed since."""
+    """One who has written."""
 
     manager: str = "somebody"
     time: datetime | None = None
     subresource: str | None = None
-    fields: dict[str, object] | None = Field(default=None, alias="fieldsV1")
-
-    def holds(self, path: Collection[str]) -> bool:
-        """Whether the field at that path is as this one wrote it."""
-        at: object = self.fields
-        for name in path:
-            at = at.get(f"f:{name}") if isinstance(at, Mapping) else None
-        return at is not None
 
 
 def newest_of(writers: Collection[Writer]) -> str:
@@ -109,11 +101,6 @@ def newest_of(writers: Collection[Writer]) -> str:
     people = {each.time: each.manager for each in writers if each.subresource is None and each.time}
     newest = max(people, default=None)
     return "somebody" if newest is None else f"{people[newest]} at {newest:%H:%M:%S} UTC"
-
-
-def holders_of(writers: Collection[Writer], *path: str) -> frozenset[str]:
-    """Who wrote the field as it is: several, where they wrote the same. Empty where Kubernetes does not tell."""
-    return frozenset(each.manager for each in writers if each.holds(path))
 
 
 _OF_OTHERS = frozenset({"MANUAL", "PERIODIC"})
@@ -208,9 +195,6 @@ class Status(BaseModel):
 
 
 Kind = Literal["FlinkDeployment", "FlinkSessionJob"]
-KEPT_MODE = "waterline/upgrade-mode"
-"""Annotation: the upgrade mode that the people set, while a stop of ours needs another. It counts no longer than that
-stop stands."""
 _ENDED = frozenset({"FINISHED", "CANCELED", "FAILED"})
 _MOVING = frozenset({"UPGRADING", "ROLLING_BACK"})
 """Of `lifecycleState`: the job is deployed next, whatever became of its last run."""
@@ -222,7 +206,6 @@ class _Metadata(BaseModel):
     uid: str
     generation: int
     version: str = Field(alias="resourceVersion")
-    annotations: dict[str, str] = {}
     writers: tuple[Writer, ...] = Field(default=(), alias="managedFields")
 
 
@@ -392,30 +375,22 @@ class FlinkResource(BaseModel):
         """The change that stops the job: with a savepoint where it leaves one, else, and where its checkpoints are to
         stay, keeping what the newest one is known by. Never stateless: whoever resumes it would start from nothing."""
         mode = "savepoint" if self.leaves_savepoint and not keeps_checkpoints else "last-state"
-        return self._changed({"state": "suspended", "upgradeMode": mode}, {KEPT_MODE: self._mode_of_people})
+        return self._changed({"state": "suspended", "upgradeMode": mode})
 
     def to_restore(self, path: str, nonce: int, *, allow_non_restored: bool) -> dict[str, object]:
-        """The change that starts the job from `path`, whatever the operator would have restored by itself."""
+        """The change that starts the job from `path`, whatever the operator would have restored by itself. The upgrade
+        mode stays as it is: after a stop of ours it is never `stateless`."""
         job: dict[str, object] = {
             "state": "running",
-            "upgradeMode": self._mode_of_people,
             "initialSavepointPath": path,
             "savepointRedeployNonce": nonce,
             "allowNonRestoredState": allow_non_restored,
         }
-        return self._changed(job, {KEPT_MODE: None})
+        return self._changed(job)
 
-    @property
-    def _mode_of_people(self) -> str:
-        """In a suspension of ours the annotation tells it. That stays behind where people go on by themselves: then
-        what they have set counts, also once they have suspended it again."""
-        state, mode = (holders_of(self.metadata.writers, "spec", "job", each) for each in ("state", "upgradeMode"))
-        is_ours = self.job.state == "suspended" and state == {US} and mode <= {US}
-        return self.metadata.annotations.get(KEPT_MODE, self.job.mode) if is_ours else self.job.mode
-
-    def _changed(self, job: dict[str, object], annotations: dict[str, str | None]) -> dict[str, object]:
+    def _changed(self, job: dict[str, object]) -> dict[str, object]:
         held = {"uid": self.metadata.uid, "resourceVersion": self.metadata.version}
-        return {"metadata": {**held, "annotations": annotations}, "spec": {"job": job}}
+        return {"metadata": held, "spec": {"job": job}}
 
 
 def resource_of(body: bytes, name: str) -> FlinkResource:

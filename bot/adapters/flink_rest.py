@@ -15,7 +15,7 @@ from typing import TypeVar
 import httpx
 from pydantic import BaseModel, Field, ValidationError
 
-from bot.adapters.flink_http import LATER, FlinkHttp, deepest_cause, reason, trace_of, waited_in_vain
+from bot.adapters.flink_http import LATER, FlinkHttp, deepest_cause, reason, waited_in_vain
 from bot.adapters.flink_pages import CheckpointConfig, RunPages
 from bot.adapters.flink_starting import Starter
 from bot.adapters.polling import polled
@@ -67,6 +67,11 @@ class _Operation(BaseModel):
     location: str | None = None
     failure: _Cause | None = Field(default=None, alias="failure-cause")
 
+    @property
+    def waited_in_vain(self) -> bool:
+        """Whether Flink gave up waiting for it, so that it may happen though it counts as failed."""
+        return self.location is None and self.failure is not None and waited_in_vain(self.failure.stack_trace)
+
 
 class Asked(BaseModel):
     """`GET /jobs/:jid/savepoints/:trigger`."""
@@ -81,9 +86,8 @@ class Asked(BaseModel):
 
     @property
     def waited_in_vain(self) -> bool:
-        """Whether Flink gave up waiting for it, so that it may be carried out though it is told as failed."""
-        failure = self.operation.failure if self.operation is not None else None
-        return self.has_failed and failure is not None and waited_in_vain(failure.stack_trace)
+        """Whether Flink gave up waiting for it, so that it may happen though it counts as failed."""
+        return self.has_failed and self.operation is not None and self.operation.waited_in_vain
 
 
 class Stop:
@@ -153,8 +157,6 @@ class Stop:
         if answer.is_success:
             return self._followed(trigger)
         said = reason(answer.content)
-        if waited_in_vain(trace_of(answer.content)):
-            raise self._http.unknown(self._doing, f"HTTP {answer.status_code}: {said}")
         if answer.status_code in LATER | {httpx.codes.REQUEST_TIMEOUT}:
             raise self._http.not_taken(self._doing, answer)
         return self._by_cancel(f"Flink refused a savepoint: {said}", may_cancel=not self._needs_state)
@@ -173,7 +175,7 @@ class Stop:
             return Stopped(sentence=f"{name} was stopped with savepoint {told.location}.", savepoint=told.location)
         trace = told.failure.stack_trace if told.failure else ""
         failed = deepest_cause(trace) or "Flink gives no reason"
-        if waited_in_vain(trace):
+        if told.waited_in_vain:
             raise self._http.unknown(self._doing, failed)
         return self._by_cancel(f"its savepoint failed: {failed}", may_cancel=not self._needs_state)
 
@@ -198,8 +200,7 @@ class Stop:
         return Stopped(sentence=sentence, savepoint=None)
 
     def _not_cancelled(self, answer: httpx.Response) -> WaterlineError:
-        said = trace_of(answer.content)
-        if answer.status_code == httpx.codes.REQUEST_TIMEOUT or waited_in_vain(said):
+        if answer.status_code == httpx.codes.REQUEST_TIMEOUT:
             return self._http.unknown(self._doing, f"HTTP {answer.status_code}: {reason(answer.content)}")
         if answer.is_client_error:
             return self._http.not_taken(self._doing, answer)

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 import httpx
 from pydantic import BaseModel, Field, ValidationError
 
-from bot.adapters.flink_http import FlinkHttp, reason, trace_of, waited_in_vain
+from bot.adapters.flink_http import FlinkHttp, reason, trace_of
 from bot.adapters.polling import polled
 from bot.domain.errors import CouldNotLook, OutcomeUnknown
 from bot.domain.ids import JobId, short_job
@@ -124,19 +124,14 @@ class JarStart:
         body = {key: value for key, value in asked.items() if value is not None}
         doing = f"the start of run {short_job(job_id)}"
         answer = self._http.send("POST", f"/jars/{self._jar_id}/run", body, doing)
-        if not answer.is_success and not is_started(self._http, answer, doing):
+        if not answer.is_success and not is_started(answer):
             raise self._http.not_taken(doing, answer)
 
 
-def is_started(http: FlinkHttp, answer: httpx.Response, doing: str) -> bool:
-    """Whether this refusal says that the run exists. Raises OutcomeUnknown when the submission timed out inside
-    Flink."""
+def is_started(answer: httpx.Response) -> bool:
+    """Whether this refusal says that the run exists."""
     said = trace_of(answer.content)
-    if any(word in said for word in DUPLICATE):
-        return True
-    if waited_in_vain(said):
-        raise http.unknown(doing, f"HTTP {answer.status_code}: {reason(answer.content)}")
-    return False
+    return any(word in said for word in DUPLICATE)
 
 
 _WRONG = re.compile(r"org\.apache\.(flink\.table\.api\.(Validation|SqlParser)Exception|flink\.sql\.parser\.|calcite\.)")
@@ -232,7 +227,7 @@ class SqlGatewayStart:
             is_wrong = ended == "ERROR" and _WRONG.match(reason(answer.content))
             no = self._http.said_no if is_wrong else self._http.refused
             raise no(f"the statement {_shown(statement)}", answer)
-        if not is_started(self._http, answer, doing):
+        if not is_started(answer):
             if ended == "ERROR":
                 raise self._http.said_no(doing, answer)
             raise self._http.unknown(doing, f"HTTP {answer.status_code}: {reason(answer.content)}")

@@ -18,7 +18,9 @@ import re
 import smtplib
 import socket
 import ssl
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from email.message import EmailMessage
 from email.utils import format_datetime
 from pathlib import Path
@@ -43,8 +45,9 @@ class NoticeFiles:
         """See the port. The file appears whole, or not at all."""
         notice = parcel.notice
         folder = Path(parcel.address.to)
-        name = _UNSAFE.sub("-", f"{parcel.incident}-{notice.kind}-{notice.consumer}-{notice.revision}").lstrip(".-")
-        path, unfinished = folder / f"{name}.md", folder / f".{name}.{parcel.key[:8]}.new"
+        named = f"{parcel.incident}-{notice.kind}-{notice.consumer}-{notice.revision}-{parcel.key}"
+        name = _UNSAFE.sub("-", named).lstrip(".-")
+        path, unfinished = folder / f"{name}.md", folder / f".{name}.new"
         head = (
             f"---\nincident: {parcel.incident}\ntable: {parcel.table}\nkind: {notice.kind}\n"
             f"consumer: {notice.consumer!r}\nrevision: {notice.revision}\nat: {parcel.at:%Y-%m-%dT%H:%M:%SZ}\n---\n\n"
@@ -80,7 +83,7 @@ class Smtp:
         login: tuple[str, str] | None = None,
         limit_s: float = 20.0,
     ) -> None:
-        """`login`: user and password. `limit_s`: of each step of the conversation."""
+        """`login`: user and password. `limit_s`: of one try, however slowly the server answers."""
         self._host = host
         self._port = port
         self._sender = sender
@@ -91,40 +94,38 @@ class Smtp:
     def carry(self, parcel: Parcel) -> Receipt:
         """See the port. The Message-ID is the same for each try: mailboxes that know it keep one."""
         message = mail_of(parcel, self._sender)
-        server: smtplib.SMTP | None = None
-        try:
-            server = self._connected()
-            server.send_message(message)
-        except smtplib.SMTPRecipientsRefused as refused:
-            code, said = next(iter(refused.recipients.values()))
-            raise self._refused(parcel, code, said) from refused
-        except smtplib.SMTPResponseException as refused:
-            raise self._refused(parcel, refused.smtp_code, refused.smtp_error) from refused
-        except (smtplib.SMTPException, OSError) as error:
-            raise NotDelivered(
-                f"The mail server {self._host}:{self._port} did not take it: {type(error).__name__}: {error}.",
-                may_be_there=server is not None,
-            ) from error
-        finally:
-            if server is not None:
+        server: smtplib.SMTP = (
+            smtplib.SMTP_SSL(timeout=self._limit_s, context=ssl.create_default_context())
+            if self._security == "tls"
+            else smtplib.SMTP(timeout=self._limit_s)
+        )
+        is_begun = False
+        with _hung_up_after(self._limit_s, server):
+            try:
+                self._connect(server)
+                is_begun = True
+                server.send_message(message)
+            except smtplib.SMTPRecipientsRefused as refused:
+                code, said = next(iter(refused.recipients.values()))
+                raise self._refused(parcel, code, said) from refused
+            except smtplib.SMTPResponseException as refused:
+                raise self._refused(parcel, refused.smtp_code, refused.smtp_error) from refused
+            except (smtplib.SMTPException, OSError) as error:
+                raise NotDelivered(
+                    f"The mail server {self._host}:{self._port} did not take it: {type(error).__name__}: {error}.",
+                    may_be_there=is_begun,
+                ) from error
+            finally:
                 _left(server)
         return Receipt(detail=f"The mail server {self._host} took it, Message-ID {message['Message-ID']}.")
 
-    def _connected(self) -> smtplib.SMTP:
-        if self._security == "tls":
-            context = ssl.create_default_context()
-            server: smtplib.SMTP = smtplib.SMTP_SSL(self._host, self._port, timeout=self._limit_s, context=context)
-        else:
-            server = smtplib.SMTP(self._host, self._port, timeout=self._limit_s)
-        try:
-            if self._security == "starttls":
-                server.starttls(context=ssl.create_default_context())
-            if self._login is not None:
-                server.login(*self._login)
-        except BaseException:
-            server.close()
-            raise
-        return server
+    def _connect(self, server: smtplib.SMTP) -> None:
+        server._host = self._host  # the certificate is checked against it, and only a constructor that connects sets it
+        server.connect(self._host, self._port)
+        if self._security == "starttls":
+            server.starttls(context=ssl.create_default_context())
+        if self._login is not None:
+            server.login(*self._login)
 
     def _refused(self, parcel: Parcel, code: int, said: bytes | str) -> NotDelivered:
         """5xx is for good, except where the server refuses us and not the message: somebody mends that."""
@@ -134,6 +135,27 @@ class Smtp:
             f"The mail server {self._host}:{self._port} refused it for {parcel.address.to}: {code} {text}.",
             is_final=is_final,
         )
+
+
+@contextmanager
+def _hung_up_after(limit_s: float, server: smtplib.SMTP) -> Iterator[None]:
+    """Closes the connection when the whole try takes longer than the limit: smtplib limits each read only, and a server
+    may send a byte now and then for ever."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        wait_s = limit_s
+        while not ended.wait(wait_s):
+            wait_s = 1.0
+            if server.sock is not None:
+                with suppress(OSError):
+                    socket.socket.shutdown(server.sock, socket.SHUT_RDWR)
+
+    threading.Thread(target=watch, name="mail-limit", daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
 
 
 def _left(server: smtplib.SMTP) -> None:

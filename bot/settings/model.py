@@ -163,7 +163,7 @@ class SmtpSettings(Record):
     within: timedelta = Field(
         default=timedelta(seconds=20),
         gt=timedelta(0),
-        description="Time limit of each step of one try, as an ISO 8601 duration or in seconds.",
+        description="Time limit of one try, as an ISO 8601 duration or in seconds.",
         examples=["PT20S"],
     )
 

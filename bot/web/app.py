@@ -24,7 +24,6 @@ from bot.service.record import Records
 from bot.service.trust import TrustDesk
 from bot.web.access import ALERTS, Access, Doorkeeper
 from bot.web.alerts import AlertRoutes
-from bot.web.mcp_server import agents_app, agents_server
 from bot.web.pages import Names, Pages
 from bot.web.responses import json_text, problem_of, wants_page
 from bot.web.trust_api import Api, openapi_json
@@ -46,6 +45,8 @@ def web_app(
     alerts: AlertRoutes | None = None,
 ) -> Starlette:
     """Everything that can be read, and where alerts are told. `content`: folder of the record's templates."""
+    from bot.web.mcp_server import agents_app, agents_server  # noqa: PLC0415  33 MB that only served pages need
+
     pages = Pages(desk, records, content, names)
     described = openapi_json(alerts.kinds if alerts is not None else ())
     agents = agents_app(agents_server(desk)).router

@@ -3,7 +3,7 @@
 import pytest
 
 from bot.adapters.flink_operator import FlinkOperator
-from bot.adapters.flink_operator_resource import KEPT_MODE, nonce_of
+from bot.adapters.flink_operator_resource import nonce_of
 from bot.domain.errors import CouldNotLook, Superseded
 from tests.adapters.flink_wire import Wire, tell_run
 from tests.adapters.kubernetes import Kubernetes
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 def test_a_running_job_is_suspended_with_a_savepoint_whatever_its_mode(
     hand: OperatorHand, operator: FlinkOperator
 ) -> None:
-    """People's mode is remembered beside it; the stop is awaited until the operator says that it is done."""
+    """The stop is awaited until the operator says that it is done."""
     with meanwhile(is_asked_to_be(hand, "suspended"), lambda: hand.suspends(RUN_21, PATH)):
         stopped = operator.stop(JOB, RUN_21)
 
@@ -29,7 +29,6 @@ def test_a_running_job_is_suspended_with_a_savepoint_whatever_its_mode(
     assert PATH == stopped.savepoint
     assert f"suspended by the operator with savepoint {PATH}. It is FINISHED." in stopped.sentence
     assert ("suspended", "savepoint") == (now["spec"]["job"]["state"], now["spec"]["job"]["upgradeMode"])
-    assert {KEPT_MODE: "last-state"} == now["metadata"]["annotations"]
     assert operator.stop(JOB, RUN_21).sentence.endswith("nothing was done.")
     assert now == hand.resource
 
@@ -50,7 +49,7 @@ def test_a_job_that_cannot_take_a_savepoint_is_suspended_by_its_last_state(
 def test_a_start_restores_from_exactly_the_point_that_was_approved(
     hand: OperatorHand, operator: FlinkOperator, wire: Wire
 ) -> None:
-    """Path, nonce and people's own mode in one change; the run is told by the operator's id under ours."""
+    """Path and nonce in one change, and the mode stays as it is; the run is told by the operator's id under ours."""
     with meanwhile(is_asked_to_be(hand, "suspended"), lambda: hand.suspends(RUN_21)):
         operator.stop(JOB, RUN_21)
 
@@ -64,47 +63,9 @@ def test_a_start_restores_from_exactly_the_point_that_was_approved(
         job["savepointRedeployNonce"],
         job["state"],
     )
-    assert ("last-state", False) == (job["upgradeMode"], job["allowNonRestoredState"])
-    assert KEPT_MODE not in hand.resource["metadata"].get("annotations", {})
+    assert ("savepoint", False) == (job["upgradeMode"], job["allowNonRestoredState"])
     assert run is not None
     assert RUN_21 == run.job_id
-
-
-def test_the_mode_that_people_set_since_a_stop_of_ours_is_theirs(hand: OperatorHand, operator: FlinkOperator) -> None:
-    """They had `stateless`, went on by hand with another mode, and left our annotation where it was."""
-    hand.is_edited({"upgradeMode": "stateless"})
-    hand.runs(RUN_21)
-    with meanwhile(is_asked_to_be(hand, "suspended"), lambda: hand.suspends(RUN_21, PATH)):
-        operator.stop(JOB, RUN_21)
-    hand.is_edited({"state": "running", "upgradeMode": "last-state"})
-    hand.runs(RUN_21)
-
-    with meanwhile(is_asked_to_be(hand, "suspended"), lambda: hand.suspends(RUN_21, PATH)):
-        operator.stop(JOB, RUN_21)
-    kept = hand.resource["metadata"]["annotations"]
-    with meanwhile(is_asked_to_be(hand, "running"), lambda: hand.runs(RUN_21)):
-        operator.start(JOB, PATH, OURS)
-
-    assert {KEPT_MODE: "last-state"} == kept
-    assert "last-state" == hand.resource["spec"]["job"]["upgradeMode"]
-
-
-def test_the_mode_of_a_suspension_by_people_is_theirs(hand: OperatorHand, operator: FlinkOperator) -> None:
-    """What an earlier stop of ours has left beside it would put `stateless` back."""
-    hand.is_edited({"upgradeMode": "stateless"})
-    hand.runs(RUN_21)
-    with meanwhile(is_asked_to_be(hand, "suspended"), lambda: hand.suspends(RUN_21, PATH)):
-        operator.stop(JOB, RUN_21)
-    hand.is_edited({"state": "running", "upgradeMode": "last-state"})
-    hand.runs(RUN_21)
-    hand.is_edited({"state": "suspended"})
-    hand.suspends(RUN_21, PATH)
-
-    with meanwhile(is_asked_to_be(hand, "running"), lambda: hand.runs(RUN_21)):
-        operator.start(JOB, PATH, OURS)
-
-    assert "last-state" == hand.resource["spec"]["job"]["upgradeMode"]
-    assert KEPT_MODE not in hand.resource["metadata"].get("annotations", {})
 
 
 def test_a_start_that_is_repeated_is_one_deployment(hand: OperatorHand, operator: FlinkOperator) -> None:

@@ -1,5 +1,6 @@
 """What is refused for good ends the proposal at once; what may mend by itself is waited for."""
 
+import json
 import ssl
 from collections.abc import Iterator
 from contextlib import closing
@@ -10,6 +11,7 @@ import pytest
 
 from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_operator_api import Login, flink_resource
+from bot.adapters.flink_operator_resource import resource_of
 from bot.adapters.flink_rest import FlinkRest
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.ids import JobId
@@ -131,6 +133,26 @@ def test_a_run_is_suspended_by_what_it_can_leave(
 
     [(_, change)] = wire.sent("PATCH")
     assert change["spec"]["job"] == {"state": "suspended", "upgradeMode": mode}
+
+
+@pytest.mark.parametrize("mode", ["last-state", "savepoint"])
+def test_a_start_leaves_the_upgrade_mode_as_a_stop_has_set_it(mode: str) -> None:
+    """To put `stateless` back would lose the state at the next upgrade."""
+    told = resource_of(json.dumps(resource(mode=mode)).encode(), "flinkdeployment orders")
+
+    change = told.to_restore(PATH, 9, allow_non_restored=False)
+
+    assert {
+        "metadata": {"uid": "u1", "resourceVersion": "7"},
+        "spec": {
+            "job": {
+                "state": "running",
+                "initialSavepointPath": PATH,
+                "savepointRedeployNonce": 9,
+                "allowNonRestoredState": False,
+            }
+        },
+    } == change
 
 
 def test_a_start_under_a_pinned_id_is_a_no(wire: Wire, operator: FlinkOperator) -> None:

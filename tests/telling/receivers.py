@@ -112,13 +112,15 @@ def hook() -> Iterator[Hook]:
 
 
 @contextmanager
-def dripping(begins: bytes) -> Iterator[str]:
-    """A receiver whose answer begins so, and then has one byte more every 50 ms for as long as anybody listens."""
+def dripping(begins: bytes, *, is_first: bool = False) -> Iterator[str]:
+    """A receiver whose answer begins so, and then has one byte more every 50 ms for as long as anybody listens.
+    `is_first`: it speaks before it is asked, as a mail server does."""
 
     def drip() -> None:
         connection, _address = server.accept()
         with connection:
-            connection.recv(65536)
+            if not is_first:
+                connection.recv(65536)
             connection.sendall(begins)
             while not ended.wait(0.05):
                 try:

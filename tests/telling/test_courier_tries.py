@@ -4,10 +4,11 @@ import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
+from urllib.parse import urlsplit
 
 import pytest
 
-from bot.adapters.notice_files import Webhook
+from bot.adapters.notice_files import Smtp, Webhook
 from bot.domain.entries import Body, DeliveryTried
 from bot.domain.errors import CouldNotKeep
 from bot.domain.ids import IncidentId
@@ -159,3 +160,29 @@ def test_a_receiver_that_drips_its_answer_holds_nothing_up(scene: Scene, begins:
     assert time.monotonic() - began < 10
     assert has_arrived is (way.ended is not None)
     assert has_arrived is not way.may_be_there
+
+
+def test_a_mail_server_that_drips_its_greeting_holds_nothing_up(scene: Scene) -> None:
+    """Its time limit is one of the whole try, not of each byte."""
+    key = scene.queues(scene.mail())
+    courier = scene.courier()
+    with dripping(b"220-", is_first=True) as url:
+        port = urlsplit(url).port or 0
+        courier._carriers = {"email": Smtp("127.0.0.1", port, "w@acme.example", security="none", limit_s=0.4)}
+        began = time.monotonic()
+        courier.deliver_due(scene.story.id)
+
+    assert time.monotonic() - began < 10
+    assert scene.story.incident.notices[key].deliveries[scene.mail().key].delayed is not None
+
+
+def test_consumers_whose_names_look_alike_have_a_file_each(scene: Scene) -> None:
+    """Characters that a file's name must not have are replaced; the second one must not take the first one's place."""
+    to_folder = Address(by="file", to=str(scene.folder / "told"))
+    for consumer in ("orders daily", "orders-daily"):
+        scene.queues(to_folder, consumer=consumer)
+
+    scene.delivers()
+    scene.delivers()
+
+    assert 2 == len(list((scene.folder / "told").iterdir()))
