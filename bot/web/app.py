@@ -45,7 +45,7 @@ def web_app(
     alerts: AlertRoutes | None = None,
 ) -> Starlette:
     """Everything that can be read, and where alerts are told. `content`: folder of the record's templates."""
-    from bot.web.mcp_server import agents_app, agents_server  # noqa: PLC0415  33 MB that only served pages need
+    from bot.web.mcp_server import agents_app, agents_server  # 33 MB, only where pages are served
 
     pages = Pages(desk, records, content, names)
     described = openapi_json(alerts.kinds if alerts is not None else ())
