@@ -120,7 +120,7 @@ class Smtp:
         return Receipt(detail=f"The mail server {self._host} took it, Message-ID {message['Message-ID']}.")
 
     def _connect(self, server: smtplib.SMTP) -> None:
-        server._host = self._host  # the certificate is checked against it, and only a constructor that connects sets it
+        server._host = self._host  # type: ignore[attr-defined]  # what a certificate is checked against
         server.connect(self._host, self._port)
         if self._security == "starttls":
             server.starttls(context=ssl.create_default_context())
