@@ -85,7 +85,7 @@ def list_stories() -> None:
     """Lists the ways in which this world can go wrong."""
     grid = Grid("name", "what happens")
     for name, story in sorted(stories().items()):
-        grid.add_row(name, story.SUMMARY)
+        grid.add_row(name, story.summary)
     _console.print(grid)
 
 

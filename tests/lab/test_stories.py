@@ -1,4 +1,4 @@
-"""A story is one file, found by its being there."""
+"""Stories are found by their being there, and named like their functions."""
 
 import pytest
 
@@ -7,14 +7,12 @@ from bot.lab.stories import stories, story_named
 
 
 @pytest.mark.parametrize("name", sorted(stories()))
-def test_a_story_is_named_like_its_file_and_says_what_happens(name: str) -> None:
-    """Whoever reads the name finds the file."""
+def test_a_story_is_named_like_its_function_and_says_what_happens(name: str) -> None:
+    """Whoever reads the name finds it."""
     story = story_named(name)
 
-    module = str(getattr(story, "__name__", ""))
-
-    assert module.rpartition(".")[2] == name.replace("-", "_")
-    assert story.SUMMARY.endswith(".")
+    assert name == story.tell.__name__.replace("_", "-")
+    assert story.summary.endswith(".")
 
 
 def test_an_unknown_story_is_refused_with_the_known_ones() -> None:

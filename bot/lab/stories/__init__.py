@@ -1,38 +1,40 @@
-"""The named ways in which this world goes wrong: one file each, found by one scan.
+"""The named ways in which this world goes wrong, found by one scan of this package's modules.
 
-A story is a module with `NAME`, `SUMMARY` and `tell(world, early)`. `early` returns as soon as the mistake is
-made, before it shows.
+A story is a function under `@story(SUMMARY)`, named like the function. With `early` it returns as soon as the mistake
+is made, before it shows.
 """
 
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import Protocol, cast
 
 from bot.lab.errors import LabError
 from bot.lab.world import World
 
 
-class Story(Protocol):
-    """What each module in this package offers."""
+@dataclass(frozen=True)
+class Story:
+    """One of them; `tell(world, early)` makes it happen."""
 
-    NAME: str
-    SUMMARY: str
+    name: str
+    summary: str
+    tell: Callable[[World, bool], None]
 
-    def tell(self, world: World, early: bool) -> None:
-        """Makes it happen."""
+
+def story(summary: str) -> Callable[[Callable[[World, bool], None]], Story]:
+    """Makes a story of the function."""
+    return lambda tell: Story(tell.__name__.replace("_", "-"), summary, tell)
 
 
 @cache
 def stories() -> Mapping[str, Story]:
     """All stories by name."""
-    found = {}
-    for module in pkgutil.iter_modules(__path__):
-        story = cast("Story", import_module(f"{__name__}.{module.name}"))
-        found[story.NAME] = story
-    return MappingProxyType(found)
+    modules = [import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
+    found = [each for module in modules for each in vars(module).values() if isinstance(each, Story)]
+    return MappingProxyType({each.name: each for each in sorted(found, key=lambda each: each.name)})
 
 
 def story_named(name: str) -> Story:

@@ -1,0 +1,223 @@
+"""Flink, its processes or its source fail while the job runs."""
+
+from pathlib import Path
+
+from bot.lab.errors import until
+from bot.lab.other_hands import local
+from bot.lab.proof import prove
+from bot.lab.stories import story
+from bot.lab.world import World
+
+FIVE_MINUTES = {"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.delay": "300 s"}
+PATIENT = {
+    "execution.checkpointing.timeout": "3 s",
+    "execution.checkpointing.tolerable-failed-checkpoints": "100",
+}
+HANGS_S = 6.0
+"""Longer than a checkpoint may take, shorter than the heartbeat's limit of ten seconds."""
+SLOW = {"execution.checkpointing.interval": "10 s"}
+"""Long enough to be met between two checkpoints."""
+SMALL_GROUPS = {
+    "write.parquet.row-group-size-bytes": "1",
+    "write.parquet.row-group-check-min-record-count": "1",
+    "write.parquet.row-group-check-max-record-count": "1",
+}
+"""So that bytes are on storage before the file is closed: Spark does not list an empty file."""
+_END = b"PAR1"
+"""How a whole file ends."""
+UNHEARD = 6
+COMMITS = 6
+
+
+@story("The TaskManager is killed; the job recovers by itself, exactly once.")
+def task_manager_killed(world: World, early: bool) -> None:
+    """A TaskManager dies and another takes its place; Flink recovers by itself and nothing is wrong.
+
+    Ends with the job committing again under the same id. `early`: returns right after the kill.
+    """
+    job = world.running_job()
+    before = world.await_commits(job, 3)[-1]
+    world.await_first_reads()
+    gone = world.machines.kill_taskmanager()
+    world.note(f"The TaskManager (process {gone}) was killed", run_a=job, killed_pid=gone)
+    if early:
+        return
+    new = world.machines.await_new_taskmanager(gone)
+    commits = world.await_commits(job, 2, after=max(_newest(world, job), before.checkpoint_id or 0))
+    world.note(
+        f"A new TaskManager (process {new}) took over; the job committed checkpoint {commits[0].checkpoint_id}",
+        new_pid=new,
+        first_snapshot_after=commits[0].snapshot_id,
+    )
+
+
+def _newest(world: World, job: str) -> int:
+    return max(link.checkpoint_id or 0 for link in world.commits_of(job))
+
+
+@story("The TaskManager is killed, and Flink waits five minutes before it restarts the job: it is recovering.")
+def restarting_slowly(world: World, early: bool) -> None:
+    """A job that waits five minutes before each restart loses its TaskManager: it is found recovering.
+
+    With the lab's own delay of a second the job is back before a bot has started to look.
+
+    Ends while Flink waits to restart the job, for five minutes. `early`: returns right after the kill.
+    """
+    first = world.running_job()
+    world.await_commits(first, 2)
+    good = world.stop(first)
+    job = world.start_job(from_path=good.path, properties=FIVE_MINUTES)
+    world.await_commits(job, 2)
+    world.await_first_reads()
+    gone = world.machines.kill_taskmanager()
+    world.note(
+        f"Run {job[:8]}, which restarts after five minutes, lost its TaskManager (process {gone})",
+        run_a=first,
+        run_b=job,
+        killed_pid=gone,
+    )
+    if not early:
+        page = f"{world.state.flink_url}/#/job/{job}"
+        until(f"job {job} to restart", lambda: world.flink.state_of(job) == "RESTARTING" or None, 60, page)
+        world.note("Flink has seen it, and waits", paired_snapshot=world.commits_of(job)[-1].snapshot_id)
+
+
+@story("The job fails for good: no snapshot is added, and the table is fine.")
+def job_failed(world: World, early: bool) -> None:
+    """The job fails and does not come back; the table is as the last commit left it.
+
+    Ends with the job FAILED. `early`: returns when its TaskManager was killed.
+    """
+    first = world.running_job()
+    world.await_commits(first, 2)
+    good = world.stop(first)
+    job = world.start_job(from_path=good.path, properties={"restart-strategy.type": "none"})
+    world.await_commits(job, 2)
+    world.await_first_reads()
+    killed = world.machines.kill_taskmanager()
+    world.note(
+        f"Run {job[:8]}, which does not restart, lost its TaskManager (process {killed})",
+        run_a=first,
+        run_b=job,
+        killed_pid=killed,
+    )
+    if not early:
+        page = f"{world.state.flink_url}/#/job/{job}"
+        until(f"job {job} to fail", lambda: world.flink.state_of(job) == "FAILED" or None, 120, page)
+        world.note("The job has failed", paired_snapshot=world.commits_of(job)[-1].snapshot_id)
+
+
+@story("The TaskManager hangs for six seconds: checkpoints fail, later ones bring their rows.")
+def checkpoints_failed(world: World, early: bool) -> None:
+    """The TaskManager hangs for some seconds, and checkpoints expire; the next ones carry their files.
+
+    Ends with commits after the failed checkpoints. `early`: returns when the first has failed.
+    """
+    first = world.running_job()
+    world.await_commits(first, 2)
+    good = world.stop(first)
+    job = world.start_job(from_path=good.path, properties=PATIENT)
+    world.await_commits(job, 2)
+    world.await_first_reads()
+    world.machines.freeze_taskmanager(HANGS_S)
+    page = f"{world.state.flink_url}/#/job/{job}/checkpoints"
+    failed = until("a failed checkpoint", lambda: world.flink.failed(job) or None, 60, page)
+    world.note(
+        f"The TaskManager hung for {HANGS_S:.0f} s; checkpoints {sorted(failed)} of run {job[:8]} failed",
+        run_a=first,
+        run_b=job,
+        failed_checkpoint=failed[0],
+    )
+    if not early:
+        world.await_commits(job, 2, after=failed[0])
+
+
+@story("A TaskManager dies with a file half written: the next attempt writes its rows, the file stays.")
+def attempt_left_a_file(world: World, early: bool) -> None:
+    """A TaskManager dies while its writer has a file open; the next attempt writes the rows again.
+
+    Of the two ways to a second attempt (speculative execution of a batch job, and a failover) this is the one that a
+    streaming job takes.
+
+    Ends with commits by the second attempt. `early`: returns right after the kill.
+    """
+    first = world.running_job()
+    world.await_commits(first, 2)
+    world.await_first_reads()
+    good = world.stop(first)
+    for name, value in SMALL_GROUPS.items():
+        world.hands.set_property(name, value)
+    job = world.start_job(from_path=good.path, properties=SLOW)
+    world.await_commits(job, 1)
+    left = until("a data file that is being written", lambda: _half_written(world), 60, str(_folder(world)))
+    gone = world.machines.kill_taskmanager()
+    newest = max(link.checkpoint_id or 0 for link in world.commits_of(job))
+    world.note(
+        f"The TaskManager (process {gone}) was killed while it wrote {left.name}",
+        run_a=first,
+        run_b=job,
+        killed_pid=gone,
+        left_file=left.name,
+    )
+    if not early:
+        world.machines.await_new_taskmanager(gone)
+        world.await_commits(job, 2, after=newest)
+
+
+def _folder(world: World) -> Path:
+    return local(world.table.location()) / "data"
+
+
+def _half_written(world: World) -> Path | None:
+    for file in _folder(world).rglob("*.parquet"):
+        content = file.read_bytes()
+        if content and not content.endswith(_END):
+            return file
+    return None
+
+
+@story("The word that a checkpoint is complete gets lost: the sink commits nothing (needs --wire, constructed).")
+def notification_lost(world: World, early: bool) -> None:
+    """Checkpoints complete, and nobody tells the sink: their files wait in Flink manifests, nothing is lost yet.
+
+    Constructed: a wire of the lab drops the JobManager's notifications on their way. Flink, the sink and the
+    manifests are real; nothing else is touched.
+
+    Ends with completed checkpoints whose files wait. `early`: returns with the first.
+    """
+    job = world.running_job()
+    world.await_commits(job, 3)
+    world.await_first_reads()
+    world.machines.lose_notifications()
+    last = world.commits_of(job)[-1]
+    world.note(
+        f"No notification arrives since checkpoint {last.checkpoint_id} of run {job[:8]}",
+        run_a=job,
+        paired_snapshot=last.snapshot_id,
+    )
+    waiting = world.await_checkpoints(job, last.checkpoint_id or 0, 1 if early else UNHEARD)
+    world.note(f"Checkpoints {sorted(waiting)} completed", newest_completed=waiting[0])
+
+
+@story("Rows go on coming, and the time of their events stands still: no fault of the job or of the table.")
+def event_time_stands_still(world: World, early: bool) -> None:
+    """The job goes on, and the events that it is given carry a time that no longer moves: a producer's clock is stuck.
+
+    Ends with commits whose events are no newer. `early`: returns with the first of them.
+    """
+    first = world.running_job()
+    world.await_commits(first, 3)
+    world.await_first_reads()
+    good = world.stop(first)
+    last = prove(world.table).highest
+    second = world.start_job(
+        from_path=good.path,
+        columns={"event_time": lambda told: told.replace("source_position", f"LEAST(source_position, {last})")},
+    )
+    world.note(
+        f"Since position {last} all events carry one time (run A {first[:8]}, run B {second[:8]})",
+        run_a=first,
+        run_b=second,
+        last_position_with_a_newer_time=last,
+    )
+    world.await_commits(second, 1 if early else COMMITS)

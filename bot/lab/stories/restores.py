@@ -1,0 +1,286 @@
+"""Restores from another point than the last one, or under another name."""
+
+import time
+from collections.abc import Callable
+
+from bot.lab.errors import LabError, until
+from bot.lab.flink_rest import Savepoint
+from bot.lab.orders import IGNORE_UNCLAIMED_PROPERTY
+from bot.lab.stories import story
+from bot.lab.world import World
+
+BACK = 3
+ATTEMPTS = 4
+ROWS_WITHIN_S = 1.0
+"""The source emits once a second: after so long the savepoint carries rows."""
+ICEBERGS_DEFAULT = "10"
+
+
+@story("The job is stopped well, then restored from the savepoint before the last one.")
+def restored_from_older_savepoint(world: World, early: bool) -> None:
+    """Someone restores the job from an older savepoint by mistake.
+
+    V2 sink: the new run commits its replay at once, and the table has duplicates. V1 sink: the new run stays
+    silent until its checkpoint id passes the old maximum, then commits everything under that id.
+
+    Ends with the wrong run going on, and the good stop-savepoint still there.
+
+    `early`: returns with the wrong run's first checkpoint; with the V1 sink the table still looks healthy then.
+    """
+    restored_by_mistake(world, early, meanwhile=lambda: None)
+
+
+def restored_by_mistake(world: World, early: bool, meanwhile: Callable[[], None]) -> None:
+    """`meanwhile`: what somebody else does to the table before the job is stopped."""
+    first = world.running_job()
+    world.await_commits(first, 3)
+    older = world.savepoint(first)
+    world.note(
+        f"Run A ({first[:8]}) commits; savepoint {older.checkpoint_id} was taken",
+        run_a=first,
+        older_savepoint=older.path,
+        older_checkpoint=older.checkpoint_id,
+    )
+    world.await_commits(first, 3, after=older.checkpoint_id)
+    world.await_first_reads()
+    meanwhile()
+    good = world.stop(first)
+    paired = world.commits_of(first)[-1]
+    world.note(
+        f"Run A was stopped with savepoint {good.checkpoint_id}, paired with its last commit",
+        good_savepoint=good.path,
+        good_checkpoint=good.checkpoint_id,
+        paired_snapshot=paired.snapshot_id,
+    )
+    second = world.start_job(from_path=older.path)
+    world.note(
+        f"Someone restored the job from savepoint {older.checkpoint_id} instead: run B ({second[:8]})",
+        run_b=second,
+    )
+    if early:
+        world.await_checkpoints(second, older.checkpoint_id, 1)
+        return
+    _let_it_show(world, second, good)
+
+
+def _let_it_show(world: World, second: str, good: Savepoint) -> None:
+    commits = world.await_commits(second, 1 if world.state.sink == "v1" else 2)
+    facts = {"first_wrong_snapshot": commits[0].snapshot_id, "first_wrong_rows": commits[0].added_rows}
+    world.note(
+        f"Run B committed its replay; its first commit carries checkpoint {commits[0].checkpoint_id} "
+        f"(the table had {good.checkpoint_id})",
+        **facts,
+    )
+    world.consume("revenue_daily")
+
+
+@story("The job is restored from an older savepoint; Spark compacts before, and then the copies with the rest.")
+def restored_between_compactions(world: World, early: bool) -> None:
+    """Someone restores the job from an older savepoint, and maintenance compacts the table before and after it.
+
+    Ends with no file live that either run wrote below the newest commits. `early`: before the second compaction.
+    """
+    restored_by_mistake(world, early, meanwhile=world.hands.compacts)
+    if not early:
+        world.hands.compacts()
+        world.note("Spark compacted the table again, copies and all")
+
+
+@story("The job is cancelled and goes on from an older retained checkpoint: rows are there twice.")
+def restored_from_older_checkpoint(world: World, early: bool) -> None:
+    """The job is cancelled and started from a retained checkpoint that is not its last: what came since is read again.
+
+    Ends with the second run committing rows again. `early`: returns when it has started.
+    """
+    first = world.running_job()
+    world.await_commits(first, 6)
+    world.await_first_reads()
+    world.flink.cancel(first)
+    retained = world.flink.completed(first)
+    older = retained[BACK]
+    paired = next(link for link in world.commits_of(first) if link.checkpoint_id == older)
+    second = world.start_job(from_path=world.checkpoint_path(first, older))
+    world.note(
+        f"Run A ({first[:8]}) was cancelled after checkpoint {retained[0]}, run B ({second[:8]}) was started from "
+        f"{older}",
+        run_a=first,
+        run_b=second,
+        older_checkpoint=older,
+        newest_checkpoint=retained[0],
+        older_snapshot=paired.snapshot_id,
+    )
+    if not early:
+        world.await_commits(second, 2)
+
+
+@story("The job is restored from an older savepoint under its old job id: its commits are withheld.")
+def restored_older_same_job_id(world: World, early: bool) -> None:
+    """The job is restored from an older savepoint under the job id that it had before.
+
+    Either sink finds the old maximum of this job id on the table: nothing is committed until the ids have passed it.
+
+    Ends with checkpoints that completed and were not committed. `early`: returns with the first of them.
+    """
+    job = world.running_job()
+    world.await_commits(job, 3)
+    older = world.savepoint(job)
+    world.await_commits(job, 6, after=older.checkpoint_id)
+    world.await_first_reads()
+    good = world.stop(job)
+    paired = world.commits_of(job)[-1]
+    world.machines.restart_jobmanager()
+    world.clear_checkpoints(job)
+    world.start_job(from_path=older.path, job_id=job)
+    world.note(
+        f"Job {job[:8]} was stopped with savepoint {good.checkpoint_id} and restored from savepoint "
+        f"{older.checkpoint_id}, under the same job id",
+        run_a=job,
+        older_savepoint=older.path,
+        older_checkpoint=older.checkpoint_id,
+        good_savepoint=good.path,
+        good_checkpoint=good.checkpoint_id,
+        paired_snapshot=paired.snapshot_id,
+    )
+    world.await_checkpoints(job, older.checkpoint_id, 1 if early else 3)
+
+
+@story("The job goes back three checkpoints under its old job id: the next ones fail, their folders exist.")
+def checkpoint_folder_taken(world: World, early: bool) -> None:
+    """The job is restored from an older retained checkpoint under its old job id, above the folders of later ones.
+
+    Each checkpoint whose folder is there already fails, and the ids go on until one is free.
+
+    Ends with the first checkpoint that completed. `early`: returns with the first that failed.
+    """
+    job = world.running_job()
+    world.await_commits(job, 6)
+    world.await_first_reads()
+    world.flink.cancel(job)
+    retained = world.flink.completed(job)
+    older = retained[BACK]
+    paired = next(link for link in world.commits_of(job) if link.checkpoint_id == older)
+    world.machines.restart_jobmanager()
+    world.start_job(from_path=world.checkpoint_path(job, older), job_id=job)
+    world.note(
+        f"Job {job[:8]} was cancelled after checkpoint {retained[0]} and restored from {older}, under its old job id",
+        run_a=job,
+        older_checkpoint=older,
+        newest_checkpoint=retained[0],
+        older_snapshot=paired.snapshot_id,
+    )
+    page = f"{world.state.flink_url}/#/job/{job}/checkpoints"
+    failed = until("a failed checkpoint", lambda: world.flink.failed(job) or None, 120, page)
+    if not early:
+        world.await_checkpoints(job, retained[0], 1)
+        world.note(f"Checkpoints {sorted(failed)} failed, then {world.flink.completed(job)[0]} completed")
+
+
+@story("The V2 sink gets another uid, its state is left behind: the savepoint's files are never committed.")
+def restored_under_another_uid(world: World, early: bool) -> None:
+    """The job is cancelled with a savepoint and restored with another uid for its sink, state left behind.
+
+    The savepoint holds the files of its own checkpoint, which were never committed. The sink of the new uid does not
+    know them, and the source does not go back: their rows are in a leaked Flink manifest and nowhere else.
+
+    Ends with the new run committing above the hole. `early`: returns when it was submitted.
+    """
+    first = world.running_job()
+    world.await_commits(first, 3)
+    world.await_first_reads()
+    for _ in range(ATTEMPTS):
+        newest = max((link.checkpoint_id or 0 for link in world.commits_of(first)), default=0)
+        world.await_commits(first, 1, after=newest)
+        time.sleep(ROWS_WITHIN_S)
+        savepoint = world.savepoint(first, then_cancel=True)
+        leaked = world.hands.flink_manifests(first, savepoint.checkpoint_id)
+        if leaked:
+            break
+        first = world.start_job(from_path=savepoint.path)
+        world.await_commits(first, 1)
+    else:
+        raise LabError(
+            "No savepoint carried rows of its own.",
+            f"Expected a Flink manifest of one within {ATTEMPTS} attempts; found none.",
+            "Tell the story again.",
+        )
+    second = world.start_job(
+        from_path=savepoint.path,
+        sink_options={"uid-suffix": "orders-sink-2"},
+        properties={IGNORE_UNCLAIMED_PROPERTY: "true"},
+    )
+    world.note(
+        f"Run A ({first[:8]}) was cancelled with savepoint {savepoint.checkpoint_id}; run B ({second[:8]}) was "
+        "restored from it with another uid for its sink",
+        run_a=first,
+        run_b=second,
+        savepoint=savepoint.path,
+        savepoint_checkpoint=savepoint.checkpoint_id,
+        leaked_manifest=leaked[0].name,
+        paired_snapshot=world.commits_of(first)[-1].snapshot_id,
+    )
+    if not early:
+        commits = world.await_commits(second, 2)
+        world.note("Run B commits", first_wrong_snapshot=commits[0].snapshot_id)
+
+
+@story("The job is stopped with --drain and restored: the V1 sink never commits again.")
+def restored_after_drain(world: World, early: bool) -> None:
+    """The job is drained when it is stopped, and restored from that savepoint.
+
+    V1 sink: the last commit carries the highest checkpoint id there is, and no later one is ever committed.
+
+    The lab's table usually gets a snapshot for each empty checkpoint, and the drained job's empty last one would
+    hide the fault under a usual id; so Iceberg's own default comes back first.
+
+    Ends with three completed checkpoints of the restored run. `early`: returns when it was submitted.
+    """
+    started = world.running_job()
+    world.await_commits(started, 1)
+    before = world.stop(started)
+    world.hands.set_property("flink.max-continuous-empty-commits", ICEBERGS_DEFAULT)
+    first = world.start_job(from_path=before.path)
+    good = world.await_commits(first, 3)[-1]
+    world.await_first_reads()
+    first, drained = world.stop_with_rows(first, drain=True)
+    last = world.commits_of(first)[-1]
+    second = world.start_job(from_path=drained.path)
+    world.note(
+        f"Run A ({first[:8]}) was drained with savepoint {drained.checkpoint_id}; its last commit carries checkpoint "
+        f"{last.checkpoint_id}. Run B ({second[:8]}) was started from that savepoint",
+        run_a=first,
+        run_b=second,
+        drained_savepoint=drained.path,
+        drained_checkpoint=drained.checkpoint_id,
+        last_before_drain=good.snapshot_id,
+        last_snapshot=last.snapshot_id,
+        last_checkpoint=last.checkpoint_id or 0,
+    )
+    if not early:
+        world.await_checkpoints(second, drained.checkpoint_id, 3)
+
+
+@story("A second job starts from a savepoint of the running one, and both write the table.")
+def forked_from_a_savepoint(world: World, early: bool) -> None:
+    """A second job is started from a savepoint of the first, and both write the table.
+
+    Ends with commits of both between each other's. `early`: returns when the second was submitted.
+    """
+    first = world.running_job()
+    world.await_commits(first, 3)
+    world.await_first_reads()
+    shared = world.savepoint(first)
+    second = world.start_job(from_path=shared.path)
+    world.note(
+        f"A second job ({second[:8]}) was started from savepoint {shared.checkpoint_id} of run A ({first[:8]}), "
+        "which goes on",
+        run_a=first,
+        run_b=second,
+        shared_savepoint=shared.path,
+        shared_checkpoint=shared.checkpoint_id,
+    )
+    if early:
+        return
+    commits = world.await_commits(second, 2)
+    newest = max(link.checkpoint_id or 0 for link in world.commits_of(first))
+    world.await_commits(first, 2, after=newest)
+    world.note("Both commit", first_wrong_snapshot=commits[0].snapshot_id, paired_snapshot=commits[0].parent_id or 0)

@@ -1,0 +1,93 @@
+"""Tables that are written by key."""
+
+from bot.lab.errors import LabError, until
+from bot.lab.orders import few_keys, short_lived_keys
+from bot.lab.stories import story
+from bot.lab.world import World
+
+CHANGE = "ALTER TABLE {table} ADD PARTITION FIELD bucket(4, order_id)"
+PATIENT = {
+    "execution.checkpointing.timeout": "3 s",
+    "execution.checkpointing.tolerable-failed-checkpoints": "100",
+}
+HANGS_S = 6.5
+
+
+@story("An upsert table gets a partition field of its key: older rows of a key are no longer replaced.")
+def upsert_partitioning_changed(world: World, early: bool) -> None:
+    """A table that is written by key gets another partitioning; the deletes that the job writes stay in the new one.
+
+    An equality delete applies to files of its own partition, and a row that was written before lies in none of these.
+
+    Ends with commits under the new partitioning. `early`: returns when the run that writes them was submitted.
+    """
+    first = world.running_job()
+    world.await_commits(first, 1)
+    second = world.start_job(from_path=world.stop(first).path, columns={"order_id": few_keys})
+    world.await_commits(second, 6)
+    world.await_first_reads()
+    good = world.stop(second)
+    last_good = world.commits_of(second)[-1]
+    world.hands.sql(CHANGE)
+    third = world.start_job(from_path=good.path, columns={"order_id": few_keys})
+    world.note(
+        f"The table is partitioned by bucket(4, order_id) since; run {third[:8]} goes on from savepoint "
+        f"{good.checkpoint_id}",
+        run_a=second,
+        run_b=third,
+        paired_snapshot=last_good.snapshot_id,
+    )
+    if not early:
+        commits = world.await_commits(third, 4)
+        world.note("Run B commits", first_wrong_snapshot=commits[0].snapshot_id)
+
+
+@story("One of two writers hangs while a checkpoint expires: the next commit holds rows of a key twice (upsert).")
+def upsert_writer_stuck(world: World, early: bool) -> None:
+    """One of two writers of an upsert table hangs, a checkpoint expires, and its other writer has already handed in.
+
+    The V2 sink puts what that writer handed in then and at the next checkpoint into one commit. An equality delete
+    never reaches rows of its own commit, so both rows of a key live (seen with Iceberg 1.11; the V1 sink keeps them
+    apart). They live until a later commit has the key again, so keys come here for two seconds and never after.
+
+    Ends with commits after the failed checkpoint. `early`: returns when it has failed.
+    """
+    first = world.running_job()
+    world.await_commits(first, 1)
+    good = world.stop(first)
+    job = world.start_job(
+        from_path=good.path,
+        sink_options={"write-parallelism": "2"},
+        properties=PATIENT,
+        columns={"order_id": short_lived_keys},
+    )
+    world.await_commits(job, 4)
+    world.await_first_reads()
+    stuck = _with_a_writer_alone(world, job)
+    last = world.commits_of(job)[-1]
+    world.machines.freeze_taskmanager(HANGS_S, stuck)
+    page = f"{world.state.flink_url}/#/job/{job}/checkpoints"
+    failed = until("a failed checkpoint", lambda: world.flink.failed(job) or None, 60, page)
+    world.note(
+        f"A writer of run {job[:8]} hung for {HANGS_S:.0f} s on {stuck}; checkpoints {sorted(failed)} failed",
+        run_a=first,
+        run_b=job,
+        failed_checkpoint=failed[0],
+        paired_snapshot=last.snapshot_id,
+    )
+    if not early:
+        world.await_commits(job, 2, after=failed[0])
+
+
+def _with_a_writer_alone(world: World, job: str) -> str:
+    """The TaskManager that holds nothing but one of the two writers."""
+    placed = world.flink.places(job)
+    busy = {name for subtasks in placed.values() if len(subtasks) == 1 for name in subtasks}
+    alone = {name for subtasks in placed.values() for name in subtasks} - busy
+    if len(alone) != 1:
+        raise LabError(
+            "No TaskManager holds one writer and nothing else.",
+            f"Expected two TaskManagers (waterline lab up --taskmanagers 2); the job lies so: {placed}.",
+            "Start a lab with two, or tell the story again.",
+        )
+    return alone.pop()
