@@ -271,7 +271,7 @@ ACTION = Action(
     promise="The job starts without the state of its old sink.",
     needs=("checkpoint_pairing", "missing_positions"),
     looks=("checkpoint_pairing", "missing_positions"),
-    proofs=(("duplicate_rows", "No row is there twice"), ("missing_positions", "No row is missing")),
+    proofs=(("duplicate_rows", "No duplicate rows"), ("missing_positions", "No missing rows")),
     moves_waterline="trusted",
 )
 

@@ -79,8 +79,8 @@ ACTION = Action(
     needs=("duplicate_rows", "extra_copies"),
     looks=("extra_copies",),
     proofs=(
-        ("duplicate_rows", "No row is there twice"),
-        ("missing_positions", "No row is missing"),
+        ("duplicate_rows", "No duplicate rows"),
+        ("missing_positions", "No missing rows"),
     ),
     no_more_than_before=("missing_positions",),
     on_request=True,

@@ -125,8 +125,8 @@ ACTION = Action(
     needs=("duplicate_commits", "duplicate_files"),
     proofs=(
         ("duplicate_files", "No file is live twice"),
-        ("duplicate_rows", "No row is there twice"),
-        ("missing_positions", "No row is missing"),
+        ("duplicate_rows", "No duplicate rows"),
+        ("missing_positions", "No missing rows"),
     ),
     no_more_than_before=("missing_positions",),
     moves_waterline="trusted",

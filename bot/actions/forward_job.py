@@ -15,7 +15,7 @@ ACTION = Action(
     title="Forward the job",
     promise="The job goes on from the point of its state that fits the table; the table is not touched.",
     needs=("ledger", "checkpoint_pairing"),
-    proofs=(("duplicate_rows", "No row is there twice"), ("missing_positions", "No row is missing")),
+    proofs=(("duplicate_rows", "No duplicate rows"), ("missing_positions", "No missing rows")),
     moves_waterline="trusted",
 )
 

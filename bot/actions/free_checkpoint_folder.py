@@ -14,7 +14,7 @@ ACTION = Action(
     title="Restart with checkpoint folders of its own",
     promise="Checkpoints complete again, in folders that nobody has used before.",
     needs=("ledger", "checkpoint_pairing"),
-    proofs=(("duplicate_rows", "No row is there twice"), ("missing_positions", "No row is missing")),
+    proofs=(("duplicate_rows", "No duplicate rows"), ("missing_positions", "No missing rows")),
     moves_waterline="trusted",
 )
 

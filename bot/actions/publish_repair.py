@@ -45,7 +45,7 @@ ACTION = Action(
     title="Publish the repair",
     promise="Main is what was proven on the branch, and the job goes on, if a state of it pairs with main.",
     needs=(),
-    proofs=(("duplicate_rows", "No row is there twice"), ("duplicate_files", "No file is live twice")),
+    proofs=(("duplicate_rows", "No duplicate rows"), ("duplicate_files", "No file is live twice")),
     on_request=True,
     moves_waterline="trusted",
 )

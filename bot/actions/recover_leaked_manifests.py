@@ -27,8 +27,8 @@ ACTION = Action(
     proofs=(
         ("leaked_manifests", "Nothing that Flink wrote is left out"),
         ("duplicate_files", "No file is live twice"),
-        ("duplicate_rows", "No row is there twice"),
-        ("missing_positions", "No row is missing"),
+        ("duplicate_rows", "No duplicate rows"),
+        ("missing_positions", "No missing rows"),
     ),
     no_more_than_before=("duplicate_files", "duplicate_rows", "missing_positions"),
     moves_waterline="trusted",

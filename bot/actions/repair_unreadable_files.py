@@ -77,7 +77,7 @@ ACTION = Action(
     proofs=(
         ("unreadable_files", "Every file of the window is there, in its size"),
         ("missing_files", "No file that the table names is missing"),
-        ("duplicate_rows", "No row is there twice"),
+        ("duplicate_rows", "No duplicate rows"),
     ),
     no_more_than_before=("duplicate_rows",),
     moves_waterline="trusted",

@@ -21,7 +21,7 @@ ACTION = Action(
     looks=("replayable_rows",),
     proofs=(
         ("replayable_rows", "The source has no row that the table lacks"),
-        ("duplicate_rows", "No row is there twice"),
+        ("duplicate_rows", "No duplicate rows"),
     ),
     no_more_than_before=("duplicate_rows",),
     on_request=True,

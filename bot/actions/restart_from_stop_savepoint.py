@@ -12,7 +12,7 @@ ACTION = Action(
     title="Restart from a stop-savepoint",
     promise="The job goes on from its last state with the present schema; no row is lost or doubled.",
     needs=("ledger",),
-    proofs=(("duplicate_rows", "No row is there twice"), ("missing_positions", "No row is missing")),
+    proofs=(("duplicate_rows", "No duplicate rows"), ("missing_positions", "No missing rows")),
     on_request=True,
     moves_waterline="trusted",
 )

@@ -15,7 +15,7 @@ ACTION = Action(
     title="Restart under a new job id",
     promise="The job commits again, and reads again what its sink has dropped.",
     needs=("ledger", "checkpoint_pairing"),
-    proofs=(("duplicate_rows", "No row is there twice"), ("missing_positions", "No row is missing")),
+    proofs=(("duplicate_rows", "No duplicate rows"), ("missing_positions", "No missing rows")),
     moves_waterline="trusted",
 )
 

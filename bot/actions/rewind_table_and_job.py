@@ -24,7 +24,7 @@ ACTION = Action(
     needs=("ledger", "checkpoint_pairing"),
     on_request=True,
     drops_others=True,
-    proofs=(("duplicate_rows", "No row is there twice"), ("missing_positions", "No row is missing")),
+    proofs=(("duplicate_rows", "No duplicate rows"), ("missing_positions", "No missing rows")),
     moves_waterline="trusted",
 )
 

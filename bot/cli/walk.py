@@ -133,7 +133,7 @@ class Walk:
         self._wait_for("Execute", self._ana)
         self._transcript.person("Ana", "clicks [Execute]")
         self._ana.clicks("Execute")
-        self._ana.waits_for(lambda m: "Proven, at head" in m.plain or "Refused" in m.plain, CHANNEL, timeout=180)
+        self._ana.waits_for(lambda m: "Verified at head" in m.plain or "Refused" in m.plain, CHANNEL, timeout=180)
 
     def _send(self, label: str, card: SeenMessage) -> None:
         self._click(label, card)

@@ -92,11 +92,11 @@ def _none_told(_table: TableState) -> Sequence[Snapshot]:
 
 
 def _nobody_looks(*_asked: object) -> FileSurvey:
-    raise CouldNotLook("Nobody looked at the table's files.", "", "Propose it in an incident of a watched table.")
+    raise CouldNotLook("The table's files were not checked.", "", "Propose it in an incident of a watched table.")
 
 
 def _nobody_asks(*_asked: object) -> SourceSurvey:
-    raise CouldNotLook("Nobody asked the source.", "", "Propose it in an incident of a watched table.")
+    raise CouldNotLook("The source was not checked.", "", "Propose it in an incident of a watched table.")
 
 
 def _nobody_knows(_paths: Sequence[str]) -> Mapping[str, datetime | None]:

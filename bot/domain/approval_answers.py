@@ -7,11 +7,8 @@ from bot.domain.execution import ProposalState, ProposalView
 def settlement_counts(view: ProposalView) -> str:
     """After a person has settled an outcome. `view` is the proposal after it."""
     if view.settled[-1].happened:
-        return "Settled: it happened. The execution goes on; follow it in the proposal's thread."
-    return (
-        "Settled: it did not happen. The execution has ended, and nothing more of it is done. "
-        "Collect evidence again, and propose what it asks for."
-    )
+        return "Settled: it happened. The execution continues; follow it in the proposal's thread."
+    return "Settled: it did not happen. The execution has ended. Collect evidence again, diagnose, and propose the fix."
 
 
 def approval_counts(view: ProposalView) -> str:
@@ -27,6 +24,6 @@ def approval_counts(view: ProposalView) -> str:
             needs = missing_in_words(policy, view.approvals)
             return f"Your approval counts. It needs {needs}. {whom_to_ask(policy, proposer, view.approvals)}"
         case ProposalState.HELD if view.held_until is not None:
-            return f"Approved. It is held until {view.held_until:%H:%M:%S} UTC for a veto; then it can be carried out."
+            return f"Approved. The veto window ends at {view.held_until:%H:%M:%S} UTC; then it can run."
         case _:
-            return "Approved. The proposer or an approver can carry it out now."
+            return "Approved. The proposer or an approver can run it now."

@@ -44,23 +44,23 @@ def where_it_stands(view: ProposalView) -> NotAllowed:
         case ProposalState.PROPOSED:
             return NotAllowed(
                 why="undecided",
-                happened=f"{title} is not approved, so it cannot be carried out.",
+                happened=f"{title} is not approved, so it cannot run.",
                 found=f"It needs {missing_in_words(view.proposal.policy, view.approvals)}.",
                 remedy=whom_to_ask(view.proposal.policy, view.proposal.proposed_by, view.approvals),
             )
         case ProposalState.HELD:
-            until = f"{view.held_until:%H:%M:%S} UTC" if view.held_until else "its hold is over"
+            until = f"{view.held_until:%H:%M:%S} UTC" if view.held_until else "an unknown time"
             return NotAllowed(
                 why="held",
                 happened=f"{title} is approved already. {approved_by(view)}",
-                found=f"It is held until {until}, so that a veto can come.",
-                remedy="It can be carried out then.",
+                found=f"The veto window ends at {until}.",
+                remedy="It can run after that.",
             )
         case ProposalState.APPROVED:
             return NotAllowed(
                 why="decided",
                 happened=f"{title} is approved already. {approved_by(view)}",
-                remedy="It can be carried out now.",
+                remedy="It can run now.",
             )
         case ProposalState.EXECUTING | ProposalState.APPLIED | ProposalState.REFUSED | ProposalState.UNKNOWN:
             return NotAllowed(why="begun", happened=f"{title} {_begun(view)}", remedy="Follow it in its thread.")
@@ -71,7 +71,7 @@ def where_it_stands(view: ProposalView) -> NotAllowed:
                 why="decided",
                 happened=f"{title} was {view.state.value}{who}{at}.",
                 found=view.ended.reason if view.ended else "",
-                remedy="Propose it anew if it is still needed.",
+                remedy="Propose it again if it is still needed.",
             )
 
 
@@ -86,10 +86,10 @@ def _begun(view: ProposalView) -> str:
     who = f"<@{view.executed_by}>" if view.executed_by else "somebody"
     at = f" at {view.execution_started_at:%H:%M:%S} UTC" if view.execution_started_at else ""
     now = {
-        ProposalState.EXECUTING: "is being carried out",
-        ProposalState.APPLIED: "is carried out",
+        ProposalState.EXECUTING: "is running",
+        ProposalState.APPLIED: "is done",
         ProposalState.REFUSED: "was refused at execution",
-        ProposalState.UNKNOWN: "has an outcome that is not known yet",
+        ProposalState.UNKNOWN: "has an unknown outcome",
     }[view.state]
     return f"was started by {who}{at}, and {now}."
 
@@ -106,7 +106,7 @@ def too_late_to_hold(view: ProposalView) -> NotAllowed:
     return NotAllowed(
         why="expired",
         happened=f"This proposal could be approved until {last:%H:%M} UTC.",
-        found=f"It expires at {end:%H:%M} UTC, before the time in which a veto may come would be over.",
+        found=f"It expires at {end:%H:%M} UTC, before its veto window would end.",
         remedy="Propose it again.",
     )
 
@@ -125,7 +125,7 @@ def counted_already(view: ProposalView) -> NotAllowed:
     policy = view.proposal.policy
     return NotAllowed(
         why="counted-already",
-        happened="You have approved this already; another approver is needed.",
+        happened="You have already approved this. Another approver is needed.",
         found=f"It needs {missing_in_words(policy, view.approvals)}.",
         remedy=whom_to_ask(policy, view.proposal.proposed_by, view.approvals),
     )
@@ -138,7 +138,7 @@ def not_yours(view: ProposalView, rule: People | None = None) -> NotAllowed:
         return NotAllowed(why="not-yours", happened="You are not an approver for this.", remedy=ask)
     return NotAllowed(
         why="not-yours",
-        happened="The policy of this table does not name you for this.",
+        happened="This table's policy does not allow you to do this.",
         remedy=f"Ask {mentions((rule,), (view.proposal.proposed_by,))}.",
     )
 
@@ -148,9 +148,9 @@ def unreadable(membership: Membership) -> NotAllowed:
     groups = ", ".join(f"<!subteam^{group}>" for group in sorted(membership.unread))
     return NotAllowed(
         why="unreadable",
-        happened=f"The user group {groups} could not be read, so your click cannot count.",
+        happened=f"Slack did not return the user group {groups}, so your click cannot count.",
         found="Nothing was changed.",
-        remedy="Try again, or ask somebody whom the policy names.",
+        remedy="Try again, or ask somebody named in the policy.",
     )
 
 
@@ -159,14 +159,14 @@ def not_seen(view: ProposalView, digest: str, *, shown_whole: bool) -> NotAllowe
     if digest != view.proposal.digest:
         return NotAllowed(
             why="another-content",
-            happened="You were shown another content than what is proposed.",
+            happened="You saw an older version of this proposal.",
             found="Nothing was approved.",
             remedy="Look at the newest message of the proposal.",
         )
     if not shown_whole:
         return NotAllowed(
             why="not-shown-whole",
-            happened=f"“{view.proposal.title}” is too long for one message of Slack, so nobody says yes to it there.",
+            happened=f"“{view.proposal.title}” is too long for one Slack message, so it cannot be approved there.",
             found="Nothing was approved.",
             remedy="Read it with `waterline proposal show` and the incident's id, and decide in the terminal.",
         )
@@ -178,11 +178,10 @@ def not_as_approved(view: ProposalView) -> NotAllowed:
     digests = ", ".join(dict.fromkeys(given.digest[:12] for given in view.approvals))
     return NotAllowed(
         why="another-content",
-        happened=f"“{view.proposal.title}” is not what was approved: its record was changed since.",
-        found=f"Expected digest {digests}, to which people said yes; found {view.proposal.digest[:12]}. "
-        "Nothing was carried out.",
-        remedy="Reject it and propose anew. `waterline record verify` tells which entry was changed; tell whoever runs "
-        "the database.",
+        happened=f"“{view.proposal.title}” is not what was approved: its record was changed.",
+        found=f"Expected the approved digest {digests}; found {view.proposal.digest[:12]}. Nothing was changed.",
+        remedy="Reject it and propose again. `waterline record verify` names the changed entry; report it to whoever "
+        "runs the database.",
     )
 
 
@@ -194,11 +193,11 @@ def needs_reason(what: str, remedy: str) -> NotAllowed:
 def no_such_rule(what: Literal["veto", "break-glass"], policy: ApprovalPolicy) -> NotAllowed:
     """The policy gives this to nobody."""
     names = mentions(policy.approvers)
-    happened = "Nobody has a veto here." if what == "veto" else "There is no emergency approval here."
+    happened = "Nobody can veto here." if what == "veto" else "There is no emergency approval here."
     return NotAllowed(
         why="no-such-rule",
         happened=happened,
-        found="The policy under which this was proposed names nobody for it.",
+        found="This proposal's policy names nobody for it.",
         remedy=f"Ask {names}." if names else "",
     )
 

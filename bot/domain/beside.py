@@ -36,8 +36,8 @@ def beside(incident: Incident, incidents: Sequence[Incident], findings: Sequence
     later = claim if claim is not None and claim.incident.opened_at > incident.opened_at else None
     if claim is not None and claim.incident.id != incident.id and claim.state is not TrustState.TRUSTED:
         who = f"incident {claim.shown_id}" if claim.shown_id is not None else "another incident"
-        return Beside(later, f"{who} has the table in doubt")
-    return Beside(later, f"the watch has found {findings[0].sign.code} in the table" if findings else None)
+        return Beside(later, f"{who} questions the table")
+    return Beside(later, f"the monitor found {findings[0].sign.code} in the table" if findings else None)
 
 
 def is_proven(incident: Incident, around: Beside) -> bool:
@@ -64,10 +64,10 @@ def refuse_comfort_in_doubt(notice: Notice, around: Beside) -> None:
     doubt, whether it was sent before or not."""
     if notice.kind in ALL_CLEAR | {PLANNED} and around.doubt is not None:
         raise Refused(
-            "Consumers cannot be told that all is well.",
-            f"Whatever this incident has found: {around.doubt}.",
-            "Look into that first: diagnose again. If nothing is wrong, have the table proven anew by /waterline "
-            "propose trust_present_state. Nothing was sent.",
+            "You cannot send an all-clear.",
+            f"Outside this incident, {around.doubt}.",
+            "Diagnose again first. If nothing is wrong, verify the table with /waterline propose "
+            "trust_present_state. Nothing was sent.",
         )
 
 
@@ -78,13 +78,13 @@ def _what_is_other_now(incident: Incident, notice: Notice, around: Beside) -> st
         return None
     said, holds = data.stage == "proven", is_proven(incident, around)
     if said and not holds:
-        return f"It says that the table is proven; {around.doubt or 'it is under review again'}."
+        return f"It says that the table is verified, but {around.doubt or 'it is under review again'}."
     if notice.kind != "correction":
         return None
     if holds and not said:
-        return "It says that the table is in doubt; it is proven by now."
+        return "It says that the table is under review, but it is verified now."
     present = around.later.snapshot if around.later is not None else incident.trusted
     if data.trusted_snapshot in (None, present):
         return None
-    now = f"that is {present} by now" if present is not None else "nobody knows by now which one is"
+    now = f"it is now {present}" if present is not None else "the trusted snapshot is now unknown"
     return f"It names snapshot {data.trusted_snapshot} as trusted; {now}."

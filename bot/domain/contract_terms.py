@@ -397,7 +397,7 @@ def _of_columns(table: TableState, contract: TableContract, left_null: Collectio
     yield term(
         "table", "The table has every promised column.",
         f"{said}." if apart else "Each is there in the promised type.", not apart,
-        "Bring the table's schema and the contract together.",
+        "Align the table's schema with the contract.",
     )  # fmt: skip
     required = {column.name for column in contract.columns if column.required}
     there = [column for column in table.columns if column.name in required]

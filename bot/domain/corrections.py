@@ -13,12 +13,12 @@ from bot.domain.waterline import last_taken_back
 
 Why = Literal["taken-back", "proven-again", "moved", "late-run"]
 WORDS: dict[Why, str] = {
-    "taken-back": "the table is not proven any more: it is being changed again, or something in it was found to be "
-    "wrong. Read only the snapshot that is named below until we say otherwise.",
-    "moved": "the snapshot that we told you to read may hold wrong rows, too. Do not read it any more, and treat what "
-    "you made from it as provisional.",
-    "late-run": "lineage now shows a run that has read wrong rows. It is among those below. What you have run again "
-    "since our last message need not be run once more.",
+    "taken-back": "the table is under review again, because it is changing or something in it is wrong. Read only "
+    "the snapshot below until we say otherwise.",
+    "moved": "the snapshot that we named may contain wrong rows, too. Stop reading it, and treat results from it as "
+    "provisional.",
+    "late-run": "lineage now shows that one of your runs, listed below, read wrong rows. Runs that you repeated "
+    "since our last message are fine.",
 }
 """The words of the correction. There are none for `proven-again`: `recovered` is sent again."""
 

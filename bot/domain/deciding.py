@@ -48,7 +48,7 @@ def what_time_does(view: ProposalView, at: Utc) -> ProposalEnded | VetoTimeEnded
     """It expires, is released from its hold, or is reminded of; else nothing is due."""
     proposal = view.proposal
     if at >= proposal.expires_at:
-        what = "Nobody carried it out" if view.state is not ProposalState.PROPOSED else "It was not approved"
+        what = "Nobody ran it" if view.state is not ProposalState.PROPOSED else "It was not approved"
         return ProposalEnded(
             proposal=proposal.id, how="expired", reason=f"{what} before {proposal.expires_at:%H:%M} UTC."
         )
@@ -249,7 +249,7 @@ def _veto(view: ProposalView, act: Veto, by: UserId, membership: Membership) -> 
     if not allowed:
         return not_yours(view, rule) if allowed is False else unreadable(membership)
     if not act.reason.strip():
-        return needs_reason("A veto", "Say in a sentence what speaks against it.")
+        return needs_reason("A veto", "Say in a sentence why it should not run.")
     return ProposalEnded(proposal=view.proposal.id, how="vetoed", reason=act.reason.strip(), via=act.via)
 
 
@@ -258,7 +258,7 @@ def _begin(view: ProposalView, act: Begin, by: UserId) -> ExecutionStarted | Not
     if by not in allowed and by not in act.restorers:
         names = " or ".join(f"<@{user}>" for user in allowed)
         return NotAllowed(
-            why="not-yours", happened="Only the proposer or an approver may carry it out.", remedy=f"Ask {names}."
+            why="not-yours", happened="Only the proposer or an approver may run it.", remedy=f"Ask {names}."
         )
     if any(given.digest != view.proposal.digest for given in view.approvals):
         return not_as_approved(view)

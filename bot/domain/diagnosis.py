@@ -56,14 +56,14 @@ _WORDS = {
     Remedy.FORWARD_JOB: "keep the table; stop the job and restore it from the checkpoint that pairs with the head",
     Remedy.RESTORE_JOB_ONLY: "restore the job from its newest restore point; the table is as it should be",
     Remedy.RESTART_WITH_NEW_JOB_ID: "stop the job and start it under a new job id from a point that pairs "
-    "with the head; it reads again what was dropped since",
+    "with the head; it reads the dropped rows again",
     Remedy.CHANGE_OPERATOR_UID: "prove that the files of the restored checkpoint are live, then start the job with a "
     "new uid for its sink and allowNonRestoredState",
     Remedy.RESOLVE_FORK: "stop the run that should not write, then take its rows back",
     Remedy.DROP_DUPLICATED_COMMIT: "stop the job and take the repeated commit out of the table",
     Remedy.DEDUPLICATE_ROWS: "keep one copy of each key, on a branch that is verified first",
     Remedy.RECOVER_LEAKED_MANIFESTS: "append, once, the files of the Flink manifests that were never committed",
-    Remedy.RESTORE_LOST_COMMITS: "put the commits that were taken off main back, or replay them from the source",
+    Remedy.RESTORE_LOST_COMMITS: "restore the commits that were removed from main, or replay them from the source",
     Remedy.REPLAY_SOURCE_RANGE: "replay the missing source range into the table, idempotent by key",
     Remedy.REPAIR_UNREADABLE_FILES: "restore the files from the storage's own versions, or go back to the last "
     "readable snapshot, or drop the references and state the loss",
@@ -74,9 +74,9 @@ _WORDS = {
     Remedy.FREE_CHECKPOINT_FOLDER: "move the old checkpoint folders out of the way, or start under a new job id",
     Remedy.PROTECT_LAST_COMMIT: "tag the newest commit of each run, before maintenance expires it",
     Remedy.STOP_CULPRIT: "stop the other writer, then decide which of its changes stay",
-    Remedy.TELL_CONSUMERS: "tell the consumers; neither table nor job is to be changed",
+    Remedy.TELL_CONSUMERS: "notify the consumers; leave the table and the job unchanged",
     Remedy.WAIT: "wait; Flink is still at work",
-    Remedy.NOTHING: "nothing is to be done",
+    Remedy.NOTHING: "nothing to do",
 }
 
 
@@ -294,7 +294,7 @@ class Diagnosis(Record):
     def nothing_matches(self) -> str:
         """What is said where no mode holds. That acquits nobody: why the table is not healthy comes with it."""
         why = next((told.reason for mode, told in self.excluded if mode.code == HEALTHY), None)
-        return "No failure mode matches." + (f" The table is not healthy for all that: {why}" if why else "")
+        return "No failure mode matches." + (f" The table is not healthy: {why}" if why else "")
 
     @property
     def undecided(self) -> tuple[tuple[Mode, CannotTell], ...]:

@@ -65,7 +65,7 @@ def standing(incident: Incident) -> str:
     """What the incident says of its table at present, two or three words."""
     if incident.waterline is not None:
         return incident.waterline.status.replace("-", " ")
-    return "not marked yet" if doubted_since(incident) is not None else "planned work, nothing in doubt"
+    return "not marked yet" if doubted_since(incident) is not None else "planned work, no known problem"
 
 
 def beside_trusted(incident: Incident) -> str:
@@ -76,7 +76,7 @@ def beside_trusted(incident: Incident) -> str:
     if incident.trusted is None:
         return "the whole table: under review"
     is_unseen = rows_up_to(incident, incident.trusted) is LastGoodRows.NOT_LOOKED_AT or is_unplaced(incident)
-    return f"{'its rows: not proven; ' if is_unseen else ''}newer rows: under review"
+    return f"{'its rows: not verified; ' if is_unseen else ''}newer rows: under review"
 
 
 def shows_wrong_rows(evidence: Evidence) -> bool:

@@ -46,7 +46,7 @@ def said_end(text: str, now: datetime, table: TableName) -> datetime | None:
         raise Refused(
             "Nothing was frozen.",
             f"Expected an end within {LONGEST.days} days; {found}.",
-            "Say another, such as /waterline freeze until 18:00, or 6h; or none.",
+            "Give an earlier end, such as /waterline freeze until 18:00 or 6h, or none.",
         )
     return end
 

@@ -124,7 +124,7 @@ def chain_fault(
         return ChainFault(
             incident_id=incident_id,
             seq=expected_seq,
-            sentence="The record of where this incident's chain ends is missing.",
+            sentence="The stored end of this incident's chain is missing.",
         )
     if (anchor.seq, anchor.hash) != (expected_seq, prev):
         return ChainFault(
@@ -138,11 +138,11 @@ def chain_fault(
 
 def _problem(line: Line, expected_seq: int, prev: str, *, is_there: bool) -> str | None:
     if line.seq < expected_seq:
-        return f"Entry {line.seq} was put in: no entry of that number is ever written there."
+        return f"Entry {line.seq} was inserted: that number is never written there."
     if line.seq > expected_seq:
-        return f"Entry {expected_seq} is missing: entry {line.seq} stands in its place."
+        return f"Entry {expected_seq} is missing: entry {line.seq} follows."
     if line.prev_hash != prev:
         return f"Entry {expected_seq} does not follow from the entry before it."
     if is_there and line.computed_hash() != line.hash:
-        return f"Entry {expected_seq} is not what was written: its content does not give its hash."
+        return f"Entry {expected_seq} was changed: its content does not match its hash."
     return None

@@ -24,8 +24,8 @@ def called(snapshot: SnapshotId, rows: LastGoodRows | None, *, in_full: bool = F
     named = str(snapshot) if in_full else short(snapshot)
     match rows:
         case LastGoodRows.NOT_LOOKED_AT:
-            return "Newest snapshot before it", f"{named} (whether its rows are right is not proven)"
+            return "Newest snapshot before it", f"{named} (not verified)"
         case LastGoodRows.WRONG:
-            return "Newest snapshot before it", f"{named} (not to be relied on: its rows are wrong for another reason)"
+            return "Newest snapshot before it", f"{named} (do not use: its rows are wrong for another reason)"
         case _:
             return "Last good snapshot", named

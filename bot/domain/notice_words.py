@@ -20,7 +20,7 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
         case n.DeliveryDelayed():
             return (
                 f"{_notice(body.key)} did not arrive {_way(body.to)}: {full_stop(body.problem)} "
-                f"It is tried again at {body.again_at:%H:%M} UTC."
+                f"Next try at {body.again_at:%H:%M} UTC."
             )
         case n.NoticeEnded(how="delivered"):
             is_slack = not body.to or body.to.startswith("slack:")
@@ -29,10 +29,10 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
             return f"{_notice(body.key)} is not sent {_way(body.to)}: {full_stop(body.detail)}"
         case n.NoticeEnded():
             asked = f" <@{body.asks}>, please call them." if body.asks else " Somebody must call them."
-            again = f" It is tried again by itself at {body.again_at:%H:%M} UTC." if body.again_at else ""
+            again = f" Next try at {body.again_at:%H:%M} UTC." if body.again_at else ""
             return f"{_notice(body.key)} could not be delivered {_way(body.to)}: {full_stop(body.detail)}{asked}{again}"
         case n.NoticeRetried():
-            return f"{_notice(body.key)} is sent once more {_way(body.to)}, with the same text."
+            return f"{_notice(body.key)} is sent again {_way(body.to)}, with the same text."
         case n.NoticeAnswered():
             asked = f" <@{body.asks}>, please look." if body.asks else ""
             said = f": {full_stop(body.text)}" if body.text else "."
@@ -40,13 +40,13 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
         case n.LateRunsSeen():
             asked = f" <@{body.asks}>, please send a correction from the card." if body.asks else ""
             runs = ", ".join(body.runs)
-            return f"Lineage shows late that {body.consumer} has read wrong rows: {full_stop(runs)}{asked}"
+            return f"Lineage now shows that {body.consumer} read wrong rows: {full_stop(runs)}{asked}"
         case n.CorrectionDeclined():
             return f"No correction is sent to {', '.join(body.consumers)}: {full_stop(body.reason)}"
         case n.ReadersNoted():
             return _readers(body)
         case n.SeverityChanged():
-            return f"The severity is {body.severity} now, it was {body.before}. {full_stop(body.reason)}".strip()
+            return f"The severity changed from {body.before} to {body.severity}. {full_stop(body.reason)}".strip()
         case n.NoticesHeld():
             return f"Asked for a second person to send the notices {body.name}."
         case _:
@@ -55,11 +55,11 @@ def notice_sentence(body: n.NoticeEntry) -> str:  # noqa: C901 - one case a kind
 
 def _readers(body: n.ReadersNoted) -> str:
     strangers = [each.consumer for each in body.observed if not each.is_declared]
-    seen = f"Seen reading what is affected: {counted(len(body.observed), 'consumer')}"
-    told = f", of whom nobody declared {', '.join(strangers)}" if strangers else ""
-    rest = f" Others may have read unseen: {full_stop(body.unknown)}" if body.unknown else ""
+    seen = f"Seen reading the affected rows: {counted(len(body.observed), 'consumer')}"
+    told = f", of them not declared: {', '.join(strangers)}" if strangers else ""
+    rest = f" Others may have read it unobserved: {full_stop(body.unknown)}" if body.unknown else ""
     names = ", ".join(f"{each.name} ({each.why})" for each in body.untold)
-    untold = f" Cannot be told: {names}." if names else ""
+    untold = f" Cannot be notified: {names}." if names else ""
     return f"{seen}{told}.{rest}{untold}"
 
 

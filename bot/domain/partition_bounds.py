@@ -34,7 +34,7 @@ def _bound(typed: str, contract: TableContract, table: TableState) -> PartitionB
     field = known.get(name) or next((each for each in known.values() if each.words == name), None)
     if field is None or not value:
         raise Refused(
-            f"“{contract.veiled(typed)}” is no partition of {table.name}.",
+            f"“{contract.veiled(typed)}” is not a partition of {table.name}.",
             f"Expected a partition field and its value; it has {', '.join(sorted(known)) or 'no partitions'}.",
             "Write it as `partition=event_day=2026-11-03`; several fields with / between them.",
         )
@@ -87,7 +87,7 @@ def _end(transform: str, first: datetime) -> datetime:
 
 def _no_value(field: PartitionField, value: str, expected: str) -> Refused:
     return Refused(
-        f"“{value}” is no value of {field.name}.", f"Expected {expected}, in UTC where it is a time.", "Correct it."
+        f"“{value}” is not a value of {field.name}.", f"Expected {expected}, in UTC where it is a time.", "Correct it."
     )
 
 

@@ -21,7 +21,7 @@ from bot.domain.settling import HOW_TO_SETTLE
 
 TELL = f"/waterline tell {PLANNED}"
 _COUNTED = ("duplicate_rows", "missing_positions")
-_NOT_OVER = "Nothing shows that the planned work is over."
+_NOT_OVER = "The planned work is not over yet."
 
 
 class WorkStop(NamedTuple):
@@ -62,10 +62,10 @@ def refuse_untimely(incident: Incident, work: WorkState | None) -> None:
     that is called off although nobody announced it or the job was, or may have been, stopped for it."""
     stop = stop_for_work(incident)
     if work == "planned" and not incident.is_open:
-        raise Refused(f"Incident {incident.id} is closed.", "", "Open another one to announce work. Nothing was sent.")
+        raise Refused(f"Incident {incident.id} is closed.", "", "Open a new one to announce work. Nothing was sent.")
     if work == "over" and stop is None:
-        found = "On record, the job was not stopped for it."
-        raise Refused(_NOT_OVER, found, f"Work that did not take place: {TELL} off. Nothing was sent.")
+        found = "The record shows no stop of the job for it."
+        raise Refused(_NOT_OVER, found, f"If the work was cancelled, type {TELL} off. Nothing was sent.")
     if work == "over" and stop is not None and _counts_since(incident, stop) is None:
         found = "After the stop, duplicate_rows and missing_positions must both find nothing."
         raise Refused(_NOT_OVER, found, "Run them again after the first commits. Nothing was sent.")
@@ -75,8 +75,8 @@ def refuse_untimely(incident: Incident, work: WorkState | None) -> None:
         surely = "was" if stop.is_sure else "may have been"
         settle = "" if stop.is_sure else f" If the proposal stays unknown: {HOW_TO_SETTLE}"
         raise Refused(
-            f"The notice says that the job was not stopped. Run {short_job(stop.run)} {surely}.", "",
-            f"When the job writes again and the rows are counted: {TELL} over.{settle} Nothing was sent.",
+            f"The notice says that the job was not stopped, but run {short_job(stop.run)} {surely}.", "",
+            f"When the job writes again and the rows are counted, type {TELL} over.{settle} Nothing was sent.",
         )  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def refuse_unseen_end(incident: Incident, work: WorkState | None, seen: Observat
     if work != "over" or stop is None or counts is None:
         return
     if seen.jobs.state == "not-seen":
-        raise Refused(_NOT_OVER, f"Flink could not be asked: {seen.jobs.reason}", "Try again. Nothing was sent.")
+        raise Refused(_NOT_OVER, f"Could not ask Flink: {seen.jobs.reason}", "Try again. Nothing was sent.")
     runs = (*seen.jobs.values, *kin(seen.jobs, seen.others))
     again = {run.job_id: run for run in runs if run.job_id != stop.run or run.started_at > stop.at}
     if not any(run.is_settled for run in again.values()):

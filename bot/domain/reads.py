@@ -82,7 +82,7 @@ class Consumer(Record):
     @model_validator(mode="after")
     def _is_reachable(self) -> "Consumer":
         if not (self.channel or self.email or self.webhook or self.folder):
-            raise ValueError("at least one of channel, email, webhook and folder, so that it can be told")
+            raise ValueError("at least one of channel, email, webhook and folder")
         bad = next((each for each in self.email if not _is_mail_address(each)), None)
         if bad is not None:
             raise ValueError(f"e-mail addresses like revenue@acme.example, and {bad!r} is none")

@@ -138,7 +138,7 @@ def asked(text: str, record: Mapping[IncidentId, Sequence[Link]]) -> tuple[Seal,
         return seals
     if not _HASH.fullmatch(text.strip()):
         raise BadConfiguration(
-            "This is no seal of a record.",
+            "This is not a seal of a record.",
             f"Expected `wl-1/12/` and 64 hexadecimal digits, as posted in the incident's thread; found {text[:80]!r}.",
             "Copy it from the channel once more.",
         )
@@ -152,14 +152,14 @@ def seal_fault(seal: Seal, entries: Sequence[Link]) -> ChainFault | None:
     if found is not None and found.hash == seal.hash:
         return None
     if seal.incident_id == NOBODY:
-        sentence = f"No entry of any incident has the hash {seal.hash[:12]}…, which was posted: this is another record."
+        sentence = f"No entry of any incident has the hash {seal.hash[:12]}…, which was posted: a different record."
     elif not entries:
         sentence = "The whole incident is missing, although its seal was posted."
     elif found is None:
         sentence = f"Entry {seal.seq} is missing, although its seal was posted: the record ends at {entries[-1].seq}."
     else:
         sentence = (
-            f"Up to entry {seal.seq} the record is not what it was when its seal was posted: "
-            f"posted {seal.hash[:12]}…, found {found.hash[:12]}…."
+            f"The record up to entry {seal.seq} has changed since its seal was posted: "
+            "posted {seal.hash[:12]}…, found {found.hash[:12]}…."
         )
     return ChainFault(incident_id=seal.incident_id, seq=seal.seq, sentence=sentence)

@@ -35,7 +35,7 @@ def bounds_of(typed: Mapping[str, str], contract: TableContract, table: TableSta
     if not any(kinds.values()) and "partition" in typed:
         return ReplayRange(partitions=partition_bounds(typed["partition"], contract, table))
     found = " ".join(f"{name}=" for name in typed) or "none"
-    raise Refused("Which rows are to be replayed is not clear.", f"Expected one kind of bounds; found {found}.", _HOW)
+    raise Refused("The rows to replay are unclear.", f"Expected one kind of bounds; found {found}.", _HOW)
 
 
 def _positions(typed: str, partition: str | None, contract: TableContract) -> ReplayRange:
@@ -43,18 +43,18 @@ def _positions(typed: str, partition: str | None, contract: TableContract) -> Re
     if (contract.position_partition is None) != (partition is None):
         of = contract.position_partition
         raise Refused(
-            "Of which source partition these positions are is not clear." if of else "The source has no partitions.",
+            "The source partition of these positions is unclear." if of else "The source has no partitions.",
             f"Expected `partition=` with a value of {of}; found none."
             if of
             else "Expected no `partition=` beside `positions=`: the contract names no column for it.",
-            "Each partition counts by itself: name one, `positions=1200..1500 partition=0`." if of else "Leave it out.",
+            "Name one partition: `positions=1200..1500 partition=0`." if of else "Leave it out.",
         )
     if partition is not None:
         _must_be_named("position_partition", contract.position_partition, contract)
     found = _POSITIONS.fullmatch(typed)
     if found is None:
         raise Refused(
-            f"“{typed}” is no range of positions.",
+            f"“{typed}” is not a range of positions.",
             "Expected whole numbers, both inclusive.",
             "Write them as `positions=1200..1500`.",
         )
@@ -79,7 +79,7 @@ def _moment(name: str, typed: str) -> datetime:
         moment = None
     if moment is None or moment.tzinfo is None:
         raise Refused(
-            f"{name}={typed} is no moment in UTC." if typed else f"The range of times has no `{name}=`.",
+            f"{name}={typed} is not a time in UTC." if typed else f"The range of times has no `{name}=`.",
             "Expected both bounds, each with its zone.",
             "Write them as `from=2026-11-03T12:00Z until=2026-11-03T13:00Z`; `until` is exclusive.",
         )
@@ -89,7 +89,7 @@ def _moment(name: str, typed: str) -> datetime:
 def _must_be_named(what: str, column: str | None, contract: TableContract) -> None:
     if column is None:
         raise Refused(
-            f"A replay cannot be bounded so: the table's contract names no `{what}`.",
+            f"A replay cannot be bounded like this: the table's contract names no `{what}`.",
             f"Expected the column for it as `{what}`; found none.",
             "Name it in the table's contract, or choose another kind of bounds.",
         )
@@ -102,7 +102,7 @@ def _must_be_named(what: str, column: str | None, contract: TableContract) -> No
 
 
 def _is_empty(found: str, expected: str) -> Refused:
-    return Refused("These bounds hold nothing.", f"Expected {expected}; found {found}.", "Correct them, propose again.")
+    return Refused("These bounds are empty.", f"Expected {expected}; found {found}.", "Correct them, propose again.")
 
 
 _CHOICE = re.compile(rf"\s*(?:keep=([0-9a-fA-F]{{4,32}})|(drop_others)=(yes)|({'|'.join(NAMES)})=(\S+))(?=\s|$)")

@@ -24,40 +24,38 @@ def requirement_sentence(requirement: Requirement) -> str:  # noqa: C901 - one c
     """What must hold when proposed, when approved and at execution; otherwise nothing is changed."""
     match requirement:
         case TableIs():
-            return f"The table is still the one that was looked at (uuid {requirement.uuid})."
+            return f"The table is still the same one (uuid {requirement.uuid})."
         case HeadDescends():
             return _head(requirement)
         case SnapshotPresent():
-            return f"Snapshot {short(requirement.snapshot_id)} is still listed by the table."
+            return f"The table still lists snapshot {short(requirement.snapshot_id)}."
         case RefIs(snapshot_id=None):
-            return f"There is no branch or tag {requirement.ref} yet."
+            return f"No branch or tag {requirement.ref} exists yet."
         case RefIs():
             return f"{requirement.ref} is on snapshot {short(requirement.snapshot_id)}."
         case RunsAlive():
             alive = " and ".join(short_job(each) for each in requirement.job_ids)
-            return f"Runs {alive} of {requirement.job} are alive, and no other."
+            return f"Only runs {alive} of {requirement.job} are alive."
         case NobodyWrites():
             return f"No run of {requirement.job} is alive."
         case RunIsCurrent():
             scale = ", and nobody has rescaled it" if requirement.parallelism else ""
             return f"Run {short_job(requirement.job_id)} is the only run of {requirement.job} that is alive{scale}."
         case StartPossible():
-            declared = f" It is declared as now ({requirement.declaration[:12]})." if requirement.declaration else ""
-            return f"What starts {requirement.job} can be reached, and nothing is known that would refuse it.{declared}"
+            declared = f" Declaration unchanged ({requirement.declaration[:12]})." if requirement.declaration else ""
+            return f"Waterline can reach what starts {requirement.job}, and knows no reason for a refusal.{declared}"
         case RestorePointIntact():
             return (
-                f"Checkpoint {requirement.checkpoint_id} at {requirement.path} can be read and has the digest "
+                f"Checkpoint {requirement.checkpoint_id} at {requirement.path} is readable and has digest "
                 f"{requirement.digest[:12]}."
             )
         case SiblingSpared():
             point = requirement.path or f"the state that run {short_job(requirement.job_id)} leaves"
-            return (
-                f"{requirement.table}, which {requirement.job} writes as well, has no commit of it from after {point}."
-            )
+            return f"{requirement.job} also writes {requirement.table} and has not committed there after {point}."
         case PlanCounts():
-            return f"It is before {requirement.until:%Y-%m-%d %H:%M} UTC, until which the planned savepoint counts."
+            return f"It is before {requirement.until:%Y-%m-%d %H:%M} UTC, when the planned savepoint expires."
         case SavepointNameFree():
-            return f"No tag is named savepoint-<checkpoint>-{requirement.tagged} yet."
+            return f"No tag savepoint-<checkpoint>-{requirement.tagged} exists yet."
         case _:
             assert_never(requirement)
 
@@ -65,7 +63,7 @@ def requirement_sentence(requirement: Requirement) -> str:  # noqa: C901 - one c
 def _head(requirement: HeadDescends) -> str:
     run = f"commits of run {short_job(requirement.job_id)} with rising checkpoints"
     compactions = "" if requirement.files_are_named else "compactions and "
-    others = f"{compactions}commits of other Flink jobs that wrote beside {requirement.starts}"
+    others = f"{compactions}commits of other Flink jobs that wrote concurrently with {requirement.starts}"
     may = [*([run] if requirement.job_id else []), *([others] if requirement.starts else [])]
     if not may:
         return f"The head is exactly {short(requirement.head)}."

@@ -140,7 +140,7 @@ def _beside(now: Finding, told: Sequence[tuple[datetime, Term]], opened_at: date
         return now
     at, then = decides
     observed = f"At {clock_time(at, opened_at)}: {then.observed} At the review: {now.observed}"
-    action = now.action if now.holds is None else then.action or "See that the repair stays."
+    action = now.action if now.holds is None else then.action or "Check that the repair lasts."
     return term(now.contract, now.term, observed, then.holds, action)
 
 
@@ -152,13 +152,13 @@ def _counted(incident: Incident, contract: TableContract) -> Iterator[Finding]:
         ("duplicate_rows", f"One row per key ({', '.join(contract.key) or 'not named'}).",
          "Make the writer's restore pair with the table, or write with upsert on this key.", None),
         ("missing_positions", f"Source positions without holes{at}.",
-         "Never move the table without its job; alert on holes in the positions.", unnamed),
+         "Never roll back the table without its job; alert on gaps in the positions.", unnamed),
     ):  # fmt: skip
         answers = [run.evidence for run in incident.runs.values() if run.task == task and run.evidence is not None]
         told = [answer for answer in answers if answer.verdict is not Verdict.INCONCLUSIVE]
         worst = next((answer for answer in told if answer.verdict is Verdict.CONFIRMED), None)
         if not told:
-            asked = answers[-1].headline if answers else "The evidence was not asked for."
+            asked = answers[-1].headline if answers else "Nobody ran this evidence."
             action = missing or f"Run {task.replace('_', ' ')} before the next incident does."
             yield term("table", promise, asked, None, action)
         elif worst is None:
@@ -194,8 +194,8 @@ def _fresh(incident: Incident, table: TableState, promised: timedelta) -> Findin
 
 
 def _not_observed(task: str, answers: Sequence[Evidence]) -> str:
-    said = f"it answered: {answers[-1].headline}" if answers else "it was not asked for."
-    return f"Not observed: the evidence `{task}` tells it; {said}"
+    said = f"it answered: {answers[-1].headline}" if answers else "nobody ran it."
+    return f"Not observed. The evidence `{task}` shows it; {said}"
 
 
 def _longest_without_rows(incident: Incident, table: TableState) -> tuple[datetime, datetime] | None:
@@ -222,7 +222,7 @@ def _longest_without_rows(incident: Incident, table: TableState) -> tuple[dateti
 def _in_time(incident: Incident, promised: timedelta) -> Finding:
     """Held against what is promised now: the answer may have been given under another promise."""
     promise = f"No row comes later than {span(promised)} after newer ones."
-    action = "Ask for the evidence `late_rows`. Then repair the source, or promise more time after asking its readers."
+    action = "Run the evidence `late_rows`. Then fix the source, or agree with the readers on a later promise."
     answers, judged = _answers(incident, "late_rows"), []
     for each in answers:
         if isinstance(found := each.finding, LateRowsFinding):
@@ -251,10 +251,10 @@ def _decisions(incident: Incident) -> Iterator[Finding]:
                 f"“{view.proposal.title}” {became}: {said.reason}"
             )
             action = (
-                "Let somebody else judge whether it was so. See to it that the job's cluster remembers its runs, with "
-                "high availability for the JobManager or a history server that Waterline can ask."
+                "Ask somebody else to check it. Make the cluster remember its runs: use JobManager high availability "
+                "or a history server."
             )
-            promise = "What became of each step of an execution is known from the world."
+            promise = "Waterline itself saw the outcome of each step."
             yield term("approval", promise, observed, False, action)
 
 
@@ -264,12 +264,12 @@ def _alone(view: ProposalView) -> Finding:
     teams = f" from {policy.teams_asked} teams" if policy.teams_asked else ""
     others = len({each.by for each in view.approvals}) - 1
     observed = (
-        f"<@{given.by}> gave an emergency approval at {given.at:%H:%M} UTC to “{view.proposal.title}”, when "
-        f"{others} of {policy.required} approvals{teams} had come: {view.glass.reason}"
+        f"<@{given.by}> gave an emergency approval at {given.at:%H:%M} UTC to “{view.proposal.title}”, with "
+        f"{others} of {policy.required} approvals{teams}: {view.glass.reason}"
     )
     judges = mentions(policy.approvers, (given.by, view.proposal.proposed_by)) or "the owners"
-    action = f"Let {judges} judge whether it was right, and repair what kept the approvers from answering."
-    return term("approval", "What is carried out was approved as the table's policy asks.", observed, False, action)
+    action = f"Ask {judges} to review it, and fix what kept the approvers from answering."
+    return term("approval", "Each change was approved as the table's policy requires.", observed, False, action)
 
 
 DETECT, DIAGNOSE, APPROVE, RECOVER, TELL = "detect", "diagnose", "approve", "recover", "tell"

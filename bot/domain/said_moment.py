@@ -29,7 +29,7 @@ def _next(at: time, now: datetime) -> datetime:
 
 
 def _not_understood(words: str) -> Refused:
-    return Refused(f"“{words}” names no time.", f"Expected {FORMS}.", "Write it so, or leave it empty.")
+    return Refused(f"“{words}” is not a time.", f"Expected {FORMS}.", "Write it like this, or leave it empty.")
 
 
 def end_of_day(chosen: str) -> datetime:

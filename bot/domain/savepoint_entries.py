@@ -66,19 +66,19 @@ def savepoint_sentence(body: SavepointEntry) -> str:
     match body:
         case SavepointPlanned():
             return (
-                f"A savepoint is planned, from code {body.code_before} to {body.code_after}: {full_stop(body.reason)} "
+                f"Savepoint planned, from code {body.code_before} to {body.code_after}: {full_stop(body.reason)} "
                 f"Kept until {body.until:%Y-%m-%d}; restored by {restorers(body)}."
                 + (f" Expected to be over by {clock_time(body.over_by)}." if body.over_by else "")
             )
         case SavepointReleasing():
-            return f"The savepoint's day has passed: its tag {body.tag} on snapshot {body.snapshot} is to be removed."
+            return f"The savepoint expired: removing its tag {body.tag} on snapshot {body.snapshot}."
         case SavepointReleased():
             left = {
                 "removed": f"was removed and no longer keeps snapshot {body.snapshot}",
-                "gone": "had been removed already",
-                "elsewhere": "names another snapshot and was left there",
+                "gone": "was already removed",
+                "elsewhere": "names another snapshot and was kept",
             }[body.how]
-            return f"The savepoint's day has passed. Its tag {body.tag} {left}."
+            return f"The savepoint expired. Its tag {body.tag} {left}."
         case RestoreExplained():
             return f"Starts from {body.path}, not from the authoritative {body.instead_of}: {full_stop(body.reason)}"
 
@@ -86,4 +86,4 @@ def savepoint_sentence(body: SavepointEntry) -> str:
 def restorers(plan: SavepointPlanned | None) -> str:
     """Who may start the job from it, without a full stop."""
     named = plan.may_restore if plan is not None else ()
-    return ", ".join(f"<@{user}>" for user in named) or "whoever may execute a proposal"
+    return ", ".join(f"<@{user}>" for user in named) or "everyone who may execute a proposal"

@@ -157,8 +157,9 @@ def recorded_terms(
     days = f"until {plan.until:%Y-%m-%d}" if plan else f"for {UNPLANNED.days} days"
     contract = f"The contract keeps snapshots for {span(keeps)}." if keeps else "The contract names no retention."
     if plan is None:
-        why = Term(name="Plan", says=f"none. To give reason and end, reject this: `/waterline savepoint {table.name}`.")
-        runs = f"{code or 'not known to Flink'} before; after is not said."
+        says = f"none. To add a reason and an end, reject this and type `/waterline savepoint {table.name}`."
+        why = Term(name="Plan", says=says)
+        runs = f"{code or 'not known to Flink'} before; after: not given."
     else:
         why = Term(name="Reason", says=plan.reason)
         other = f" But Flink says that {code} runs now." if code and code != plan.code_before else ""
@@ -166,12 +167,12 @@ def recorded_terms(
     return (
         why,
         Term(name="Code", says=runs),
-        Term(name="Snapshots", says=f"{head}. The one that the stop commits is added later."),
+        Term(name="Snapshots", says=f"{head}. The snapshot that the stop commits is added later."),
         Term(
             name="Retention",
-            says=f"The tag keeps the snapshot {days}, or until no incident of the table is open. {contract}",
+            says=f"The tag keeps the snapshot {days}, or until the table has no open incident. {contract}",
         ),
         Term(name="May restore it", says=f"{restorers(plan)}."),
         *([Term(name="Over by", says=f"{clock_time(plan.over_by)}, as expected.")] if plan and plan.over_by else []),
-        Term(name="Authoritative", says=f"{days}. To restore from another point, somebody has to say why."),
+        Term(name="Authoritative", says=f"{days}. Restoring from another point needs a reason."),
     )

@@ -12,8 +12,8 @@ from bot.domain.ids import UserId
 from bot.domain.record import Record, Utc
 
 HOW_TO_SETTLE = (
-    "Look at the job yourself; then an approver settles it by the buttons on the proposal's message, or in a terminal: "
-    "waterline proposal settle."
+    "Check the job yourself. Then an approver settles it with the buttons on the proposal, or with `waterline proposal "
+    "settle`."
 )
 LEFT_TO_PEOPLE = frozenset({"stop-job", "stop-fork", "start-job", "start-from-stop"})
 """Effects on a job: what follows them needs nothing that only the deed could tell, so a person's word is enough."""
@@ -63,13 +63,13 @@ def settle(view: ProposalView, act: Settle, by: UserId, at: Utc, membership: Mem
     if act.happened and not may_be_said_to_have_happened(view, act.index):
         return NotAllowed(
             why="not-due",
-            happened="That this step happened cannot be settled by word: what follows needs what the table tells.",
-            found="It is looked at again every few seconds.",
-            remedy="Make the catalog readable again. If that is not possible, settle that it did not happen: the "
-            "execution ends then, and nothing more is done.",
+            happened="You cannot settle that this step happened: the next step needs its result from the table.",
+            found="Waterline checks again every few seconds.",
+            remedy="Make the catalog readable again. If that is impossible, settle that it did not happen, which "
+            "ends the execution.",
         )
     if not act.reason.strip():
-        return needs_reason("Settling an outcome", "Say what you looked at, and what you saw.")
+        return needs_reason("Settling an outcome", "Say what you checked and what you saw.")
     return OutcomeSettled(
         proposal=view.proposal.id,
         index=act.index,

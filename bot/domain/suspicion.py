@@ -35,9 +35,9 @@ def propose_window(table: TableState, jobs: Seen[JobRun] | NotSeen) -> Suspicion
     Nothing at or below a waterline that was verified (`waterline.status=trusted`) is suspected again.
     Of a table without a commit on main the window is empty, and nothing is trusted.
     """
-    unasked = f" Flink was not asked ({jobs.reason})." if isinstance(jobs, NotSeen) else ""
+    unasked = f" Could not ask Flink ({jobs.reason})." if isinstance(jobs, NotSeen) else ""
     if table.head is None:
-        return Suspicion(window=EMPTY, trusted=None, because=f"Nothing was ever committed to main.{unasked}")
+        return Suspicion(window=EMPTY, trusted=None, because=f"Main has no commits.{unasked}")
     floor = _floor(table)
     rewound = _by_rewind(table, floor, table.head, jobs.values)
     gone_back = _of_both(table, rewound, _by_rollback(table, floor, table.head, jobs))
@@ -47,7 +47,7 @@ def propose_window(table: TableState, jobs: Seen[JobRun] | NotSeen) -> Suspicion
         or Suspicion(
             window=Window(since=_back(table, table.head, LOOK_BACK), until=table.head),
             trusted=table.head,
-            because=f"Nothing in the metadata is suspicious up to the head {short(table.head)}.",
+            because=f"The metadata shows nothing suspicious up to the head {short(table.head)}.",
         )
     )
     return told.model_copy(update={"because": told.because + unasked})

@@ -22,11 +22,11 @@ def promise_sentence(body: PromiseReminded) -> str:
         case PromiseReminded(what="review"):
             return f"{_people(body)} reminded: {len(body.terms)} review items are due on {body.due:%Y-%m-%d}."
         case PromiseReminded(what="thaw"):
-            return f"{_people(body)} asked whether maintenance, frozen since {body.due:%Y-%m-%d %H:%M} UTC, can go on."
+            return f"{_people(body)} asked whether maintenance, frozen since {body.due:%Y-%m-%d %H:%M} UTC, can resume."
         case PromiseReminded(what="planned-end"):
             return f"{_people(body)} asked whether planned work is over: consumers wait for its end."
         case PromiseReminded(what="standing-job"):
-            return f"{_people(body)} asked how the repair goes on: its job stands still since {body.due:%H:%M} UTC."
+            return f"{_people(body)} asked how to continue the repair; its job is stopped since {body.due:%H:%M} UTC."
         case _:
             return f"{_people(body)} reminded: the next update to consumers is due at {body.due:%H:%M} UTC."
 
@@ -111,7 +111,7 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
         case e.WaterlineMoved(status="under-review", snapshot=None):
             return "The table is marked as under review; no snapshot is known to be right."
         case e.WaterlineMoved(status="under-review"):
-            return f"The table is marked as under review; the waterline stands on {short(body.snapshot)}."
+            return f"The table is marked as under review; the waterline is at {short(body.snapshot)}."
         case e.WaterlineMoved():
             return f"The waterline moved to {short(body.snapshot)}; the table is trusted."
         case e.MaintenanceMarked():
@@ -146,7 +146,7 @@ def _found(
 ) -> str:
     match body:
         case e.EvidenceRequested():
-            return f"Asked for evidence: {_words(body.task)}."
+            return f"Evidence requested: {_words(body.task)}."
         case e.EvidenceRecorded():
             evidence = body.evidence
             return f"{_words(evidence.task).capitalize()}: {evidence.verdict.value}. {full_stop(evidence.headline)}"
@@ -154,9 +154,9 @@ def _found(
             how = "failed" if body.how == "failed" else "was cancelled"
             return f"The evidence run {how}: {full_stop(body.message)}"
         case e.EvidenceRunAgain():
-            return f"Spark ended under the evidence run; it is run again by itself: {full_stop(body.message)}"
+            return f"Spark stopped during the evidence run. Waterline runs it again: {full_stop(body.message)}"
         case e.DiagnosisRequested():
-            return "Asked for a diagnosis of the table and its job as they are now."
+            return "Diagnosis requested."
         case e.DiagnosisEnded():
             return _looked_again(body)
         case e.Diagnosed():
@@ -172,9 +172,9 @@ def _found(
 def _looked_again(body: e.DiagnosisEnded) -> str:
     match body.how:
         case "new":
-            return "Looked again: the diagnosis is new."
+            return "Checked again: the diagnosis is new."
         case "same":
-            return "Looked again: the diagnosis is the same as before."
+            return "Checked again: the diagnosis is unchanged."
         case "failed":
             return f"No diagnosis could be made: {full_stop(body.message)}"
 
@@ -204,13 +204,13 @@ def _carried_out(
         case e.EffectStarted():
             head = f", expecting head {short(body.expected_head)}" if body.expected_head else ""
             job = f", as run {short_job(body.job_id)}" if body.job_id else ""
-            return f"Step {body.index + 1} of the execution is about to be done{head}{job}."
+            return f"Step {body.index + 1} of the execution starts{head}{job}."
         case e.EffectEnded():
             return f"Step {body.index + 1} of the execution: {body.how}. {full_stop(body.detail)}"
         case e.ExecutionEnded():
             return f"The execution ended: {body.outcome}. {full_stop(body.sentence)}"
         case e.VerificationRequested():
-            return "Asked to verify anew what was carried out."
+            return "Verification requested again."
         case e.Verified():
             passed = sum(1 for check in body.checks if check.passed)
             found = "passed" if body.passed else "did not pass"
@@ -224,17 +224,17 @@ def _decided(body: e.ApprovalEntry) -> str:
         case e.ProposalApproved():
             more = "The proposal is approved." if body.complete else "Another approval is needed."
             if body.held_until is not None:
-                more = f"The proposal is approved, and held until {body.held_until:%H:%M} UTC for a veto."
+                more = f"The proposal is approved; the veto window ends at {body.held_until:%H:%M} UTC."
             return f"Approved{body.approval.where}, as shown under digest {body.approval.digest[:12]}. {more}"
         case e.GlassBroken():
             alone = f"Emergency approval{body.approval.where}: approved alone."
             return f"{alone} {full_stop(body.reason)} Owners: {ids_mentioned(body.owners)}."
         case e.VetoTimeEnded():
-            return "Nobody vetoed it in time: the proposal can be carried out."
+            return "Nobody vetoed the proposal in time. It can run now."
         case e.ApprovalReminded():
-            return f"Nobody had decided: approvers were asked again, for the {_ordinal(body.number)} time."
+            return f"No decision yet: approvers were reminded for the {_ordinal(body.number)} time."
         case e.OutcomeSettled():
-            said = "happened, and the execution goes on" if body.happened else "did not happen, and the execution ends"
+            said = "happened; the execution continues" if body.happened else "did not happen; the execution ends"
             return f"Settled{body.where}: step {body.index + 1} of the execution {said}. {full_stop(body.reason)}"
         case e.ProposalEnded():
             return f"The proposal is {body.how}{body.where}: {full_stop(body.reason)}"

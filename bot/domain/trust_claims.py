@@ -20,7 +20,7 @@ from bot.domain.watch import Sighted
 from bot.domain.waterline import taken_back
 
 _HIDDEN = "a private incident"
-_TAKEN_BACK = "what was proven is being changed, or was taken back,"
+_TAKEN_BACK = "the verified state is changing or was rolled back"
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _claim_of(incident: Incident, doubted: datetime) -> Claim:
             why=f"The table was verified after {name}.",
         )
     again = taken_back(incident)
-    unknown = " Nobody knows yet which snapshot is right." if incident.trusted is None else ""
+    unknown = " The last good snapshot is unknown." if incident.trusted is None else ""
     return Claim(
         state=TrustState.UNDER_REVIEW,
         snapshot=incident.trusted,
@@ -109,7 +109,7 @@ def disagreements(claim: Claim | None, table: TableState) -> tuple[str, ...]:
         if mark.is_bare:
             return ()
         return (
-            f"The record knows no incident on this table, and the table is marked `{mark.status or 'nothing'}`"
+            f"The record has no incident on this table, but the table is marked `{mark.status or 'nothing'}`"
             f"{f' with the tag {TAG} on {short(mark.tag)}' if mark.tag is not None else ''}.",
         )
     if claim.snapshot is None and mark.status is None:
@@ -118,7 +118,7 @@ def disagreements(claim: Claim | None, table: TableState) -> tuple[str, ...]:
     if mark.status != claim.state.value:
         found.append(f"The record says `{claim.state.value}`; the table's property says `{mark.status or 'nothing'}`.")
     elif mark.incident != claim.incident.id:
-        found.append(f"The record speaks of {_named(claim.incident)}; the table's property names another one or none.")
+        found.append(f"The record names {_named(claim.incident)}; the table's property names another one or none.")
     if mark.tag != claim.snapshot:
         stands = f"stands on {short(mark.tag)}" if mark.tag is not None else "does not exist"
         found.append(f"The record's trusted snapshot is {short(claim.snapshot)}; the tag {TAG} {stands}.")
@@ -138,7 +138,7 @@ def _turns(incident: Incident) -> list[Turn]:
     shown = None if incident.is_private else incident.id
     name = _named(incident)
     is_planned = incident.opened.runbook.is_planned
-    why = f"something was found in the planned work of {name}." if is_planned else f"{name} was opened."
+    why = f"a problem was found in the planned work of {name}." if is_planned else f"{name} was opened."
     found = [
         Turn(
             at=doubted,
@@ -163,7 +163,7 @@ def _turns(incident: Incident) -> list[Turn]:
                 state=TrustState.UNDER_REVIEW,
                 snapshot=incident.trusted,
                 incident=shown,
-                sentence=f"Left under review: {name} was closed without proof.",
+                sentence=f"Left under review: {name} was closed without verification.",
             )
         )
     return found
@@ -175,9 +175,9 @@ def _said(moved: WaterlineMoved, before: WaterlineMoved, name: str) -> str:
     if before.status == "trusted":
         return f"Questioned again: {_TAKEN_BACK} in {name}."
     if moved.snapshot is None:
-        return f"Questioned further down: nobody knows how far what was found in {name} reaches."
-    how = "Told more precisely" if before.snapshot is None else "Questioned further down"
-    return f"{how}: what was found in {name} lies above this snapshot."
+        return f"Questioned further back: it is unknown how far the problem of {name} reaches."
+    how = "Located" if before.snapshot is None else "Questioned further back"
+    return f"{how}: the problem of {name} is above this snapshot."
 
 
 def _named(incident: Incident) -> str:
@@ -186,13 +186,13 @@ def _named(incident: Incident) -> str:
 
 def _standing(incident: Incident, *, was_trusted: bool) -> str:
     if not incident.is_open:
-        return "was closed without proof that the table is right."
+        return "was closed without verification of the table."
     if incident.is_private:
         return "is open on it."
     if was_trusted:
-        return f"is open on it: {_TAKEN_BACK} and nothing was proven since."
+        return f"is open on it: {_TAKEN_BACK}, and nothing was verified since."
     matches = incident.diagnosis.matches if incident.diagnosis is not None else ()
-    cause = f"{matches[0][1].headline.rstrip('.')}." if matches else "What happened is not named yet."
+    cause = f"{matches[0][1].headline.rstrip('.')}." if matches else "There is no diagnosis yet."
     return f"is open on it. {cause[0].upper()}{cause[1:]}"
 
 
@@ -257,16 +257,16 @@ def _doubts(
     table: TableState | NotSeen, incidents: Sequence[Incident] | NotSeen, claim: Claim | None
 ) -> tuple[str, ...]:
     found = [
-        f"Could not look at {each.source}: {each.reason}" for each in (table, incidents) if isinstance(each, NotSeen)
+        f"Could not check {each.source}: {each.reason}" for each in (table, incidents) if isinstance(each, NotSeen)
     ]
     if isinstance(table, NotSeen):
         return tuple(found)
     if table.lost_metadata is not None:
-        found.append("The catalog points to a metadata file that cannot be read; what is known is older.")
+        found.append("The catalog points to an unreadable metadata file; this answer is older.")
     if not isinstance(incidents, NotSeen):
         found += disagreements(claim, table)
     if claim is not None and claim.state is TrustState.TRUSTED and not _stands_on(table, claim.snapshot):
-        found.append("The table's head does not descend from the snapshot that was verified.")
+        found.append("The table's head does not descend from the verified snapshot.")
     return tuple(found)
 
 
@@ -274,9 +274,7 @@ def _found(finding: Sighted, at: datetime) -> str:
     """A finding as a doubt."""
     sign = finding.sign
     headline = full_stop(sign.headline[:1].upper() + sign.headline[1:])
-    return (
-        f"The watch found {sign.code} at {clock_time(finding.at, at)}, and no incident has looked into it: {headline}"
-    )
+    return f"The monitor found {sign.code} at {clock_time(finding.at, at)}, and no incident covers it: {headline}"
 
 
 def _state(table: TableState | None, claim: Claim | None, doubts: tuple[str, ...]) -> TrustState:
@@ -348,29 +346,26 @@ def _why(
             marked = "The table itself is marked as under review."
             return claim.why if claim is not None and claim.state is state else marked
         case TrustState.UNKNOWN:
-            return f"It could not be told. {doubts[0]}" if is_unclear else doubts[0]
+            return f"Unknown. {doubts[0]}" if is_unclear else doubts[0]
         case TrustState.TRUSTED:
             if claim is not None:
                 return claim.why
             empty = " It has no snapshot yet." if table is not None and table.head is None else ""
-            return f"No incident was ever opened on it: nobody has a doubt, and nothing was proven either.{empty}"
+            return f"No incident was ever opened on it. It has no known problem, but it was never verified.{empty}"
 
 
 def _advice(state: TrustState, claim: Claim | None, *, is_certain: bool, basis: Basis) -> str:
     if state is TrustState.TRUSTED:
         return "Read the table as usual."
     if not is_certain:
-        return "Do not rely on it until this is answered: wait, and ask again."
+        return "Do not rely on it until this is answered. Wait, then ask again."
     if basis is Basis.BEFORE_THE_FAULT and claim is not None and claim.is_unplaced:
         return (
-            "Do not read the head. Rows were found wrong, and where they lie is not known yet: the snapshot that is "
-            "named here is not proven, and may hold some of them."
+            "Do not read the head. Some rows are wrong, and it is unknown where. The snapshot named here is not "
+            "verified and may contain some."
         )
     if basis is Basis.BEFORE_THE_FAULT and claim is not None and claim.is_unseen:
-        return (
-            "Do not read the head. The snapshot that is named here is the newest before what was found; whether its "
-            "rows are right is not proven."
-        )
+        return "Do not read the head. The snapshot named here is the newest before the fault. It is not verified."
     if basis is Basis.BEFORE_THE_FAULT:
-        return "Read the snapshot that is named here, not the head. It is the newest that nobody doubts."
-    return "Read the snapshot that is named here, not the head, until this is answered."
+        return "Read the snapshot named here, not the head. It is the newest with no known problem."
+    return "Read the snapshot named here, not the head, until this is answered."

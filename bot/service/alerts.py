@@ -102,7 +102,7 @@ class AlertDesk:
     def _resolve(self, alert: Alert, lasting: Iterable[Sighted]) -> int:
         over = [each for each in lasting if _ends(alert, each.sign)]
         for sighted in over:
-            self._sightings.end(sighted, f"{alert.source} says that it is resolved.")
+            self._sightings.end(sighted, f"{alert.source} reports it as resolved.")
         return len(over)
 
 
@@ -128,8 +128,8 @@ def _names(texts: Iterable[str], name: str) -> bool:
 def _why_not(named: tuple[TableName, ...]) -> str:
     if named:
         return (
-            f"It concerns {len(named)} watched tables: {', '.join(named)}. Expected at most {MOST_TABLES}; add a label "
-            "with the name of the one that is meant."
+            f"It concerns {len(named)} watched tables: {', '.join(named)}. Expected at most {MOST_TABLES}. Add a label "
+            "with the table's name."
         )
     return "It names no watched table and no job of one. Add a label with the table's name, such as table=sales.orders."
 
@@ -150,7 +150,7 @@ def _sign(alert: Alert) -> Sign:
         subject=_subject(alert),
         headline=alert.title,
         reasons=alert.details[:_SHOWN],
-        advice="open an incident if consumers are concerned",
+        advice="open an incident if consumers are affected",
         severity=alert.severity,
         runbook=alert.runbook,
         is_urgent=alert.severity == "sev1",

@@ -14,9 +14,9 @@ _SAID = {
     "needs-help": "that you need help with this",
 }
 _NOTED = {
-    "acknowledged": "Thank you: it is on record that you have seen this.",
-    "re-ran": "Thank you: it is on record that you have run again.",
-    "needs-help": "The responders see your call for help and answer in this channel.",
+    "acknowledged": "Thank you. Recorded: you have seen this.",
+    "re-ran": "Thank you. Recorded: you have run again.",
+    "needs-help": "The responders are notified and answer in this channel.",
 }
 
 
@@ -30,7 +30,7 @@ class Answering:
         """One answer to the notice that entry `seq` queued; returns what the person reads. Raises Refused when a call
         for help says nothing, or when the same person said the same before."""
         if answer == "needs-help" and not text.strip():
-            raise Refused("The responders cannot see what you need.", "", "Write one sentence: what is blocked?")
+            raise Refused("Your request is empty.", "", "Write one sentence: what is blocked?")
 
         def decide(incident: Incident) -> list[Body]:
             view = notice_of(incident, seq)
@@ -38,7 +38,9 @@ class Answering:
                 raise Refused("This notice does not ask for that.", "", "Use one of its buttons.")
             if _is_known(view, answer, by, text.strip()):
                 more = (
-                    "Say so in other words if it is worse now." if answer == "needs-help" else "Nothing more is needed."
+                    "If it is worse now, describe what changed."
+                    if answer == "needs-help"
+                    else ("Nothing more is needed.")
                 )
                 raise Refused(f"It is on record already {_SAID[answer]}.", "", more)
             asks = incident.responder if answer == "needs-help" else None

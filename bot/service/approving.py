@@ -187,7 +187,7 @@ def _who(view: ProposalView, act: Act) -> tuple[People, ...]:
 
 
 def _ended_by_word(view: ProposalView, settled: OutcomeSettled) -> ExecutionEnded:
-    sentence = f"A person settled that step {settled.index + 1} did not happen. {as_far_as(view, settled.index)}"
+    sentence = f"A person confirmed that step {settled.index + 1} did not happen. {as_far_as(view, settled.index)}"
     return ExecutionEnded(proposal=view.proposal.id, outcome="refused", sentence=sentence)
 
 

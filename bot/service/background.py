@@ -79,7 +79,7 @@ class Background:
         except CouldNotKeep:
             raise  # there is nowhere to note it; it is owed, and looked at again
         except WaterlineError as error:
-            self._note(incident, f"{what} could not be done: {error} It is tried again.")
+            self._note(incident, f"{what} failed: {error} Waterline tries again.")
         except Exception as error:
             reference = hashlib.sha256(f"{what}{error!r}".encode()).hexdigest()[:8]
             log.exception("work failed", incident=incident, what=what, reference=reference)

@@ -17,17 +17,14 @@ from bot.domain.rehearsals import done_of
 from bot.domain.sentences import counted
 
 _NAMES = {
-    "duplicate_rows": "No row more is there twice",
-    "missing_positions": "No row more is missing",
-    "duplicate_files": "No file more is live twice",
+    "duplicate_rows": "No additional duplicate rows",
+    "missing_positions": "No additional missing rows",
+    "duplicate_files": "No additional duplicate files",
 }
 _GAPS = 5
-_LEFT = "This repair does not mend it: the table stays under review until that is mended, too, and proven."
+_LEFT = "This repair does not fix it. The table stays under review until it is fixed and verified."
 
-_BY_NUMBER = (
-    " The contract hides which these are: they were held against those of main by their number alone, not position by "
-    "position."
-)
+_BY_NUMBER = " The contract hides the positions, so only the counts were compared with main."
 
 
 def base_of(rehearsal: ProposalView) -> SnapshotId | None:
@@ -41,7 +38,7 @@ def no_more_than_main(check: Check, found: Evidence, main: Evidence | None, base
     """`check` of what was found on the branch, passed where main has it all at the branch's base; not known where main
     did not tell, or is not there any more."""
     if main is None or main.verdict is Verdict.INCONCLUSIVE or main.head != base:
-        said = f"{check.sentence} Whether that was so before this repair is not known: {_why_not_known(main, base)}."
+        said = f"{check.sentence} Unknown whether this was so before the repair: {_why_not_known(main, base)}."
         return check.model_copy(update={"passed": None, "sentence": said})
     began = f"main at {short(base)}, where its branch began"
     if main.verdict is Verdict.CONFIRMED and no_more_found(found, main):
@@ -55,17 +52,17 @@ def no_more_than_main(check: Check, found: Evidence, main: Evidence | None, base
             said = f"{_counted(found)}, {was}. What is left: {found.headline}{_gaps(found)}"
         said = f"{said}{_BY_NUMBER if by_number else ''} {_LEFT}"
         return Check(name=_NAMES[found.task], passed=True, sentence=said, was_before=True)
-    said = f"{check.sentence} It was not so before this repair: of {began}, the answer is: {main.headline}"
+    said = f"{check.sentence} It was not so before this repair. Answer for {began}: {main.headline}"
     return check.model_copy(update={"passed": False, "sentence": said})
 
 
 def _why_not_known(main: Evidence | None, base: SnapshotId | None) -> str:
     if main is None:
-        return "main could not be asked"
+        return "could not check main"
     if main.head != base:
         expected = f"main at {short(base)}, where its branch began" if base is not None else "a branch that began on it"
         return f"expected {expected}, and main is at {short(main.head)}"
-    return f"of main the answer is: {main.headline.rstrip('.')}"
+    return f"the answer for main is: {main.headline.rstrip('.')}"
 
 
 def _number(evidence: Evidence) -> int:
@@ -82,8 +79,8 @@ def _counted(evidence: Evidence) -> str:
         case GapsFinding():
             return f"{counted(number, 'row')} {is_or_are} missing"
         case DuplicateFilesFinding():
-            return f"{counted(number, 'file')} {is_or_are} live twice"
-    return f"{counted(number, 'row')} {is_or_are} there too often"
+            return f"{counted(number, 'file')} {is_or_are} referenced twice"
+    return f"{counted(number, 'row')} {is_or_are} extra"
 
 
 def _gaps(evidence: Evidence) -> str:
@@ -94,7 +91,7 @@ def _gaps(evidence: Evidence) -> str:
         return ""
     told = [_gap(row, gap.partition) for row, gap in zip(evidence.rows, found.gaps, strict=True)]
     is_whole = len(told) <= _GAPS and sum(gap.size for gap in found.gaps) == found.missing
-    return f" The gaps: {', '.join(told[:_GAPS])}{'' if is_whole else ' and further ones'}."
+    return f" The gaps: {', '.join(told[:_GAPS])}{'' if is_whole else ' and more'}."
 
 
 def _gap(row: Sequence[str], partition: str | None) -> str:

@@ -41,7 +41,7 @@ def action_meant(incident: Incident, name: str, actions: Mapping[str, ActionModu
         raise Refused(
             f"Waterline has no action for “{wanted.replace('_', ' ')}”.",
             f"It has {', '.join(sorted(actions))}.",
-            "Two people do it by hand, or name one of these.",
+            "Do it by hand, or name one of these.",
         )
     return module
 
@@ -67,8 +67,8 @@ def told_what_comes_first(proposal: Proposal, incident: Incident, match: Matches
     if mode.act is not Act.CONTAIN or decisive is match or action_of(decisive.remedy) in known:
         return proposal
     first = (
-        f"{mode.code} holds as well, and people act on it before this is approved: {decisive.what_to_do}. No commit "
-        "may come between."
+        f"{mode.code} matches as well. Act on it before this is approved: {decisive.what_to_do}. No commit may come "
+        "between."
     )
     preview = proposal.preview.model_copy(update={"sentences": (first, *proposal.preview.sentences)})
     return proposal.model_copy(update={"preview": preview})
@@ -158,8 +158,8 @@ def past_of(incident: Incident, proposal: ProposalId, jobs: Mapping[str, JobPort
     if view.state not in _ENDED or not done:
         raise Refused(
             f"“{view.proposal.title}” cannot be undone.",
-            f"Expected one that has ended and changed something; it is {view.state.value}, with {len(done)} of "
-            f"{len(view.proposal.effects)} steps done.",
+            f"Expected a finished proposal that changed something; it is {view.state.value}, with {len(done)} "
+            f"of {len(view.proposal.effects)} steps done.",
             "Wait for its end." if view.state not in _ENDED else "",
         )
     return Past(

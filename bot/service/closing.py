@@ -72,7 +72,7 @@ def _refuse_owed(now: Incident, setup: TableSetup | None) -> None:
     if stopped is not None:
         since = clock_time(stopped.since, now.opened_at)
         why = f"{stopped.job} is stopped since {since} for “{stopped.stopped_by.proposal.title}”."
-        how = "Publish or give up the repair, undo the stop, or diagnose to see where to restore from"
+        how = "Publish or cancel the repair, undo the stop, or diagnose to see where to restore from"
     elif unproven is not None:
         why = f"“{unproven.proposal.title}” is applied and not verified yet."
         how = "Wait for the verification"
@@ -86,7 +86,7 @@ def _refuse_owed(now: Incident, setup: TableSetup | None) -> None:
         )
     elif due is not None:
         why = f"Consumers were promised an update by {clock_time(due, now.opened_at)} and have not got one."
-        how = "Tell them yourself" if setup is None else "Send recovered or no_action_needed"
+        how = "Notify them yourself" if setup is None else "Send recovered or no_action_needed"
     else:
         return
     raise Refused(why, "", f"{how}, or begin the reason with “{_ANYWAY}”.")
@@ -99,13 +99,13 @@ def _refuse_unfinished(now: Incident, by: UserId) -> None:
     busy = next((v for v in now.proposals.values() if v.state in UNFINISHED), None)
     if busy is not None and busy.state is ProposalState.UNKNOWN:
         raise Refused(
-            f"It is not known what became of “{busy.proposal.title}”.",
-            "An incident is not closed over an unfinished proposal.",
+            f"The outcome of “{busy.proposal.title}” is unknown.",
+            "An incident with an unfinished proposal cannot be closed.",
             HOW_TO_SETTLE,
         )
     if busy is not None:
         raise Refused(
             f"“{busy.proposal.title}” is {busy.state.value}.",
-            "An incident is not closed over an undecided or unfinished proposal.",
+            "An incident with an undecided or unfinished proposal cannot be closed.",
             "Decide it, or wait for its end.",
         )

@@ -146,7 +146,7 @@ class Courier:
         except NotDelivered as problem:
             self._failed(incident.id, view, delivery, number, problem, may_be_there)
             return
-        again = "It may be there twice." if may_be_there else ""
+        again = "It may have arrived twice." if may_be_there else ""
         detail = " ".join(each for each in (receipt.detail, again) if each)
         ended = NoticeEnded(key=view.key, how="delivered", detail=detail, to=delivery.address.key)
         self._end(incident.id, view, delivery, ended)

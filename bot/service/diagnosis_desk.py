@@ -112,7 +112,7 @@ class DiagnosisDesk:
         match = asked_for(incident.diagnosis, self._actions) if incident.diagnosis else None
         if not incident.is_open or not isinstance(current, ActionStep) or current.action != ASKED_FOR or match is None:
             return []
-        why = f"Waterline has no button for “{match.remedy.words}”"
+        why = f"Waterline has no action for “{match.remedy.words}”"
         is_known = action_of(match.remedy) in self._actions
         return [] if is_known else [StepDone(step=current.id, key=NOT_POSSIBLE, why=why)]
 
@@ -167,7 +167,7 @@ def _moving(incident: Incident) -> bool:
 def _must_stand_still(incident: Incident) -> None:
     if _moving(incident):
         raise Refused(
-            "The proposal is being carried out.",
-            "Table and job are between two states; a diagnosis of that says nothing.",
-            "Its end and its proof appear in the proposal's thread.",
+            "The proposal is running.",
+            "The table and the job are changing, so a diagnosis now would be meaningless.",
+            "Wait for the result in the proposal's thread.",
         )

@@ -36,10 +36,10 @@ from bot.service.verifying import Verifier
 from bot.service.waterline import Waterline
 
 _RECOVERY = "The recovery"
-_TAGS = "Removing the tag of a savepoint whose day has passed"
-_THAW = "Letting the table's maintenance go on"
-_WALK = "Looking at table and job for the diagnosis"
-_APPROVAL = "Reminding approvers and ending what has expired"
+_TAGS = "Removing the tag of an expired savepoint"
+_THAW = "Resuming the table's maintenance"
+_WALK = "Checking the table and the job for the diagnosis"
+_APPROVAL = "Reminding approvers and ending expired proposals"
 
 
 class Duties:
@@ -81,8 +81,8 @@ class Duties:
             "Checking what is proposed": proposals.supersede_if_moved,
             "Marking the table": self._mark_table,
             "Warning the consumers": self._warn,
-            "Telling the consumers of the changed severity": self._tell_severity,
-            "Running the evidence that was asked for": self._resume_evidence,
+            "Notifying consumers of the changed severity": self._tell_severity,
+            "Running the requested evidence": self._resume_evidence,
             "Taking a first look": self._look_first,
             _WALK: diagnoses.settle,
             _RECOVERY: self._recover,
@@ -220,7 +220,7 @@ class Duties:
             known = incident.outcomes.get(step)
             if known is not None and known.at >= view.proposal.proposed_at:
                 return []
-            return [StepDone(step=step, key=view.state.value, why="carried out and proven on the new head")]
+            return [StepDone(step=step, key=view.state.value, why="done and verified on the new head")]
 
         self._store.write(incident_id, by=WATERLINE, decide=decide)
         self.walk_on(incident_id)

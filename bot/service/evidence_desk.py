@@ -68,7 +68,7 @@ class EvidenceDesk:
         def decide(incident: Incident) -> list[Body]:
             must_be_open(incident)
             if any(r.task == task and r.is_running and not r.is_first_look for r in incident.runs.values()):
-                raise Refused(f"{self._collector.task(task).title} is running already.", "", "Its answer appears here.")
+                raise Refused(f"{self._collector.task(task).title} is running already.", "", "Its result appears here.")
             return [EvidenceRequested(run=run, task=task, step=step)]
 
         self._store.write(incident_id, by=by, decide=decide)
@@ -96,7 +96,7 @@ class EvidenceDesk:
             self._work(incident_id, run)
         answered = self._store.get(incident_id).runs[run]
         if answered.is_running and self._is_closing:
-            raise EvidenceCancelled("Waterline was stopped while it looked.", "", "The next start goes on with it.")
+            raise EvidenceCancelled("Waterline stopped during the check.", "", "It continues after the restart.")
         if answered.evidence is None:
             message = answered.ended.message if answered.ended else "it gave no answer"
             raise Refused(f"{task} gave no answer.", message, "Run the verification again.")

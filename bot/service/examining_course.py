@@ -71,7 +71,9 @@ class Course:
     def raises_if_cancelled(self, what: str) -> None:
         """Raises EvidenceCancelled once `cancel` was called."""
         if self.is_cancelled:
-            raise EvidenceCancelled(f"{what} was cancelled.", "Whoever asked ended it.", "Ask again when it is needed.")
+            raise EvidenceCancelled(
+                f"{what} was cancelled.", "The requester cancelled it.", "Ask again when you need it."
+            )
 
     def _tell(self, task: str, run: EvidenceId, progress: Progress | None) -> None:
         with self._lock:

@@ -138,7 +138,7 @@ class Executions:
             return self._waits(turn, intent, str(error))
         except OutcomeUnknown as error:
             looked = effects.verify(hands, proposal, intent)
-            said = f"{error} Looked afterwards: {looked.sentence}"
+            said = f"{error} Check afterwards: {looked.sentence}"
             if looked.happened == "no":
                 return self._waits(turn, intent, said)
             return self._told(turn, looked, "answer was lost", said)
@@ -169,7 +169,7 @@ class Executions:
         looked = effects.verify(self._observer.hands, turn.view.proposal, intent)
         if looked.happened != "no":
             return self._told(
-                turn, looked, "it had happened before it was refused", f"{said} Looked afterwards: {looked.sentence}"
+                turn, looked, "it happened before the refusal", f"{said} Check afterwards: {looked.sentence}"
             )
         yet = effects.may_yet(self._observer.hands, turn.view.proposal.effects[turn.index])
         if yet is not None:

@@ -76,9 +76,7 @@ class ExecutionRecord:
     def unknown(self, turn: Turn, detail: str) -> bool:
         """Nobody knows whether it happened; said once, until something more is known."""
         proposal = turn.view.proposal.id
-        sentence = (
-            f"{turn.what}: whether it happened is not known. {detail} It will be looked at again; nothing is repeated."
-        )
+        sentence = f"{turn.what}: outcome unknown. {detail} Waterline checks again and repeats nothing."
         return self._writes(
             turn,
             [
@@ -91,7 +89,7 @@ class ExecutionRecord:
     def applied(self, incident_id: IncidentId, view: ProposalView) -> bool:
         """All effects are done."""
         proposal = view.proposal
-        sentence = f"{proposal.title}: carried out. Now it is verified."
+        sentence = f"{proposal.title}: done. Verification starts now."
         ended = ExecutionEnded(proposal=proposal.id, outcome="applied", sentence=sentence)
         turn = Turn(incident_id, view, len(proposal.effects), 0)
         return self._writes(turn, [ended], lambda now: now.state in AT_WORK and now.next_effect is None)
@@ -99,10 +97,10 @@ class ExecutionRecord:
     def waits(self, turn: Turn, detail: str, patience: str) -> None:
         """Note why the execution stands still before the effect: once, and anew after its outcome was not known."""
         proposal = turn.view.proposal
-        began = f"“{proposal.title}” stands still before “{turn.what}”: "
+        began = f"“{proposal.title}” waits before “{turn.what}”: "
         text = (
-            f"{began}{detail} It is looked at again every few seconds, for {patience}. What was carried out before is "
-            "in the proposal's thread."
+            f"{began}{detail} Waterline checks every few seconds, for {patience}. The proposal's thread shows the "
+            "steps done so far."
         )
         started = turn.view.execution_started_at
 
@@ -124,13 +122,13 @@ class ExecutionRecord:
         """People are told, once, that a step happened though they had settled, or were told, that it did not."""
         proposal = turn.view.proposal
         began = f"“{proposal.title}”: “{turn.what}” happened after all, "
-        then = "The execution has ended with that; look at table and job before anything else is proposed."
+        then = "The execution has ended. Check the table and the job before you propose anything else."
 
         def decide(now: Incident) -> list[Body]:
             view = now.proposals[proposal.id]
             if turn.index not in view.denied | view.refused:
                 return []
-            why = "settled that it did not" if turn.index in view.denied else "told that it did not"
+            why = "settled that it did not" if turn.index in view.denied else "reported that it did not"
             notes = [each.body.text for each in now.entries if isinstance(each.body, NoteAdded)]
             is_noted = any(note.startswith(began) for note in notes)
             return [] if is_noted else [NoteAdded(text=f"{began}though it was {why}. {detail} {then}")]
@@ -153,7 +151,7 @@ def as_far_as(view: ProposalView, index: int) -> str:
     """What was carried out before effect `index`, and that it and what follows were not; where a run was stopped, how
     the job is started again."""
     steps = [describe(effect) for effect in view.proposal.effects]
-    said = f"Carried out: {', '.join(steps[:index]) or 'nothing'}. Not carried out: {', '.join(steps[index:])}."
+    said = f"Done: {', '.join(steps[:index]) or 'nothing'}. Not done: {', '.join(steps[index:])}."
     return said + _started_again(view, index)
 
 
@@ -163,7 +161,7 @@ def _started_again(view: ProposalView, index: int) -> str:
     run = next((effect.job_id for effect in before if isinstance(effect, StopJob)), None)
     if run is None or any(isinstance(effect, StartJob | StartFromStop) for effect in before):
         return ""
-    stands = f" Run {short_job(run)} is stopped, and its job stands still: "
+    stands = f" Run {short_job(run)} and its job are stopped: "
     if any(isinstance(effect, MakeBranch) for effect in before):
         return f"{stands}`/waterline propose drop_repair_branch` starts it again from a state that pairs with main."
-    return f"{stands}`/waterline undo` starts it again from what the stop has left, where that pairs."
+    return f"{stands}`/waterline undo` starts it again from the state that the stop left, if that pairs."

@@ -108,10 +108,10 @@ def _promises(open_ones: Iterable[Incident], setups: Mapping[TableName, TableSet
     for incident in open_ones:
         due = next_word_due(incident, setups.get(incident.opened.table))
         if due is not None:
-            yield Promise(at=due, incident=incident, what="next word to the consumers")
+            yield Promise(at=due, incident=incident, what="next update to consumers")
         over = planned_end_due(incident)
         if over is not None:
-            yield Promise(at=over, incident=incident, what="the end of planned work is told")
+            yield Promise(at=over, incident=incident, what="notify consumers that planned work is over")
         view = incident.current_proposal
         if view is not None and view.state is ProposalState.PROPOSED:
             yield Promise(at=view.proposal.expires_at, incident=incident, what="the proposal expires")

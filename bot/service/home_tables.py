@@ -22,7 +22,7 @@ class OwnTable:
 
     trust: Trust
     roles: tuple[str, ...]
-    """`you decide about it`, `you answer for revenue_daily`, …; empty: it is none of theirs."""
+    """`you approve for it`, `you answer for revenue_daily`, …; empty: it is none of theirs."""
 
 
 class Groups:
@@ -81,12 +81,12 @@ def _roles(setup: TableSetup | None, user: UserId, groups: Groups, today: date) 
     if setup is None:
         return
     if setup.team is not None and setup.team.has(user, today):
-        yield "it is your team's"
+        yield "your team owns it"
     if any(may_approve(policy, user, groups) for policy in setup.policies.values()):
-        yield "you decide about it"
+        yield "you approve for it"
     owned = [consumer.name for consumer in setup.consumers if consumer.owner == user]
     if owned:
-        yield f"you answer for {', '.join(owned)}"
+        yield f"you own {', '.join(owned)}"
 
 
 def _seen_reading(incidents: Iterable[Incident]) -> dict[TableName, tuple[str, ...]]:
@@ -103,4 +103,4 @@ def _readers(seen: Iterable[str], setup: TableSetup | None, answers_for: frozens
     """Consumers of this person that are declared for another table, and were seen reading this one."""
     declared = {consumer.name for consumer in setup.consumers} if setup is not None else set()
     found = [name for name in dict.fromkeys(seen) if name in answers_for and name not in declared]
-    return (f"{', '.join(found)} was seen reading it",) if found else ()
+    return (f"{', '.join(found)} reads it",) if found else ()

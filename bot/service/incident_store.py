@@ -40,7 +40,7 @@ def must_be_in_charge(incident: Incident, by: str, to_do: str) -> None:
     raise Refused(
         f"You do not respond to {incident.id}, so you cannot {to_do}.",
         found,
-        "Ask whoever does, or take it over first: /waterline assign.",
+        "Ask the responder, or take over first: /waterline assign.",
     )
 
 
@@ -147,7 +147,7 @@ class IncidentStore:
         if not found:
             raise UnknownIncident(
                 "No incident is open in this channel.",
-                "This command works on the channel's open incident.",
+                "This command needs an open incident in the channel.",
                 "Open one with /waterline open.",
             )
         return found[-1]

@@ -37,7 +37,7 @@ def keep_other(
     except WaterlineError as error:
         again = f"Then type /waterline propose {view.proposal.action} keep={run}."
         raise Refused(
-            f"“{view.proposal.title}” is rejected, as you asked, but nothing else is proposed yet: {error.happened}",
+            f"“{view.proposal.title}” is rejected, but nothing else is proposed yet: {error.happened}",
             error.found,
             f"{error.remedy} {again}".lstrip(),
         ) from error

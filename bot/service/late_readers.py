@@ -32,7 +32,7 @@ from bot.service.observing import Observer, readers_since
 
 LOOKS = tuple(timedelta(minutes=each) for each in (1, 5, 15, 60, 6 * 60, 24 * 60))
 """After the closing message."""
-_WORK = "Looking in lineage for readers whose events came late"
+_WORK = "Checking lineage for late reader events"
 _EVERY_S = 60.0
 _AGAIN = timedelta(hours=1)
 """So long after a look that could not see."""

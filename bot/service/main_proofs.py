@@ -15,26 +15,27 @@ from bot.domain.incident import Incident
 from bot.domain.proposal import Proposal
 
 _PROVEN = {
-    "duplicate_rows": "No row is there twice",
-    "missing_positions": "No row is missing",
-    "duplicate_files": "No file is live twice",
-    "missing_files": "Every file that the head names is there",
-    "unreadable_files": "Every file of the window is there, in its size",
+    "duplicate_rows": "No duplicate rows",
+    "missing_positions": "No missing rows",
+    "duplicate_files": "No duplicate files",
+    "missing_files": "All files of the head exist",
+    "unreadable_files": "All files of the window exist with the right size",
 }
 """Of each task that can accuse main, what it has proven when it rules out."""
-_LEFT = "Whatever was repaired, the table stays under review until this is mended, too, and proven."
+_LEFT = "The table stays under review until this is fixed and verified, too."
 _LOST = (
     "The table stays under review until these rows are replayed (/waterline propose replay_source_range). If they are "
-    "lost for good, state that to the consumers and close the incident with it; then open one whose last good snapshot "
-    "lies above the gap: there trust_present_state proves what follows."
+    "lost for good, notify the consumers and close the incident. Then open one whose last good snapshot is above "
+    "the gap, and propose trust_present_state there."
 )
 
 _OPEN = (
-    "As long as this cannot be told, the table stays under review: do what is said there, and click “Verify again”. If "
-    "it can never be told, say so to the consumers and close the incident with it."
+    "Until this can be checked, the table stays under review. Follow the advice above, then click “Verify again”. "
+    "If it "
+    "can never be checked, notify the consumers and close the incident."
 )
-_BESIDE = "The repair took no row off, so this does not keep the table under review."
-_PAST = "These are of snapshots that main does not need: it is read without them."
+_BESIDE = "The repair removed no row, so this does not keep the table under review."
+_PAST = "Only snapshots that main does not need are affected."
 
 
 def proofs_on_main(
@@ -91,5 +92,5 @@ def nothing_left(incident: Incident) -> Check | None:
     left = next(iter(accusations(incident).values()), None)
     if left is None:
         return None
-    said = f"{left.headline} That was found while the table was being proven. {_LEFT}"
-    return Check(name="Nothing else was found", passed=False, sentence=said)
+    said = f"{left.headline} This was found during the verification. {_LEFT}"
+    return Check(name="No other problem found", passed=False, sentence=said)

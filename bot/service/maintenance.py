@@ -45,10 +45,10 @@ class Maintenance:
         table = incident.opened.table
         state = self._catalog.load(table)
         if is_frozen_by_hand(state) and stays_frozen_for(state, incident_id):
-            ignored = [] if until is None else [f"That end is not kept: nobody is asked at {clock_time(until)}."]
-            return " ".join([f"Maintenance of {table} was frozen already, by hand.", *ignored])
+            ignored = [] if until is None else [f"Waterline does not ask at {clock_time(until)}."]
+            return " ".join([f"Maintenance of {table} is already frozen by hand.", *ignored])
         if not incident.is_frozen:
-            self._note(incident_id, by, "freezing", "Expiry and orphan removal of the table are to be stopped.")
+            self._note(incident_id, by, "freezing", "Pausing snapshot expiry and orphan cleanup of the table.")
         paused = self._schedulers.pause(table)
         try:
             is_new = commit_marks(self._catalog, table, lambda state: freeze_change(state, incident_id)) is not None
@@ -57,21 +57,21 @@ class Maintenance:
                 said = f"Maintenance was not frozen: {error.happened}"
                 self._write(incident_id, by, [_marked("thawed", said), *self._resumed(incident)])
             raise
-        asked = [] if until is None else [f"Whether it can end is asked at {clock_time(until)}."]
+        asked = [] if until is None else [f"Waterline asks at {clock_time(until)} whether it can end."]
         if not is_new and incident.is_frozen and not _was_cut_off(incident):
             if until is not None:
                 self._note(incident_id, by, "frozen", f"Maintenance stays frozen. {asked[0]}", until)
-            return " ".join([f"Maintenance of {table} was frozen already, by {incident_id}.", *asked])
-        stopped = "Expiry and orphan removal of the table are stopped (gc.enabled=false)."
+            return " ".join([f"Maintenance of {table} is already frozen by {incident_id}.", *asked])
+        stopped = "Snapshot expiry and orphan cleanup of the table are paused (gc.enabled=false)."
         self._note(incident_id, by, "frozen", " ".join([stopped, *paused, *asked]), until)
-        frozen = f"Maintenance of {table} is frozen until {incident_id} is closed, or until somebody types thaw."
+        frozen = f"Maintenance of {table} is frozen until {incident_id} is closed or somebody types `/waterline thaw`."
         return " ".join([frozen, *paused, *asked])
 
     def thaw(self, incident_id: IncidentId, *, by: str) -> str:
         """Set back what was there before; the answer for whoever asked. Raises Refused while a proposal is at work
         and for whoever is not in charge, CommitRefused, OutcomeUnknown, CouldNotLook."""
         incident = self._store.get(incident_id)
-        must_be_in_charge(incident, by, "thaw its table")
+        must_be_in_charge(incident, by, "end the freeze of its table")
         _must_be_idle(incident)
         return self._thaw(incident, by)
 
@@ -99,11 +99,11 @@ class Maintenance:
         if frozen_by(state) not in (None, incident.id):
             said = _kept(state)
         elif by == WATERLINE and is_frozen_by_hand(state):
-            said, resumed = "Maintenance of the table stays frozen, as people have set it.", self._resumed(incident)
+            said, resumed = "Maintenance of the table stays frozen: somebody froze it by hand.", self._resumed(incident)
         else:
-            said = "Maintenance of the table had been taken out of its freeze already."
+            said = "Maintenance of the table was already running again."
             if self._taken_out(incident.id, table):
-                said = f"Maintenance of the table is out of its freeze: {as_before(state)}."
+                said = f"Maintenance of the table is no longer frozen: {as_before(state)}."
             if is_frozen(state) or incident.is_frozen or incident.compactions != "go-on":
                 resumed = self._resumed(incident)
         marks = [_marked("thawed", said)] if incident.is_frozen else []
@@ -130,7 +130,7 @@ class Maintenance:
     def _let_go(self, incident: Incident) -> None:
         state = self._catalog.load(incident.opened.table)
         if frozen_by(state) not in (None, incident.id):
-            marks = [_marked("resumed", f"{_kept(state)} Its thaw lets the compactions go on.")]
+            marks = [_marked("resumed", f"{_kept(state)} Compactions resume when that freeze ends.")]
         else:
             marks = self._resumed(incident)
         self._write(incident.id, WATERLINE, marks)
@@ -142,7 +142,7 @@ class Maintenance:
             self._schedulers.resume(table)
         except CouldNotLook as error:
             return [_marked("resuming", str(error))]
-        return [_marked("resumed", f"Let go on again: {' and '.join(self._schedulers.names(table))}.")]
+        return [_marked("resumed", f"Resumed: {' and '.join(self._schedulers.names(table))}.")]
 
     def _note(
         self, incident_id: IncidentId, by: str, status: str, sentence: str, until: datetime | None = None
@@ -159,7 +159,7 @@ def _must_be_idle(incident: Incident) -> None:
     if busy is not None:
         raise Refused(
             f"Maintenance stays frozen while “{busy.proposal.title}” is {busy.state.value}.",
-            "Expected no proposal that is undecided or under way: expiry could take what it goes back to.",
+            "Expected no undecided or running proposal: expiry could remove the snapshot that it restores.",
             HOW_TO_SETTLE if busy.state is ProposalState.UNKNOWN else "Wait for its end, or reject it.",
         )
 
@@ -169,7 +169,7 @@ def _marked(status: str, sentence: str, until: datetime | None = None) -> Mainte
 
 
 def _kept(state: TableState) -> str:
-    return f"Maintenance of the table stays frozen: {frozen_by(state)} has frozen it."
+    return f"Maintenance of the table stays frozen by {frozen_by(state)}."
 
 
 def _is_news(now: Incident, mark: MaintenanceMarked) -> bool:

@@ -25,7 +25,7 @@ T = TypeVar("T")
 WindowOf = Callable[[TableState, Seen[JobRun] | NotSeen], Window]
 """Table and runs -> what is to be looked at. May raise Refused."""
 _NO_READERS = NotSeen(
-    source="the lineage events", reason="This look leaves them out.", remedy="Open an incident, or ask for a diagnosis."
+    source="the lineage events", reason="This check leaves them out.", remedy="Open an incident or run a diagnosis."
 )
 _CLOCKS_DIFFER = timedelta(minutes=5)
 """A reader's clock may be behind the writer's: a run counts as a reader of what was committed a little later."""
@@ -175,9 +175,9 @@ class Observer:
 def _seen_from(table: TableState, branch: str) -> TableState:
     if table.ref(branch) is None:
         raise CouldNotLook(
-            f"There is no branch {branch} of {table.name} to be looked at.",
-            "Expected the branch on which the repair was rehearsed; somebody has removed it.",
-            "Propose the repair anew.",
+            f"{table.name} has no branch {branch}.",
+            "Expected the branch with the repair; somebody removed it.",
+            "Propose the repair again.",
         )
     return table.seen_from(branch)
 

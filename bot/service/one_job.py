@@ -28,9 +28,9 @@ def must_have_the_job_alone(proposal: Proposal, incident: IncidentId, incidents:
         job = min(jobs & _jobs_of(busy.proposal))
         what = "a proposal of a private incident" if other.is_private else f"“{busy.proposal.title}” of {other.id}"
         raise Refused(
-            f"Job {job} is being worked on for another table.",
-            f"Expected nothing else to be carried out on it; found {what}.",
-            "Wait for its end. Then collect evidence again: the job is another run by then.",
+            f"Another proposal is running on job {job} for another table.",
+            f"Expected no other running proposal on it; found {what}.",
+            "Wait for its end. Then collect evidence again, because the job will have a new run.",
         )
     must_end_no_repair(proposal, incident, incidents)
 
@@ -52,10 +52,10 @@ def must_end_no_repair(proposal: Proposal, incident: IncidentId, incidents: Coll
         repair = "a repair of a private incident" if other.is_private else f"“{title}” of {other.id}"
         where = "that incident" if other.is_private else other.id
         raise NotYet(
-            f"Job {waits.job} stands still for {repair}, of another table that it writes.",
-            "Expected no repair to wait for it; a run that commits there ends that repair.",
-            f"Publish it or give it up in {where} first (/waterline propose publish_repair or drop_repair_branch), "
-            "which starts the job. Then collect evidence again: the job is another run by then.",
+            f"Job {waits.job} is stopped for {repair}, of another table that it writes.",
+            "Expected no repair waiting for it. A run that commits there ends that repair.",
+            f"First publish or cancel it in {where} (/waterline propose publish_repair or drop_repair_branch). That "
+            "starts the job. Then collect evidence again.",
         )
 
 

@@ -34,7 +34,7 @@ class Offer(Record):
     def window_in_words(self) -> str:
         """A clause."""
         if self.window.until is None:
-            return "none, for nothing was ever committed to main"
+            return "none, because main has no commits"
         return f"{counted(self.commits, 'commit')}, {begin_of(self.window)} up to {short(self.window.until)}"
 
 
@@ -67,7 +67,7 @@ class Opening:
             raise Refused(
                 f"No runbook applies to {table}.",
                 f"Known are: {', '.join(self.runbooks) or 'none'}.",
-                "Add a pattern that fits to `applies_to` of one of them.",
+                "Add a matching pattern to `applies_to` of one of them.",
             )
         return tuple(sorted(found, key=lambda book: book.is_planned))
 

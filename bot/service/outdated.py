@@ -65,7 +65,7 @@ def overtaken(incident: Incident, view: NoticeView, way: DeliveryView, around: B
         refuse_comfort_in_doubt(view.notice, around)
     except Refused as doubt:
         only_this = f" {view.notice.consumer}" if command.endswith("again") else ""
-        end = _given_up(view, way, doubt, f" Once that is over: {command}{only_this}.")
+        end = _given_up(view, way, doubt, f" When that is resolved: {command}{only_this}.")
         told = {"doubt": f"{doubt.happened} {doubt.found}", "command": command, "asks": incident.responder}
         return end.model_copy(update=told)
     return None
@@ -73,7 +73,7 @@ def overtaken(incident: Incident, view: NoticeView, way: DeliveryView, around: B
 
 def _given_up(view: NoticeView, way: DeliveryView, why: Refused, later: str = "") -> NoticeEnded:
     there = way.may_be_there
-    detail = f"{why.happened} {why.found}{' It may be there all the same.' if there else ''}{later}"
+    detail = f"{why.happened} {why.found}{' It may have arrived all the same.' if there else ''}{later}"
     return NoticeEnded(key=view.key, how="overtaken", detail=detail, to=way.address.key, may_be_there=there)
 
 
@@ -98,14 +98,14 @@ def _refuse_said_since(incident: Incident, view: NoticeView) -> None:
     if said is not None:
         raise Refused(
             f"{notice.consumer} was sent something newer than this notice.",
-            f"“{said.notice.title or said.notice.kind}” followed, so this one would say what is not so any more.",
-            "Try the newer one again if it did not arrive. Nothing was sent.",
+            f"“{said.notice.title or said.notice.kind}” followed, so this one is out of date.",
+            "If the newer one did not arrive, send that again. Nothing was sent.",
         )
     if _is_for_now(notice) and not incident.is_open:
         raise Refused(
             f"Incident {incident.id} is closed.",
-            "This notice says how it stood while it was open.",
-            f"If there is something to be said: {HOW_TO_CORRECT}. Nothing was sent.",
+            "This notice describes the open incident.",
+            f"To notify consumers, type {HOW_TO_CORRECT}. Nothing was sent.",
         )
 
 

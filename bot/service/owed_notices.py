@@ -49,8 +49,8 @@ def left_to_tell(incident: Incident, setup: TableSetup, kind: str) -> tuple[Cons
     left = tuple(each for each in setup.consumers if each.name not in done)
     if setup.consumers and not left:
         raise Refused(
-            "The consumers were told that all is well, and that holds.",
+            "The consumers have a valid all-clear.",
             "This notice would call the table under review again.",
-            f"If what they were told is not right: {HOW_TO_CORRECT}. Nothing was sent.",
+            f"If that is wrong, type {HOW_TO_CORRECT}. Nothing was sent.",
         )
     return left

@@ -16,7 +16,7 @@ from bot.service.background import Background
 from bot.service.incident_store import IncidentStore
 from bot.service.incident_timers import IncidentTimers
 
-PROMISED = "Reminding of what was promised"
+PROMISED = "Sending reminders"
 
 
 class Promises:

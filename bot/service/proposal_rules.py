@@ -57,7 +57,7 @@ def must_still_be_diagnosed(incident: Incident, proposal: Proposal) -> None:
             raise Superseded(
                 f"The diagnosis has changed: “{result.mode.title}” ({result.mode.code}) is excluded now.",
                 result.examined.reason,
-                "Look at the newest diagnosis, and propose what that asks for. Nothing was changed.",
+                "Propose what the newest diagnosis suggests. Nothing was changed.",
             )
 
 
@@ -70,19 +70,19 @@ def must_be_free(incident: Incident) -> None:
         return
     if busy.state is ProposalState.PROPOSED:
         raise Refused(
-            "A proposal is waiting for approval already.", f"It is “{busy.proposal.title}”.", "Decide it first."
+            "Another proposal is waiting for approval.", f"It is “{busy.proposal.title}”.", "Decide it first."
         )
     if busy.state is ProposalState.UNKNOWN:
         raise Refused(
-            f"Nothing can be proposed while it is not known what became of “{busy.proposal.title}”.",
+            f"Nothing can be proposed while the outcome of “{busy.proposal.title}” is unknown.",
             busy.result.sentence if busy.result is not None else "",
             HOW_TO_SETTLE,
         )
     is_begun = busy.state is ProposalState.EXECUTING
     raise Refused(
-        f"A proposal is {'being carried out' if is_begun else 'approved'} already.",
+        f"A proposal is already {'running' if is_begun else 'approved'}.",
         f"It is “{busy.proposal.title}”.",
-        "Wait for its end." if is_begun else "Carry it out, or reject it.",
+        "Wait for its end." if is_begun else "Run it or reject it.",
     )
 
 
@@ -92,7 +92,7 @@ def must_be_unknown(hands: Hands, view: ProposalView, index: int) -> None:
     if looked.happened != "unknown":
         happened = "happened" if looked.happened == "yes" else "did not happen"
         raise Refused(
-            f"It is known by now that step {index + 1} {happened}.",
+            f"Waterline now knows that step {index + 1} {happened}.",
             looked.sentence,
-            "Nothing has to be settled: the execution goes on by itself. Follow it in the proposal's thread.",
+            "You need not settle anything. The execution continues; follow it in the proposal's thread.",
         )

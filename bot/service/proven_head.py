@@ -25,8 +25,8 @@ def moved_away(table: TableState, proofs: Sequence[Evidence]) -> Check:
     """The check that fails where there is none."""
     gone = next(proof for proof in proofs if proof.head not in table.chain_ids)
     return Check(
-        name="What was proven is part of the table",
+        name="The verified snapshot is still in the table",
         passed=False,
-        sentence=f"{gone.question} was asked of {short(gone.head)}, which is no ancestor of {short(table.head)}: "
-        "somebody has moved the table meanwhile.",
+        sentence=f"{gone.question} was checked at {short(gone.head)}, which is no ancestor of "
+        f"{short(table.head)}. Somebody moved the table meanwhile.",
     )

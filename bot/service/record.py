@@ -127,15 +127,16 @@ class Records:
             return Proof(seal=seal, fault=fault.sentence)
         if carried.written_by != self.written_by:
             unknown = (
-                f"it was written by Waterline {carried.written_by}, and this is {self.written_by}; that version "
-                "compares it, and `waterline record export` writes it anew"
+                f"it was written by Waterline {carried.written_by}, and this is {self.written_by}; check it with "
+                "that version, or export it again with `waterline record export`"
             )
             return Proof(seal=seal, not_compared=unknown, entries=carried.chain.entries)
         if left_out := sorted(withheld_in(carried.chain)):
             unread = (
-                f"{len(left_out)} of them {'is' if len(left_out) == 1 else 'are'} withheld from the file, as those are "
-                "that name files or source ranges by values of hidden columns (the first is entry "
-                f"{left_out[0]}); `waterline record verify` proves them in the database"
+                f"{len(left_out)} of them {'is' if len(left_out) == 1 else 'are'} not in the file, because they "
+                "contain "
+                f"values of hidden columns (first: entry {left_out[0]}); `waterline record verify` checks them in "
+                "the database"
             )
             return Proof(seal=seal, not_compared=unread, entries=carried.chain.entries)
         again = self._again(form_of(text), carried)

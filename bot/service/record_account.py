@@ -97,7 +97,7 @@ def _decision(view: ProposalView, person: Callable[[str | None], str]) -> r.Deci
     steps = []
     for index, effect in enumerate(proposal.effects):
         ended, begun = view.done.get(index), index in view.started
-        became = f"{ended.how}. {ended.detail}" if ended else ("begun, no end is known" if begun else "not begun")
+        became = f"{ended.how}. {ended.detail}" if ended else ("started, end unknown" if begun else "not begun")
         steps.append(f"{describe(effect)}: {became}")
     return r.Decision(
         id=proposal.id,

@@ -46,7 +46,7 @@ def carried_by(text: str) -> Carried:
     found = _PACKED.findall(text)
     if len(found) != 1:
         raise BadConfiguration(
-            "This file cannot be proven.",
+            "This file cannot be verified.",
             f"Expected one record packed into a comment at its end; found {len(found)}.",
             "Export the incident again: waterline record export wl-1.",
         )
@@ -56,7 +56,7 @@ def carried_by(text: str) -> Carried:
     except (ValueError, zlib.error) as damage:
         raise _damaged(str(damage)) from damage
     if not unpacker.eof:
-        raise _damaged("the packed record is cut, or larger than any record is")
+        raise _damaged("the packed record is cut or too large")
     return _read(Carried, content.decode(errors="replace"))
 
 
@@ -70,9 +70,9 @@ def _read(kind: type[Carried], text: str) -> Carried:
 
 def _damaged(found: str) -> BadConfiguration:
     return BadConfiguration(
-        "This file is no record of an incident, or is damaged.",
+        "This file is not an incident record, or it is damaged.",
         f"Expected the format waterline-incident-record, version 1; found: {found}.",
-        "Take the file from where it was first kept, or export the incident again.",
+        "Use the original file, or export the incident again.",
     )
 
 

@@ -74,9 +74,9 @@ class Retrying:
                 bodies += [_retried(view, delivery) for delivery in ways]
             if not found and not refused:
                 raise Refused(
-                    "There is nothing to be tried again.",
+                    "Nothing to send again.",
                     "No notice has failed" + (f" to reach {consumer}" if consumer else "") + ", or it is under way.",
-                    "The card says who was told.",
+                    "The card shows who was notified.",
                 )
             return bodies
 
@@ -121,13 +121,13 @@ def _refuse_done(view: NoticeView, delivery: DeliveryView) -> None:
     if delivery.has_failed:
         return
     if delivery.ended is not None and delivery.ended.how == "overtaken":
-        raise Refused("This notice holds no more.", delivery.ended.detail, "Nothing was sent.")
+        raise Refused("This notice is out of date.", delivery.ended.detail, "Nothing was sent.")
     if delivery.ended is not None:
         raise Refused(f"{view.notice.consumer} has this notice already.", "It was delivered.", "Nothing was sent.")
     who = delivery.retried[-1] if delivery.retried else WATERLINE
     asked = "Waterline tries it" if who == WATERLINE else f"<@{who}> asked for it"
     raise Refused(
-        "This notice is on its way already.", f"{asked}.", "The card says how it goes. Nothing more is needed."
+        "This notice is already on its way.", f"{asked}.", "The card shows the delivery. Nothing else is needed."
     )
 
 

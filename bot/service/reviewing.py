@@ -98,7 +98,7 @@ def _item(incident: Incident, number: int) -> ReviewItem:
     if found is None:
         raise Refused(
             "This item is not part of the newest review.",
-            f"The review of {incident.id} was opened again since, or the term holds now.",
+            f"The review of {incident.id} was opened again, or the term holds now.",
             "Use the newest review message.",
         )
     return found

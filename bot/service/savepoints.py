@@ -161,10 +161,10 @@ class Savepoints:
         path, instead = asked
         code = f"code {instead.code_before}, " if instead.incident else ""
         raise Refused(
-            "This starts the job from another point than the authoritative savepoint.",
+            "This does not start the job from the authoritative savepoint.",
             f"Authoritative until {instead.until:%Y-%m-%d} is {instead.path} (checkpoint {instead.checkpoint}, {code}"
             f"taken in {instead.incident or 'a private incident'}); the proposal starts from {path}.",
-            "Say why with /waterline why REASON. Then it can be approved.",
+            "Give the reason with /waterline why REASON. Then it can be approved.",
         )
 
     def must_be_allowed(self, view: ProposalView, by: UserId) -> None:
@@ -234,7 +234,7 @@ def must_not_be_proposed(now: Incident) -> None:
     busy = next((v for v in of_savepoint if v.state in UNFINISHED), None)
     if busy is not None:
         raise Refused(
-            "A savepoint is proposed already, so its plan cannot change.",
+            "A savepoint is already proposed, so its plan cannot change.",
             f"“{busy.proposal.title}” in {now.id} is {busy.state.value}.",
             "Wait for its end." if busy.state in AT_WORK else "Reject it first. Then plan and propose again.",
         )

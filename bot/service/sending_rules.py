@@ -88,17 +88,17 @@ def _refuse_other_text(incident: Incident, notice: Notice) -> None:
     known = incident.notices.get(notice.key(incident.id))
     if known is not None and known.notice != notice:
         raise Refused(
-            f"“{notice.title or notice.kind}” was sent to {notice.consumer} in other words since this was previewed.",
-            "What you see here is not what they were told.",
-            "Preview it again if it is still to be said. Nothing was sent.",
+            f"“{notice.title or notice.kind}” was sent to {notice.consumer} with a different text since this preview.",
+            "This preview differs from what they got.",
+            "Preview it again if it is still needed. Nothing was sent.",
         )
 
 
 def _refuse_other_severity(incident: Incident, notice: Notice) -> None:
     if notice.severity not in {None, incident.severity}:
         raise Refused(
-            "The severity has changed since this was previewed.",
-            f"It says {notice.severity}; the incident is {incident.severity} by now.",
+            "The severity has changed since this preview.",
+            f"It says {notice.severity}; the incident is now {incident.severity}.",
             "Preview it again. Nothing was sent.",
         )
 
@@ -117,15 +117,15 @@ def _refuse_old_all_clear(incident: Incident, kind: str, seen: int | None) -> No
 def _refuse_contradiction(incident: Incident, notice: Notice, seen: int | None) -> None:
     if notice.kind in WARNS and notice.consumer in cleared(incident):
         raise Refused(
-            f"{notice.consumer} was told that all is well, and that holds.",
+            f"{notice.consumer} has a valid all-clear.",
             "This notice would call the table under review again.",
-            f"If what they were told is not right: {HOW_TO_CORRECT}. Nothing was sent.",
+            f"If that is wrong, type {HOW_TO_CORRECT}. Nothing was sent.",
         )
     said = said_better(incident, notice, seen)
     if said is not None:
         raise Refused(
-            f"{notice.consumer} was told something else since this was previewed.",
-            f"“{said.title or said.kind}” followed, so this notice may say what is not so any more.",
+            f"{notice.consumer} got another notice since this preview.",
+            f"“{said.title or said.kind}” followed, so this notice may be out of date.",
             "Preview it again. Nothing was sent.",
         )
 
@@ -138,7 +138,7 @@ def refuse_overdue(incident: Incident, name: str, notices: Sequence[Notice], now
     word_by = next_word_by(new)
     if word_by is not None and (word_by <= now or (shown_at and _promises_until(shown_at, word_by) <= now)):
         is_over = "over" if word_by <= now else "nearly due"
-        raise _too_old(f"It promises the next word by {clock_time(word_by, now)}, which is {is_over}.")
+        raise _too_old(f"It promises the next update by {clock_time(word_by, now)}, which is {is_over}.")
     past = next((said for notice in new if notice.data is not None for said in _past(notice.data, now)), None)
     if past is not None:
         raise _too_old(past)
@@ -154,7 +154,7 @@ def _past(data: NoticeData, now: datetime) -> Iterator[str]:
 
 
 def _too_old(found: str) -> Refused:
-    return Refused("This preview is too old to be sent.", found, "Preview it again. Nothing was sent.")
+    return Refused("This preview is too old.", found, "Preview it again. Nothing was sent.")
 
 
 def _promises_until(shown_at: datetime, word_by: datetime) -> datetime:

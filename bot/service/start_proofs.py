@@ -34,7 +34,7 @@ def no_more_than_before(check: Check, evidence: Evidence | None, before: int | N
     if evidence is None or rows is None or evidence.verdict is not Verdict.CONFIRMED:
         return check
     if before is None:
-        said = f"{check.sentence} Whether that was so before the start is not known: nobody had looked."
+        said = f"{check.sentence} Unknown whether this was so before the start: nobody had checked."
         return check.model_copy(update={"passed": None, "sentence": said})
     counted = f"{before:,} such rows were counted before the start, {rows:,} now"
     said = f"{check.sentence} {counted}{': it has added none' if rows <= before else ''}."

@@ -141,8 +141,8 @@ class Telling:
         notices = self._store.get(incident_id).previews.get(name)
         if notices is None:
             raise Refused(
-                "This preview is not known.",
-                "What is sent is exactly what was previewed, and the record has no such preview.",
+                "This preview is not on record.",
+                "Only a recorded preview can be sent.",
                 "Preview the notices again. Nothing was sent.",
             )
         return self._send(incident_id, name, notices, by=by, step=step)
@@ -251,8 +251,8 @@ def _must_be_due(incident: Incident) -> tuple[CorrectionDue, ...]:
     due = corrections_due(incident)
     if not due:
         raise Refused(
-            "No consumer is due for a correction.",
-            "Somebody has sent it, or has said why it is not needed.",
+            "No consumer needs a correction.",
+            "Somebody already sent it or declined it.",
             "The incident's card shows who was notified. Nothing was sent.",
         )
     return due

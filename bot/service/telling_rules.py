@@ -41,8 +41,8 @@ def refuse_after_close(incident: Incident, kind: str) -> None:
     if not incident.is_open and kind not in AFTER_CLOSE:
         raise Refused(
             f"Incident {incident.id} is closed.",
-            "This notice is sent only while it is open: nobody would keep what it promises.",
-            f"If there is something to be said: {HOW_TO_CORRECT}. Nothing was sent.",
+            "This notice can be sent only while the incident is open.",
+            f"To notify consumers, type {HOW_TO_CORRECT}. Nothing was sent.",
         )
 
 
@@ -57,9 +57,9 @@ def refuse_missing_words(template: NoticeTemplate, words: str) -> None:
     """Raises Refused where the template says nothing without the responder's own words."""
     if template.needs_words and not words.strip():
         raise Refused(
-            f"“{template.title}” says nothing without words of yours.",
-            f"It is sent {template.when}; what is meant only you can say.",
-            f"Type them behind its name: /waterline tell {template.kind} WORDS.",
+            f"“{template.title}” needs your text.",
+            f"It is sent {template.when}.",
+            f"Type it after the kind: /waterline tell {template.kind} TEXT.",
         )
 
 
@@ -71,23 +71,23 @@ def refuse_false_comfort(incident: Incident, kind: str) -> None:
     stay under review."""
     if kind == PLANNED and doubted_since(incident) is not None:
         raise Refused(
-            "This cannot be told as planned work.",
-            f"The notice says that nothing is wrong with {incident.opened.table}; this incident has called it in "
-            "question, and consumers may have to run again.",
-            "Say how it stands: /waterline tell update, or recovered once that is proven. Nothing was sent.",
+            "This is not planned work.",
+            f"The notice says that nothing is wrong with {incident.opened.table}. This incident questions it, and "
+            "consumers may have to run again.",
+            "Send /waterline tell update, or recovered once the table is verified. Nothing was sent.",
         )
     if kind in ALL_CLEAR and taken_back(incident) is not None:
         raise Refused(
-            "Consumers cannot be told that all is well.",
-            "The table was trusted and came under review again: it stays so until its new state is proven.",
-            f"Say how it stands: /waterline tell update, or {HOW_TO_CORRECT}. Nothing was sent.",
+            "You cannot send an all-clear.",
+            "The table is under review again until its new state is verified.",
+            f"Send /waterline tell update, or {HOW_TO_CORRECT}. Nothing was sent.",
         )
     if kind == "recovered" and (incident.waterline is None or incident.waterline.status != "trusted"):
         raise Refused(
-            "Consumers cannot be told that the table recovered.",
-            "Nothing proves it yet: the waterline stands below what is in doubt.",
-            "What Waterline carries out is proven by itself. What people did by hand is proven by /waterline propose "
-            "trust_present_state. Nothing was sent.",
+            "You cannot send the recovery notice.",
+            "The table is not verified yet.",
+            "Waterline verifies what it ran. To verify manual work, use /waterline propose trust_present_state. "
+            "Nothing was sent.",
         )
     if kind != "no_action_needed":
         return
@@ -95,13 +95,13 @@ def refuse_false_comfort(incident: Incident, kind: str) -> None:
         done = (view.proposal.effects[index] for index, ended in view.done.items() if ended.how == "done")
         if any(isinstance(effect, MoveTable | PublishBranch) for effect in done):
             raise Refused(
-                "Consumers cannot be told that nothing is wrong.",
-                f"This notice says that no row was changed or taken back; “{view.proposal.title}” has moved main.",
-                "Each consumer is told whether to run again by /waterline tell recovered. Nothing was sent.",
+                "You cannot send the no-action notice.",
+                f"This notice says that no row was changed, but “{view.proposal.title}” changed main.",
+                "Use /waterline tell recovered: it says for each consumer whether to run again. Nothing was sent.",
             )
     for told in accusations(incident).values():
         raise Refused(
-            "Consumers cannot be told that nothing is wrong.",
+            "You cannot send the no-action notice.",
             f"The newest evidence says otherwise: {told.headline}",
             "Recover the table first, or run the evidence again if it is out of date.",
         )
@@ -116,13 +116,13 @@ def _refuse_mended_since(incident: Incident) -> None:
         return
     wrong, right = mended[-1]
     is_proven = incident.waterline is not None and incident.waterline.status == "trusted"
-    first = "" if is_proven else "First have the table proven: /waterline propose trust_present_state. "
+    first = "" if is_proven else "First verify the table: /waterline propose trust_present_state. "
     raise Refused(
-        "Consumers cannot be told that nothing was wrong.",
+        "You cannot send the no-action notice.",
         f"At {clock_time(wrong.at, right.at)} evidence found: {wrong.headline.rstrip('.')}. Only at "
-        f"{clock_time(right.at, incident.entries[-1].at)} it found none any more: who read the table before that may "
-        "have read what was wrong.",
-        f"{first}Each consumer is told whether to run again by /waterline tell recovered. Nothing was sent.",
+        f"{clock_time(right.at, incident.entries[-1].at)} it found none. Consumers who read before that may have "
+        "read wrong rows.",
+        f"{first}Use /waterline tell recovered: it says for each consumer whether to run again. Nothing was sent.",
     )
 
 
@@ -133,14 +133,14 @@ def _refuse_unless_healthy(incident: Incident) -> None:
         return
     decisive = told.decisive if told is not None else None
     if decisive is None:
-        found = told.nothing_matches if told is not None else "Nobody has diagnosed what happened."
-        remedy = "Diagnose it again; what people found to be right is proven by /waterline propose trust_present_state."
+        found = told.nothing_matches if told is not None else "There is no diagnosis yet."
+        remedy = "Diagnose again, or verify the table with /waterline propose trust_present_state."
     elif decisive[1].remedy is not Remedy.NOTHING:
         found = f"The newest diagnosis says: {decisive[1].headline.rstrip('.')}."
-        remedy = f"It asks: {decisive[1].what_to_do}. Once that is proven: /waterline tell recovered."
+        remedy = f"Do this: {decisive[1].what_to_do}. When it is verified, use /waterline tell recovered."
     elif owed is not None:
-        found = "The newest diagnosis finds nothing wrong, and the last proof of the table failed or is not made yet."
-        remedy = "Have it proven by /waterline propose trust_present_state."
+        found = "The newest diagnosis finds nothing wrong, but the last verification failed or is missing."
+        remedy = "Verify it with /waterline propose trust_present_state."
     else:
         return
-    raise Refused("Consumers cannot be told that nothing is wrong.", found, f"{remedy} Nothing was sent.")
+    raise Refused("You cannot send the no-action notice.", found, f"{remedy} Nothing was sent.")

@@ -93,7 +93,7 @@ class TrustDesk:
             if not incident.is_private:
                 return incident
         raise UnknownIncident(
-            "There is no such incident.", "Expected an id like wl-1.", "The overview lists those that can be read."
+            "There is no such incident.", "Expected an id like wl-1.", "The overview lists the visible incidents."
         )
 
     def later_doubt(self, incident: Incident) -> Incident | None:
@@ -141,7 +141,7 @@ class TrustDesk:
             return NotSeen(
                 source="the catalog",
                 reason=f"It did not answer within {self._patience_s:g} seconds.",
-                remedy="Check that the catalog and the table's storage can be reached.",
+                remedy="Check the connection to the catalog and to the table's storage.",
             )
         except (CouldNotLook, UnknownTable) as error:
             return _not_seen("the catalog", error)

@@ -63,7 +63,7 @@ class Verifier:
             must_be_open(incident)
             view = incident.proposals[proposal_id]
             if view.state is not ProposalState.APPLIED or (view.verified is not None and view.verified.passed):
-                raise Refused("There is nothing to verify anew.", f"It is {_state_of(view)}.", "Look at its message.")
+                raise Refused("There is nothing to verify again.", f"It is {_state_of(view)}.", "Look at its message.")
             return [] if view.is_proof_asked else [VerificationRequested(proposal=proposal_id)]
 
         self._store.write(incident_id, by=by, decide=decide)
@@ -115,9 +115,9 @@ class Verifier:
         seen = table if branch is None else table.seen_from(branch)
         if seen.head is None:
             raise CouldNotLook(
-                f"There is no branch {branch} of {table.name} any more.",
-                "Expected the branch on which the repair was rehearsed; somebody has removed it.",
-                "Propose the repair anew.",
+                f"Branch {branch} of {table.name} is gone.",
+                "Expected the branch with the repair; somebody removed it.",
+                "Propose the repair again.",
             )
         head = proven_head(seen, proofs)
         if head is None:
@@ -187,10 +187,10 @@ class Verifier:
 
     def _note(self, incident_id: IncidentId, view: ProposalView, lacking: Awaited, until: datetime) -> None:
         """Once for each state in which it is found."""
-        began = f"“{view.proposal.title}” is not proven yet: {lacking.sentence.partition('. ')[0].rstrip('.')}."
+        began = f"“{view.proposal.title}” is not verified yet: {lacking.sentence.partition('. ')[0].rstrip('.')}."
         text = (
-            f"“{view.proposal.title}” is not proven yet: {lacking.sentence} It is verified by itself as soon as that "
-            f"can be told, and not later than {clock_time(until)}."
+            f"“{view.proposal.title}” is not verified yet: {lacking.sentence} Waterline verifies it as soon as "
+            f"possible, at {clock_time(until)} at the latest."
         )
 
         def decide(now: Incident) -> list[Body]:
@@ -210,7 +210,7 @@ class Verifier:
 
 
 def _state_of(view: ProposalView) -> str:
-    return "proven already" if view.verified is not None and view.verified.passed else view.state.value
+    return "already verified" if view.verified is not None and view.verified.passed else view.state.value
 
 
 def _published_by(view: ProposalView, incident: Incident) -> ProposalView | None:

@@ -72,12 +72,12 @@ class Walker:
             step = _current(incident, step_id)
             if isinstance(step, ActionStep):
                 raise Refused(
-                    f"“{step.title}” cannot be skipped: it needs approval.",
+                    f"“{step.title}” cannot be skipped, because it needs approval.",
                     "",
-                    "Propose it and have it rejected with a reason, or close the incident with one.",
+                    "Propose it and let somebody reject it, or close the incident with a reason.",
                 )
             if not reason.strip():
-                raise Refused("A step is skipped only with a reason.", "", "Say in a sentence why it is not needed.")
+                raise Refused("Skipping a step needs a reason.", "", "Say in a sentence why it is not needed.")
             return [StepSkipped(step=step_id, key=key_when_skipped(step), reason=reason.strip())]
 
         self._store.write(incident_id, by=by, decide=decide)
@@ -86,7 +86,7 @@ class Walker:
     def note(self, incident_id: IncidentId, text: str, *, by: UserId) -> None:
         """Put a remark into the timeline."""
         if not text.strip():
-            raise Refused("A note needs words.", "", "Write them after the command: /waterline note TEXT.")
+            raise Refused("The note is empty.", "", "Write it after the command: /waterline note TEXT.")
 
         def decide(incident: Incident) -> list[Body]:
             must_be_open(incident)
@@ -108,7 +108,7 @@ class Walker:
         with. Raises Refused without a reason, for whoever is not in charge, or where nothing changes."""
         if to not in get_args(Severity) or not reason.strip():
             raise Refused(
-                "A severity is changed by its name and a reason.",
+                "A severity change needs a name and a reason.",
                 f"Expected one of {', '.join(get_args(Severity))} and a sentence; found “{to} {reason}”.",
                 "Type /waterline severity sev1 REASON.",
             )
@@ -146,6 +146,6 @@ def _current(incident: Incident, step_id: StepId) -> Step:
     must_be_open(incident)
     step = current_step(incident)
     if step is None or step.id != step_id:
-        now = f"the walk is at “{step.title}”" if step else "the walk is at its end"
-        raise Refused("This step is not the current one any more.", f"Now {now}.", "Use the newest card's buttons.")
+        now = f"the current step is “{step.title}”" if step else "the runbook is finished"
+        raise Refused("This step is no longer the current one.", f"Now {now}.", "Use the newest card's buttons.")
     return step

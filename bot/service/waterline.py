@@ -63,7 +63,7 @@ class Waterline:
         incident = self._store.get(incident_id)
         mark = incident.waterline
         if mark is not None and incident.is_open and self._commit(incident, mark.snapshot, mark.status):
-            note = NoteAdded(text="The table had lost its mark: somebody changed tag or property. Both are back.")
+            note = NoteAdded(text="Somebody changed the table's tag or property. Waterline set both again.")
             self._store.write(incident_id, by=WATERLINE, decide=lambda _now: [note])
 
     def _commit(self, incident: Incident, snapshot: SnapshotId | None, status: str) -> bool:

@@ -96,7 +96,7 @@ def build_app(
 
 def _not_stored(body: dict[str, Any], problem: str, tell: Callable[[str], object]) -> BoltResponse:
     """Whoever asked hears at once that nothing was begun; an event is not acknowledged, so Slack brings it again."""
-    text = f"{problem} Nothing was done: ask again then."
+    text = f"{problem} Nothing was done. Try again later."
     if "command" in body:
         return BoltResponse(status=200, body={"response_type": "ephemeral", "text": text})
     if body.get("type") == "view_submission":

@@ -16,7 +16,7 @@ from bot.slack.requests import Clicked
 from bot.slack.views import Views
 from bot.slack.watch_commands import mute_clicked
 
-_OLD = "This button belongs to an older version of the message. Use the newest card of the incident."
+_OLD = "This button belongs to an older message. Use the incident's newest card."
 
 
 class Clicks:
@@ -37,7 +37,7 @@ class Clicks:
 
     def _cancel(self, _click: Clicked, incident: str, run: str) -> str:
         self._services.desk.cancel(IncidentId(incident), EvidenceId(run))
-        return "Cancelled. It can be run again at any time."
+        return "Cancelled. You can run it again at any time."
 
     def _choose(self, click: Clicked, incident: str, step: str, key: str) -> None:
         self._services.walker.choose(IncidentId(incident), StepId(step), key, by=click.user)
@@ -52,7 +52,7 @@ class Clicks:
     def _diagnose(self, click: Clicked, incident: str) -> str:
         self._services.diagnoses.request(IncidentId(incident), by=click.user)
         self._services.duties.walk_on(IncidentId(incident))
-        return "Looking at table and job. What is found appears in the thread; the card goes on from there."
+        return "Checking the table and the job. The result appears in the thread."
 
     def _propose(self, click: Clicked, incident: str, action: str, step: str) -> None:
         self._services.proposals.propose(IncidentId(incident), action, step=StepId(step), by=click.user)
@@ -60,7 +60,7 @@ class Clicks:
     def _keep_other(self, click: Clicked, incident: str, proposal: str) -> str:
         services, about = self._services, (IncidentId(incident), ProposalId(proposal))
         run = keep_other(services.store, services.approvals, services.proposals, *about, by=click.user)
-        return f"Rejected, and proposed instead: run {short_job(run)} stays. Somebody else must approve it."
+        return f"Rejected. The new proposal keeps run {short_job(run)}. Somebody else must approve it."
 
     def _approve(self, click: Clicked, incident: str, proposal: str, digest: str) -> str:
         view = self._services.approvals.approve(
@@ -80,7 +80,7 @@ class Clicks:
 
     def _undo(self, click: Clicked, incident: str, proposal: str) -> str:
         self._services.proposals.undo(IncidentId(incident), ProposalId(proposal), "", by=click.user)
-        return "The undo is proposed. Nothing is changed before somebody else approves it."
+        return "The undo is proposed. Somebody else must approve it before anything changes."
 
     def _acknowledge(self, click: Clicked, incident: str, seq: str) -> str:
         return self._services.answering.answer(IncidentId(incident), int(seq), "acknowledged", by=click.user)
@@ -106,7 +106,7 @@ class Clicks:
 
     def _tell_again(self, click: Clicked, incident: str, seq: str, way: str) -> str:
         address = self._services.retrying.retry(IncidentId(incident), int(seq), int(way), by=click.user)
-        return f"It is sent once more {address}, with the same text. The card says how it goes."
+        return f"Sending it again {address}, with the same text. The card shows the delivery."
 
     def _review(self, click: Clicked, incident: str, step: str) -> None:
         self._services.reviews.open(IncidentId(incident), by=click.user, step=StepId(step))
@@ -127,7 +127,7 @@ class Clicks:
 
     def _export(self, click: Clicked, incident: str) -> str:
         self._views.upload_record(self._services.store.get(IncidentId(incident)), click.channel, click.trigger)
-        return "The record comes into the incident's thread, as HTML, Markdown and JSON."
+        return "Exporting the record as HTML, Markdown and JSON. The files appear in the incident's thread."
 
     def _form(self, _click: Clicked, *_ids: str) -> None:
         """The form was opened by the listener; its submission does the work."""

@@ -11,13 +11,13 @@ def closed(services: Services, incident_id: IncidentId, reason: str, by: UserId)
     incident = services.closing.close(incident_id, reason, by=by)
     said = [f"{incident.id} is closed."]
     if incident.waterline is not None and incident.waterline.status == "under-review":
-        said.append("The table stays marked as under review: nothing was proven.")
+        said.append("The table stays under review: it is not verified.")
     left = undo_left(incident)
     if left is not None:
-        said.append(f"“{left.proposal.title}” cannot be undone by Waterline any more: undo ends with the incident.")
+        said.append(f"Waterline can no longer undo “{left.proposal.title}”, because undo ends with the incident.")
     if incident.review is None:
         said.append(
-            "Its contract review is not open: Waterline could not look at the table or the job. "
+            "Could not open the contract review: Waterline could not read the table or the job. "
             f"Open it later with {COMMAND} review {incident.id}."
         )
     return " ".join(said)

@@ -82,13 +82,13 @@ class Commands:
                 "Name one of these.",
             )
         self._services.desk.request(incident.id, task, step=None, by=command.user)
-        return f"Asked for {task}. Its answer appears in the thread of {incident.id}."
+        return f"Running {task}. The result appears in the thread of {incident.id}."
 
     def _diagnose(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
         self._services.diagnoses.request(incident.id, by=command.user)
         self._services.duties.walk_on(incident.id)
-        return f"Looking at table and job. What is found appears in the thread of {incident.id}."
+        return f"Checking the table and the job. The result appears in the thread of {incident.id}."
 
     def _note(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
@@ -125,12 +125,12 @@ class Commands:
             bounds=typed.bounds,
             drops_others=typed.drops_others,
         )
-        return "The proposal is in the channel, with its own buttons. Somebody else must approve it."
+        return "The proposal is in the channel. Somebody else must approve it."
 
     def _undo(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
         self._services.proposals.undo(incident.id, None, command.rest, by=command.user)
-        return "The undo is proposed. Nothing is changed before somebody else approves it."
+        return "The undo is proposed. Somebody else must approve it before anything changes."
 
     def _freeze(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
@@ -160,7 +160,7 @@ class Commands:
     def _export(self, command: Command) -> str:
         incident = self._services.store.in_channel(command.channel)
         self._views.upload_record(incident, command.channel, command.trigger)
-        return f"The record of {incident.id} comes into its thread, as HTML, Markdown and JSON."
+        return f"Exporting the record as HTML, Markdown and JSON. The files appear in the thread of {incident.id}."
 
 
 def _over_services(do: Callable[[Services, Command], str]) -> Callable[[Commands, Command], str]:
@@ -170,7 +170,7 @@ def _over_services(do: Callable[[Services, Command], str]) -> Callable[[Commands
 def _explain_restore(services: Services, command: Command) -> str:
     incident = services.store.in_channel(command.channel)
     services.savepoints.explain(incident.id, command.rest, by=command.user)
-    return "The reason is on record. The proposal can be approved now."
+    return "Reason recorded. The proposal can be approved now."
 
 
 def _fill_review(services: Services, command: Command) -> str:
@@ -188,50 +188,47 @@ VERBS: dict[str, Verb] = {
     "status": Verb("status", "open incidents, and which snapshot is trusted", Commands._status),
     "ledger": Verb("ledger [TABLE]", "the last commits of a table", Commands._ledger),
     "run": Verb("run TASK", "run an evidence task for this channel's incident", Commands._run),
-    "diagnose": Verb("diagnose", "name what happened, from the evidence so far", Commands._diagnose),
+    "diagnose": Verb("diagnose", "name the failure from the evidence so far", Commands._diagnose),
     "timeline": Verb("timeline", "what happened so far", Commands._timeline),
     "propose": Verb(
         "propose [ACTION] [keep=RUN] [drop_others=yes] [BOUNDS]",
-        "propose what the diagnosis asks for, or an action by name; of two writers, say which stays, of a rewind, that "
-        "rows of other writers may go, of a replay, within which bounds",
+        "propose the suggested fix, or an action by name",
         Commands._propose,
     ),
-    "undo": Verb(
-        "undo [REASON]", "propose to undo what the last proposal has done, while the incident is open", Commands._undo
-    ),
+    "undo": Verb("undo [REASON]", "propose to undo the last proposal", Commands._undo),
     "freeze": Verb(
         "freeze [until TIME]",
-        "stop expiry and orphan removal of the table until the incident ends; by that time, or after eight hours, "
-        "somebody is asked whether they can go on",
+        "pause snapshot expiry and orphan cleanup until the incident ends; Waterline asks after eight hours, or at "
+        "TIME",
         Commands._freeze,
     ),
-    "thaw": Verb("thaw", "allow them again, as they were before", Commands._thaw),
+    "thaw": Verb("thaw", "resume them with the old settings", Commands._thaw),
     "tell": Verb(
         "tell KIND [WORDS]",
-        "preview a notice to the consumers, with words of yours; “tell again CONSUMER” sends what did not arrive",
+        "preview and send a notice to consumers; `again CONSUMER` resends a failed one",
         lambda c, m: tell(c._services, c._views, m),
     ),
     "severity": Verb(
-        "severity SEV REASON", "change how bad it is; consumers are told again", lambda c, m: severity(c._services, m)
+        "severity SEV REASON", "change the severity and notify consumers", lambda c, m: severity(c._services, m)
     ),
     **{name: Verb(usage, says, _over_services(do)) for name, (usage, says, do) in MORE.items()},
-    "note": Verb("note TEXT", "put a remark into the record", Commands._note),
+    "note": Verb("note TEXT", "add a note to the record", Commands._note),
     "assign": Verb(
         "assign [@PERSON] [NOTE]",
-        "make somebody (or yourself) the responder; the channel notifies them",
+        "make somebody (or yourself) the responder",
         Commands._assign,
     ),
-    "export": Verb("export", "the record as HTML, Markdown and JSON, with its proof", Commands._export),
-    "savepoint": Verb("savepoint [TABLE]", "plan a savepoint: why, for which code, until when", Commands._savepoint),
+    "export": Verb("export", "export the record as HTML, Markdown and JSON", Commands._export),
+    "savepoint": Verb("savepoint [TABLE]", "plan a savepoint", Commands._savepoint),
     "savepoints": Verb(
         "savepoints [TABLE]", "list the kept savepoints and say which one is authoritative", Commands._savepoints
     ),
     "why": Verb(
         "why REASON",
-        "say why you restore from another savepoint than the authoritative one",
+        "explain why you restore from a different savepoint",
         _over_services(_explain_restore),
     ),
-    "review": Verb("review [INCIDENT]", "fill the contract review, closed or not", _over_services(_fill_review)),
+    "review": Verb("review [INCIDENT]", "open the contract review, also after closing", _over_services(_fill_review)),
     "close": Verb("close REASON", "end the incident", Commands._close),
     "help": Verb("help [WORD]", "this list, or what one subcommand does", Commands._help),
 }

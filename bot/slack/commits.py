@@ -23,5 +23,5 @@ def last_commits(table: TableState) -> str:
             f"{snapshot.counted('added-records')} rows, {visible(who)}"
         )
     if table.rolled_back:
-        lines.append(f"{len(table.rolled_back)} commits were rolled back and are not in this list.")
+        lines.append(f"{len(table.rolled_back)} rolled back commits are not in this list.")
     return "\n".join(lines)

@@ -27,7 +27,7 @@ def wrong_in(body: dict[str, Any], now: datetime) -> dict[str, str]:
 def _no_id(block: str, typed: str) -> dict[str, str]:
     if not typed or is_id(typed):
         return {}
-    return {block: "This is no snapshot id. Type an id, or its last six digits, as the ledger shows them."}
+    return {block: "This is not a snapshot id. Type an id or its last six digits."}
 
 
 def _no_moment(block: str, typed: str, now: datetime) -> dict[str, str]:

@@ -27,10 +27,7 @@ _REMEMBERED = 4096
 _IS_OPEN = "exchanged_trigger_id"
 """Slack brought the click twice, and its form is there since the first time."""
 
-MAY_BE_LOST = (
-    "I was restarted, or very busy, when this click came. Slack waits three seconds for a form. "
-    "If none has opened, nothing was done: click again."
-)
+MAY_BE_LOST = "No form? Nothing was changed. Click again."
 
 
 class FormOpener:
@@ -89,10 +86,7 @@ class FormOpener:
 
     def _failed(self, delivery: Delivery, request: Request, found: str) -> None:
         log.warning("form not opened", found=found)
-        text = (
-            f"That form could not be opened. {found}; it waits three seconds for a form. "
-            "Nothing was done: click again, or type the command again."
-        )
+        text = f"Could not open the form. {found}. Nothing was changed. Try again."
         post = answer_post(delivery, request, text)
         if post is None:
             return

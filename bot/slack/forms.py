@@ -32,7 +32,7 @@ _REASONS: dict[str, tuple[Form, str, str, str]] = {
     Click.SKIP: (Form.SKIP, "Skip this step", "Why is it not needed?", "Skip"),
     Click.NOTE: (Form.NOTE, "Add a note", "What should the record say?", "Add"),
     Click.REJECT: (Form.REJECT, "Reject the proposal", "What should change?", "Reject"),
-    Click.VETO: (Form.VETO, "Veto the proposal", "What speaks against it?", "Veto"),
+    Click.VETO: (Form.VETO, "Veto the proposal", "Why should it not run?", "Veto"),
     Click.BREAK_GLASS: (Form.BREAK_GLASS, "Emergency approval", "Why can it not wait for the others?", "Approve alone"),
     Click.SETTLE_HAPPENED: (Form.SETTLE_HAPPENED, "It happened", "What did you look at and see?", "It happened"),
     Click.SETTLE_NOT: (Form.SETTLE_NOT, "It did not happen", "What did you look at and see?", "It did not happen"),
@@ -45,32 +45,32 @@ _REASONS: dict[str, tuple[Form, str, str, str]] = {
 _PRIVATE = Option(
     value="private",
     text="Private",
-    description="Only people in this channel, which must be private. Nobody is told unasked.",
+    description="Visible only in this channel, which must be private. No automatic notices.",
 )
 
 
 _ASKS = {
     "backfill_coming": "When does it run, and why?",
-    "planned_work": "When is it, and what is done?",
-    "planned_work off": "Why not, and what follows?",
+    "planned_work": "When is it, and what will be done?",
+    "planned_work off": "Why not, and what comes next?",
 }
 """Kind of notice -> what its words answer."""
 _OPEN_TITLE = "Open an incident"
 _FOLLOWED: dict[str, tuple[str, str]] = {
-    Form.TABLE: (_OPEN_TITLE, "Looking at the table…"),
-    Form.OPEN: (PREVIEW_TITLE, "Opening the incident, and rendering the first warning…"),
-    Form.WORDS: (PREVIEW_TITLE, "Rendering for each consumer…"),
+    Form.TABLE: (_OPEN_TITLE, "Checking the table…"),
+    Form.OPEN: (PREVIEW_TITLE, "Opening the incident and preparing the warning…"),
+    Form.WORDS: (PREVIEW_TITLE, "Preparing the notices…"),
 }
 _MEANS = {
-    Form.WORDS: "Each consumer reads it in the notice. You see every notice before it is sent.",
-    Form.HELP: "The incident's responders are told at once, with your words, and answer you in this channel.",
-    Form.VETO: "A veto ends the proposal, also when it is approved. Another one can be proposed.",
-    Form.SETTLE_HAPPENED: "The execution goes on with the next step, as it was approved. Your word is in the record, "
-    "and the incident's review asks about it.",
-    Form.SETTLE_NOT: "The execution ends here, and nothing is repeated. Your word is in the record, and the incident's "
-    "review asks about it.",
-    Form.BREAK_GLASS: "You approve alone what others were to approve with you. The owners are told at once, with this "
-    "reason, and the incident's review asks about it.",
+    Form.WORDS: "Each consumer gets this text in the notice. You see every notice before it is sent.",
+    Form.HELP: "This notifies the responders now. They answer in this channel.",
+    Form.VETO: "A veto ends the proposal, even after approval. You can propose another one.",
+    Form.SETTLE_HAPPENED: "The execution continues with the next step. The record keeps your answer, and the review "
+    "asks about it.",
+    Form.SETTLE_NOT: "The execution ends here; nothing is repeated. The record keeps your answer, and the review asks "
+    "about it.",
+    Form.BREAK_GLASS: "You approve this alone. The owners are notified now with your reason, and the review asks about "
+    "it.",
 }
 """What submitting does, where the title does not say it."""
 
@@ -79,23 +79,23 @@ def form_for(request: Request) -> View | None:
     """The modal that a request opens at once; None when it opens none."""
     match request:
         case Command(verb="open") | Clicked(action=Click.OPEN) | MessageChosen():
-            return placeholder(_OPEN_TITLE, open_form_id(request.trigger), "Looking at the table…")
+            return placeholder(_OPEN_TITLE, open_form_id(request.trigger), "Checking the table…")
         case Command(verb="savepoint"):
-            return placeholder("Plan a savepoint", open_form_id(request.trigger), "Looking at table and job…")
+            return placeholder("Plan a savepoint", open_form_id(request.trigger), "Checking the table and the job…")
         case Clicked(action=Click.TERM):
             return placeholder("Review item", open_form_id(request.trigger), "Reading the review…")
         case Command(verb="tell") if request.rest.split(" ")[0] == AGAIN:
             return None
         case Command(verb="tell") | Clicked(action=Click.PREVIEW_NOTICE | Click.CORRECT):
-            return placeholder(PREVIEW_TITLE, open_form_id(request.trigger), "Rendering for each consumer…")
+            return placeholder(PREVIEW_TITLE, open_form_id(request.trigger), "Preparing the notices…")
         case Clicked(action=Click.TELL_IN_WORDS):
             label = _ASKS.get(request.parts[1], "What do you want to say?")
             about = f"{request.value}/{request.channel}"
             return _reason(
-                Form.WORDS, "Tell the consumers", label, "Preview", about=about, hint="As they should read it"
+                Form.WORDS, "Notify the consumers", label, "Preview", about=about, hint="The text for the notice"
             )
         case Clicked(action=Click.READ_NOTICES):
-            return placeholder(PREVIEW_TITLE, open_form_id(request.trigger), "Fetching every text…")
+            return placeholder(PREVIEW_TITLE, open_form_id(request.trigger), "Loading the notices…")
         case Clicked() if request.action in _REASONS:
             form, title, label, submit = _REASONS[request.action]
             return _reason(form, title, label, submit, about=f"{request.value}/{request.channel}")
@@ -136,7 +136,7 @@ def problem_form(title: str, sentence: str, typed: str = "") -> View:
         close="Close",
         blocks=[
             SectionBlock(text=written(f":warning: {clipped(addressed(visible(sentence)), SECTION_TEXT - 20)}")),
-            *([SectionBlock(text=written(f"*You had written*\n{mrkdwn(typed)}"))] if typed else []),
+            *([SectionBlock(text=written(f"*Your text*\n{mrkdwn(typed)}"))] if typed else []),
         ],
     )
 
@@ -189,7 +189,7 @@ def open_form(offer: "Offer", runbooks: Sequence[Runbook], channel: str, filled:
     ]
     proposed = (
         f"*Proposed window:* {offer.window_in_words}\n"
-        f"*Trusted until proven otherwise:* {short(offer.trusted)}\n{mrkdwn(offer.because)}"
+        f"*Last snapshot with no known problem:* {short(offer.trusted)}\n{mrkdwn(offer.because)}"
     )
     return View(
         type="modal",
@@ -205,7 +205,7 @@ def open_form(offer: "Offer", runbooks: Sequence[Runbook], channel: str, filled:
             _summary(filled.summary),
             InputBlock(
                 block_id="private",
-                label="Who may know of it?",
+                label="Visibility",
                 optional=True,
                 element=CheckboxesElement(action_id="private", options=[_PRIVATE]),
             ),
@@ -242,7 +242,7 @@ def _reason(
 
 
 def _summary(already: str) -> InputBlock:
-    hint = "What was noticed, by whom, since when"
+    hint = "What you noticed, and since when"
     return _line("summary", "In your words", hint, optional=True, lines=True, already=already)
 
 

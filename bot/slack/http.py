@@ -22,7 +22,7 @@ _OLDEST_S = 300
 """Seconds by which the stamp of a request may differ from this machine's clock, as Bolt has it."""
 _LARGEST = 1024 * 1024
 """Bytes of one request. A form with every field full is a few tens of thousands."""
-_UNSIGNED = "This address takes signed requests of Slack only.\n"
+_UNSIGNED = "This address accepts only requests signed by Slack.\n"
 
 
 def http_app(app: App, is_ready: Callable[[], bool]) -> Starlette:
@@ -52,12 +52,12 @@ def _say_why_refused(stamp: int) -> None:
     """For whoever reads the log: a clock that is off has every request refused, as forgery is."""
     off_s = round(time.time() - stamp)
     if abs(off_s) <= _OLDEST_S:
-        log.warning("a request was refused: its signature is not made with slack_signing_secret")
+        log.warning("a request was refused: its signature does not match slack_signing_secret")
         return
     log.warning(
         "a request was refused: its time stamp is more than five minutes from this machine's clock",
         stamp_is_behind_s=off_s,
-        remedy="If every request is refused, this clock differs from Slack's: set it by NTP.",
+        remedy="If every request is refused, set this machine's clock by NTP.",
     )
 
 

@@ -64,8 +64,7 @@ class OpeningForms:
                 incident=None,
                 channel=mentioned.channel,
                 user=mentioned.user,
-                text=f"Do you want to open an incident{' on ' + table if table else ''}? "
-                f"`{COMMAND} help` lists what else I do.",
+                text=f"Open an incident{' on ' + table if table else ''}? `{COMMAND} help` lists all commands.",
             )
         )
 
@@ -129,8 +128,8 @@ class OpeningForms:
         since = form.values.get("since", "").strip()
         if since and not is_id(since):
             raise Refused(
-                f"“{since}” is no snapshot id.",
-                "Expected an id, or its last six digits, as the ledger shows them.",
+                f"“{since}” is not a snapshot id.",
+                "Expected an id or its last six digits.",
                 "Open the form again.",
             )
         private = "private" in form.values

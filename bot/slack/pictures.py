@@ -17,10 +17,10 @@ from bot.slack.sent_before import INTERRUPTED, file_is_there
 
 KIND = "picture"
 _COMMENT = (
-    "Newest on top, times in UTC. Each shape is one writer and each number a checkpoint; hollow is no longer in the "
-    "table, and a cross means that files may be missing."
+    "Newest on top, times in UTC. One shape per writer; numbers are checkpoints. Hollow: no longer in the table. "
+    "Cross: files may be missing."
 )
-_READERS_UNKNOWN = " Who read which commit is unknown: no lineage source could be asked."
+_READERS_UNKNOWN = " Readers are unknown: no lineage source answered."
 
 
 def has_picture(incident: Incident, run: EvidenceId) -> bool:

@@ -42,8 +42,8 @@ def _shown(
     except WaterlineError as error:
         return problem_form(PREVIEW_TITLE, str(error))
     if not notices:
-        names = "".join(f" {each.name} cannot be told: {each.why}." for each in untold)
-        return problem_form(PREVIEW_TITLE, f"No consumer of this table is declared, so nobody is told.{names}")
+        names = "".join(f" {each.name} cannot be notified: {each.why}." for each in untold)
+        return problem_form(PREVIEW_TITLE, f"This table has no declared consumers, so nobody is notified.{names}")
     return sending_view((incident, step, name, channel), notices, untold=untold)
 
 
@@ -55,5 +55,5 @@ def page_of(services: Services, incident: IncidentId, name: str, step: str, page
         return problem_form(PREVIEW_TITLE, str(error))
     notices = known.previews.get(name, ())
     if not notices:
-        return problem_form(PREVIEW_TITLE, "The record has no such preview. Preview the notices again.")
+        return problem_form(PREVIEW_TITLE, "This preview is not on record. Preview the notices again.")
     return sending_view((incident, step, name, channel), notices, page, untold_of(known))

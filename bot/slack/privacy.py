@@ -45,7 +45,7 @@ def must_be_private(channel: str, client: WebClient) -> None:
         raise Refused(
             "A private incident cannot be opened here.",
             f"Expected a private channel; everyone in the workspace can read <#{channel}>.",
-            "Make a private channel, invite the bot and whom you need, and open it there.",
+            "Create a private channel, invite the bot and the people you need, and open it there.",
         )
 
 

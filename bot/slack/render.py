@@ -62,7 +62,7 @@ def render(post: Post, services: Services) -> tuple[str, list[Block]]:
 def _finding(sighting: str, services: Services) -> tuple[str, list[Block]]:
     sight = services.sightings.sight(sighting) if services.sightings is not None else None
     if services.sightings is None or sight is None:
-        return "A finding", [context("This finding was made while tables were watched; they are not any more.")]
+        return "A finding", [context("Tables are no longer monitored. This finding is old.")]
     told, blocks = finding_message(sight, services.sightings.mention)
     return mrkdwn(clipped(told, _NOTIFICATION)), blocks
 

@@ -17,7 +17,7 @@ MAY_MEND = {"not_in_channel", "channel_not_found", "is_archived"}
 """Refusals that end when somebody invites the bot, or opens the channel again."""
 NOT_JOINED = "user_not_in_channel"
 """Refusal of an answer to somebody who reads a public channel, and clicks there, without having joined it."""
-INTERRUPTED = " Sending this was interrupted, so it may be here twice."
+INTERRUPTED = " Sending was interrupted, so this may appear twice."
 """Follows the comment of an upload."""
 _LOST_BEFORE = "may be there, then "
 """Begins the problem of a post that was refused after a try whose answer was lost."""
@@ -81,14 +81,14 @@ def file_is_there(client: WebClient, channel: str, thread_ts: str | None, name: 
 
 def repetition(post: Post) -> dict[str, Any]:
     """Says of itself that it may be a repetition, so that nobody acts on it twice."""
-    text = f"Sending this was interrupted, so it may be here twice. It counts once: `{post.key}`"
+    text = f"Sending was interrupted, so this may appear twice. It counts once: `{post.key}`"
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": text}]}
 
 
 def directly(answer: Post, refusal: str | None = None) -> Post:
     """The same answer by direct message: to a person who asked where the bot cannot write, or cannot write to them."""
     room = f"<#{answer.channel}>"
-    opening = f"In {room} I cannot write (invite me there: /invite @waterline)."
+    opening = f"I cannot write in {room}. Type /invite @waterline there."
     if refusal == NOT_JOINED:
         opening = f"You are not in {room}, so I answer here."
     return Post(key=f"{answer.key}/direct", incident=None, channel=str(answer.user), text=f"{opening} {answer.text}")

@@ -60,17 +60,17 @@ def _to_trust(trust: Trust, now: datetime) -> list[str]:
     if trust.basis is Basis.NEVER_QUESTIONED:
         return []
     if trust.snapshot is None:
-        none = "Trusted: no snapshot, for none is known to be good."
-        return ["Which snapshot to trust could not be told." if trust.doubts else none]
+        none = "No trusted snapshot: none is known to be good."
+        return ["Could not determine the trusted snapshot." if trust.doubts else none]
     is_proven = trust.basis is Basis.VERIFIED
-    name, basis = ("Trusted", "verified") if is_proven else ("Not in doubt", "nobody has proven it")
+    name, basis = ("Trusted", "verified") if is_proven else ("No known problem", "not verified")
     return [f"{name}: snapshot {trust.snapshot}{_listed(trust, now)}; {basis}."]
 
 
 def _listed(trust: Trust, now: datetime) -> str:
     if trust.committed_at is not None:
         return f", up to {clock_time(trust.committed_at, now)}"
-    return " (whether it is still listed is not known)" if trust.head is None else ", not listed any more"
+    return " (unknown whether it still exists)" if trust.head is None else ", no longer listed"
 
 
 def _incident(incident: Incident, *, is_watched: bool) -> str:
@@ -82,5 +82,5 @@ def _incident(incident: Incident, *, is_watched: bool) -> str:
     trusted = "" if is_told else f" Trusted up to {short(incident.trusted)} ({beside_trusted(incident)})."
     return (
         f"{incident.id} {opened.table} ({incident.severity}), opened {clock_time(incident.opened_at)} "
-        f"in <#{opened.channel}>: {step.title if step else 'runbook at its end'}.{trusted} Responder: {who}."
+        f"in <#{opened.channel}>: {step.title if step else 'runbook finished'}.{trusted} Responder: {who}."
     )

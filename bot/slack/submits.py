@@ -69,7 +69,7 @@ class Submits:
             case Form.DECLINE_CORRECTION:
                 self._services.telling.decline_correction(IncidentId(ids[0]), reason, by=form.user)
             case _:
-                return "This form belongs to an older version. Start again from the newest card."
+                return "This form is out of date. Start again from the newest card."
         return None
 
     def _settle(self, form: Submitted, incident: str, proposal: str, index: str, _channel: str) -> str:
@@ -95,7 +95,7 @@ class Submits:
         if (held := after.held.get(preview)) is not None and held.is_waiting:
             who = mentions(held.held.policy.approvers, (held.asked_by,))
             return f"Somebody else must send these notices: ask {who}. They wait in the incident's channel."
-        return "These notices were sent before. Nothing was sent now."
+        return "These notices were already sent. Nothing was sent now."
 
 
 def answer_item(reviews: Reviews, form: Submitted) -> str:
@@ -107,9 +107,9 @@ def answer_item(reviews: Reviews, form: Submitted) -> str:
         return f"“{item.finding.term.rstrip('.')}” is {way}."
     if reason:
         raise Refused(
-            "Nothing was saved: the form assigns the item, and also says what was done.",
+            "Nothing was saved. The form assigns the item and also says what was done.",
             f"You wrote: “{reason}”.",
-            "Open the form again. Choose fixed or accepted to keep these words, or leave them out to assign it.",
+            "Open the form again. Choose fixed or accepted to keep this text, or clear it to assign the item.",
         )
     owner, due = UserId(form.values["owner"]), end_of_day(form.values["due"])
     item = reviews.assign(incident, number, owner=owner, due=due, by=form.user)
@@ -132,4 +132,4 @@ def plan_savepoint(services: Services, form: Submitted) -> str:
         by=form.user,
     )
     services.duties.settle(incident)
-    return f"The plan is on record in {incident}. Nothing is stopped yet: continue on its card."
+    return f"Plan saved in {incident}. Nothing is stopped yet. Continue on its card."

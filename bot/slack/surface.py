@@ -155,7 +155,7 @@ class SlackSurface:
         sight = watched.sight(post.key.split("/")[1])
         if sight is None or not sight.has_long_been_over(self._services.clock.now()):
             return None
-        return "not posted any more: by the time it could be, the finding had been over for a day"
+        return "not posted: the finding had already been over for a day"
 
     def _delivered(self, post: Post, problem: str | None, may_mend: bool) -> None:
         """Slack took a post for the first time, or refuses it: notices are accounted for in the journal."""

@@ -34,7 +34,7 @@ def tell_again(services: Services, command: Command, consumer: str) -> str:
     incident = services.store.newest_in(command.channel)
     found, refused = services.retrying.retry_all(incident.id, consumer, by=command.user)
     sent = [f"“{view.notice.title or view.notice.kind}” for {view.notice.consumer}" for view in found]
-    lines = [f"Sent once more, with the same text: {', '.join(sent)}. The card says how it goes."] if sent else []
+    lines = [f"Sending again, with the same text: {', '.join(sent)}. The card shows the delivery."] if sent else []
     return "\n".join([*lines, *(f"{name}: {error}" for name, error in refused.items())])
 
 
@@ -44,4 +44,4 @@ def severity(services: Services, command: Command) -> str:
     to, _, reason = command.rest.partition(" ")
     services.walker.change_severity(incident.id, to, reason, by=command.user)
     services.duties.settle(incident.id)
-    return f"{incident.id} is {to} now. Consumers who still wait for the end get an update."
+    return f"{incident.id} is {to} now. Consumers who still wait get an update."

@@ -49,9 +49,9 @@ class Views:
             return problem is None
         log.error("form refused", error=problem)
         refused = Refused(
-            "Slack did not take what this form was to show.",
-            f"It said: {problem}.",
-            "Nothing was sent. Try again; if it stays so, tell whoever runs Waterline.",
+            "Slack rejected this form.",
+            f"Slack said: {problem}.",
+            "Nothing was sent. Try again. If it fails again, contact whoever runs Waterline.",
         )
         instead = problem_form("Not shown", str(refused))
         instead.external_id = which.get("external_id")

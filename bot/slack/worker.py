@@ -22,14 +22,14 @@ Handle = Callable[[Request], str | None]
 """Does what is asked; returns a sentence for the person who asked, or None when the card answers."""
 
 _ON_RECORD = (
-    "I was restarted while I worked on this. What you asked for is on record and is not done a second time. "
-    "Look at the incident's newest card: it shows how far it is, and what you can do next."
+    "I was restarted during this. Your request is on record and is not run twice. The incident's newest card "
+    "shows the state."
 )
 """Where the bot was stopped between writing down what was asked and answering."""
 _MOST_ATTEMPTS = 50
 _STOPPED = (
-    "This stopped me {times} times before it was done, so I do not try it again. Nothing of it is on record. Whoever "
-    "runs Waterline finds the cause in its log."
+    "This request crashed me {times} times, so I stopped trying. Nothing is on record. Ask whoever runs Waterline to "
+    "read the log."
 )
 """What kills the process is not tried for ever. A bot that is killed by something else has many starts, too: so many
 that they are no chance."""
@@ -191,7 +191,7 @@ class InboxWorker:
             reference = secrets.token_hex(4)
             log.exception("request failed", reference=reference, key=delivery.key)
             problem = f"{reference}: {error!r}"
-            answer = f"Something went wrong on our side (reference {reference}). Nothing more was done; try again."
+            answer = f"Something went wrong on our side (reference {reference}). Nothing more was done. Try again."
         if answer is not None and (request is not None or not is_read):
             self._answer(delivery, request, answer)
         self._inbox.done(delivery, problem)

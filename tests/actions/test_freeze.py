@@ -268,7 +268,7 @@ def test_freezing_and_thawing_twice_is_as_once(scene: Scene) -> None:
     fourth = scene.maintenance.thaw(scene.incident, by=ANA)
 
     assert second == f"Maintenance of sales.orders was frozen already, by {scene.incident}."
-    assert fourth == "Maintenance of the table had been taken out of its freeze already."
+    assert fourth == "Maintenance of the table was already running again."
 
 
 def test_nothing_claims_more_than_the_freeze_does() -> None:

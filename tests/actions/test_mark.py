@@ -44,4 +44,4 @@ def test_a_mark_that_somebody_took_off_is_put_back_and_noted_once(scene: Scene, 
     waterline.keep(scene.incident)
 
     assert (scene.table.properties["waterline.status"], scene.table.ref(TAG)) == ("trusted", head)
-    assert notes(scene) == ["The table had lost its mark: somebody changed tag or property. Both are back."]
+    assert notes(scene) == ["Somebody changed the table's tag or property. Waterline set both again."]

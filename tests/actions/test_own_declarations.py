@@ -26,7 +26,7 @@ ACTION = Action(
 def propose(plan):
     raise NotImplementedError
 """
-PROVEN = 'proofs=(("duplicate_rows", "No row is there twice"),), moves_waterline="trusted"'
+PROVEN = 'proofs=(("duplicate_rows", "No duplicate rows"),), moves_waterline="trusted"'
 
 
 @pytest.fixture

@@ -142,7 +142,7 @@ def test_whoever_comes_too_late_hears_who_ended_it_and_why(state: ProposalState)
     assert f"was {state.value}" in refused.happened
     assert "UTC" in refused.happened
     assert ended.reason == refused.found
-    assert refused.remedy == "Propose it anew if it is still needed."
+    assert refused.remedy == "Propose it again if it is still needed."
 
 
 def test_the_click_after_the_last_approval_hears_who_approved() -> None:

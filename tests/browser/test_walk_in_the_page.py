@@ -66,8 +66,8 @@ def decides_and_executes(slack: SlackPage) -> None:
     slack.becomes("ana")
     slack.clicks("Execute", slack.proposal, confirmed=True)
     thread = slack.opens_thread(slack.proposal)
-    expect(thread).to_contain_text("Proven, at head", timeout=180_000)
-    expect(slack.proposal).to_contain_text("Carried out, and proven at head", timeout=60_000)
+    expect(thread).to_contain_text("Verified at head", timeout=180_000)
+    expect(slack.proposal).to_contain_text("Done and verified at head", timeout=60_000)
 
 
 def tells_the_consumers(slack: SlackPage) -> None:

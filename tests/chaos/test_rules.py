@@ -36,7 +36,7 @@ def done(index: int = 0, proposal: str = P):  # type: ignore[no-untyped-def]
 
 def verified(*passed: bool | None):  # type: ignore[no-untyped-def]
     """The proof of it, with so many checks."""
-    checks = [{"name": "No row is there twice", "passed": each, "sentence": "As told."} for each in passed]
+    checks = [{"name": "No duplicate rows", "passed": each, "sentence": "As told."} for each in passed]
     return ("verified", {"proposal": P, "passed": all(passed), "checks": checks})
 
 

@@ -21,7 +21,7 @@ def test_a_note_that_asks_for_nothing_decides_nothing() -> None:
 
 
 def test_health_decides_beside_a_note() -> None:
-    """The rows are right, and a checkpoint failed: nothing is to be done."""
+    """The rows are right, and a checkpoint failed: nothing to do."""
     note, health = said(checkpoints_failed.MODE, Remedy.NOTHING), said(recovered_by_itself.MODE, Remedy.NOTHING)
 
     decisive = Diagnosis(results=(note, health)).decisive

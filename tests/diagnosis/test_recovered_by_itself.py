@@ -153,7 +153,7 @@ def test_a_source_range_that_came_twice_is_explained_first(replayed: int | None,
 
 
 def test_a_rolled_back_commit_that_was_put_back_is_no_fault() -> None:
-    """The chain jumps, and evidence found every row: nothing is to be done."""
+    """The chain jumps, and evidence found every row: nothing to do."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 6)).rolls_back_to("a", 3).commits("a", 6)
 
     diagnosis = diagnose(tale.looked_at(), MODES)

@@ -88,7 +88,7 @@ def test_a_run_under_which_spark_was_killed_is_run_again_by_itself(scene: Repair
     assert [body.run for body in again(scene)] == [run]
     post = Post(key=f"{scene.incident}/evidence/{run}", incident=scene.incident, channel="C0ORDERS01")
     told = str([block.to_dict() for block in render(post, scene.services)[1]])
-    assert "Spark ended; run again by itself" in told
+    assert "Spark stopped; Waterline ran it again" in told
 
 
 def test_a_proof_is_run_again_once_and_not_for_ever(scene: RepairScene, killed: Killed) -> None:

@@ -104,7 +104,7 @@ def test_what_is_found_while_the_table_is_proven_is_not_forgotten(damaged: Damag
 
     assert runner.asked == ["duplicate_rows", "missing_positions"]
     assert not proof.passed
-    assert [check.name for check in proof.checks if not check.passed] == ["Nothing else was found"]
+    assert [check.name for check in proof.checks if not check.passed] == ["No other problem found"]
 
 
 @pytest.mark.parametrize("is_of_head", [False, True], ids=["left behind", "the head's"])

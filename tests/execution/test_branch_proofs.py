@@ -24,7 +24,7 @@ from bot.domain.no_more_found import no_more_found
 from bot.service.branch_proofs import no_more_than_main
 
 BASE, BRANCH = SnapshotId(7_000_001), SnapshotId(7_000_002)
-CHECK = Check(name="No row is missing", passed=False, sentence="Positions are missing.")
+CHECK = Check(name="No missing rows", passed=False, sentence="Positions are missing.")
 
 
 def told(finding: Finding | None, head: SnapshotId = BASE, **more: Any) -> Any:
@@ -132,7 +132,7 @@ def test_it_is_passed_and_says_what_is_left() -> None:
     """Under a name that is true."""
     check = no_more_than_main(CHECK, told(gaps((30, 39)), BRANCH), told(gaps((30, 39))), BASE)
 
-    assert (check.passed, check.was_before, check.name) == (True, True, "No row more is missing")
+    assert (check.passed, check.was_before, check.name) == (True, True, "No additional missing rows")
     assert check.sentence.startswith("10 rows are missing, as before this repair; main at …000001, where its branch")
     assert "the table stays under review until that is mended, too" in check.sentence
 
@@ -206,7 +206,7 @@ def test_what_main_did_not_have_has_failed() -> None:
 @pytest.mark.parametrize(
     ("main", "says"),
     [
-        (None, "main could not be asked"),
+        (None, "could not check main"),
         (told(gaps((30, 39)), SnapshotId(7_000_009)), "main is at …000009"),
         (told(None, verdict=Verdict.INCONCLUSIVE), "of main the answer is: So it is."),
     ],

@@ -73,7 +73,9 @@ def test_a_table_that_is_moved_away_from_under_a_proof_is_not_proven(damaged: Da
     proof = proves(damaged, store, lambda: rolls_back(damaged))
 
     assert not proof.passed
-    assert [check.name for check in proof.checks if check.passed is False] == ["What was proven is part of the table"]
+    assert [check.name for check in proof.checks if check.passed is False] == [
+        "The verified snapshot is still in the table"
+    ]
     assert proof.head == table(damaged).head
 
 

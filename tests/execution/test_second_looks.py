@@ -29,7 +29,7 @@ def test_a_move_that_a_gateway_sends_twice_was_done(scene: Scene) -> None:
 
     assert scene.view.state is ProposalState.APPLIED
     assert scene.view.done[1].how == "done"
-    assert scene.view.done[1].detail.endswith("(it had happened before it was refused)")
+    assert scene.view.done[1].detail.endswith("(it happened before the refusal)")
     assert scene.view.done[1].result["left"]
     assert scene.calls == ["stop", "start"]
 

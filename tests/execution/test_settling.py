@@ -92,7 +92,7 @@ def test_it_ends_once_an_approver_says_that_it_did_not_happen(scene: Scene) -> N
             "Gone.",
             "You are not an approver for this, so you cannot settle whether it happened. Ask <@U0BEN00001>.",
         ),
-        (BEN, " ", "Settling an outcome needs a reason. Say what you looked at, and what you saw."),
+        (BEN, " ", "Settling an outcome needs a reason. Say what you checked and what you saw."),
     ],
 )
 def test_only_an_approver_settles_it_and_with_a_reason(scene: Scene, by: UserId, reason: str, answer: str) -> None:

@@ -78,9 +78,9 @@ def test_members_of_an_approving_group_see_their_tables() -> None:
     """By the group, as by name; other groups, and groups that only may veto, decide nothing."""
     team = setup(policies={"default": ApprovalPolicy(teams={"streaming": People(groups=("S0OTHER001",))})})
 
-    assert roles(home(CLEO)) == {orders.TABLE: ("you decide about it",)}
+    assert roles(home(CLEO)) == {orders.TABLE: ("you approve for it",)}
     assert roles(home(EVE)) == {}
-    assert roles(home(EVE, setups=[team])) == {orders.TABLE: ("you decide about it",)}
+    assert roles(home(EVE, setups=[team])) == {orders.TABLE: ("you approve for it",)}
 
 
 def test_people_of_the_contracts_team_see_their_tables() -> None:
@@ -88,7 +88,7 @@ def test_people_of_the_contracts_team_see_their_tables() -> None:
     eve = TeamMember(name="Eve", slack=EVE, until=date(2026, 11, 4))
     owned = setup(team=Team(name="Orders", members=(TeamMember(name="Dana"), eve)))
 
-    assert roles(home(EVE, setups=[owned])) == {orders.TABLE: ("it is your team's",)}
+    assert roles(home(EVE, setups=[owned])) == {orders.TABLE: ("your team owns it",)}
     assert roles(home(EVE, setups=[owned], now=orders.NINE + timedelta(days=1))) == {}
 
 
@@ -127,7 +127,7 @@ def test_a_group_that_cannot_be_read_is_said() -> None:
     facts = home_facts([], [trust(both.name)], {both.name: both}, BEN, one_is_gone, orders.NINE)
     of_eve = home_facts([], [trust(both.name)], {both.name: both}, EVE, one_is_gone, orders.NINE)
 
-    assert roles(facts) == {orders.TABLE: ("you decide about it",)}
+    assert roles(facts) == {orders.TABLE: ("you approve for it",)}
     assert (roles(of_eve), of_eve.groups_unknown) == ({}, True)
     assert "could not be read" in str(home_view(of_eve).to_dict())
 

@@ -97,7 +97,7 @@ class Course(CourseEntries):
                 yield "expires", lambda: self._ends(view, "expired")
             case _S.APPROVED:
                 yield "begins", lambda: self._begins(view)
-                yield "is carried out", lambda: self._carries_out(view)
+                yield "is done", lambda: self._carries_out(view)
                 yield "superseded", lambda: self._ends(view, "superseded")
             case _S.EXECUTING:
                 yield "goes on", lambda: self._goes_on(view)

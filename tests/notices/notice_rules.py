@@ -43,7 +43,7 @@ def may_be_sent(incident: Incident, kind: str, table: TableState) -> bool:
 
 
 def spared_after_a_request(course: Course) -> list[str]:
-    """Texts that tell who was asked to run again that nothing is to be done; a correction may say so."""
+    """Texts that tell who was asked to run again that nothing to do; a correction may say so."""
     is_asked, texts = False, []
     for view in course.story.incident.notices.values():
         kind, text = view.notice.kind, view.notice.text

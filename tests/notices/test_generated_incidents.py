@@ -28,9 +28,9 @@ from tests.notices.notice_rules import (
 )
 
 ANNOUNCED = ("tells planned_work planned",)
-TAKEN = (*ANNOUNCED, "proposes savepoint", "approves", "is carried out")
+TAKEN = (*ANNOUNCED, "proposes savepoint", "approves", "is done")
 RIGHT = ("clean", "no gaps")
-PROVEN = (*ANNOUNCED, "twice", "proposes rewind", "approves", "is carried out", "proven")
+PROVEN = (*ANNOUNCED, "twice", "proposes rewind", "approves", "is done", "proven")
 ASKED = (PROVEN[1:], (*PROVEN[1:], "tells recovered"))
 """Whoever has read what was wrong is to run again."""
 BEGINNINGS = ((), ANNOUNCED, TAKEN, (*TAKEN, *RIGHT), PROVEN, (*PROVEN, "tells recovered"))

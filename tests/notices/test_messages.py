@@ -174,7 +174,7 @@ def test_the_last_message_says_that_it_is(templates: Mapping[str, NoticeTemplate
 
 
 def test_a_review_takes_back_nothing_that_was_asked(templates: Mapping[str, NoticeTemplate]) -> None:
-    """Who was asked to run again and has not is not told that nothing is to be done."""
+    """Who was asked to run again and has not is not told that nothing to do."""
     text = render(templates["review_published"], SAMPLES[_sample()])
 
     assert "You need not do anything" not in text

@@ -32,7 +32,7 @@ def story(tmp_path: Path) -> Iterator[Story]:
 
 
 def is_refused(incident: Incident) -> bool:
-    """Whether consumers may not be told that nothing is to be done."""
+    """Whether consumers may not be told that nothing to do."""
     try:
         refuse_false_comfort(incident, KIND)
     except Refused:

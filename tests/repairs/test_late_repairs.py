@@ -54,4 +54,4 @@ def test_a_commit_that_appears_after_the_look_is_not_made_twice(
     assert repaired.found() == repaired.expected
     repaired.close()
     assert view.state is ProposalState.APPLIED, view.result
-    assert "it had happened before it was refused" in view.done[2].detail
+    assert "it happened before the refusal" in view.done[2].detail

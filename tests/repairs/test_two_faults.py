@@ -18,9 +18,9 @@ from tests.repairs.recipes import declared
 from tests.repairs.scene import RUN, RepairScene
 
 pytestmark = pytest.mark.slow
-GAP = "No row is missing"
+GAP = "No missing rows"
 LOOKS = ("ledger", "missing_positions", "duplicate_rows", "duplicate_commits", "duplicate_files", "leaked_manifests")
-TWICE = "No row is there twice"
+TWICE = "No duplicate rows"
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_lost_commits_come_back_beside_rows_that_are_missing_for_good(scene: Rep
     publication = scene.proposes("publish_repair")
     mended = scene.proves(scene.carries_out(publication))
 
-    assert check.name == "No row more is missing"
+    assert check.name == "No additional missing rows"
     assert "10 rows are missing, 20 before this repair" in check.sentence
     assert "What is left: 10 positions are missing: 30 to 39." in check.sentence
     assert check.sentence in " ".join(publication.proposal.preview.sentences)

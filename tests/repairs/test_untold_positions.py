@@ -30,7 +30,7 @@ def published(scene: RepairScene) -> tuple[Verified, Check]:
     rehearsal = scene.proves(scene.carries_out(scene.proposes("repair_unreadable_files")))
     assert rehearsal.passed, rehearsal.checks
     proof = scene.proves(scene.carries_out(scene.proposes("publish_repair")))
-    [gaps] = [check for check in proof.checks if check.name == "No row is missing"]
+    [gaps] = [check for check in proof.checks if check.name == "No missing rows"]
     return proof, gaps
 
 

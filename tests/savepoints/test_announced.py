@@ -170,7 +170,7 @@ def test_whoever_responds_is_asked_for_the_end_after_a_day(planned: Story) -> No
     _, told_blocks = reminder_of_promise(planned.incident, entry)
 
     assert (asked.what, again, owed(planned.incident, SETUP, due + PLANNED_LASTS)) == ("planned-end", (), ())
-    assert "It is called off…" in str(open_blocks[1].to_dict())
+    assert "It was cancelled…" in str(open_blocks[1].to_dict())
     assert "no longer wait" in str(told_blocks[0].to_dict())
 
 

@@ -99,7 +99,7 @@ def test_a_tag_that_somebody_has_removed_is_noted_and_not_looked_for_again(world
 
     world.tags(timedelta(days=8)).release(world.scene.incident)
 
-    assert ["had been removed already" in text for text in _told(world)] == [True]
+    assert ["was already removed" in text for text in _told(world)] == [True]
     assert not world.tags(timedelta(days=8)).are_due(world.scene.store.get(world.scene.incident))
 
 
@@ -112,4 +112,4 @@ def test_a_tag_that_somebody_has_moved_is_left_where_it_is(world: World) -> None
     world.tags(timedelta(days=8)).release(world.scene.incident)
 
     assert world.scene.table.ref(world.tag or "") == world.good
-    assert ["names another snapshot and was left there" in text for text in _told(world)] == [True]
+    assert ["names another snapshot and was kept" in text for text in _told(world)] == [True]

@@ -46,7 +46,7 @@ def test_people_are_asked_with_every_term_in_the_message(world: World) -> None:
     _text, blocks = proposal_message(world.scene.store.get(world.scene.incident), view, {})
 
     shown = str([block.to_dict() for block in blocks])
-    assert "*What goes on record*" in shown
+    assert "*Terms*" in shown
     assert f"*May restore it:* <@{ANA}>." in shown
     assert f"asked for by &lt;@{BEN}&gt;." in shown
 

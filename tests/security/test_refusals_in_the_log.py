@@ -24,6 +24,6 @@ def test_a_wrong_secret_is_not_blamed_on_clocks(post: Post) -> None:
         statuses = [post(**signed(secret="another")), post(**signed())]
 
     assert [401, 200] == statuses
-    assert ["a request was refused: its signature is not made with slack_signing_secret"] == [
+    assert ["a request was refused: its signature does not match slack_signing_secret"] == [
         line["event"] for line in logged
     ]

@@ -89,7 +89,7 @@ def test_a_rejection_needs_a_reason_and_shows_it(
     assert "A rejection needs a reason." in without
     assert "Ask the job's owners first." in rejected.plain
     assert rejected.buttons == ()
-    assert "Propose anew" in ana.sees_on_card("Propose anew").buttons
+    assert "Propose again" in ana.sees_on_card("Propose again").buttons
 
 
 @pytest.mark.smoke
@@ -102,7 +102,7 @@ def test_an_expired_proposal_says_so_and_can_be_proposed_anew(
     answer = ben.answer_to(lambda: ben.clicks("Approve", proposed))
     bot.services.duties.settle_all()
     expired = ana.sees_on_proposal("Expired")
-    ana.clicks("Propose anew", ana.sees_on_card("Propose anew"))
+    ana.clicks("Propose again", ana.sees_on_card("Propose again"))
     anew = ana.waits_for(lambda m: "Approve" in m.buttons, after=expired)
 
     assert "expired at" in answer

@@ -117,7 +117,7 @@ def test_a_veto_stops_what_others_approved(
     assert "Month end closes at four." in vetoed.plain
     assert vetoed.buttons == ()
     assert "was vetoed by @Finn Vogel at" in late
-    assert "Propose it anew if it is still needed." in late
+    assert "Propose it again if it is still needed." in late
 
 
 @pytest.mark.parametrize("policy", [GLASS])

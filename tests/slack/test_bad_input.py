@@ -44,7 +44,7 @@ def test_flink_that_goes_away_before_execute_leaves_the_approval_standing(
     unchanged = (orders.head, flink.calls)
     flink.is_down = False
     ana.clicks("Execute", ana.sees_on_proposal("Execute"))
-    ana.sees("Proven, at head")
+    ana.sees("Verified at head")
 
     assert "Flink did not answer." in answer
     assert unchanged == (head, calls)

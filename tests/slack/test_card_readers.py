@@ -49,7 +49,7 @@ def test_declared_consumers_stand_on_the_card_before_the_first_notice(story: Sto
     """As many as one can take in; who has read is not looked at yet, and that is said."""
     shown = card(story, setup(*(f"report_{n}" for n in range(11))))
 
-    assert "*Who reads it*" in shown
+    assert "*Readers*" in shown
     assert "Declared, not told yet: `report_0`, `report_1`" in shown
     assert "`report_7` and 3 more" in shown
     assert "Who has read it was not looked at yet" in shown
@@ -62,7 +62,7 @@ def test_who_was_seen_is_kept_apart_from_who_declared(story: Story) -> None:
     shown = card(story, setup("revenue_daily", "fraud_model"))
 
     assert "Declared, not told yet: `revenue_daily`, `fraud_model`" in shown
-    assert "Seen reading, and declared: `revenue_daily`" in shown
+    assert "Seen reading and declared: `revenue_daily`" in shown
     assert "Seen reading, but not declared, so nobody told them: `notebook`" in shown
 
 
@@ -86,7 +86,7 @@ def test_whoever_was_not_among_those_told_stays_on_the_card(story: Story) -> Non
     teams = Untold(name="Orders", why="Waterline has no way to teams")
     shown = card(story, setup("revenue_daily", "fraud_model", untold=(teams,)))
 
-    assert "*Who was told*" in shown
+    assert "*Notified*" in shown
     assert "Declared, not told yet: `fraud_model`" in shown
     assert "1 channel of the data contract cannot be told: `Orders` (Waterline has no way to teams)" in shown
     assert "Others may have read unseen. lineage: it was down" in shown
@@ -94,5 +94,5 @@ def test_whoever_was_not_among_those_told_stays_on_the_card(story: Story) -> Non
 
 def test_a_table_without_consumers_or_without_configuration_says_so(story: Story) -> None:
     """Nobody declared is another thing than not known."""
-    assert "Nobody has declared to read it" in card(story, setup())
+    assert "No declared consumers" in card(story, setup())
     assert "who declared to read it is not known" in card(story, None)

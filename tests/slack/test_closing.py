@@ -18,4 +18,4 @@ def test_who_closes_with_the_button_hears_that_the_table_stays_under_review(ana:
 
     answer = Submits(bot.services, None, None).handle(form)  # type: ignore[arg-type]
 
-    assert answer == "wl-1 is closed. The table stays marked as under review: nothing was proven."
+    assert answer == "wl-1 is closed. The table stays under review: it is not verified."

@@ -78,7 +78,7 @@ def test_what_a_channel_without_incident_is_told(ana: Responder) -> None:
     answers = [ana.asks(verb) for verb in ("note it began at nine", "timeline", "assign", "close done", "run ledger")]
 
     assert set(answers) == {
-        "No incident is open in this channel. This command works on the channel's open incident. "
+        "No incident is open in this channel. This command needs an open incident in the channel. "
         "Open one with /waterline open."
     }
     assert ana.asks("status").splitlines() == [
@@ -130,7 +130,7 @@ def test_a_note_and_an_assignment_are_in_the_record(collected: SeenMessage, ana:
     timeline = ana.asks("timeline")
 
     assert noted == "Noted in wl-1."
-    assert "A note needs words." in empty
+    assert "The note is empty." in empty
     assert assigned == "@Ben Okafor is the responder of wl-1."
     assert "“somebody” is not a person." in stranger
     assert "deployed <!channel> at 9" in timeline

@@ -26,7 +26,7 @@ def test_an_incident_is_opened_on_a_table_without_a_commit(bot: LittleBot, ana: 
     ana.sees_on_card("under review")
 
     incident = IncidentStore(bot.store.journal, bot.clock).open_on(ORDERS)
-    assert "Proposed window: none, for nothing was ever committed to main" in form
+    assert "Proposed window: none, because main has no commits" in form
     assert "Trusted until proven otherwise: none" in form
     assert incident is not None
     assert (incident.window.until, incident.trusted) == (None, None)

@@ -115,7 +115,7 @@ def test_a_step_is_skipped_only_with_a_reason(ana: Responder, bot: LittleBot) ->
     ana.fills_reason("The metadata is known.")
     after = ana.sees_on_card("Step 2")
 
-    assert "A step is skipped only with a reason." in without
+    assert "Skipping a step needs a reason." in without
     assert "The metadata is known." in after.plain
     assert runs_of(bot, "ledger") == 0
 
@@ -135,7 +135,7 @@ def test_a_late_click_on_an_old_card_is_answered(ana: Responder, ben: Responder,
     ben.clicks("Skip…", card)
     answer = ben.answer_to(lambda: ben.fills_reason("Too slow."))
 
-    assert "This step is not the current one any more." in answer
+    assert "This step is no longer the current one." in answer
     assert "Now the walk is at “Duplicate rows”." in answer
 
 

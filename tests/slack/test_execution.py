@@ -23,7 +23,7 @@ def approved(collected: SeenMessage, ana: Responder, ben: Responder) -> SeenMess
 def recovered(approved: SeenMessage, ana: Responder) -> SeenMessage:
     """The card after the proof and the two looks at the new head: consumers are to be told."""
     ana.clicks("Execute", approved)
-    ana.sees("Proven, at head")
+    ana.sees("Verified at head")
     for title in ("Look again: missing positions", "Tell consumers"):
         ana.clicks("Run evidence", ana.sees_on_card("Run evidence"))
         ana.sees_on_card(f": {title}")
@@ -38,7 +38,7 @@ def test_the_rewind_is_proven_and_the_waterline_moves(
     before = len(flink.calls)
 
     ana.clicks("Execute", approved)
-    proven = ana.sees("Proven, at head")
+    proven = ana.sees("Verified at head")
     ana.sees_on_card("(trusted)")
 
     assert [call.split()[0] for call in flink.calls[before:]] == ["stop", "start"]
@@ -47,8 +47,8 @@ def test_the_rewind_is_proven_and_the_waterline_moves(
     assert orders.status == "trusted"
     assert orders.waterline == orders.head
     assert "The first commit comes after checkpoint 5" in proven.plain
-    assert "No row is there twice" in proven.plain
-    assert "No row is missing" in proven.plain
+    assert "No duplicate rows" in proven.plain
+    assert "No missing rows" in proven.plain
     assert proven.thread_ts == approved.ts
 
 
@@ -63,7 +63,7 @@ def test_execute_clicked_twice_and_by_two_people_is_done_once(
     ana.clicks("Execute", approved)
     ana.sees("Started.")
     late = ben.answer_to(lambda: ben.clicks("Execute", approved))
-    ana.sees("Proven, at head")
+    ana.sees("Verified at head")
 
     assert "was started by @Ana Ribeiro at" in late
     assert [call.split()[0] for call in flink.calls[before:]] == ["stop", "start"]
@@ -82,8 +82,8 @@ def test_an_outsider_does_not_carry_it_out(
     approver = cleo.answer_to(lambda: cleo.clicks("Execute", approved))
     outsider = finn.answer_to(lambda: finn.clicks("Execute", approved))
 
-    assert "Only the proposer or an approver may carry it out." in approver
-    assert "Only the proposer or an approver may carry it out." in outsider
+    assert "Only the proposer or an approver may run it." in approver
+    assert "Only the proposer or an approver may run it." in outsider
     assert flink.calls == calls
 
 

@@ -53,7 +53,7 @@ def test_a_double_click_is_done_once_and_answered(
 
     answer = ana.answer_to(lambda: ana.clicks("Propose", collected))
 
-    assert "A proposal is waiting for approval already." in answer
+    assert "Another proposal is waiting for approval." in answer
     assert len(bot.services.store.get(WL).proposals) == 1
 
 

@@ -94,7 +94,7 @@ def test_what_came_in_doubt_again_is_previewed_anew(store: Store, story: Story) 
 
     [message] = aloud(store, story)
 
-    assert "came under review again" in message
+    assert "You cannot send an all-clear" in message
     assert "Once that is over: `/waterline tell recovered`" in message
 
 

@@ -73,6 +73,6 @@ def test_an_approver_sees_what_they_decide_about_and_the_notices_that_wait(
     after = ben.home().plain
 
     assert "Waiting for your approval\n• wl-1 sales.orders: the notice “first warning” for" in before.replace("`", "")
-    assert "(you decide about it)" in before
+    assert "(you approve for it)" in before
     assert "Waiting for your approval" not in outsider + after
-    assert "you decide about it" not in outsider
+    assert "you approve for it" not in outsider

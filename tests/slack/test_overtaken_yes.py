@@ -36,7 +36,7 @@ def test_a_yes_to_what_was_proposed_anew_does_not_count_for_the_new(
     """Ana withdraws and proposes again, with the same words, before his click arrives."""
     ana.clicks("Reject…", given)
     ana.fills_reason("Later.")
-    ana.clicks("Propose anew", ana.sees_on_card("Propose anew"))
+    ana.clicks("Propose again", ana.sees_on_card("Propose again"))
     eventually(lambda: len(proposals(bot)) == 2)
 
     heard = ben.answer_to(slack.faults.lets_through)
@@ -85,7 +85,7 @@ def test_the_second_approval_is_not_asked_for_before_the_first_has_arrived(
     slack.faults.lets_through()
     ana.sees_on_proposal("Execute")
 
-    assert "A proposal is waiting for approval already." in early
+    assert "Another proposal is waiting for approval." in early
     [view] = proposals(bot)
     assert (ProposalState.APPROVED, 1) == (view.state, len(view.approvals))
 

@@ -20,7 +20,7 @@ def planned(ana: Responder, bot: LittleBot) -> IncidentId:
     ana.opens_form("savepoint sales.orders")
     ana.fills({"reason": "New pricing.", "before": "1.4", "after": "1.5"})
     ana.answer_to(ana.submits)
-    ana.sees_on_card("planned work, nothing in doubt")
+    ana.sees_on_card("planned work, no known problem")
     bot.clock.advances(timedelta(minutes=5))
     settles(bot)
     return WL
@@ -42,7 +42,7 @@ def test_nobody_is_warned_of_planned_work(
     assert dana.messages("revenue-analytics") == []
     assert (orders.waterline, orders.status) == (None, None)
     assert (trust.state, trust.basis) == (TrustState.TRUSTED, Basis.NEVER_QUESTIONED)
-    assert "planned work, nothing in doubt" in ana.asks("status")
+    assert "planned work, no known problem" in ana.asks("status")
     assert bot.services.store.get(planned).notices == {}
 
 
@@ -76,5 +76,5 @@ def test_planned_work_that_is_opened_like_an_incident_says_what_it_is(
 
     assert symptoms.index("A savepoint before an upgrade") > symptoms.index("Two writers on one table")
     assert "wl-1 is open, as planned work" in told
-    assert "planned work, nothing in doubt" in ana.sees_on_card("planned work, nothing in doubt").plain
+    assert "planned work, no known problem" in ana.sees_on_card("planned work, no known problem").plain
     assert dana.messages("revenue-analytics") == []

@@ -145,7 +145,7 @@ class TestRefused:
         ana.dismisses()
         ana.opens_form("tell update")
 
-        assert "Slack did not take what this form was to show. It said: invalid_arguments" in answer
+        assert "Slack rejected this form. It said: invalid_arguments" in answer
         assert "Slack did not take" in instead
         assert ana.modal.submit == "Send to 30 consumers"
 

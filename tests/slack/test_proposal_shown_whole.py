@@ -79,7 +79,7 @@ def test_what_must_hold_and_what_is_cited_is_shown_to_whoever_says_yes() -> None
     """The digest covers them as well; once it is carried out the record keeps them."""
     told, later = shown(), shown(ProposalState.APPLIED)
 
-    assert "*Carried out only while this holds*" in told
+    assert "*Runs only if*" in told
     assert f"Snapshot {short(orders.GOOD)} is still listed by the table." in told
     assert f"*Evidence:* {Desk().proposal.evidence[0]}" in told
     assert '"Emergency approval…"' in told
@@ -115,6 +115,6 @@ def test_what_a_yes_means_is_shown_where_the_button_has_no_room_for_it() -> None
 
     told = shown(sure=f"{tags} keep their snapshots from expiry.")
 
-    assert "*What a yes means*" in told
+    assert "*What approving means*" in told
     assert "last-91ab20-39 keep their snapshots" in told
-    assert "*What a yes means*" not in shown()
+    assert "*What approving means*" not in shown()

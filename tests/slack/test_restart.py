@@ -112,7 +112,7 @@ def test_a_restart_repeats_nothing(
     ana.asks("status")
     after = [m.ts for m in ana.messages()]
     ana.clicks("Execute", ana.proposal)
-    ana.sees("Proven, at head")
+    ana.sees("Verified at head")
 
     assert after[:-1] == before
 

@@ -44,7 +44,7 @@ def test_an_approver_settles_that_it_happened_and_the_execution_goes_on(
     assert "Flink does not know run bbbbbb any more, and no history server is configured." in unknown.plain
     assert "an approver settles it by the buttons on the proposal's message" in unknown.plain
     assert "somebody else must settle whether it happened" in own
-    assert settled == "Settled: it happened. The execution goes on; follow it in the proposal's thread."
+    assert settled == "Settled: it happened. The execution continues; follow it in the proposal's thread."
     assert "Step 2 happened, as @Ben Okafor settled at" in shown.plain
     assert "No process of it on any host." in shown.plain
     assert orders.positions == list(range(70))
@@ -63,7 +63,7 @@ def test_an_approver_settles_that_it_did_not_happen_and_something_else_can_be_pr
 
     assert "Nothing can be proposed while it is not known what became of" in refused
     assert "settles it by the buttons on the proposal's message" in refused
-    assert "Propose anew" not in offered
+    assert "Propose again" not in offered
     assert "Settled: it did not happen. The execution has ended" in settled
     assert "It writes on, under the old JobManager." in shown.plain
     assert "Settle" not in " ".join(shown.buttons)

@@ -42,12 +42,12 @@ def trust(
         (
             trust(TrustState.UNDER_REVIEW, None, Basis.NONE, "Incident wl-1 is open on it."),
             "sales.orders: under review since 09:00 UTC. Incident wl-1 is open on it. "
-            "Trusted: no snapshot, for none is known to be good.",
+            "No trusted snapshot: none is known to be good.",
         ),
         (
             trust(TrustState.UNDER_REVIEW, None, Basis.NONE, "Incident wl-1 is open on it.", ("The tag is gone.",)),
             "sales.orders: under review since 09:00 UTC. Incident wl-1 is open on it. "
-            "Which snapshot to trust could not be told. The tag is gone.",
+            "Could not determine the trusted snapshot. The tag is gone.",
         ),
         (
             trust(TrustState.TRUSTED, orders.HEAD, Basis.NEVER_QUESTIONED, "No incident was ever opened on it."),

@@ -16,7 +16,7 @@ def test_of_a_table_that_nobody_questioned_no_snapshot_is_named() -> None:
     """It may be as good as it ever was."""
     line = trust_line(judge(orders.TABLE, UNSEEN, (), at=orders.NINE), orders.NINE)
 
-    assert "Which snapshot to trust could not be told." in line
+    assert "Could not determine the trusted snapshot." in line
     assert "none is known to be good" not in line
 
 
@@ -29,6 +29,6 @@ def test_the_trusted_snapshot_of_an_incident_is_not_said_to_be_gone(tmp_path: Pa
         for table in (UNSEEN, orders.table_state(), orders.table_state().model_copy(update={"snapshots": ()}))
     )
 
-    assert f"Not in doubt: snapshot {orders.GOOD} (whether it is still listed is not known); nobody has" in unseen
+    assert f"Not in doubt: snapshot {orders.GOOD} (unknown whether it still exists); nobody has" in unseen
     assert f"Not in doubt: snapshot {orders.GOOD}, up to" in seen
-    assert f"Not in doubt: snapshot {orders.GOOD}, not listed any more; nobody has proven it" in gone
+    assert f"Not in doubt: snapshot {orders.GOOD}, no longer listed; nobody has proven it" in gone

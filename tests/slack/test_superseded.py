@@ -54,7 +54,7 @@ def test_after_it_was_superseded_the_stale_evidence_is_asked_for_again(
     foreign = orders.spark_appends()
     ana.answer_to(lambda: ana.clicks("Execute", approved))
 
-    answer = ana.answer_to(lambda: ana.clicks("Propose anew", ana.sees_on_card("Propose anew")))
+    answer = ana.answer_to(lambda: ana.clicks("Propose again", ana.sees_on_card("Propose again")))
 
     assert "is stale" in answer
     assert f"…{foreign % 1_000_000:06d} was committed since by spark application local-17" in answer
@@ -68,7 +68,7 @@ def test_commits_of_the_run_that_is_to_be_stopped_are_foreseen(
     flink.checkpoints(WRONG_RUN, 2)
 
     ana.clicks("Execute", approved)
-    proven = ana.sees("Proven, at head")
+    proven = ana.sees("Verified at head")
 
     assert "Every key lives exactly once." in proven.plain
     assert orders.positions == list(range(70))

@@ -104,7 +104,7 @@ def test_a_command_tells_whom_nothing_reached(
     assert not ana.has_modal
     assert told.text.split("\n")[0].strip("*") in dana.messages(REVENUE)[0].plain
     assert len(eli.messages("fraud-ml")) == 1
-    assert "nothing to be tried again" in ana.asks("tell again")
+    assert "Nothing to send again" in ana.asks("tell again")
 
 
 @pytest.mark.usefixtures("unreached")

@@ -69,7 +69,7 @@ def test_a_replay_is_announced_from_its_proposal(tmp_path: Path) -> None:
 
     after = labels(proposal_message(incident, view, {})[1])
 
-    assert after == [*before, "Announce the backfill…"]
+    assert after == [*before, "Announce backfill…"]
 
 
 def labels(blocks: list[Block]) -> list[str]:

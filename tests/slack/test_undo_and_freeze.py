@@ -23,7 +23,7 @@ def proven(collected: SeenMessage, ana: Responder, ben: Responder) -> SeenMessag
     """A rewind that was carried out and proven."""
     ben.clicks("Approve", ana.proposes())
     ana.clicks("Execute", ana.sees_on_proposal("Execute"))
-    ana.sees("Proven, at head")
+    ana.sees("Verified at head")
     ana.sees_on_card("(trusted)")
     return ana.sees_on_proposal("Propose to undo it")
 
@@ -39,7 +39,7 @@ def test_an_undo_is_proposed_by_one_approved_by_another_and_ends_the_trust(
     ana.clicks("Execute", ana.sees_on_proposal("Execute"))
     ana.sees_on_card("under review")
 
-    assert told == "The undo is proposed. Nothing is changed before somebody else approves it."
+    assert told == "The undo is proposed. Somebody else must approve it before anything changes."
     assert "A responder asks for it: no reason was given" in asked.plain.partition("What will happen")[0]
     assert "is as before again, a fault included" in asked.plain
     eventually(lambda: len(orders.positions) > len(set(orders.positions)))
@@ -80,7 +80,7 @@ def test_trust_ends_before_main_moves(
     assert (rewind, undo) == ("under-review", "under-review")
     [_opened, trusted, again] = reversed(bot.services.trust.history(ORDERS))
     assert (trusted.state, again.state) == (TrustState.TRUSTED, TrustState.UNDER_REVIEW)
-    assert again.sentence.startswith("Questioned again: what was proven is being changed, or was taken back, in ")
+    assert again.sentence.startswith("Questioned again: the verified state is changing or was rolled back in ")
 
 
 def test_consumers_who_were_told_that_all_is_well_are_told_that_it_is_not(
@@ -93,10 +93,10 @@ def test_consumers_who_were_told_that_all_is_well_are_told_that_it_is_not(
     ana.clicks("Propose to undo it", proven)
     ben.clicks("Approve", ana.sees_on_proposal("Undo: Rewind table and job"))
     ana.clicks("Execute", ana.sees_on_proposal("Execute"))
-    ana.clicks("Send a correction…", ana.sees_on_card("Due for a correction"))
+    ana.clicks("Send a correction…", ana.sees_on_card("Need a correction"))
     ana.reads_form()
     ana.submits()
-    taken_back = dana.sees("the table is not proven any more", "revenue-analytics")
+    taken_back = dana.sees("the table is under review again, because", "revenue-analytics")
     eventually(lambda: list(bot.services.store.get(WL).proposals.values())[-1].verified is not None)
     bot.services.duties.settle_all()
 
@@ -122,7 +122,7 @@ def test_a_person_says_why_no_correction_is_sent(
     doubted = trusted.model_copy(update={"status": "under-review"})
     services.store.write(WL, by=WATERLINE, decide=lambda _now: [doubted])
 
-    ana.clicks("No correction…", ana.sees_on_card("Due for a correction"))
+    ana.clicks("No correction…", ana.sees_on_card("Need a correction"))
     ana.fills_reason("They read it on Mondays only.")
     ana.sees("They read it on Mondays only.")
 

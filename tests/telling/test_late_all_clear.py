@@ -52,7 +52,7 @@ def test_a_try_by_rule_that_falls_into_a_later_doubt_is_not_made(scene: Scene) -
     assert (left, len(scene.box.mails), end.how) == (None, 0, "overtaken")
     assert IN_DOUBT in end.detail
     assert "/waterline tell again revenue_daily" in end.detail
-    assert "by e-mail not sent: Consumers cannot be told that all is well." in card
+    assert "by e-mail not sent: You cannot send an all-clear." in card
 
 
 def test_once_the_table_is_proven_again_a_responder_may_send_it(scene: Scene) -> None:
@@ -61,7 +61,7 @@ def test_once_the_table_is_proven_again_a_responder_may_send_it(scene: Scene) ->
     second = doubted(scene)
     scene.delivers()
     retrying = retrying_of(scene)
-    with pytest.raises(Refused, match="nothing to be tried again"):
+    with pytest.raises(Refused, match="Nothing to send again"):
         retrying.retry_all(scene.story.id, "", by=ANA)
     _, refused = retrying.retry_all(scene.story.id, "revenue_daily", by=ANA)
 

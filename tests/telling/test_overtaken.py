@@ -104,6 +104,6 @@ def test_people_see_that_it_was_not_sent_and_are_not_asked_to_call(scene: Scene)
     with pytest.raises(Refused, match="This notice holds no more"):
         retrying.retry(scene.story.id, view.seq, 0, by=ANA)
 
-    assert "by e-mail not sent: Consumers cannot be told that all is well." in card
+    assert "by e-mail not sent: You cannot send an all-clear." in card
     assert ":white_check_mark:" not in card
     assert "is not sent by e-mail (revenue@acme.example): Consumers cannot be told" in notice_sentence(body)

@@ -70,5 +70,5 @@ def test_it_is_not_closed_over_a_promise_either(story: Story) -> None:
     """What is advised can be done without a configuration."""
     desk = Closing(IncidentStore(story.journal, Hand()), None, {})  # type: ignore[arg-type]
 
-    with pytest.raises(Refused, match="Tell them yourself"):
+    with pytest.raises(Refused, match="Notify them yourself"):
         desk.close(story.id, "It is gone.", by=ANA)

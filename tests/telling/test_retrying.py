@@ -185,7 +185,7 @@ def test_everybody_is_tried_at_once_and_who_is_left_out_is_named(scene: Scene, r
     seq = failing(scene)
 
     found, refused = retrying.retry_all(scene.story.id, "", by=ANA)
-    with pytest.raises(Refused, match="nothing to be tried again"):
+    with pytest.raises(Refused, match="Nothing to send again"):
         retrying.retry_all(scene.story.id, "nobody_here", by=ANA)
 
     assert [view.seq for view in found] == [seq]

@@ -119,7 +119,7 @@ def test_what_is_approved_is_named_by_its_digest(terminal: Terminal, typed: str)
 
     refused = told(terminal.types("approve", "wl-1", "--digest", typed if typed != "0" else whole[:11]))
 
-    assert "You were shown another content than what is proposed." in refused
+    assert "You saw an older version of this proposal." in refused
 
 
 def test_bounds_of_a_replay_are_typed_as_in_slack(terminal: Terminal) -> None:

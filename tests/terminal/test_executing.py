@@ -108,7 +108,7 @@ def test_who_may_begin_is_as_in_slack(host: Host) -> None:
 
     refused = told(host.executes())
 
-    assert "Only the proposer or an approver may carry it out." in refused
+    assert "Only the proposer or an approver may run it." in refused
     assert ProposalState.APPROVED is host.view.state
     assert host.calls == []
 

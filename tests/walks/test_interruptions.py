@@ -49,7 +49,7 @@ def test_a_bot_killed_while_executing_finishes_after_its_start(
             _until(lambda: bool(world.journal(boundary)))
             kill(first)
         with world.bot():
-            world.workspace.person("ana").waits_for("Proven, at head", timeout=120)
+            world.workspace.person("ana").waits_for("Verified at head", timeout=120)
 
             assert len(world.journal("execution-started")) == 1
             assert [e["outcome"] for e in world.journal("execution-ended")] == ["applied"]

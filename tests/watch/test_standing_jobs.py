@@ -150,7 +150,7 @@ def test_nobody_is_asked_when_it_is_over(story: Story, over: Callable[[Story], N
     assert f"<@{ANA}>: {orders.JOB} stands still since" in before
     assert "It is not proven yet" in before
     assert "/waterline propose drop_repair_branch" in before
-    assert "No job waits for this repair any more." in after
+    assert "No job waits for this repair now." in after
 
 
 def test_the_timer_is_set_from_the_journal_at_the_start(story: Story, record: Store) -> None:

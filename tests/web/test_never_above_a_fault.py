@@ -110,8 +110,8 @@ def test_rows_that_nobody_looked_at_are_not_recommended(unsuspected: Unsuspected
 
     assert unsuspected.trust.snapshot == unsuspected.good
     assert unsuspected.trust.advice == (
-        "Do not read the head. The snapshot that is named here is the newest before what was found; whether its rows "
-        "are right is not proven."
+        "Do not read the head. The snapshot named here is the newest before the fault. It is not "
+        "verified."
     )
 
 
@@ -124,8 +124,8 @@ def test_a_snapshot_is_not_proven_while_wrong_rows_are_not_diagnosed(unsuspected
     assert unsuspected.moves == [opened, below]
     assert unsuspected.orders.state().ref("waterline") == below == unsuspected.trust.snapshot
     assert unsuspected.trust.advice == (
-        "Do not read the head. Rows were found wrong, and where they lie is not known yet: the snapshot that is named "
-        "here is not proven, and may hold some of them."
+        "Do not read the head. Some rows are wrong, and it is unknown where. The snapshot named here is not verified "
+        "and may contain some."
     )
 
 
@@ -147,7 +147,7 @@ def test_where_nobody_knows_the_tag_is_gone(unsuspected: Unsuspected, rows: Last
     trust, state = unsuspected.trust, unsuspected.orders.state()
     assert (state.ref("waterline"), state.properties["waterline.status"]) == (None, "under-review")
     assert (trust.snapshot, trust.basis, trust.pins, trust.doubts) == (None, Basis.NONE, (), ())
-    assert trust.why.endswith("Keys live twice. Nobody knows yet which snapshot is right.")
+    assert trust.why.endswith("Keys live twice. The last good snapshot is unknown.")
 
 
 def test_it_is_moved_once_and_not_again(unsuspected: Unsuspected) -> None:

@@ -72,7 +72,7 @@ def test_what_an_incident_left_under_review_is_not_lifted_by_the_next_one(doubte
     opened = doubted.incidents.get(doubted.id).opened
     assert (offer.trusted, offer.window.since) == (doubted.good, None)
     assert offer.because.endswith(
-        f"{whose} was closed without proof that the table is right. Nothing above …{str(doubted.good)[-6:]} is trusted "
+        f"{whose} was closed without verification of the table. Nothing above …{str(doubted.good)[-6:]} is trusted "
         "until that is proven."
     )
     assert (opened.trusted, opened.window) == (offer.trusted, offer.window)

@@ -21,14 +21,14 @@ def who_may(view: ProposalView) -> list[str]:
     lines = []
     if view.state is ProposalState.PROPOSED:
         lines.append(
-            f"Needs {missing_in_words(policy, view.approvals)}, not the proposer's. "
+            f"Needs {missing_in_words(policy, view.approvals)}, not from the proposer. "
             f"{_named(whom_to_ask(policy, proposer, view.approvals), policy)} "
-            f"Can be approved until {clock_time(last_approval_at(view), view.proposal.proposed_at)}."
+            f"Approve it by {clock_time(last_approval_at(view), view.proposal.proposed_at)}."
         )
     if policy.veto is not None:
         waits = policy.hold and view.state is ProposalState.PROPOSED
-        hold = f" Once approved, it waits {minutes(policy.hold.total_seconds())} for that." if waits else ""
-        lines.append(f"{_named(mentions((policy.veto,)), policy)} may veto it until it is carried out.{hold}")
+        hold = f" After approval, the veto window is {minutes(policy.hold.total_seconds())}." if waits else ""
+        lines.append(f"{_named(mentions((policy.veto,)), policy)} may veto it until it runs.{hold}")
     if policy.break_glass is not None and view.state in {ProposalState.PROPOSED, ProposalState.HELD}:
         who = _named(mentions((policy.break_glass,), (proposer,)), policy)
         owners = _owners(policy.break_glass.owners)
@@ -58,7 +58,7 @@ def stamps(view: ProposalView) -> list[Block]:
     for said in view.settled:
         what = "happened" if said.happened else "did not happen"
         lines.append(
-            f":speech_balloon: Step {said.index + 1} {what}, as {person(said.by)} settled{said.where} "
+            f":speech_balloon: Step {said.index + 1} {what}, settled by {person(said.by)}{said.where} "
             f"at {clock(said.at)}: {mrkdwn(as_sentence(said.reason))}"
         )
     return [section("\n".join(lines))] if lines else []

@@ -65,16 +65,16 @@ def card_message(
         )
         return f"{incident.id} on {incident.opened.table} is closed", blocks
     if current is None:
-        blocks.append(section(":white_check_mark: *The runbook is at its end.* Close the incident when you are done."))
+        blocks.append(section(":white_check_mark: *Runbook finished.* Close the incident when ready."))
     else:
         for why in (walk.stuck, walk.reason):
             if why:
                 blocks.append(context(f":arrow_right: {mrkdwn(why)}"))
         blocks += _step(incident, current, tasks, progress)
     if incident.diagnosis_asked is not None:
-        blocks.append(context(":hourglass_flowing_sand: Looking at table and job for a diagnosis…"))
+        blocks.append(context(":hourglass_flowing_sand: Checking the table and the job for a diagnosis…"))
     blocks += [actions(_step_buttons(incident, current)), actions(_standing_buttons(incident))]
-    title = current.title if current else "at its end"
+    title = current.title if current else "runbook finished"
     return f"{incident.id} on {incident.opened.table}: {title}", blocks
 
 
@@ -129,7 +129,7 @@ def _step(incident: Incident, step: Step, tasks: dict[str, Task], progress: Prog
     elif isinstance(step, ActionStep):
         view = incident.current_proposal
         if view is not None and view.step == step.id:
-            blocks.append(section(f"Proposal: *{view.state.value}*. It is in this channel, with its own buttons."))
+            blocks.append(section(f"Proposal: *{view.state.value}*. Its message in this channel has the buttons."))
     return blocks
 
 
@@ -197,8 +197,8 @@ def _step_buttons(incident: Incident, step: Step | None) -> list[ButtonElement]:
 
 def _what_closing_means(incident: Incident) -> str:
     left = undo_left(incident)
-    undo = "" if left is None else f" Undo ends with it: “{clipped(left.proposal.title, 120)}” cannot be undone then."
-    return f"The record stays. Consumers are not told again.{undo}"
+    undo = "" if left is None else f" After that, “{clipped(left.proposal.title, 120)}” cannot be undone."
+    return f"The record stays. Consumers get no further notice.{undo}"
 
 
 def _propose_button(incident: Incident, step: ActionStep) -> list[ButtonElement]:
@@ -206,7 +206,7 @@ def _propose_button(incident: Incident, step: ActionStep) -> list[ButtonElement]
     pending = UNFINISHED | {ProposalState.APPLIED}
     if view is not None and view.step == step.id and view.state in pending:
         return [button("Diagnose again", Click.DIAGNOSE, incident.id)]
-    label = "Propose anew" if view is not None and view.step == step.id else "Propose"
+    label = "Propose again" if view is not None and view.step == step.id else "Propose"
     return [
         button(label, Click.PROPOSE, incident.id, step.action, step.id, style="primary"),
         button("Diagnose again", Click.DIAGNOSE, incident.id),

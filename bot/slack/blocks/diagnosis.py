@@ -10,10 +10,12 @@ from bot.slack.text import as_sentence, clipped, mrkdwn, short_paths
 
 _ROWS_SHOWN = 3
 _REASONS_SHOWN = 6
+_OTHERS_SHOWN = 5
 _UNDECIDED_SHOWN = 6
 _APART_SHOWN = 4
 _MISSING = 300
-_WHY_NOT = 220
+_WHY_NOT = 160
+_ALIKE = 200
 
 
 def diagnosis_message(diagnosis: Diagnosis) -> tuple[str, list[Block]]:
@@ -29,7 +31,7 @@ def diagnosis_message(diagnosis: Diagnosis) -> tuple[str, list[Block]]:
     if len(diagnosis.to_act_on) > 1:
         order = ", then ".join(f"*{mrkdwn(mode.code)}*" for mode, _match in diagnosis.to_act_on)
         several = len(diagnosis.to_act_on)
-        blocks.append(section(f":twisted_rightwards_arrows: *{several} things hold at once.* Act on {order}."))
+        blocks.append(section(f":twisted_rightwards_arrows: *{several} failure modes match.* Act on {order}."))
     if diagnosis.decisive is None:
         blocks.append(section(f":grey_question: *{mrkdwn(diagnosis.nothing_matches)}* Nothing is proposed."))
     for mode, match in matches:
@@ -49,14 +51,14 @@ def _match(mode: Mode, match: Matches) -> list[Block]:
     reasons += f"\n_{left} more reason{'s are' if left > 1 else ' is'} in the record._" if left > 0 else ""
     rows = ", ".join(short(row) for row in match.rows[:_ROWS_SHOWN])
     more = f" and {len(match.rows) - _ROWS_SHOWN} more" if len(match.rows) > _ROWS_SHOWN else ""
-    alike = " ".join(as_sentence(text) for text in mode.false_positives)
+    alike = clipped(as_sentence(mode.false_positives[0]), _ALIKE) if mode.false_positives else ""
     sign = ":white_check_mark:" if match.remedy.value == "nothing" else ":mag:"
     return [
         section(f"{sign} *{mrkdwn(mode.code)}: {mrkdwn(match.headline)}*\n{reasons}"),
         context(
             f"{_last_good(match)}What to do: {mrkdwn(match.what_to_do)}",
-            *([f"Shown by the commits {rows}{more}"] if rows else []),
-            *([f"Easily mistaken for it: {mrkdwn(alike)}"] if alike else []),
+            *([f"Commits: {rows}{more}"] if rows else []),
+            *([f"Looks similar: {mrkdwn(alike)}"] if alike else []),
         ),
     ]
 
@@ -79,7 +81,7 @@ def _undecided(undecided: tuple[tuple[Mode, CannotTell], ...]) -> str:
     ]
     left = len(lines) - _UNDECIDED_SHOWN
     lines = lines[:_UNDECIDED_SHOWN] + ([f"_{left} more in the record._"] if left > 0 else [])
-    return "*Cannot tell yet, because this is missing*\n" + "\n".join(lines)
+    return "*Cannot tell yet: evidence is missing*\n" + "\n".join(lines)
 
 
 def _named(modes: list[Mode]) -> str:
@@ -103,9 +105,9 @@ def _told_apart(diagnosis: Diagnosis) -> str:
 def _excluded(diagnosis: Diagnosis) -> str:
     near = {code for mode, _match in diagnosis.matches for code in mode.neighbours}
     told = [(m, x) for m, x in diagnosis.excluded if m.code in near or not near]
-    others = [m.code for m, _x in diagnosis.excluded if near and m.code not in near]
-    lines = [f"• *{mrkdwn(m.code)}* {mrkdwn(m.title)}: {_why_not(x)}" for m, x in told]
-    lines += [f"_Excluded too, with reasons in the record: {mrkdwn(', '.join(others))}._"] if others else []
+    lines = [f"• *{mrkdwn(m.code)}* {mrkdwn(m.title)}: {_why_not(x)}" for m, x in told[:_OTHERS_SHOWN]]
+    more = len(diagnosis.excluded) - len(lines)
+    lines += [f"_{more} more excluded. The record has the reasons._"] if more else []
     return "*Why not the others*\n" + "\n".join(lines)
 
 

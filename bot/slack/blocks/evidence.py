@@ -17,7 +17,7 @@ _CELL = 200
 _WRAPPED_FROM = 40
 
 
-RUN_AGAIN = "Spark ended; run again by itself"
+RUN_AGAIN = "Spark stopped; Waterline ran it again"
 
 
 def evidence_message(run: EvidenceRun, task: Task) -> tuple[str, list[Block]]:
@@ -32,7 +32,7 @@ def evidence_message(run: EvidenceRun, task: Task) -> tuple[str, list[Block]]:
 
 
 def _again(run: EvidenceRun) -> str:
-    return " It was run again by itself before, and Spark ended then, too." if run.is_again else ""
+    return " Waterline had already run it again once; Spark stopped both times." if run.is_again else ""
 
 
 def _answered(run: EvidenceRun, evidence: Evidence, task: Task) -> tuple[str, list[Block]]:
@@ -52,7 +52,7 @@ def _answered(run: EvidenceRun, evidence: Evidence, task: Task) -> tuple[str, li
     more = len(evidence.rows) - len(shown)
     small_print = [
         *([RUN_AGAIN] if run.is_again else []),
-        *([f"The same in every row: {mrkdwn(same)}"] if same else []),
+        *([f"Same in every row: {mrkdwn(same)}"] if same else []),
         *([f"{more} more sample row{'s are' if more > 1 else ' is'} in the record"] if more > 0 else []),
         *_left_out(evidence),
         *(f"No fault: {mrkdwn(remark)}" for remark in evidence.remarks),
@@ -69,7 +69,7 @@ def _left_out(evidence: Evidence) -> list[str]:
     """Commits of a ledger that its table leaves out: what looks like a jump between two rows may be these."""
     commits = len(evidence.finding.ledger.rows) if isinstance(evidence.finding, LedgerFinding) and evidence.rows else 0
     out = commits - min(len(evidence.rows), _SHOWN_ROWS)
-    return [f"{out} of {commits} commits are left out here: a jump between two rows may be these"] if out > 0 else []
+    return [f"{out} of {commits} commits are not listed; a gap between two rows may be these"] if out > 0 else []
 
 
 def folded(

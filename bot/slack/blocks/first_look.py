@@ -25,14 +25,14 @@ def first_look_message(incident: Incident, tasks: Mapping[str, Task]) -> tuple[s
     blocks: list[Block] = [section(f"*First look, without reading rows: {title}*")]
     blocks += [section(_line(*each)) for each in trouble]
     blocks += [section("\n".join(_line(*each) for each in open_ones))] if open_ones else []
-    small = [f":large_green_circle: Looked at and found well: {mrkdwn(', '.join(well))}"] if well else []
+    small = [f":large_green_circle: Checked, nothing wrong: {mrkdwn(', '.join(well))}"] if well else []
     small += [f":no_entry: {mrkdwn(tasks[run.task].title)}: {mrkdwn(run.ended.message)}" for run in _ended(runs)
               if run.ended is not None]  # fmt: skip
     small += [f"No fault: {mrkdwn(remark)}" for _task, evidence in answered for remark in evidence.remarks]
     small += [RUN_AGAIN] if any(run.is_again for run in runs.values()) else []
     newest = max((evidence.at for _task, evidence in answered), default=None)
     if newest is not None:
-        small.append(f"As of {clock(newest)}; each diagnosis looks again. Rows are read only when somebody asks")
+        small.append(f"As of {clock(newest)}. Each diagnosis checks again. Rows are read only on request")
     return f"First look: {title}", [*blocks, *([context(*small)] if small else [])]
 
 

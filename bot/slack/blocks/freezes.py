@@ -18,18 +18,18 @@ def reminder_of_freeze(incident: Incident, entry: Entry, body: PromiseReminded, 
     when it was asked; one that was said since stands in place of the advice."""
     table = mrkdwn(incident.opened.table)
     if incident.frozen_at != body.due:
-        return f"Maintenance of {incident.opened.table} goes on", [
-            context(f":white_check_mark: Maintenance of {table} is out of its freeze.")
+        return f"Maintenance of {incident.opened.table} is running again", [
+            context(f":white_check_mark: Maintenance of {table} is no longer frozen.")
         ]
     lasted = timedelta(minutes=round((entry.at - body.due).total_seconds() / 60))
     hours = f"{round(lasted.total_seconds() / 3600)} h" if lasted >= timedelta(hours=1) else span(lasted)
     text = f"{incident.id}: maintenance of {incident.opened.table} has been frozen for {hours}"
     until = end_before(incident, entry)
-    expected = f", and was to end by {clock_time(until, entry.at)}" if until is not None else ""
+    expected = f"; planned end {clock_time(until, entry.at)}" if until is not None else ""
     said = (
-        f":snowflake: {who}: {incident.id} has kept the maintenance of {table} frozen for {hours}, since "
-        f"{clock_time(body.due, entry.at)}{expected}. "
-        "No snapshot expires and no orphan file goes meanwhile: the table grows."
+        f":snowflake: {who}: snapshot expiry and orphan cleanup of {table} are paused for {hours} by {incident.id}, "
+        "since "
+        f"{clock_time(body.due, entry.at)}{expected}. Files pile up meanwhile."
     )
     return text, [section(f"{said}\n{_advice(incident, entry)}")]
 
@@ -39,9 +39,8 @@ def _advice(incident: Incident, entry: Entry) -> str:
     answer = end_since(incident, entry)
     if answer is not None:
         until, by = answer
-        return f"It goes on until {clock_time(until, entry.at)}, said by {person(by)}."
+        return f"{person(by)} extended it until {clock_time(until, entry.at)}."
     return (
-        "• The table is safe: type `/waterline thaw`, or close the incident. Both set maintenance back as it was.\n"
-        "• The recovery still needs it: leave it, and you are asked again in a day; or say until when: "
-        "`/waterline freeze until 18:00`."
+        "• Recovery finished: type `/waterline thaw`, or close the incident. Both restore the old settings.\n"
+        "• Recovery still running: type `/waterline freeze until 18:00`, or leave it. Waterline asks again in a day."
     )

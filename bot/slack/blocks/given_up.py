@@ -22,12 +22,12 @@ def given_up_message(incident: Incident, first: int) -> tuple[str, list[Block]]:
     named = [f"{code(name)} ({', '.join(by)})" for name, by in list(ways.items())[:_NAMED]]
     more = [f"{len(ways) - _NAMED} more"] if len(ways) > _NAMED else []
     who = f"{person(asks)}: " if asks else ""
-    there = " It may be there all the same." if any(each.may_be_there for each in ends) else ""
+    there = " It may have arrived all the same." if any(each.may_be_there for each in ends) else ""
     text = f"{incident.id}: {what} was not sent to {', '.join(list(ways)[:_NAMED])}"
     return text, [
         section(
             f":no_entry: {who}{mrkdwn(what)} was *not sent* to {', '.join([*named, *more])}.{there} "
             f"{mrkdwn(clipped(ends[0].doubt, _WHY))}"
         ),
-        section(f"It is not sent by itself. Once that is over: {code(ends[0].command)}"),
+        section(f"Waterline does not send it again. When that is resolved, type {code(ends[0].command)}"),
     ]

@@ -33,9 +33,7 @@ def home_view(facts: HomeFacts) -> View:
     waiting += [_waiting(i, _notices(i, view)) for i, view in facts.held]
     blocks += _part("Waiting for your approval", waiting)
     if facts.groups_unknown:
-        blocks.append(
-            context("A user group of approvers could not be read: more may wait for you, or be yours, than is named.")
-        )
+        blocks.append(context("Slack did not return a user group of approvers. This list may be incomplete."))
     blocks += _part("Your incidents", [_incident(i) for i in facts.mine])
     blocks += _part("Due next", [_promise(each, facts) for each in facts.promises])
     blocks += _part(
@@ -47,7 +45,7 @@ def home_view(facts: HomeFacts) -> View:
     yours, others = [t for t in facts.tables if t.roles], [t for t in facts.tables if not t.roles]
     blocks += _part("Your tables", [_table(each) for each in yours])
     blocks += _part("Other tables" if yours else "Tables", [_table(each) for each in others])
-    blocks.append(context("Type `/waterline help` in a channel for everything that you can do."))
+    blocks.append(context("Type `/waterline help` in a channel to see all commands."))
     return View(type="home", blocks=blocks)
 
 
@@ -90,7 +88,7 @@ def _notices(incident: Incident, view: HeldView) -> str:
 
 def _incident(incident: Incident) -> str:
     step = current_step(incident)
-    where = step.title if step else "runbook at its end"
+    where = step.title if step else "runbook finished"
     who = person(incident.responder) if incident.responder else "nobody"
     return f"• *{incident.id}* {code(incident.opened.table)} in {room(incident.opened.channel)}: {mrkdwn(where)}, {who}"
 

@@ -16,7 +16,7 @@ from slack_sdk.models.blocks import (
 
 from bot.domain.evidence import Measure, Task, Verdict
 from bot.slack.ids import Click, value_of
-from bot.slack.limits import BUTTON_TEXT, CONFIRM_TEXT, CONFIRM_TITLE, HEADER_TEXT, SECTION_TEXT
+from bot.slack.limits import BUTTON_TEXT, CONFIRM_TEXT, CONFIRM_TITLE, CONTEXT_TEXT, HEADER_TEXT, SECTION_TEXT
 from bot.slack.text import clipped, mrkdwn, parted, plain, written
 
 _TROUBLE, _RELIEF, _OPEN = ":red_circle:", ":large_green_circle:", ":grey_question:"
@@ -52,7 +52,7 @@ def sections(text: str) -> list[SectionBlock]:
 
 def context(*lines: str) -> ContextBlock:
     """Small print, at most ten lines, escaped already."""
-    return ContextBlock(elements=[written(clipped(line, 1900)) for line in lines[:10]])
+    return ContextBlock(elements=[written(clipped(line, CONTEXT_TEXT)) for line in lines[:10]])
 
 
 def button(

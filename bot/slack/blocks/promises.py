@@ -30,7 +30,7 @@ def reminder_of_promise(incident: Incident, entry: Entry) -> tuple[str, list[Blo
     text, blocks = _reminder(incident, entry, body)
     if body.is_unconfigured and body.what in _LEFT_TO_PEOPLE and isinstance(blocks[0], SectionBlock):
         table = mrkdwn(incident.opened.table)
-        no_more = f"{table} is no longer configured: Waterline neither looks at it nor previews notices of it."
+        no_more = f"{table} is no longer configured, so Waterline does not monitor it and cannot preview notices."
         blocks.append(context(f":grey_question: {no_more} Do this by hand, or configure it again."))
     return text, blocks
 
@@ -55,10 +55,12 @@ def _of_next_word(incident: Incident, entry: Entry, body: PromiseReminded, who: 
     words = ((e.at, e.body.notice.kind) for e in since if isinstance(e.body, NoticeQueued))
     told = next((at for at, kind in words if kind not in BESIDE), None)
     if told is not None:
-        return f"{incident.id}: consumers were told", [context(f":white_check_mark: They were told at {clock(told)}.")]
+        return f"{incident.id}: consumers were notified", [
+            context(f":white_check_mark: They were notified at {clock(told)}.")
+        ]
     if not incident.is_open:
         return f"{incident.id} is closed", [
-            context(f"{incident.id} was closed without this word. They can still be told: `{HOW_TO_CORRECT}`.")
+            context(f"{incident.id} was closed without this update. You can still notify them: `{HOW_TO_CORRECT}`.")
         ]
     table, at = mrkdwn(incident.opened.table), clock_time(body.due, entry.at)
     when = f"was due at {at}" if entry.at >= body.due else f"is due at {at}"
@@ -73,13 +75,13 @@ def _of_review(incident: Incident, body: PromiseReminded, who: str) -> tuple[str
     terms = [term for term in body.terms if term in still]
     text = f"Items of the review of {incident.id} are due"
     if not terms:
-        return text, [context(f":white_check_mark: The items due on {body.due:%Y-%m-%d} are settled.")]
+        return text, [context(f":white_check_mark: The items due on {body.due:%Y-%m-%d} are done.")]
     lines = [f"• {mrkdwn(as_sentence(term))}" for term in terms[:_TERMS]]
     lines += [f"_and {len(terms) - _TERMS} more_"] if len(terms) > _TERMS else []
     told = f":alarm_clock: {who}: these items of the review of {incident.id} are due by {body.due:%Y-%m-%d}."
     return text, [
         section("\n".join([told, *lines])),
-        context("Settle them, or set another day, in the review's message."),
+        context("Resolve them, or set another day, in the review's message."),
     ]
 
 
@@ -92,20 +94,20 @@ def reminder_of_planned_work(incident: Incident, body: PromiseReminded, who: str
         ]
     if not incident.is_open:
         return f"{incident.id} is closed", [
-            context(f"{incident.id} was closed without the end of its planned work. You can still send it.")
+            context(f"{incident.id} was closed before the end of its planned work was sent. You can still send it.")
         ]
     text = f"{incident.id}: is the planned work on {incident.opened.table} over?"
     over_by = told.notice.data.over_by if told.notice.data is not None else None
     expected = f" They expect it by {clock_time(over_by, body.moment)}." if over_by is not None else ""
     said = (
         f":alarm_clock: {who}: consumers of {mrkdwn(incident.opened.table)} were notified of planned work at "
-        f"{clock_time(told.queued_at, body.moment)}, and wait for its end.{expected} "
+        f"{clock_time(told.queued_at, body.moment)}. They wait for its end.{expected} "
     )
     if doubted_since(incident) is not None:
         update = button("Preview an update…", Click.PREVIEW_NOTICE, incident.id, "update", "", style="primary")
-        return text, [section(f"{said}This incident doubts the table: send an update."), actions([update])]
+        return text, [section(f"{said}This incident questions the table, so send an update."), actions([update])]
     if stop_for_work(incident) is not None:
         over = button("It is over…", Click.PREVIEW_NOTICE, incident.id, f"{PLANNED} over", "", style="primary")
-        return text, [section(f"{said}It is over when the job writes again and the rows are counted."), actions([over])]
-    off = button("It is called off…", Click.TELL_IN_WORDS, incident.id, f"{PLANNED} off", "")
-    return text, [section(f"{said}The job was not stopped yet. Is the work called off?"), actions([off])]
+        return text, [section(f"{said}It is over when the job writes again and its rows are counted."), actions([over])]
+    off = button("It was cancelled…", Click.TELL_IN_WORDS, incident.id, f"{PLANNED} off", "")
+    return text, [section(f"{said}The job has not been stopped. Was the work cancelled?"), actions([off])]

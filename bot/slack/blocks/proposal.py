@@ -9,28 +9,25 @@ from bot.domain.effects import KeepSavepoint, ReplayRows, StopFork
 from bot.domain.evidence import Task
 from bot.domain.execution import UNDECIDED, ProposalState, ProposalView
 from bot.domain.ids import short, short_job
-from bot.domain.incident import Incident
+from bot.domain.incident import Incident, cited
 from bot.domain.inert import inert
+from bot.domain.requirement_words import requirement_sentence
 from bot.domain.settling import HOW_TO_SETTLE, may_be_said_to_have_happened, unknown_effect
 from bot.slack.blocks.approval import stamps, who_may
-from bot.slack.blocks.covered import covered
 from bot.slack.blocks.parts import actions, button, clock, confirm, context, header, section, sections
-from bot.slack.blocks.taken_off import taken_off_main
+from bot.slack.blocks.taken_off import removed_from_main
 from bot.slack.ids import Click
-from bot.slack.limits import CONFIRM_TEXT, HEADER_TEXT, is_cut
-from bot.slack.text import addressed, code, mrkdwn, short_paths
+from bot.slack.limits import CONFIRM_TEXT, CONTEXT_TEXT, HEADER_TEXT, is_cut
+from bot.slack.text import addressed, code, mrkdwn, parted, short_paths
 
-_NOTHING_DONE = {ProposalState.REJECTED, ProposalState.VETOED, ProposalState.EXPIRED, ProposalState.SUPERSEDED}
-_OVER = {ProposalState.APPLIED, *_NOTHING_DONE}
-"""Decided and done with: the steps would be read as if they were still to come. The record keeps them."""
 _STATE = {
     ProposalState.PROPOSED: ":bell: Waiting for approval",
-    ProposalState.HELD: ":hourglass_flowing_sand: Approved, held for a veto",
-    ProposalState.APPROVED: ":white_check_mark: Approved, not yet carried out",
-    ProposalState.EXECUTING: ":hourglass_flowing_sand: Being carried out",
-    ProposalState.APPLIED: ":white_check_mark: Carried out",
+    ProposalState.HELD: ":hourglass_flowing_sand: Approved, veto window",
+    ProposalState.APPROVED: ":white_check_mark: Approved, ready to run",
+    ProposalState.EXECUTING: ":hourglass_flowing_sand: Running",
+    ProposalState.APPLIED: ":white_check_mark: Done",
     ProposalState.REFUSED: ":no_entry: Refused at execution",
-    ProposalState.UNKNOWN: ":grey_question: Outcome unknown, being looked into",
+    ProposalState.UNKNOWN: ":grey_question: Outcome unknown, checking",
     ProposalState.REJECTED: ":x: Rejected",
     ProposalState.VETOED: ":no_entry_sign: Vetoed",
     ProposalState.EXPIRED: ":hourglass: Expired",
@@ -40,57 +37,72 @@ _STATE = {
 
 def proposal_message(incident: Incident, view: ProposalView, tasks: Mapping[str, Task]) -> tuple[str, list[Block]]:
     """(notification text, blocks). Buttons are there only while they can do something, and those of a yes only where
-    all that is approved is shown."""
-    proposal, blocks = view.proposal, _content(incident, view, tasks)
-    is_whole = not is_cut(blocks)
+    all that is approved is shown. Once it has begun or ended, it shrinks to title, state and who decided; the thread
+    and the record have the rest."""
+    blocks, small = _content(incident, view), _small_print(incident, view, tasks)
+    is_whole = not is_cut([*blocks, *small])
     if view.state in {ProposalState.PROPOSED, ProposalState.HELD} and not is_whole:
         blocks.insert(1, section(_too_long(incident)))
     if buttons := _buttons(incident, view, is_whole=is_whole):
         blocks.append(actions(buttons))
     if incident.is_open and view.state in UNDECIDED:
         blocks.append(actions(_telling(incident, view)))
-    return f"{incident.id}: {proposal.title} ({view.state.value})", blocks
+    return f"{incident.id}: {view.proposal.title} ({view.state.value})", [*blocks, *small]
 
 
 def is_shown_whole(incident: Incident, view: ProposalView, *, tasks: Mapping[str, Task]) -> bool:
     """Whether its message shows all that a yes covers, as it stands now."""
-    return not is_cut(_content(incident, view, tasks))
+    return not is_cut([*_content(incident, view), *_small_print(incident, view, tasks)])
 
 
-def _content(incident: Incident, view: ProposalView, tasks: Mapping[str, Task]) -> list[Block]:
-    """All of it but the buttons, however long."""
+def _content(incident: Incident, view: ProposalView) -> list[Block]:
+    """What, why, its effect and how to undo it, however long; without buttons."""
     proposal, title = view.proposal, f"{incident.id}: {view.proposal.title}"
+    is_waiting = view.state in UNDECIDED
+    because = f"\n{mrkdwn(proposal.because)}" if is_waiting else ""
     blocks: list[Block] = [
         header(title),
         *([] if _fits(title, HEADER_TEXT) else sections(f"*{mrkdwn(title)}*")),
-        *sections(f"*{_state(view)}* · proposed by <@{proposal.proposed_by}>\n{mrkdwn(proposal.because)}"),
-        *([] if view.state in _OVER else sections(f"*What will happen*\n{_steps(view)}")),
-        *(sections(_recorded(view)) if view.proposal.preview.recorded else []),
-        *(
-            []
-            if view.state in _NOTHING_DONE
-            else [*sections(taken_off_main(view.proposal.preview, is_over=view.state in _OVER)), *sections(_undo(view))]
-        ),
-        *([*_yes_at_length(view), *covered(incident, view, tasks)] if view.state in UNDECIDED else []),
-        *([section(_not_known(view))] if view.state is ProposalState.UNKNOWN else []),
-        *stamps(view),
-        context(f"Digest {code(proposal.digest[:12])} covers effects, requirements, evidence and preview."),
+        *sections(f"*{_state(view)}* · proposed by <@{proposal.proposed_by}>{because}"),
     ]
-    if view.state in UNDECIDED and (small_print := who_may(view)):
-        blocks.append(context(*small_print))
-    return blocks
+    if is_waiting:
+        blocks += sections(f"*What will happen*\n{_steps(view)}")
+    if proposal.preview.recorded:
+        blocks += sections(_recorded(view))
+    if is_waiting:
+        blocks += [*sections(removed_from_main(proposal.preview)), *sections(_undo(view)), *_yes_at_length(view)]
+    if view.state is ProposalState.UNKNOWN:
+        blocks.append(section(_not_known(view)))
+    return [*blocks, *stamps(view)]
+
+
+def _small_print(incident: Incident, view: ProposalView, tasks: Mapping[str, Task]) -> list[Block]:
+    """What an approval covers besides, whole, and who may decide; nothing once it has begun or ended."""
+    if view.state not in UNDECIDED:
+        return []
+    proposal = view.proposal
+    must = "\n".join(f"• {mrkdwn(short_paths(requirement_sentence(each)))}" for each in proposal.requirements)
+    evidence = " · ".join(mrkdwn(each) for each in cited(proposal, incident.runs, tasks)) or (
+        "none, a person asked for it"
+    )
+    texts = [
+        *([f"*Runs only if*\n{must}"] if must else []),
+        *who_may(view),
+        f"*Evidence:* {evidence} · *Digest* {code(proposal.digest[:12])}",
+    ]
+    return [context(part) for text in texts for part in parted(text, CONTEXT_TEXT)]
 
 
 def _sure(view: ProposalView) -> str:
     """Asked again when the button is clicked."""
-    return f"{view.proposal.preview.sure} You approve exactly what is shown."
+    return f"{view.proposal.preview.sure} This approves only what this message shows."
 
 
 def _yes_at_length(view: ProposalView) -> list[SectionBlock]:
     """Where the question at the button has no room for all of it."""
     if _fits(_sure(view), CONFIRM_TEXT):
         return []
-    return sections(f"*What a yes means*\n{mrkdwn(view.proposal.preview.sure)}")
+    return sections(f"*What approving means*\n{mrkdwn(view.proposal.preview.sure)}")
 
 
 def _fits(text: str, most: int) -> bool:
@@ -100,7 +112,7 @@ def _fits(text: str, most: int) -> bool:
 
 def _too_long(incident: Incident) -> str:
     return (
-        ":warning: *This is too long for one message of Slack, so nobody says yes to it here.* Read all of it, then "
+        ":warning: *This is too long for one Slack message, so it cannot be approved here.* Read all of it, then "
         "approve it, or give the emergency approval, in a terminal: "
         f"{code(f'waterline proposal show {incident.id}')}"
     )
@@ -110,11 +122,11 @@ def _state(view: ProposalView) -> str:
     if view.state is ProposalState.HELD and view.held_until is not None:
         return f"{_STATE[view.state]} until {clock(view.held_until)}"
     if view.state is ProposalState.APPROVED and view.glass is not None:
-        return ":rotating_light: Approved alone, not yet carried out"
+        return ":rotating_light: Approved alone, ready to run"
     if view.state is not ProposalState.APPLIED or view.verified is None:
         return _STATE[view.state]
-    how = ":white_check_mark: Carried out, and" if view.verified.passed else ":warning: Carried out, but not"
-    return f"{how} proven at head {short(view.verified.head)}"
+    how = ":white_check_mark: Done and" if view.verified.passed else ":warning: Done, but not"
+    return f"{how} verified at head {short(view.verified.head)}"
 
 
 def _steps(view: ProposalView) -> str:
@@ -127,12 +139,12 @@ def _recorded(view: ProposalView) -> str:
     plans = [effect.plan for effect in view.proposal.effects if isinstance(effect, KeepSavepoint)]
     named = {user for plan in plans if plan is not None for user in plan.may_restore}
     lines = (f"• *{mrkdwn(t.name)}:* {addressed(short_paths(t.says), named)}" for t in view.proposal.preview.recorded)
-    return "\n".join(["*What goes on record*", *lines])
+    return "\n".join(["*Terms*", *lines])
 
 
 def _not_known(view: ProposalView) -> str:
     said = mrkdwn(short_paths(view.result.sentence)) if view.result is not None else ""
-    return f"*What is not known*\n{said}\n{mrkdwn(HOW_TO_SETTLE)}"
+    return f"*Outcome unknown*\n{said}\n{mrkdwn(HOW_TO_SETTLE)}"
 
 
 def _undo(view: ProposalView) -> str:
@@ -161,9 +173,9 @@ def _buttons(incident: Incident, view: ProposalView, *, is_whole: bool) -> list[
             return [reject, *veto, *glass]
         case ProposalState.APPROVED:
             sure = confirm(
-                "Carry it out now?",
-                f"{proposal.preview.sure} Requirements are checked first.",
-                "Carry it out",
+                "Run it now?",
+                f"{proposal.preview.sure} Waterline checks the requirements first.",
+                "Run it",
                 style="danger",
             )
             execute = button("Execute", Click.EXECUTE, incident.id, proposal.id, style="danger", confirm=sure)
@@ -195,7 +207,7 @@ def _settle_buttons(incident: Incident, view: ProposalView) -> list[ButtonElemen
         return []
     step = f"Step {index + 1} ({describe(view.proposal.effects[index])})"
     about = (incident.id, view.proposal.id, str(index))
-    yes = confirm("It happened?", f"{step} happened: the execution goes on with the next step.", "It happened")
+    yes = confirm("It happened?", f"{step} happened: the execution continues with the next step.", "It happened")
     no = confirm("It did not happen?", f"{step} did not happen: the execution ends here.", "It did not happen")
     happened = [button("Settle: it happened…", Click.SETTLE_HAPPENED, *about, confirm=yes)]
     return [
@@ -209,7 +221,7 @@ def _telling(incident: Incident, view: ProposalView) -> list[ButtonElement]:
     tell = button("Tell consumers…", Click.PREVIEW_NOTICE, incident.id, "recovery_proposed", "")
     if not any(isinstance(effect, ReplayRows) for effect in view.proposal.effects):
         return [tell]
-    return [tell, button("Announce the backfill…", Click.TELL_IN_WORDS, incident.id, "backfill_coming", "")]
+    return [tell, button("Announce backfill…", Click.TELL_IN_WORDS, incident.id, "backfill_coming", "")]
 
 
 def _undo_button(incident: Incident, view: ProposalView) -> list[ButtonElement]:
@@ -241,9 +253,9 @@ def execution_message(incident: Incident, view: ProposalView) -> tuple[str, list
 
 def _proof(view: ProposalView) -> str:
     if view.verified is None:
-        return ":hourglass_flowing_sand: *Verifying*: waiting for the next commits, then looking at rows again…"
+        return ":hourglass_flowing_sand: *Verifying*: waiting for the next commits, then checking the rows again…"
     sign = {True: ":white_check_mark:", False: ":x:", None: ":grey_question:"}
     checks = "\n".join(f"{sign[c.passed]} *{mrkdwn(c.name)}.* {mrkdwn(c.sentence)}" for c in view.verified.checks)
-    title = "Proven" if view.verified.passed else "Not proven"
-    where = f" of branch {mrkdwn(view.verified.branch)}; main is as it was" if view.verified.branch else ""
-    return f"*{title}, at head {short(view.verified.head)}{where}*\n{checks}"
+    title = "Verified" if view.verified.passed else "Not verified"
+    where = f" of branch {mrkdwn(view.verified.branch)}; main is unchanged" if view.verified.branch else ""
+    return f"*{title} at head {short(view.verified.head)}{where}*\n{checks}"

@@ -32,17 +32,17 @@ def untold_line(untold: Sequence[Untold]) -> str:
     """Escaped; there is at least one."""
     named = ", ".join(f"{code(each.name)} ({mrkdwn(clipped(each.why, 200))})" for each in untold[:_UNTOLD])
     many = counted(len(untold), "channel")
-    return f":warning: {many} of the data contract cannot be told: {named}{_more(untold, _UNTOLD)}"
+    return f":warning: {many} of the data contract cannot be notified: {named}{_more(untold, _UNTOLD)}"
 
 
 def _declared(incident: Incident, setup: TableSetup | None) -> list[str]:
     if setup is None:
-        return [":grey_question: The table is configured no more: who declared to read it is not known"]
+        return [":grey_question: The table is no longer configured, so its declared consumers are unknown"]
     if not setup.consumers:
-        return ["Nobody has declared to read it"]
+        return ["No declared consumers"]
     told = {view.notice.consumer for view in incident.notices.values()}
     left = [each.name for each in setup.consumers if each.name not in told]
-    return [f"Declared, not told{' yet' if incident.is_open else ''}: {_names(left)}"] if left else []
+    return [f"Declared, not notified{' yet' if incident.is_open else ''}: {_names(left)}"] if left else []
 
 
 def _seen(incident: Incident, setup: TableSetup | None) -> list[str]:
@@ -53,7 +53,7 @@ def _seen(incident: Incident, setup: TableSetup | None) -> list[str]:
     strangers = [_reader(each) for each in noted.observed if not each.is_declared]
     lines = _by_declaration(declared, strangers)
     if noted.unknown:
-        lines.append(f":grey_question: Others may have read unseen. {mrkdwn(clipped(noted.unknown, 300))}")
+        lines.append(f":grey_question: Others may have read it unobserved. {mrkdwn(clipped(noted.unknown, 300))}")
     return lines
 
 
@@ -61,24 +61,24 @@ def _in_the_ledger(incident: Incident, setup: TableSetup | None) -> list[str]:
     run = incident.latest.get("ledger")
     finding = run.evidence.finding if run is not None and run.evidence is not None else None
     if not isinstance(finding, LedgerFinding):
-        return [":grey_question: Who has read it was not looked at yet"]
+        return [":grey_question: Readers not checked yet"]
     if not finding.ledger.readers_known:
-        return [":grey_question: Who has read it is not known: lineage could not be asked"]
+        return [":grey_question: Readers unknown: the lineage source did not answer"]
     seen = dict.fromkeys(run.consumer for row in finding.ledger.rows for run in row.readers)
     known = {each.name for each in setup.consumers} if setup is not None else set()
     declared, strangers = [n for n in seen if n in known], [n for n in seen if n not in known]
     return _by_declaration([code(name) for name in declared], [code(name) for name in strangers]) or [
-        "Lineage has seen nobody read its newest commits"
+        "Lineage shows no reader of the newest commits"
     ]
 
 
 def _by_declaration(declared: Sequence[str], strangers: Sequence[str]) -> list[str]:
     lines = []
     if declared:
-        lines.append(f"Seen reading, and declared: {', '.join(declared[:_NAMED])}{_more(declared, _NAMED)}")
+        lines.append(f"Seen reading and declared: {', '.join(declared[:_NAMED])}{_more(declared, _NAMED)}")
     if strangers:
         names = f"{', '.join(strangers[:_NAMED])}{_more(strangers, _NAMED)}"
-        lines.append(f":warning: Seen reading, but not declared, so nobody told them: {names}")
+        lines.append(f":warning: Seen reading but not declared, so not notified: {names}")
     return lines
 
 

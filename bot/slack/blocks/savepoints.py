@@ -29,11 +29,11 @@ def savepoint_form(offer: SavepointOffer, channel: str) -> View:
         ),
         _line("reason", "Why is the job stopped?", ""),
         _line("before", "Code that runs now", offer.code),
-        _line("after", "Code that is started from it", ""),
+        _line("after", "Code that starts from it", ""),
         InputBlock(
             block_id="restorers",
             label="Who may restore it?",
-            hint="Empty: whoever may execute a proposal.",
+            hint="Empty: everyone who may execute a proposal.",
             optional=True,
             element=UserMultiSelectElement(action_id="restorers"),
         ),
@@ -45,11 +45,11 @@ def savepoint_form(offer: SavepointOffer, channel: str) -> View:
         InputBlock(
             block_id="over",
             label="The work is expected to be over by",
-            hint="In UTC. The notice to consumers says it, and you are asked for the end then.",
+            hint="In UTC. The notice to consumers shows it, and Waterline asks you then whether the work is over.",
             optional=True,
             element=PlainTextInputElement(action_id="over", placeholder="14:10, or 2026-11-24 14:10", max_length=40),
         ),
-        context("Nothing is stopped yet. The stop is proposed by the runbook, and somebody else approves it."),
+        context("This stops nothing yet. The runbook proposes the stop, and somebody else approves it."),
     ]
     return View(
         type="modal",
@@ -66,15 +66,15 @@ def catalogue_text(table: TableName, found: Catalogue) -> str:
     """One savepoint a paragraph, the newest first; which one counts is said before all."""
     kept, counts, left, hidden = found
     if not kept:
-        return f"No savepoint of the job that writes {table} was kept yet. Plan one with /waterline savepoint {table}."
+        return f"No savepoint of the job of {table} is kept yet. Plan one with /waterline savepoint {table}."
     if counts is not None:
         first = f"Authoritative until {counts.until:%Y-%m-%d}: checkpoint {counts.checkpoint}."
     elif left is not None and kept[0].proposal in left:
-        first = "None is authoritative: main was rolled back to below the newest one's snapshot."
+        first = "None is authoritative: main was rolled back past the newest one's snapshot."
     else:
-        first = "None is authoritative: the day of the newest has passed."
+        first = "None is authoritative: the newest one has expired."
     if left is None:
-        first += " Whether main still holds their snapshots is not known: the table could not be looked at."
+        first += " Could not read the table, so it is unknown whether main still has their snapshots."
     more = [f"{len(kept) - _SHOWN} older ones are in the records of their incidents."] if len(kept) > _SHOWN else []
     shown = (
         (_bare if each.proposal in hidden else _entry)(each, each == counts, each.proposal in (left or ()))
@@ -84,7 +84,7 @@ def catalogue_text(table: TableName, found: Catalogue) -> str:
 
 
 def _entry(kept: KeptSavepoint, counts: bool, has_left: bool) -> str:
-    before = f" When it was proposed the table was at snapshot {kept.before}." if kept.before is not None else ""
+    before = f" Table snapshot at the proposal: {kept.before}." if kept.before is not None else ""
     after = f" for {kept.plan.code_after}" if kept.plan else ""
     why = kept.plan.reason if kept.plan else "Taken without a plan."
     where = f", {kept.incident}" if kept.incident else ""
@@ -102,7 +102,7 @@ def _bare(kept: KeptSavepoint, counts: bool, has_left: bool) -> str:
 
 def _paired(kept: KeptSavepoint, counts: bool, has_left: bool) -> str:
     sign = "→" if counts else "•"
-    pairs = "paired, until main left it, with" if has_left else "pairs with"
+    pairs = "paired, until a rollback removed it from main, with" if has_left else "pairs with"
     return f"{sign} Checkpoint {kept.checkpoint} {pairs} snapshot {kept.snapshot} ({_tag(kept)})"
 
 

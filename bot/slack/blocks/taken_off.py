@@ -1,4 +1,4 @@
-"""What a proposal takes off main, and who has read it: all of it, for the approval covers it."""
+"""What a proposal removes from main, and who has read it: all of it, for the approval covers it."""
 
 from collections.abc import Sequence
 
@@ -12,23 +12,21 @@ _ONE_A_LINE = 10
 """Of so many runs each has a line; more are named by consumer and snapshot, so that a message holds hundreds."""
 
 
-def taken_off_main(preview: Preview, *, is_over: bool) -> str:
-    """Commits, files and rows, other writers, and every consumer run; mrkdwn, escaped. `is_over`: as it was
-    approved."""
+def removed_from_main(preview: Preview) -> str:
+    """Commits, files and rows, other writers, and every consumer run; mrkdwn, escaped."""
     if not (preview.commits or preview.files or preview.rows or preview.affected_runs):
-        return "*What it takes off main*\nNothing: no commit leaves the table."
-    title = "What it took off main, as approved" if is_over else "What it takes off main"
+        return "*Removes from main*\nNothing."
     counts = ((preview.commits, "commit"), (preview.files, "file"), (preview.rows, "row"))
-    what = ", ".join(counted(number, unit) for number, unit in counts if number) or "What consumers have read"
-    taken = f"*{title}*\n{what}; they stay readable under a tag"
+    what = ", ".join(counted(number, unit) for number, unit in counts if number) or "Rows that consumers have read"
+    taken = f"*Removes from main*\n{what}. They stay readable under a tag."
     if preview.others:
-        taken += "\n:warning: *Of other writers, and not read again by the job:* " + ", ".join(
+        taken += "\n:warning: *Rows of other writers, which the job does not read again:* " + ", ".join(
             f"{counted(each.rows, 'row')} of {mrkdwn(each.writer)}{returns(each)}" for each in preview.others
         )
     if not preview.readers_known:
-        return taken + "\n:warning: Which consumer runs read them is not known: the lineage source could not be asked."
+        return taken + "\n:warning: Readers unknown: the lineage source did not answer."
     if not preview.affected_runs:
-        return taken + "\nNo observed consumer run has read them."
+        return taken + "\nLineage shows no consumer run that read them."
     return f"{taken}\n*Consumer runs that read them*\n{_runs(preview.affected_runs)}"
 
 

@@ -62,17 +62,17 @@ def words_blocks(words: Words) -> list[Block]:
     ]
     if len(lines) > 1:
         has_names = any(mrkdwn(each.consumer) in each.text for each in words.notices)
-        same = f"; each reads their own name in the place of {code(words.first.consumer)}" if has_names else ""
-        lines = [f"*To {len(lines)} consumers, the same words*{same}", *(f"• {line}" for line in lines)]
+        same = f"; each sees their own name instead of {code(words.first.consumer)}" if has_names else ""
+        lines = [f"*To {len(lines)} consumers, the same text*{same}", *(f"• {line}" for line in lines)]
     blocks: list[Block] = [_whole(part) for part in pages("\n".join(lines))]
     body: list[Block] = [_whole(part) for part in pages(words.first.text)]
     blocks += body
     if words.first.channel and is_cut(body):
-        blocks.append(context(":warning: *This is too long for one message in Slack: it is cut there.*"))
+        blocks.append(context(":warning: *This is too long for one Slack message. Slack shows only the beginning.*"))
     data = as_json(words.first)
     if data:
         shown = data.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-        blocks.append(context("By webhook these facts go along, as `data`:"))
+        blocks.append(context("The webhook also sends this as `data`:"))
         blocks += [_whole(part) for part in pages(f"```\n{shown}\n```")]
     return blocks
 

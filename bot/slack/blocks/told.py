@@ -28,21 +28,21 @@ def told_blocks(incident: Incident, setup: TableSetup | None) -> list[Block]:
     rest = [clipped(_told(view), _LINE) for view in others[: _SHOWN - len(lost)]]
     hidden = len(views) - len(lost) - len(rest)
     if hidden > 0:
-        rest.append(f"and {hidden} more consumers; the record has them all")
+        rest.append(f"and {hidden} more consumers; the record lists all")
     rest += reader_lines(incident, setup)
     blocks: list[Block] = []
     for view in lost:
         blocks += _lost(incident, view)
     blocks += [section(part) for part in pages("\n".join(rest))]
     blocks += _due(incident)
-    return [section("*Who was told*" if views else "*Who reads it*"), *blocks] if blocks else []
+    return [section("*Notified*" if views else "*Readers*"), *blocks] if blocks else []
 
 
 _WHY: dict[Why, str] = {
-    "taken-back": "their last notice calls the table trusted, and it is under review again",
-    "proven-again": "their last notice names a state of the table that was taken back; another one is proven since",
-    "moved": "their last notice names a snapshot that is not the trusted one any more",
-    "late-run": "lineage shows a run late that has read wrong rows",
+    "taken-back": "their last notice calls the table trusted, but it is under review again",
+    "proven-again": "their last notice names a state that was rolled back; another one is verified now",
+    "moved": "their last notice names a snapshot that is no longer the trusted one",
+    "late-run": "lineage now shows a run that read wrong rows",
 }
 
 
@@ -59,7 +59,7 @@ def _due(incident: Incident) -> list[Block]:
             lines.append(f"{', '.join(names[:_SHOWN])}{more}: {words}")
     send = button("Send a correction…", Click.CORRECT, incident.id, style="primary")
     none = button("No correction…", Click.DECLINE_CORRECTION, incident.id)
-    text = "\n".join([":warning: *Due for a correction*", *lines])
+    text = "\n".join([":warning: *Need a correction*", *lines])
     return [*(section(part) for part in pages(text)), actions([send, none])]
 
 
@@ -108,9 +108,9 @@ def _delivery(delivery: DeliveryView) -> str:
             return f"{where} {clock(delivery.ended_at)}"
         if delivery.ended.how == "overtaken":
             return f"{where} not sent: {mrkdwn(clipped(delivery.ended.detail, 300))}"
-        again = f", again by itself at {clock(delivery.ended.again_at)}" if delivery.ended.again_at is not None else ""
+        again = f", next try at {clock(delivery.ended.again_at)}" if delivery.ended.again_at is not None else ""
         return f"{where} *could not be reached, call them*{again} ({mrkdwn(clipped(delivery.ended.detail, 160))})"
     if delivery.delayed is not None:
         count = delivery.delayed.number - delivery.tries_before
-        return f"{where} failed {count} times, again at {clock(delivery.delayed.again_at)}"
+        return f"{where} failed {count} times, next try at {clock(delivery.delayed.again_at)}"
     return f"{where} on its way{' once more' if delivery.retried else ''}"
