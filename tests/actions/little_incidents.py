@@ -113,7 +113,7 @@ def recovers(world: World, draw: Draw) -> None:
     proposal = made[draw(len(made))]
     there = recovered(world, proposal, savepoints=savepoints, rows=draw(2))
     if there is not None and not there.tale.runs[there.run].is_terminal:
-        note(f"Carried out: {proposal.code} {proposal.title}")
+        note(f"Done: {proposal.code} {proposal.title}")
         world.__dict__.update(there.__dict__)
 
 

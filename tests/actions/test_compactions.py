@@ -133,7 +133,7 @@ def test_whoever_thaws_hears_that_it_is_still_paused(paused: Scene, airflow: Hoo
     owed = paused.maintenance.is_owed(paused.store.get(paused.incident))
     paused.maintenance.thaw(paused.incident, by=ANA)
 
-    assert "is out of its freeze" in first
+    assert "is no longer frozen" in first
     assert "A compaction of sales.orders could not be let go on." in first
     assert owed
     assert not paused.maintenance.is_owed(paused.store.get(paused.incident))
@@ -234,7 +234,7 @@ def test_where_nothing_of_ours_was_frozen_nobody_is_asked(paused: Scene, airflow
 
     said = paused.maintenance.freeze(paused.incident, by=ANA)
 
-    assert said == "Maintenance of sales.orders was frozen already, by hand."
+    assert said == "Maintenance of sales.orders is already frozen by hand."
     assert asked(airflow) == []
     assert not paused.store.get(paused.incident).is_frozen
 

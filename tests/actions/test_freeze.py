@@ -255,7 +255,7 @@ def test_a_table_frozen_by_another_incident_stays_frozen(scene: Scene) -> None:
 
     said = scene.maintenance.thaw(scene.incident, by=ANA)
 
-    assert said == "Maintenance of the table stays frozen: wl-77 has frozen it."
+    assert said == "Maintenance of the table stays frozen by wl-77."
     assert scene.table.properties["gc.enabled"] == "false"
 
 
@@ -267,7 +267,7 @@ def test_freezing_and_thawing_twice_is_as_once(scene: Scene) -> None:
     scene.maintenance.thaw(scene.incident, by=ANA)
     fourth = scene.maintenance.thaw(scene.incident, by=ANA)
 
-    assert second == f"Maintenance of sales.orders was frozen already, by {scene.incident}."
+    assert second == f"Maintenance of sales.orders is already frozen by {scene.incident}."
     assert fourth == "Maintenance of the table was already running again."
 
 

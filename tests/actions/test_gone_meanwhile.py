@@ -86,7 +86,7 @@ def test_a_table_that_is_dropped_is_waited_for_an_hour(scene: Scene) -> None:
     result = scene.view(made).result
     assert scene.view(made).state is ProposalState.REFUSED
     assert result is not None
-    assert "Not carried out: Start from where run aaaaaa stopped" in result.sentence
+    assert "Not done: Start from where run aaaaaa stopped" in result.sentence
 
 
 def test_a_recovery_of_a_table_that_is_dropped_under_review_ends_all_the_same(scene: Scene) -> None:

@@ -39,7 +39,7 @@ def test_while_another_incident_works_on_the_job_nothing_is_begun(scene: Scene, 
     made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
     other = begins_elsewhere(scene, private=private)
 
-    with pytest.raises(Refused, match="is being worked on for another table") as refused:
+    with pytest.raises(Refused, match="Another proposal is running on job") as refused:
         scene.executions.begin(scene.incident, made.id, by=ANA)
 
     assert (other in refused.value.found) is not private
@@ -61,4 +61,4 @@ def test_of_two_that_begin_at_the_same_moment_the_one_that_sees_the_other_does_n
     ended = next(
         e.body for e in reversed(scene.store.get(scene.incident).entries) if isinstance(e.body, ExecutionEnded)
     )
-    assert "is being worked on for another table" in ended.sentence
+    assert "Another proposal is running on job" in ended.sentence

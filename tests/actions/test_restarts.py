@@ -93,7 +93,7 @@ def test_nothing_is_started_when_the_stop_left_nothing_that_pairs(scene: Scene) 
     assert scene.calls == ["stop"]
     assert view.result is not None
     assert "no state of it pairs with the table" in view.result.sentence
-    assert "Not carried out: Start from where run aaaaaa stopped" in view.result.sentence
+    assert "Not done: Start from where run aaaaaa stopped" in view.result.sentence
 
 
 def test_a_commit_between_approval_and_execution_ends_a_restart_from_a_pair(scene: Scene) -> None:

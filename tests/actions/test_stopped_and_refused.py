@@ -71,7 +71,7 @@ def test_the_refusal_says_how_the_job_is_started_and_the_undo_does_it(scene: Sce
     undone = scene.carries_out(undo_proposal.propose(plan), plan)
 
     assert view.result is not None
-    assert "`/waterline undo` starts it again from what the stop has left, where that pairs" in view.result.sentence
+    assert "`/waterline undo` starts it again from the state that the stop left, if that pairs" in view.result.sentence
     assert stands is not None
     assert (JOB, "refused", None) == (stands.job, stands.settled, stands.waits_for)
     assert undone.state is ProposalState.APPLIED

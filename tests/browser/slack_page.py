@@ -71,7 +71,7 @@ class SlackPage:
     @property
     def proposal(self) -> Locator:
         """The proposal's message."""
-        return self._showing(re.compile("covers effects, requirements, evidence and preview"))
+        return self._showing(re.compile(" · proposed by "))
 
     def message(self, text: str) -> Locator:
         """The newest message of the channel that shows this text."""

@@ -21,7 +21,7 @@ class Person:
 
     def __init__(self, *buttons: str) -> None:
         self.did: list[str] = []
-        shown = "covers effects, requirements, evidence and preview"
+        shown = " · proposed by "
         self._proposal = SimpleNamespace(plain=shown, buttons=buttons)
 
     def messages(self, _channel: str) -> list[SimpleNamespace]:

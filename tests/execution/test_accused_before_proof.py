@@ -95,7 +95,7 @@ def test_what_accused_the_table_before_is_asked_again(
     assert proof.passed == proof.makes_trusted == is_whole
     left = [check.sentence for check in proof.checks if not check.passed]
     assert len(left) == (0 if is_whole else 1)
-    assert all(sentence.startswith(LOST) and "until this is mended, too" in sentence for sentence in left)
+    assert all(sentence.startswith(LOST) and "until this is fixed and verified, too" in sentence for sentence in left)
 
 
 def test_what_is_found_while_the_table_is_proven_is_not_forgotten(damaged: Damaged, store: IncidentStore) -> None:

@@ -134,7 +134,7 @@ def test_it_is_passed_and_says_what_is_left() -> None:
 
     assert (check.passed, check.was_before, check.name) == (True, True, "No additional missing rows")
     assert check.sentence.startswith("10 rows are missing, as before this repair; main at …000001, where its branch")
-    assert "the table stays under review until that is mended, too" in check.sentence
+    assert "The table stays under review until it is fixed and verified" in check.sentence
 
 
 def test_of_what_it_mends_in_part_it_says_what_stays() -> None:
@@ -173,8 +173,10 @@ def test_hidden_positions_are_held_by_their_number_and_that_is_said() -> None:
         "20 rows are missing, 40 before this repair; main at …000001, where its branch began, has more."
         in check.sentence
     )
-    assert "What is left: Left. The contract hides which these are: they were held against those of" in check.sentence
-    assert "not position by position. This repair does not mend it" in check.sentence
+    assert (
+        "What is left: Left. The contract hides the positions, so only the counts were compared with" in check.sentence
+    )
+    assert "compared with main. This repair does not fix it" in check.sentence
 
 
 def test_as_many_hidden_ones_are_not_called_the_same() -> None:
@@ -183,7 +185,7 @@ def test_as_many_hidden_ones_are_not_called_the_same() -> None:
     check = no_more_than_main(CHECK, left, told(hidden((30, 49)), headline="20 are missing."), BASE)
 
     assert check.passed
-    assert "began, has as many: 20 are missing. The contract hides which these are" in check.sentence
+    assert "began, has as many: 20 are missing. The contract hides the positions" in check.sentence
 
 
 def test_one_hidden_position_more_has_failed() -> None:
@@ -208,7 +210,7 @@ def test_what_main_did_not_have_has_failed() -> None:
     [
         (None, "could not check main"),
         (told(gaps((30, 39)), SnapshotId(7_000_009)), "main is at …000009"),
-        (told(None, verdict=Verdict.INCONCLUSIVE), "of main the answer is: So it is."),
+        (told(None, verdict=Verdict.INCONCLUSIVE), "the answer for main is: So it is."),
     ],
     ids=["no answer", "moved on", "cannot tell"],
 )

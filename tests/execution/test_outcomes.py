@@ -93,7 +93,7 @@ def test_a_commit_between_stop_and_move_ends_the_execution_and_says_what_was_don
 
     assert scene.view.state is ProposalState.REFUSED
     assert scene.view.result is not None
-    assert "Carried out: Stop run bbbbbb. Not carried out: Move main" in scene.view.result.sentence
+    assert "Done: Stop run bbbbbb. Not done: Move main" in scene.view.result.sentence
     assert scene.calls == ["stop"]
 
 

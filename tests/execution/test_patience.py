@@ -27,7 +27,7 @@ def test_after_an_hour_it_ends_and_something_else_can_be_proposed(scene: Scene) 
 
     assert scene.view.state is ProposalState.REFUSED
     assert scene.view.result is not None
-    assert "Carried out: Stop run bbbbbb. Not carried out: Move main" in scene.view.result.sentence
+    assert "Done: Stop run bbbbbb. Not done: Move main" in scene.view.result.sentence
 
 
 def test_what_is_never_answered_and_never_there_ends_after_an_hour_too(scene: Scene) -> None:
@@ -51,7 +51,7 @@ def test_what_is_never_answered_and_never_there_ends_after_an_hour_too(scene: Sc
     assert "stands still before “Stop run bbbbbb”: Flink waited in vain. Looked afterwards: Run bbbbbb is" in noted[0]
     assert scene.view.state is ProposalState.REFUSED
     assert scene.view.result is not None
-    assert "Carried out: nothing. Not carried out: Stop run bbbbbb" in scene.view.result.sentence
+    assert "Done: nothing. Not done: Stop run bbbbbb" in scene.view.result.sentence
 
 
 @pytest.mark.parametrize("meanwhile", ["the bot was away", "nobody could look at all"])

@@ -129,6 +129,6 @@ def test_a_run_that_has_not_committed_is_looked_at_again_until_it_must_have(scen
     until = verifier._until(incident, scene.view, lacking)
 
     assert (first, second, scene.view.verified) == (None, None, None)
-    assert "is not proven yet: Run" in noted
-    assert "has not committed yet. It is verified by itself as soon as that can be told, and not later than" in noted
+    assert "is not verified yet: Run" in noted
+    assert "has not committed yet. Waterline verifies it as soon as possible, at" in noted
     assert timedelta(hours=3) < until - datetime.now(UTC) < timedelta(hours=4)

@@ -35,7 +35,7 @@ def test_nothing_else_is_proposed_thawed_or_closed_meanwhile_and_each_refusal_sa
             attempt()
         told.append(refused.value)
 
-    assert "Nothing can be proposed while it is not known what became of" in told[0].happened
+    assert "Nothing can be proposed while the outcome of" in told[0].happened
     assert "Flink does not know run bbbbbb any more" in told[0].found
     assert all("an approver settles it by the buttons on the proposal's message" in each.remedy for each in told)
 
@@ -91,4 +91,4 @@ def test_what_lands_after_it_was_settled_that_it_did_not_is_told(scene: Scene) -
     said = [e.body.text for e in scene.store.get(scene.incident).entries if isinstance(e.body, NoteAdded)]
     [told] = [text for text in said if "happened after all" in text]
     assert "“Move main to" in told
-    assert "look at table and job before anything else is proposed" in told
+    assert "Check the table and the job before you propose anything else" in told

@@ -79,7 +79,7 @@ def test_it_ends_once_an_approver_says_that_it_did_not_happen(scene: Scene) -> N
     assert scene.damaged.catalog.load(ORDERS).head == head
     ended = [e.body for e in scene.store.get(scene.incident).entries if isinstance(e.body, ExecutionEnded)][-1]
     assert ended.sentence.startswith(
-        "A person settled that step 1 did not happen. Carried out: nothing. Not carried out: Stop run bbbbbb, Move main"
+        "A person confirmed that step 1 did not happen. Done: nothing. Not done: Stop run bbbbbb, Move main"
     )
 
 
@@ -112,7 +112,7 @@ def test_what_the_world_tells_by_now_counts_more_than_a_word(scene: Scene) -> No
     assert scene.gone is not None
     scene.damaged.history = Archive(scene.gone)
 
-    with pytest.raises(Refused, match="It is known by now that step 1 happened"):
+    with pytest.raises(Refused, match="Waterline now knows that step 1 happened"):
         scene.settles(happened=False)
 
     scene.carries_on()

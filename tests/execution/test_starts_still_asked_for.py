@@ -70,4 +70,4 @@ def test_one_that_was_refused_and_comes_all_the_same_is_told_once(scene: Scene) 
     assert scene.view.state is ProposalState.REFUSED
     assert before == []
     assert len(told) == 1
-    assert "“Start from checkpoint 5” happened after all, though it was told that it did not. Run" in told[0]
+    assert "“Start from checkpoint 5” happened after all, though it was reported that it did not. Run" in told[0]

@@ -102,7 +102,7 @@ def test_readers_that_lineage_saw_are_their_owners_tables(story: Story) -> None:
 
     assert found == {
         REFUNDS: ("you answer for refund_report",),
-        orders.TABLE: ("refund_report was seen reading it",),
+        orders.TABLE: ("refund_report reads it",),
     }
     assert roles(home(EVE, setups=[setup(), setup(REFUNDS, consumers=(reader,))])).keys() == {REFUNDS}
 
@@ -185,7 +185,7 @@ def test_nothing_is_promised_after_the_last_word(story: Story, kind: str, promis
 
     facts = home(ANA, story, now=story.now + timedelta(hours=3))
 
-    assert [each.what for each in facts.promises] == (["next word to the consumers"] if promised else [])
+    assert [each.what for each in facts.promises] == (["next update to consumers"] if promised else [])
     assert ("overdue" in str(home_view(facts).to_dict())) is promised
 
 

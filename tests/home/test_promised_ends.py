@@ -26,5 +26,5 @@ def test_the_end_of_planned_work_is_due_when_it_was_said_to_be_over(tmp_path: Pa
 
         [promise] = home(ANA, story).promises
 
-        assert promise.what == "the end of planned work is told"
+        assert promise.what == "notify consumers that planned work is over"
         assert promise.at == (over_by or story.now + timedelta(days=1))

@@ -131,7 +131,7 @@ def test_lost_commits_come_back_beside_rows_that_are_missing_for_good(scene: Rep
     last = positions(scene, "main")[-1]
     assert positions(scene, "main") == [*range(30), *range(40, last + 1)]
     assert list(failed(mended)) == [GAP]
-    assert "If they are lost for good, state that to the consumers" in failed(mended)[GAP]
+    assert "If they are lost for good, notify the consumers" in failed(mended)[GAP]
     must_be_under_review(scene)
 
 

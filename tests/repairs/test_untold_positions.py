@@ -43,7 +43,7 @@ def test_a_repair_that_put_every_file_back_is_proven(scene: RepairScene, writer:
     proof, gaps = published(scene)
 
     assert (proof.passed, gaps.passed) == (True, None), proof.checks
-    assert "The repair took no row off, so this does not keep" in gaps.sentence
+    assert "The repair removed no row, so this does not keep" in gaps.sentence
 
 
 def test_a_repair_that_dropped_rows_is_not_and_it_is_said_how_the_review_ends(scene: RepairScene) -> None:
@@ -55,4 +55,4 @@ def test_a_repair_that_dropped_rows_is_not_and_it_is_said_how_the_review_ends(sc
     proof, gaps = published(scene)
 
     assert (proof.passed, gaps.passed) == (False, None)
-    assert "If it can never be told, say so to the consumers and close the incident with it." in gaps.sentence
+    assert "If it can never be checked, notify the consumers and close the incident." in gaps.sentence

@@ -30,7 +30,7 @@ def test_after_a_rewind_below_it_the_list_says_that_it_pairs_no_more(world: Worl
     assert "Authoritative until" in before
     assert (found.counts, found.left) == (None, frozenset({found.kept[0].proposal}))
     assert told.startswith("None is authoritative: main was rolled back")
-    assert "Checkpoint 5 paired, until main left it, with snapshot" in told
+    assert "Checkpoint 5 paired, until a rollback removed it from main, with snapshot" in told
 
 
 def test_another_restore_is_then_approved_without_a_question(world: World) -> None:
@@ -56,7 +56,7 @@ def test_while_the_table_cannot_be_looked_at_it_counts_and_the_list_says_so(worl
     found = world.savepoints.catalogue(ORDERS)
 
     assert (found.counts, found.left) == (found.kept[0], None)
-    assert "is not known: the table could not be looked at" in catalogue_text(ORDERS, found)
+    assert "Could not read the table" in catalogue_text(ORDERS, found)
 
 
 def test_where_expiry_has_cut_the_line_nobody_says_that_main_left_it(world: World) -> None:

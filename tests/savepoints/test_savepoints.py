@@ -27,10 +27,10 @@ def test_the_catalogue_says_what_pairs_with_what_for_which_code(world: World) ->
     kept, counts, _left, _hidden = found
     told = catalogue_text(ORDERS, found)
 
-    assert "No savepoint of the job that writes sales.orders was kept yet." in before
+    assert "No savepoint of the job of sales.orders is kept yet." in before
     assert counts == kept[0]
     assert f"Checkpoint 5 pairs with snapshot {world.scene.snapshot('a', 5)} (tag savepoint-5-" in told
-    assert f"When it was proposed the table was at snapshot {head}." in told
+    assert f"Table snapshot at the proposal: {head}." in told
     assert "code 1.4 for 1.5" in told
     assert "New pricing." in told
     assert kept[0].path in told

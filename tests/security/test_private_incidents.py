@@ -44,7 +44,7 @@ def test_it_cannot_be_opened_where_everyone_can_read(ana: Responder, bot: Little
     told = opens_private(ana, "orders-oncall")
 
     assert "A private incident cannot be opened here." in told
-    assert "Make a private channel" in told
+    assert "Create a private channel" in told
     assert bot.services.store.all() == ()
 
 

@@ -106,7 +106,7 @@ def is_card(message: SeenMessage) -> bool:
 
 def is_proposal(message: SeenMessage) -> bool:
     """Whether it is a proposal, in any state."""
-    return "covers effects, requirements, evidence and preview" in message.plain
+    return " · proposed by " in message.plain
 
 
 def eventually(holds: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:

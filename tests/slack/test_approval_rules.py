@@ -50,7 +50,7 @@ def test_two_people_of_one_team_are_not_two_teams(
     other = finn.answer_to(lambda: finn.clicks("Approve", proposed))
     shown = finn.sees_on_proposal("Execute")
 
-    assert "Needs 2 approvals, from 2 different teams, not the proposer's." in proposed.plain
+    assert "Needs 2 approvals, from 2 different teams, not from the proposer." in proposed.plain
     assert "It needs 1 more approval, from another team. Ask team lakehouse (@Finn Vogel)." in same
     assert "Approved." in other
     assert "Approved by @Finn Vogel (team lakehouse) at" in shown.plain
@@ -76,7 +76,7 @@ def test_what_is_destructive_waits_for_a_second_team(
     finn.clicks("Approve", asked)
     shown = ana.sees_on_proposal("Execute")
 
-    assert "Needs 2 approvals, from 2 different teams, not the proposer's." in asked.plain
+    assert "Needs 2 approvals, from 2 different teams, not from the proposer." in asked.plain
     assert "It needs 1 more approval, from another team." in same
     assert "Approved by @Finn Vogel (team lakehouse) at" in shown.plain
 
@@ -87,16 +87,16 @@ def test_an_approved_proposal_waits_for_a_veto_and_then_goes_on(
 ) -> None:
     """Nobody is offered to carry it out before; afterwards the one who approved it is."""
     approved = ben.answer_to(lambda: ben.clicks("Approve", proposed))
-    held = ana.sees_on_proposal("held for a veto until")
+    held = ana.sees_on_proposal("veto window until")
     bot.clock.advances(timedelta(minutes=5))
     bot.services.duties.time_has_come(WL1)
     released = ana.sees_on_proposal("Execute")
 
     assert "It is held until" in approved
     assert ("Reject…", "Veto…", "Tell consumers…") == held.buttons
-    assert "may veto it until it is carried out." in held.plain
-    assert "Once approved, it waits 5 minutes for that." in proposed.plain
-    assert "Approved, not yet carried out" in released.plain
+    assert "may veto it until it runs." in held.plain
+    assert "After approval, the veto window is 5 minutes." in proposed.plain
+    assert "Approved, ready to run" in released.plain
 
 
 @pytest.mark.parametrize("policy", [HELD])
@@ -105,7 +105,7 @@ def test_a_veto_stops_what_others_approved(
 ) -> None:
     """Only by whom the policy names, with a reason; who comes later hears who it was."""
     ben.answer_to(lambda: ben.clicks("Approve", proposed))
-    held = ana.sees_on_proposal("held for a veto until")
+    held = ana.sees_on_proposal("veto window until")
     ben.clicks("Veto…", held)
     not_his = ben.answer_to(lambda: ben.fills_reason("I changed my mind."))
     finn.clicks("Veto…", held)

@@ -103,4 +103,4 @@ def test_the_preview_says_when_readers_are_not_known(collected: SeenMessage, ana
 
     proposed = ana.proposes()
 
-    assert "Which consumer runs read them is not known" in proposed.plain
+    assert "Readers unknown" in proposed.plain

@@ -50,9 +50,9 @@ def test_declared_consumers_stand_on_the_card_before_the_first_notice(story: Sto
     shown = card(story, setup(*(f"report_{n}" for n in range(11))))
 
     assert "*Readers*" in shown
-    assert "Declared, not told yet: `report_0`, `report_1`" in shown
+    assert "Declared, not notified yet: `report_0`, `report_1`" in shown
     assert "`report_7` and 3 more" in shown
-    assert "Who has read it was not looked at yet" in shown
+    assert "Readers not checked yet" in shown
 
 
 def test_who_was_seen_is_kept_apart_from_who_declared(story: Story) -> None:
@@ -61,9 +61,9 @@ def test_who_was_seen_is_kept_apart_from_who_declared(story: Story) -> None:
 
     shown = card(story, setup("revenue_daily", "fraud_model"))
 
-    assert "Declared, not told yet: `revenue_daily`, `fraud_model`" in shown
+    assert "Declared, not notified yet: `revenue_daily`, `fraud_model`" in shown
     assert "Seen reading and declared: `revenue_daily`" in shown
-    assert "Seen reading, but not declared, so nobody told them: `notebook`" in shown
+    assert "Seen reading but not declared, so not notified: `notebook`" in shown
 
 
 def test_a_lineage_that_could_not_be_asked_is_not_taken_for_nobody(story: Story) -> None:
@@ -73,8 +73,8 @@ def test_a_lineage_that_could_not_be_asked_is_not_taken_for_nobody(story: Story)
     story.draws_the_ledger(orders.ledger())
     nobody = card(story, setup("revenue_daily"))
 
-    assert "Who has read it is not known: lineage could not be asked" in unknown
-    assert "Lineage has seen nobody read" in nobody
+    assert "Readers unknown: the lineage source did not answer" in unknown
+    assert "Lineage shows no reader" in nobody
 
 
 def test_whoever_was_not_among_those_told_stays_on_the_card(story: Story) -> None:
@@ -87,12 +87,12 @@ def test_whoever_was_not_among_those_told_stays_on_the_card(story: Story) -> Non
     shown = card(story, setup("revenue_daily", "fraud_model", untold=(teams,)))
 
     assert "*Notified*" in shown
-    assert "Declared, not told yet: `fraud_model`" in shown
+    assert "Declared, not notified yet: `fraud_model`" in shown
     assert "1 channel of the data contract cannot be told: `Orders` (Waterline has no way to teams)" in shown
-    assert "Others may have read unseen. lineage: it was down" in shown
+    assert "Others may have read it unobserved. lineage: it was down" in shown
 
 
 def test_a_table_without_consumers_or_without_configuration_says_so(story: Story) -> None:
     """Nobody declared is another thing than not known."""
     assert "No declared consumers" in card(story, setup())
-    assert "who declared to read it is not known" in card(story, None)
+    assert "declared consumers are unknown" in card(story, None)

@@ -36,7 +36,7 @@ def test_the_other_run_is_kept_by_a_click(ana: Responder, ben: Responder, bot: L
     told = ben.answer_to(lambda: ben.clicks("Keep run bbbbbb instead", asked))
     first, second = bot.services.store.get(WL1).proposals.values()
 
-    assert told == "Rejected, and proposed instead: run bbbbbb stays. Somebody else must approve it."
+    assert told == "Rejected. The new proposal keeps run bbbbbb. Somebody else must approve it."
     assert (ProposalState.REJECTED, ProposalState.PROPOSED) == (first.state, second.state)
     [stop] = [effect for effect in second.proposal.effects if isinstance(effect, StopFork)]
     assert (job("a"), job("b")) == (stop.job_id, stop.keeps)
@@ -56,7 +56,7 @@ def test_where_the_other_stop_cannot_be_proposed_the_no_is_told(ana: Responder, 
     ben.sees_on_proposal("Keep run aaaaaa instead")
 
     assert [ProposalState.REJECTED] == states
-    assert "is rejected, as you asked, but nothing else is proposed yet" in told
+    assert "is rejected, but nothing else is proposed yet" in told
     assert "type /waterline propose resolve_fork keep=bbbbbb" in told
 
 

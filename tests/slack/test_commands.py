@@ -96,7 +96,7 @@ def test_status_ledger_and_timeline_of_an_open_incident(collected: SeenMessage, 
 
     assert "wl-1 sales.orders (sev2)" in status
     assert "Responder: @Ana Ribeiro." in status
-    assert f"Not in doubt: snapshot {good}, up to" in status
+    assert f"No known problem: snapshot {good}, up to" in status
     assert "Propose what the diagnosis asks for" in status
     assert len(ledger.splitlines()) == 9
     assert f"…{orders.head % 1_000_000:06d} append, 10 rows, run bbbbbb checkpoint 6" in ledger.splitlines()[1]
@@ -161,7 +161,7 @@ def test_closing_needs_a_reason_and_no_undecided_proposal(
     again = ana.asks("close again")
 
     assert "An incident is closed with a reason." in without
-    assert "is proposed. An incident is not closed over an undecided" in undecided
+    assert "is proposed. An incident with an undecided" in undecided
     assert closed.startswith("wl-1 is closed.")
     assert "Run evidence" not in card.buttons
     assert "No incident is open in this channel." in again
@@ -177,7 +177,7 @@ def test_whoever_does_not_respond_neither_closes_nor_thaws(
     done = ben.asks(verb)
 
     assert "You do not respond to wl-1, so you cannot" in refused
-    assert "take it over first: /waterline assign" in refused
+    assert "take over first: /waterline assign" in refused
     assert "You do not respond" not in done
 
 

@@ -124,7 +124,7 @@ def test_the_other_run_is_proposed(ana: Responder, ben: Responder, bot: LittleBo
 
     first, second = bot.services.store.get(WL1).proposals.values()
     [stop] = [effect for effect in second.proposal.effects if isinstance(effect, StopFork)]
-    assert "Rejected, and proposed instead: run bbbbbb stays." in told
+    assert "Rejected. The new proposal keeps run bbbbbb." in told
     assert (ProposalState.REJECTED, ProposalState.PROPOSED) == (first.state, second.state)
     assert job("b") == stop.keeps
 

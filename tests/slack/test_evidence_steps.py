@@ -136,7 +136,7 @@ def test_a_late_click_on_an_old_card_is_answered(ana: Responder, ben: Responder,
     answer = ben.answer_to(lambda: ben.fills_reason("Too slow."))
 
     assert "This step is no longer the current one." in answer
-    assert "Now the walk is at “Duplicate rows”." in answer
+    assert "Now the current step is “Duplicate rows”." in answer
 
 
 def test_a_click_on_a_closed_incident_is_answered(ana: Responder, ben: Responder) -> None:

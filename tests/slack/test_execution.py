@@ -118,7 +118,7 @@ def test_a_form_that_is_submitted_twice_sends_once(
     ana.sees_on_card("Open the review")
 
     assert "Sent to revenue_daily, fraud_model." in sent
-    assert "These notices were sent before; nothing was sent." in again
+    assert "These notices were already sent." in again
     for reader, channel in ((dana, "revenue-analytics"), (eli, "fraud-ml")):
         reader.sees("proven again", channel)
         assert sum("proven again" in m.plain for m in reader.messages(channel)) == 1

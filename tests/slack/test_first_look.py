@@ -77,8 +77,8 @@ def test_who_asks_while_a_diagnosis_is_made_gets_that_one(
     go_on.set()
     eventually(lambda: bot.services.store.get(WL_1).diagnosis_asked is None)
 
-    assert "Looking at table and job." in first
-    assert "Looking at table and job." in second
+    assert "Checking the table and the job." in first
+    assert "Checking the table and the job." in second
     assert "You are the responder" in other
     assert looking is not None
     assert ["looked"] == looks

@@ -77,7 +77,7 @@ def test_whoever_clicked_is_told_when_the_form_cannot_reach_slack(door: FrontDoo
 
     told: list[Post] = []
     eventually(lambda: bool(told) or _claims(store, told))
-    assert "That form could not be opened. Slack could not be reached" in (told[0].text or "")
+    assert "Could not open the form. Slack could not be reached" in (told[0].text or "")
     assert (told[0].user, told[0].channel) == ("U0ANA00001", "C0ONCALL01")
     assert not _claims(store, told), "one answer for one click"
 

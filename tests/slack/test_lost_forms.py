@@ -14,7 +14,7 @@ from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder, eventually
 
 ROOT = Path(__file__).parents[2]
-NOT_OPENED = "That form could not be opened. Slack said expired_trigger_id; it waits three seconds for a form."
+NOT_OPENED = "Could not open the form. Slack said expired_trigger_id."
 
 
 def told(who: Responder, text: str) -> int:
@@ -30,7 +30,7 @@ def test_a_form_whose_trigger_has_expired_is_told(collected: SeenMessage, ana: R
     ana.clicks("Add a note…", collected)
 
     assert NOT_OPENED in answer
-    assert "Nothing was done: click again" in answer
+    assert "Nothing was changed. Click again" in answer
     ana.fills_reason("Now it opens.")
     ana.sees("Now it opens.")
 

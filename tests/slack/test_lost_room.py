@@ -76,7 +76,7 @@ def test_who_types_a_command_where_the_bot_cannot_write_is_answered_directly(
 
     ana.types("/waterline status")
 
-    told = is_told(ana, TO_ANA, "I cannot write (invite me there")
+    told = is_told(ana, TO_ANA, "I cannot write in")
     assert "wl-1 sales.orders" in told.plain
 
 

@@ -12,7 +12,7 @@ from tests.slack.orders import Orders
 from tests.slack.people import Responder, eventually
 
 WL = IncidentId("wl-1")
-LOST = "The table had lost its mark"
+LOST = "Somebody changed the table's tag or property"
 
 
 def test_a_mark_that_somebody_takes_off_is_back_at_the_next_look(

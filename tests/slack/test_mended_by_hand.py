@@ -28,7 +28,7 @@ def test_nobody_is_told_that_it_recovered_before_it_is_proven(by_hand: IncidentI
     """The refusal names the way."""
     ana.opens_form("tell recovered")
 
-    assert "Nothing proves it yet" in ana.modal.plain
+    assert "The table is not verified yet" in ana.modal.plain
     assert "/waterline propose trust_present_state" in ana.modal.plain
 
 

@@ -13,7 +13,7 @@ from tests.slack.orders import Orders
 from tests.slack.people import Responder
 
 WL = IncidentId("wl-1")
-FIRST = "F21 holds as well, and people act on it before this is approved: stop the other writer"
+FIRST = "F21 matches as well. Act on it before this is approved: stop the other writer"
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_where_there_is_no_button_the_walk_goes_on_to_what_people_do(
 
     card = ana.sees_on_card("Do what the diagnosis asks, by hand")
 
-    assert "Waterline has no button for “stop the other writer, then decide which of its changes stay”" in card.plain
+    assert "Waterline has no action for “stop the other writer, then decide which of its changes stay”" in card.plain
 
 
 @pytest.mark.usefixtures("beside")

@@ -119,7 +119,7 @@ def test_what_is_no_snapshot_id_is_told_at_its_field(ana: Responder, orders: Ord
     ana.sees_on_card("under review")
 
     assert told[0] == told[1]
-    assert "This is no snapshot id." in told[0]["since"]
+    assert "This is not a snapshot id." in told[0]["since"]
     assert [each.opened.summary for each in bot.services.store.all()] == ["Dana sees too much revenue."]
 
 
@@ -143,4 +143,4 @@ def test_without_declared_consumers_nobody_is_told_and_that_is_said(ana: Respond
     told = ana.reads_form()
     ana.sees_on_card("under review")
 
-    assert "No consumer of this table is declared, so nobody is told." in told
+    assert "This table has no declared consumers, so nobody is notified." in told

@@ -114,7 +114,7 @@ def test_a_warning_that_the_all_clear_overtook_is_not_sent(
 
     heard = ben.answer_to(slack.faults.lets_through)
 
-    assert "was told that all is well, and that holds." in heard
+    assert "has a valid all-clear." in heard
     assert "Nothing was sent." in heard
     assert ["It is right."] == [message.plain.split("\n")[0] for message in dana.messages("revenue-analytics")]
 

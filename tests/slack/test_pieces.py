@@ -113,7 +113,7 @@ def test_a_ledger_says_how_many_commits_its_table_leaves_out(tmp_path: Path) -> 
 
     said = str([block.to_dict() for block in evidence_message(run, find_tasks(spark_tasks)["ledger"].task)[1]])
 
-    assert f"{len(rows) * 3 - 2} of {len(rows) * 3} commits are left out here" in said
+    assert f"{len(rows) * 3 - 2} of {len(rows) * 3} commits are not listed" in said
 
 
 def test_a_picture_is_posted_with_what_it_does_not_show() -> None:
@@ -127,7 +127,7 @@ def test_a_picture_is_posted_with_what_it_does_not_show() -> None:
     assert "older" not in told[0]
     assert "unknown" not in told[0]
     assert "12 older commits are not drawn." in told[1]
-    assert "Who read which commit is unknown" in told[1]
+    assert "Readers are unknown" in told[1]
 
 
 def test_the_last_commits_of_a_table_say_their_day_where_not_all_is_of_one() -> None:

@@ -39,20 +39,20 @@ def test_rows_that_leave_without_a_commit_are_told_with_their_readers() -> None:
     assert "0 commits" not in told
     assert all(f"report_{n} read" in told for n in range(14))
     assert "more" not in told
-    assert "Nothing: no commit leaves" not in told
+    assert "*Removes from main*\\nNothing." not in told
 
 
 def test_readers_that_are_not_known_are_told_where_only_rows_leave() -> None:
     """And nothing is, where nothing leaves."""
-    assert "could not be asked" in shown(commits=0, files=0, rows=220, affected_runs=(), readers_known=False)
-    assert "Nothing: no commit leaves" in shown(commits=0, files=0, rows=0, affected_runs=())
+    assert "did not answer" in shown(commits=0, files=0, rows=220, affected_runs=(), readers_known=False)
+    assert "*Removes from main*\\nNothing." in shown(commits=0, files=0, rows=0, affected_runs=())
 
 
 def test_rows_of_other_writers_stand_out() -> None:
     """Beside what leaves main."""
     others = (OtherRows(writer="spark application local-17", commits=(orders.HEAD,), rows=3),)
 
-    assert "not read again by the job:* 3 rows of spark application local-17" in shown(others=others)
+    assert "which the job does not read again:* 3 rows of spark application local-17" in shown(others=others)
 
 
 def test_a_long_text_goes_on_in_further_paragraphs() -> None:
@@ -83,7 +83,7 @@ def test_what_must_hold_and_what_is_cited_is_shown_to_whoever_says_yes() -> None
     assert f"Snapshot {short(orders.GOOD)} is still listed by the table." in told
     assert f"*Evidence:* {Desk().proposal.evidence[0]}" in told
     assert '"Emergency approval…"' in told
-    assert "Carried out only while" not in later
+    assert "*Runs only if*" not in later
 
 
 def test_a_text_is_parted_without_loss() -> None:

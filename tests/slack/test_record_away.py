@@ -79,7 +79,7 @@ def test_a_full_disk_is_said_to_whoever_asks_and_nothing_is_begun(
 
     assert "Waterline's record cannot be written now." in told
     assert "full" in told
-    assert "Nothing was done: ask again then." in told
+    assert "Nothing was done. Try again later." in told
     assert not before
     assert len(bot.services.store.get(WL).proposals) == 1
 

@@ -49,7 +49,7 @@ def test_the_record_comes_into_the_thread_in_three_forms(shown: None, ana: Respo
     eventually(lambda: exports(ana))
 
     [export] = exports(ana)
-    assert "comes into its thread" in answer
+    assert "appear in the thread" in answer
     assert [name.rpartition(".")[2] for name in names(export)] == ["html", "md", "json"]
     assert export.thread_ts == ana.card.ts
 
@@ -93,7 +93,7 @@ def test_where_nobody_can_look_the_repetition_says_so(
     ana.asks("export")
     eventually(lambda: is_done(bot, slack))
 
-    assert ["may be here twice" in each.plain for each in exports(ana)] == [False, True]
+    assert ["may appear twice" in each.plain for each in exports(ana)] == [False, True]
 
 
 def test_files_that_slack_refuses_are_told_with_another_way(shown: None, ana: Responder, slack: Workspace) -> None:

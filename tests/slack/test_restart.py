@@ -86,7 +86,7 @@ def test_a_bot_that_was_killed_tells_each_consumer_once(
     eventually(lambda: ends(bot) == ["delivered"] * 2)
     ana.asks("status")
     told = [*dana.messages(REVENUE), *eli.messages(FRAUD)]
-    repeated = ["may be here twice" in message.plain for message in told]
+    repeated = ["may appear twice" in message.plain for message in told]
     is_there = moment != "notice-claimed"
     assert code == -9
     assert (len(told), sum(repeated)) == (2 if can_look or not is_there else 3, 0 if can_look else 1)

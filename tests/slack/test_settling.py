@@ -39,7 +39,7 @@ def test_an_approver_settles_that_it_happened_and_the_execution_goes_on(
     own = ana.answer_to(lambda: ana.fills_reason("It is gone."))
     ben.clicks("Settle: it happened…", unknown)
     settled = ben.answer_to(lambda: ben.fills_reason("No process of it on any host."))
-    shown = ana.sees_on_proposal("and proven at head")
+    shown = ana.sees_on_proposal("and verified at head")
 
     assert "Flink does not know run bbbbbb any more, and no history server is configured." in unknown.plain
     assert "an approver settles it by the buttons on the proposal's message" in unknown.plain
@@ -61,7 +61,7 @@ def test_an_approver_settles_that_it_did_not_happen_and_something_else_can_be_pr
     settled = ben.answer_to(lambda: ben.fills_reason("It writes on, under the old JobManager."))
     shown = ana.sees_on_proposal("Refused at execution")
 
-    assert "Nothing can be proposed while it is not known what became of" in refused
+    assert "Nothing can be proposed while the outcome of" in refused
     assert "settles it by the buttons on the proposal's message" in refused
     assert "Propose again" not in offered
     assert "Settled: it did not happen. The execution has ended" in settled

@@ -32,7 +32,7 @@ def trust(
         (
             trust(TrustState.UNDER_REVIEW, orders.GOOD, Basis.BEFORE_THE_FAULT, "Incident wl-1 is open on it."),
             "sales.orders: under review since 09:00 UTC. Incident wl-1 is open on it. "
-            f"Not in doubt: snapshot {orders.GOOD}, up to 2 Nov, 23:50 UTC; nobody has proven it.",
+            f"No known problem: snapshot {orders.GOOD}, up to 2 Nov, 23:50 UTC; nobody has proven it.",
         ),
         (
             trust(TrustState.TRUSTED, orders.GOOD, Basis.VERIFIED, "The table was verified after incident wl-1."),
@@ -70,4 +70,4 @@ def test_the_table_of_an_open_incident_is_among_them(ana: Responder, orders: Ord
     assert incident.startswith("wl-1 sales.orders (sev2), opened")
     assert "Trusted" not in incident
     assert table.startswith("sales.orders: under review since")
-    assert f"Not in doubt: snapshot {good}, up to" in table
+    assert f"No known problem: snapshot {good}, up to" in table

@@ -29,6 +29,6 @@ def test_the_trusted_snapshot_of_an_incident_is_not_said_to_be_gone(tmp_path: Pa
         for table in (UNSEEN, orders.table_state(), orders.table_state().model_copy(update={"snapshots": ()}))
     )
 
-    assert f"Not in doubt: snapshot {orders.GOOD} (unknown whether it still exists); nobody has" in unseen
-    assert f"Not in doubt: snapshot {orders.GOOD}, up to" in seen
-    assert f"Not in doubt: snapshot {orders.GOOD}, no longer listed; nobody has proven it" in gone
+    assert f"No known problem: snapshot {orders.GOOD} (unknown whether it still exists); nobody has" in unseen
+    assert f"No known problem: snapshot {orders.GOOD}, up to" in seen
+    assert f"No known problem: snapshot {orders.GOOD}, no longer listed; nobody has proven it" in gone

@@ -62,7 +62,7 @@ def test_a_correction_says_what_the_responder_says(ana: Responder, dana: Respond
     ana.submits()
 
     dana.sees("What is right: Only checkpoint 6 is concerned.", "revenue-analytics")
-    assert "says nothing without words of yours" in refused
+    assert "needs your text" in refused
 
 
 @pytest.mark.parametrize("is_lost", [False, True])

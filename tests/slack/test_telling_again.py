@@ -59,7 +59,7 @@ def test_an_invited_bot_tells_the_same_once(
     late = ben.answer_to(lambda: ben.clicks("Try again", card))
     assert "has this notice already" in late
     assert [told.ts] == [message.ts for message in dana.messages(REVENUE)]
-    assert "may be here twice" not in told.plain
+    assert "may appear twice" not in told.plain
     assert asked(bot) == [ana.person.id] * 2
     assert sum("please call them" in message.plain for message in ana.messages()) == 2
 

@@ -104,7 +104,7 @@ def test_consumers_who_were_told_that_all_is_well_are_told_that_it_is_not(
     refused = ana.modal.plain
 
     assert "an earlier message was wrong" in taken_back.plain
-    assert "it stays so until its new state is proven" in refused
+    assert "until its new state is verified" in refused
     told = [view.notice for view in bot.services.store.get(WL).notices.values() if view.notice.kind != "first_warning"]
     assert [each.kind for each in told if each.channel == "C0REVENUE2"] == ["recovered", "correction"]
 
@@ -172,7 +172,7 @@ def test_maintenance_comes_back_when_the_incident_is_closed(
     bot.services.duties.settle_all()
 
     assert frozen == "false"
-    assert "cannot be undone by Waterline any more: undo ends with the incident." in told
+    assert "because undo ends with the incident." in told
     eventually(lambda: "gc.enabled" not in orders.table.properties)
     eventually(lambda: not bot.services.store.get(WL).is_frozen)
 

@@ -34,8 +34,8 @@ def test_closing_says_what_cannot_be_undone_then(story: Story) -> None:
 
     after = confirmed(story)
 
-    assert "Undo ends with it" not in before
-    assert "Undo ends with it: “Rewind table and job: back to checkpoint 10” cannot be undone then." in after
+    assert "cannot be undone" not in before
+    assert "After that, “Rewind table and job: back to checkpoint 10” cannot be undone." in after
 
 
 def test_a_recovery_that_was_taken_back_leaves_nothing_to_undo(story: Story) -> None:

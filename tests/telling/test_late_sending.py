@@ -81,7 +81,7 @@ def test_of_two_held_with_other_words_the_second_is_not_called_sent(scene: Scene
     asks(scene, one=notice(kind), two=notice(kind, "other words"))
     clicks(scene, "one")
 
-    with pytest.raises(Refused, match="in other words since this was previewed"):
+    with pytest.raises(Refused, match="with a different text since this preview"):
         clicks(scene, "two")
 
     incident = scene.story.incident

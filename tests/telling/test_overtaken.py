@@ -88,7 +88,7 @@ def test_what_may_have_arrived_before_it_was_overtaken_says_so(scene: Scene) -> 
     assert ended is not None
     assert (ended.how, ended.may_be_there, scene.box.mails) == ("overtaken", True, [])
     assert "is closed" in ended.detail
-    assert "It may be there all the same" in ended.detail
+    assert "It may have arrived all the same" in ended.detail
 
 
 def test_people_see_that_it_was_not_sent_and_are_not_asked_to_call(scene: Scene) -> None:
@@ -101,9 +101,9 @@ def test_people_see_that_it_was_not_sent_and_are_not_asked_to_call(scene: Scene)
 
     card = str([block.to_dict() for block in told_blocks(scene.story.incident, None)])
     retrying = retrying_of(scene)
-    with pytest.raises(Refused, match="This notice holds no more"):
+    with pytest.raises(Refused, match="This notice is out of date"):
         retrying.retry(scene.story.id, view.seq, 0, by=ANA)
 
     assert "by e-mail not sent: You cannot send an all-clear." in card
     assert ":white_check_mark:" not in card
-    assert "is not sent by e-mail (revenue@acme.example): Consumers cannot be told" in notice_sentence(body)
+    assert "is not sent by e-mail (revenue@acme.example): You cannot send" in notice_sentence(body)

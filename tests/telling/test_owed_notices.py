@@ -74,7 +74,7 @@ def test_who_was_told_that_all_is_well_hears_of_no_severity(story: Story, since:
     if is_owed:
         assert left_to_tell(incident, setup("revenue_daily"), "update")
         return
-    with pytest.raises(Refused, match="The consumers were told that all is well"):
+    with pytest.raises(Refused, match="The consumers have a valid all-clear"):
         left_to_tell(incident, setup("revenue_daily"), "update")
     assert left_to_tell(incident, setup("revenue_daily"), "correction")
 

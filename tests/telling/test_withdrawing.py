@@ -57,7 +57,7 @@ def test_an_all_clear_that_was_previewed_before_is_not_sent_after(cleared: Story
     cleared.says(DOUBTED)
 
     assert [body.kind for body in before] == ["notice-queued"]
-    with pytest.raises(Refused, match="it stays so until its new state is proven"):
+    with pytest.raises(Refused, match="until its new state is verified"):
         queued(cleared.incident, "9f31", (late,), None)
     assert queued(cleared.incident, "9f31", (notice("recovered"),), None) == []
 

@@ -53,7 +53,7 @@ def test_where_no_bot_runs_it_is_carried_out_from_here_to_its_proof(host: Host) 
     assert done.exit_code == 0
     assert f"{BEGUN}\nNo bot uses this record" in done.output
     assert steps(done.output) == [each for n in (1, 2, 3) for each in (f"Step {n} of 3", f"Step {n} of 3, done")]
-    assert "carried out. Now it is verified." in done.output
+    assert "done. Verification starts now." in done.output
     assert "4 of 4 checks hold." in done.output
     assert "No row is there twice: holds. Every key lives exactly once." in done.output
     assert host.calls == ["stop", "start"]
@@ -158,10 +158,10 @@ def test_a_step_of_which_nobody_knows_ends_the_command_and_is_looked_at_again(ho
     found = host.executes()
 
     assert (unknown.exit_code, still.exit_code, found.exit_code) == (2, 2, 0)
-    assert "whether it happened is not known." in unknown.output
+    assert "outcome unknown." in unknown.output
     assert "Start a bot or run this command again" in unknown.output
     assert f"was started by <@{ANA}> at" in still.output
-    assert "whether it happened is not known." in still.output
+    assert "outcome unknown." in still.output
     assert "found after an interruption" in found.output
     assert host.calls == ["stop", "start"]
 

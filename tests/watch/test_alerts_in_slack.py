@@ -85,7 +85,7 @@ def test_an_alert_during_an_incident_goes_into_its_thread(ana: Responder, bot: W
     bot.sightings.see(ORDERS, alert, occasion="09:00")
     bot.sightings.settle(ORDERS)
     told = ana.sees("Disk is full.")
-    bot.sightings.end(bot.sightings.memory(ORDERS).lasting[0], "Alertmanager says that it is resolved.")
+    bot.sightings.end(bot.sightings.memory(ORDERS).lasting[0], "Alertmanager reports it as resolved.")
 
     over = ana.sees("Over since")
     card = ana.sees_on_card("under review")

@@ -117,7 +117,7 @@ def test_what_came_of_an_alert_waits_for_no_channel_of_a_closed_incident(
     eventually(lambda: nothing_waits(bot))
     shut(slack, how)
 
-    bot.sightings.end(bot.sightings.memory(ORDERS).lasting[0], "Alertmanager says that it is resolved.")
+    bot.sightings.end(bot.sightings.memory(ORDERS).lasting[0], "Alertmanager reports it as resolved.")
     eventually(lambda: refused(slack) > 0)
 
     eventually(as_time_goes_on(bot, lambda: nothing_waits(bot)))

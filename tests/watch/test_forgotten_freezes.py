@@ -28,7 +28,7 @@ def test_a_freeze_that_was_forgotten_is_asked_about(ana: Responder, bot: Watchin
     assert f"<@{ana.id}>" in str(told.blocks)
     assert "type /waterline thaw, or close the incident" in told.plain
     assert "out of its freeze" in answer
-    assert "is out of its freeze." in ana.sees(":white_check_mark: Maintenance of").plain
+    assert "is no longer frozen." in ana.sees(":white_check_mark: Maintenance of").plain
     assert asked_to_thaw(bot) == 2
 
 

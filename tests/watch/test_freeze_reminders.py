@@ -65,7 +65,7 @@ def test_the_end_that_stood_is_told_beside_the_new_one(story: Story) -> None:
 
     told = shown(story, seq)
 
-    assert "and was to end by 11:02 UTC" in told
+    assert "planned end 11:02 UTC" in told
     assert f"It goes on until 14:04 UTC, said by <@{BEN}>." in told
 
 

@@ -76,7 +76,7 @@ def test_responders_are_asked_on_while_it_is_down(story: Story, end: Effect, sai
 
     assert [stands.asked_from + AGAIN] == [asked.moment]
     assert f"that repair is {said}, and the job was not started with it" in text
-    assert "a diagnosis that sees the job run ends this question" in text
+    assert "diagnose again to end this reminder" in text
     assert "publish_repair" not in text
 
 

@@ -39,7 +39,7 @@ def test_an_incident_is_not_closed_over_a_promise_unless_somebody_says_so(
 
     assert "Consumers were promised an update by" in refused
     assert "wl-1 is closed." in closed
-    assert ana.sees("wl-1 was closed without this word.").buttons == ()
+    assert ana.sees("wl-1 was closed without this update.").buttons == ()
 
 
 def test_what_fell_due_while_the_bot_was_down_is_late_and_not_lost(

@@ -50,7 +50,7 @@ def test_responders_are_asked_and_told_the_way_back(story: Story) -> None:
     text = str([block.to_dict() for block in reminder_of_promise(story.incident, entry)[1]])
 
     assert stands.asked_from + AGAIN == asked.moment
-    assert "“Go on” has stopped it and was refused after that" in text
+    assert "“Go on” stopped the job and could not finish" in text
     assert "Propose to undo it" in text
     assert "publish_repair" not in text
 
