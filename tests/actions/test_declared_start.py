@@ -24,7 +24,7 @@ def test_another_declaration_starts_nothing_and_stops_nothing(scene: Scene) -> N
     with pytest.raises(Superseded, match=f"declared when this was proposed \\({'a' * 12}\\).*now \\({'b' * 12}\\)"):
         scene.executions.begin(scene.incident, made.id, by=plan.by)
 
-    assert f"It is declared as now ({'a' * 12})." in requirement_sentence(asked)
+    assert f"Declaration unchanged ({'a' * 12})." in requirement_sentence(asked)
     assert scene.calls == []
 
 

@@ -45,7 +45,7 @@ def test_the_door_decides_and_not_the_click(scene: Scene) -> None:
     """Of the same person, at the same moment: a terminal shows everything, a message of Slack does not."""
     scene.approvals.seen_in_slack(lambda _incident, _view: False)
 
-    with pytest.raises(Refused, match="too long for one message of Slack"):
+    with pytest.raises(Refused, match="too long for one Slack message"):
         scene.approvals.approve(scene.id, PROPOSAL, digest=scene.digest, by=CROWD[0])
     scene.approvals.approve(scene.id, PROPOSAL, digest=scene.digest, by=CROWD[0], via="terminal")
 

@@ -87,5 +87,5 @@ def test_where_nothing_matches_the_table_is_not_acquitted() -> None:
     diagnosis = diagnose(case, MODES)
 
     assert () == diagnosis.codes
-    assert diagnosis.nothing_matches.startswith("No failure mode matches. The table is not healthy for all that: ")
+    assert diagnosis.nothing_matches.startswith("No failure mode matches. The table is not healthy: ")
     assert "2 keys live more than once" in diagnosis.nothing_matches

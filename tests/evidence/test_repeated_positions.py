@@ -123,7 +123,7 @@ def test_a_run_that_goes_on_in_partitions_that_nobody_names_repeats_nothing(orde
 
 
 def test_a_hidden_position_is_counted_and_not_shown(orders: OrdersTable, asks: Asks) -> None:
-    """How many came again is no value of the column."""
+    """How many came again is not a value of the column."""
     before = orders.commits("a", 1, range(10))
     orders.commits("a", 2, range(10, 20))
     orders.commits("b", 2, range(15, 30))

@@ -142,7 +142,7 @@ def test_wrong_rows_of_which_nobody_knows_the_commits_move_nothing_before_a_diag
     with closing(open_store(f"sqlite:///{tmp_path / 'other.db'}")) as store:
         story = Story(store.journal).opens(trusted=NEWER)
         assert mark(story.answers()) == (NEWER, "under-review")
-        assert beside_trusted(story.incident) == "its rows: not proven; newer rows: under review"
+        assert beside_trusted(story.incident) == "its rows: not verified; newer rows: under review"
         assert mark(story.answers(verdict=Verdict.RULED_OUT)) == (NEWER, "under-review")
         assert mark(story.says(named(fault(orders.GOOD)))) == (orders.GOOD, "under-review")
         assert beside_trusted(story.incident) == "newer rows: under review"
@@ -239,7 +239,7 @@ def test_readers_above_the_lowered_mark_are_told(story: Story) -> None:
     ("found", "says"),
     [
         (fault(orders.GOOD), "newer rows: under review"),
-        (fault(orders.GOOD, LastGoodRows.NOT_LOOKED_AT), "its rows: not proven; newer rows: under review"),
+        (fault(orders.GOOD, LastGoodRows.NOT_LOOKED_AT), "its rows: not verified; newer rows: under review"),
         (fault(None, None), "the whole table: under review"),
     ],
 )

@@ -31,7 +31,7 @@ def test_what_was_changed_in_the_record_after_the_approval_is_not_carried_out(sc
     with pytest.raises(Refused, match="is not what was approved: its record was changed since") as refused:
         scene.begins()
 
-    assert "Nothing was carried out" in refused.value.found
+    assert "Nothing was changed" in refused.value.found
     assert "waterline record verify" in refused.value.remedy
     assert scene.view.state is ProposalState.APPROVED
     assert scene.calls == []

@@ -37,7 +37,7 @@ def test_nothing_else_is_proposed_thawed_or_closed_meanwhile_and_each_refusal_sa
 
     assert "Nothing can be proposed while the outcome of" in told[0].happened
     assert "Flink does not know run bbbbbb any more" in told[0].found
-    assert all("an approver settles it by the buttons on the proposal's message" in each.remedy for each in told)
+    assert all("an approver settles it with the buttons on the proposal" in each.remedy for each in told)
 
 
 def test_nobody_settles_a_step_while_it_is_carried_out_anew(scene: Scene) -> None:

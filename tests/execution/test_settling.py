@@ -59,7 +59,7 @@ def test_it_goes_on_once_an_approver_says_that_it_happened(scene: Scene) -> None
     [(by, said)] = [(e.by, sentence(e)) for e in incident.entries if e.body.kind == "outcome-settled"]
     assert by == BEN
     assert said == (
-        "Settled: step 1 of the execution happened, and the execution goes on. Nothing of it runs on any host."
+        "Settled: step 1 of the execution happened; the execution continues. Nothing of it runs on any host."
     )
     [finding] = [f for f in review(incident, orders.observation(), orders.contract()) if f.contract == "approval"]
     assert f"<@{BEN}> settled at" in finding.observed

@@ -32,7 +32,7 @@ def test_commits_alone_never_show_that_a_table_is_fresh(story: Story) -> None:
     asked = terms(fresh(story, None, "Nothing tells it."), freshness=15 * MINUTE)[FRESH]
 
     assert (found.holds, asked.holds) == (None, None)
-    assert "Not observed: the evidence `freshness` tells it; nobody ran it." in found.observed
+    assert "Not observed. The evidence `freshness` shows it; nobody ran it." in found.observed
     assert "it answered: Nothing tells it." in asked.observed
 
 
@@ -66,7 +66,7 @@ def test_rows_that_came_too_late_break_the_promise(story: Story) -> None:
     wider = terms(story, late_after=6 * MINUTE)["No row comes later than 6 min after newer ones."]
 
     assert [each.holds for each in (unasked, kept, broken, wider)] == [None, True, False, True]
-    assert "Not observed: the evidence `late_rows` tells it; nobody ran it." in unasked.observed
+    assert "Not observed. The evidence `late_rows` shows it; nobody ran it." in unasked.observed
     assert not any("comes later" in term for term in terms(story))
 
 

@@ -54,7 +54,7 @@ def test_a_changed_entry_is_named(story: Story, records: Records) -> None:
 
     proof = records.prove(json.dumps(document))
 
-    assert proof.fault == "Entry 4 is not what was written: its content does not give its hash."
+    assert proof.fault == "Entry 4 was changed: its content does not match its hash."
 
 
 def test_a_cut_chain_is_named(story: Story, records: Records) -> None:
@@ -98,7 +98,7 @@ def test_the_command_proves_files_without_a_configuration(
 
     assert (good.exit_code, unlike.exit_code, bad.exit_code) == (0, 1, 1)
     assert good.output.startswith("Fits whole: wl-1.html, wl-1: ")
-    assert "Up to entry 5 the record is not what it was" in unlike.output
+    assert "The record up to entry 5 has changed" in unlike.output
     assert "Does not fit: wl-1.md, wl-1: Line" in bad.output
 
 

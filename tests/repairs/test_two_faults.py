@@ -103,7 +103,7 @@ def must_be_under_review(scene: RepairScene) -> None:
     assert mark is not None
     assert mark.status == "under-review"
     for kind in ("recovered", "no_action_needed"):
-        with pytest.raises(Refused, match="Consumers cannot be told"):
+        with pytest.raises(Refused, match="You cannot send"):
             refuse_false_comfort(incident, kind)
 
 

@@ -37,7 +37,7 @@ def test_the_tag_goes_when_its_day_has_passed_and_the_record_says_so(world: Worl
     assert world.tag is None
     assert world.scene.table.by_id.keys() == snapshots.keys()
     assert len(told := _told(world)) == 1
-    assert "The savepoint's day has passed. Its tag savepoint-5-" in told[0]
+    assert "The savepoint expired. Its tag savepoint-5-" in told[0]
     assert not tags.are_due(world.scene.store.get(world.scene.incident))
     assert "removed), code 1.4" in catalogue_text(ORDERS, world.savepoints.catalogue(ORDERS))
 

@@ -33,7 +33,7 @@ def test_the_preview_shows_the_whole_plan(world: World) -> None:
         "Retention": f"The tag keeps the snapshot until {day}, or until no incident of the table is open. "
         "The contract names no retention.",
         "May restore it": f"<@{ANA}>.",
-        "Authoritative": f"until {day}. To restore from another point, somebody has to say why.",
+        "Authoritative": f"until {day}. Restoring from another point needs a reason.",
     }
 
 

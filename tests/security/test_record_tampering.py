@@ -238,14 +238,14 @@ def test_the_command_says_which_incident_does_not_fit(tmp_path: Path) -> None:
     assert fits.exit_code == 0, fits.output
     assert "2 seals: every one fits." in fits.output
     assert other.exit_code == 1
-    assert f"wl-1 entry {seals[1].seq}: Up to entry {seals[1].seq} the record is not what it was" in other.output
+    assert f"wl-1 entry {seals[1].seq}: The record up to entry {seals[1].seq} the record is not what it was" in other.output
     assert unknown.exit_code == 1
     assert "No entry of any incident has the hash ffffffffffff…" in unknown.output
 
 
 def test_what_is_no_seal_is_refused() -> None:
     """A cut or mistyped seal is never taken for one that fits."""
-    with pytest.raises(BadConfiguration, match="This is no seal of a record"):
+    with pytest.raises(BadConfiguration, match="This is not a seal of a record"):
         asked("wl-1/12/9f86", {})
 
 

@@ -92,7 +92,7 @@ def test_an_approved_proposal_waits_for_a_veto_and_then_goes_on(
     bot.services.duties.time_has_come(WL1)
     released = ana.sees_on_proposal("Execute")
 
-    assert "It is held until" in approved
+    assert "The veto window ends at" in approved
     assert ("Reject…", "Veto…", "Tell consumers…") == held.buttons
     assert "may veto it until it runs." in held.plain
     assert "After approval, the veto window is 5 minutes." in proposed.plain
@@ -113,7 +113,7 @@ def test_a_veto_stops_what_others_approved(
     vetoed = ana.sees_on_proposal("Vetoed by @Finn Vogel at")
     late = ben.answer_to(lambda: ben.clicks("Approve", proposed))
 
-    assert "does not name you for this. Ask @Finn Vogel." in not_his
+    assert "does not allow you to do this. Ask @Finn Vogel." in not_his
     assert "Month end closes at four." in vetoed.plain
     assert vetoed.buttons == ()
     assert "was vetoed by @Finn Vogel at" in late

@@ -83,7 +83,7 @@ def test_what_a_channel_without_incident_is_told(ana: Responder) -> None:
     }
     assert ana.asks("status").splitlines() == [
         "No incident is open. Open one with /waterline open.",
-        "sales.orders: trusted. No incident was ever opened on it: nobody has a doubt, and nothing was proven either.",
+        "sales.orders: trusted. No incident was ever opened on it. It has no known problem, but it was never verified.",
     ]
 
 

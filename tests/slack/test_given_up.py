@@ -84,7 +84,7 @@ def test_what_another_incident_has_stopped_is_told_once_with_everybody(store: St
     assert f"<@{first.asks}>" in message
     assert "“Recovered” was *not sent* to `revenue_daily` (in Slack), `ml_features` (in Slack)." in message
     assert "incident wl-2 has the table in doubt" in message
-    assert "When that is resolved: `/waterline tell again`" in message
+    assert "When that is resolved, type `/waterline tell again`" in message
 
 
 def test_what_came_in_doubt_again_is_previewed_anew(store: Store, story: Story) -> None:
@@ -94,8 +94,8 @@ def test_what_came_in_doubt_again_is_previewed_anew(store: Store, story: Story) 
 
     [message] = aloud(store, story)
 
-    assert "came under review again" in message
-    assert "When that is resolved: `/waterline tell recovered`" in message
+    assert "You cannot send an all-clear" in message
+    assert "When that is resolved, type `/waterline tell recovered`" in message
 
 
 def test_what_is_given_up_again_is_told_again(store: Store, story: Story) -> None:

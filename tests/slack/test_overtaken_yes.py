@@ -72,7 +72,7 @@ def test_a_yes_that_arrives_after_the_end_does_not_count(
     heard = ben.answer_to(slack.faults.lets_through)
 
     assert "was expired" in heard
-    assert "Propose it anew" in heard
+    assert "Propose it again" in heard
     assert [[]] == [view.approvals for view in proposals(bot)]
 
 

@@ -75,7 +75,7 @@ def test_a_savepoint_is_planned_in_a_form_and_stops_nothing(
     assert (plan.reason, plan.code_before, plan.code_after, len(plan.may_restore)) == ("New pricing.", "1.4", "1.5", 1)
     assert str(plan.over_by) == "2099-12-01 14:10:00+00:00"
     assert "Plan saved in wl-1. Nothing is stopped" in answer
-    assert "A savepoint is planned, from code 1.4 to 1.5: New pricing." in ana.sees("A savepoint is planned").plain
+    assert "Savepoint planned, from code 1.4 to 1.5: New pricing." in ana.sees("A savepoint is planned").plain
     assert "was kept yet" in listed
     assert bot.flink.calls == told
 
@@ -89,5 +89,5 @@ def test_a_time_that_is_none_is_told_at_its_field(collected: SeenMessage, ana: R
     ana.fills({"over": "14:10"})
     answer = ana.answer_to(ana.submits)
 
-    assert "“after lunch” names no time. Expected 14:10 (the next one)" in told["over"]
+    assert "“after lunch” is not a time. Expected 14:10 (the next one)" in told["over"]
     assert "Plan saved in wl-1." in answer

@@ -42,7 +42,7 @@ def test_an_approver_settles_that_it_happened_and_the_execution_goes_on(
     shown = ana.sees_on_proposal("and verified at head")
 
     assert "Flink does not know run bbbbbb any more, and no history server is configured." in unknown.plain
-    assert "an approver settles it by the buttons on the proposal's message" in unknown.plain
+    assert "an approver settles it with the buttons on the proposal" in unknown.plain
     assert "somebody else must settle whether it happened" in own
     assert settled == "Settled: it happened. The execution continues; follow it in the proposal's thread."
     assert "Step 2 happened, as @Ben Okafor settled at" in shown.plain
@@ -62,7 +62,7 @@ def test_an_approver_settles_that_it_did_not_happen_and_something_else_can_be_pr
     shown = ana.sees_on_proposal("Refused at execution")
 
     assert "Nothing can be proposed while the outcome of" in refused
-    assert "settles it by the buttons on the proposal's message" in refused
+    assert "settles it with the buttons on the proposal" in refused
     assert "Propose again" not in offered
     assert "Settled: it did not happen. The execution has ended" in settled
     assert "It writes on, under the old JobManager." in shown.plain

@@ -67,7 +67,7 @@ def test_an_invited_bot_tells_the_same_once(
 @pytest.mark.usefixtures("unreached")
 def test_an_invited_bot_tells_it_by_itself(slack: Workspace, ana: Responder, dana: Responder, bot: LittleBot) -> None:
     """A few times over hours; who is to call them is not asked each time."""
-    ana.sees_on_card("again by itself at")
+    ana.sees_on_card("next try at")
     bot.services.duties.settle_all()
     early = asked(bot)
     bot.clock.advances(timedelta(minutes=11))

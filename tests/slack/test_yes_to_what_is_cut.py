@@ -34,7 +34,7 @@ def test_late_clicks_on_what_is_cut_do_not_count(
     breaking = cleo.answer_to(lambda: cleo.fills_reason("It burns."))
 
     for answer in (approving, breaking):
-        assert "too long for one message of Slack, so nobody says yes to it there. Nothing was approved." in answer
+        assert "too long for one Slack message, so it cannot be approved there. Nothing was approved." in answer
         assert "waterline proposal show" in answer
     view = bot.services.store.get(IncidentId("wl-1")).current_proposal
     assert view is not None

@@ -110,8 +110,7 @@ def test_rows_that_nobody_looked_at_are_not_recommended(unsuspected: Unsuspected
 
     assert unsuspected.trust.snapshot == unsuspected.good
     assert unsuspected.trust.advice == (
-        "Do not read the head. The snapshot named here is the newest before the fault. It is not "
-        "verified."
+        "Do not read the head. The snapshot named here is the newest before the fault. It is not verified."
     )
 
 
