@@ -120,7 +120,7 @@ def disagreements(claim: Claim | None, table: TableState) -> tuple[str, ...]:
     elif mark.incident != claim.incident.id:
         found.append(f"The record names {_named(claim.incident)}; the table's property names another one or none.")
     if mark.tag != claim.snapshot:
-        stands = f"stands on {short(mark.tag)}" if mark.tag is not None else "does not exist"
+        stands = f"is on {short(mark.tag)}" if mark.tag is not None else "does not exist"
         found.append(f"The record's trusted snapshot is {short(claim.snapshot)}; the tag {TAG} {stands}.")
     return tuple(found)
 

@@ -37,7 +37,6 @@ def test_an_end_that_is_not_kept_is_not_dropped_without_a_word(scene: Scene) -> 
     said = scene.maintenance.freeze(scene.incident, by=ANA, until=datetime(2026, 11, 24, 14, 10, tzinfo=UTC))
 
     assert said == (
-        "Maintenance of sales.orders is already frozen by hand. "
-        "That end is not kept: nobody is asked at 24 Nov 2026, 14:10 UTC."
+        "Maintenance of sales.orders is already frozen by hand. Waterline does not ask at 24 Nov 2026, 14:10 UTC."
     )
     assert scene.store.get(scene.incident).frozen_until is None

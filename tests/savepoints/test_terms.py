@@ -29,8 +29,8 @@ def test_the_preview_shows_the_whole_plan(world: World) -> None:
     assert terms == {
         "Reason": "New pricing.",
         "Code": "1.4 before, 1.5 after. But Flink says that test runs now.",
-        "Snapshots": f"{head} is the head now, schema 0. The one that the stop commits is added later.",
-        "Retention": f"The tag keeps the snapshot until {day}, or until no incident of the table is open. "
+        "Snapshots": f"{head} is the head now, schema 0. The snapshot that the stop commits is added later.",
+        "Retention": f"The tag keeps the snapshot until {day}, or until the table has no open incident. "
         "The contract names no retention.",
         "May restore it": f"<@{ANA}>.",
         "Authoritative": f"until {day}. Restoring from another point needs a reason.",

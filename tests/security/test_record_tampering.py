@@ -238,7 +238,7 @@ def test_the_command_says_which_incident_does_not_fit(tmp_path: Path) -> None:
     assert fits.exit_code == 0, fits.output
     assert "2 seals: every one fits." in fits.output
     assert other.exit_code == 1
-    assert f"wl-1 entry {seals[1].seq}: The record up to entry {seals[1].seq} the record is not what it was" in other.output
+    assert f"wl-1 entry {seals[1].seq}: The record up to entry {seals[1].seq} has changed" in other.output
     assert unknown.exit_code == 1
     assert "No entry of any incident has the hash ffffffffffff…" in unknown.output
 

@@ -27,7 +27,7 @@ def test_a_freeze_that_was_forgotten_is_asked_about(ana: Responder, bot: Watchin
     assert times == [0, 1, 1, 2]
     assert f"<@{ana.id}>" in str(told.blocks)
     assert "type /waterline thaw, or close the incident" in told.plain
-    assert "out of its freeze" in answer
+    assert "no longer frozen" in answer
     assert "is no longer frozen." in ana.sees(":white_check_mark: Maintenance of").plain
     assert asked_to_thaw(bot) == 2
 

@@ -80,7 +80,7 @@ def test_the_thaw_is_asked_for_by_the_end_that_was_said(ana: Responder, bot: Wat
     assert "Waterline asks at" in frozen
     assert (early, due, before, asked_to_thaw(bot)) == (0, 1, 1, 2)
     assert "planned end" in told
-    assert "frozen already, by wl-1. Waterline asks at" in again
+    assert "is already frozen by wl-1. Waterline asks at" in again
     until = bot.services.store.get(ONE).frozen_until
     assert until is not None
     assert until <= bot.clock.now()

@@ -75,7 +75,7 @@ def test_responders_are_asked_on_while_it_is_down(story: Story, end: Effect, sai
     text = str([block.to_dict() for block in reminder_of_promise(story.incident, entry)[1]])
 
     assert [stands.asked_from + AGAIN] == [asked.moment]
-    assert f"that repair is {said}, and the job was not started with it" in text
+    assert f"That repair is {said}." in text
     assert "diagnose again to end this reminder" in text
     assert "publish_repair" not in text
 

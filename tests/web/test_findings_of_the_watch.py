@@ -120,7 +120,7 @@ def test_a_finding_does_not_name_what_record_and_table_disagree_about(scene: Sce
     found = _trust(scene)
 
     assert (TrustState.UNKNOWN, None, Basis.NONE) == (found.state, found.snapshot, found.basis)
-    assert found.why.startswith("It could not be told. The record knows no incident on this table")
+    assert found.why.startswith("Unknown. The record has no incident on this table")
 
 
 def test_the_gate_does_not_open_though_it_runs_beside_the_bot(scene: Scene) -> None:

@@ -98,9 +98,9 @@ def test_answer_and_tag_go_below_a_fault_that_is_named(unsuspected: Unsuspected)
     assert unsuspected.moves == [head, unsuspected.good]
     assert state.ref("waterline") == unsuspected.good == trust.snapshot
     assert (trust.state, trust.basis, trust.doubts) == (TrustState.UNDER_REVIEW, Basis.BEFORE_THE_FAULT, ())
-    assert trust.advice.endswith("It is the newest that nobody doubts.")
+    assert trust.advice.endswith("It is the newest with no known problem.")
     assert unsuspected.desk().history(ORDERS)[0].sentence == (
-        f"Questioned further down: what was found in incident {unsuspected.id} lies above this snapshot."
+        f"Questioned further back: the problem of incident {unsuspected.id} is above this snapshot."
     )
 
 

@@ -50,7 +50,7 @@ def test_the_page_of_a_table_says_what_to_read_and_draws_the_waterline(scene: Sc
 
     text = web.get(f"/tables/{ORDERS}").text
 
-    assert "Read the snapshot that is named here, not the head." in text
+    assert "Read the snapshot named here, not the head." in text
     assert f"VERSION AS OF {scene.good}" in text
     assert text.count("<polygon") == 5
     assert 'class="waterline"' in text

@@ -78,7 +78,7 @@ def test_an_incident_that_ends_without_proof_leaves_the_table_under_review(scene
     found = scene.opens().closes().trust
 
     assert found.state is TrustState.UNDER_REVIEW
-    assert "closed without proof" in found.why
+    assert "closed without verification" in found.why
 
 
 @pytest.mark.parametrize("stage", ["quiet", "proven"])
@@ -141,7 +141,7 @@ def test_a_table_that_another_record_marked_is_not_trusted_by_this_one(scene: Sc
     found = scene.trust
 
     assert (TrustState.UNKNOWN, None, ()) == (found.state, found.snapshot, found.pins)
-    assert "The record knows no incident on this table" in found.doubts[0]
+    assert "The record has no incident on this table" in found.doubts[0]
     assert "wl-7" not in found.model_dump_json()
 
 
@@ -151,7 +151,7 @@ def test_a_table_that_another_record_marked_is_not_trusted_by_this_one(scene: Sc
         ({"waterline.status": "under-review"}, False, "the table's property says `under-review`"),
         ({"waterline.status": "fine"}, False, "the table's property says `fine`"),
         ({"waterline.incident": "wl-9"}, False, "the table's property names another one or none"),
-        ({}, True, "the tag waterline stands on"),
+        ({}, True, "the tag waterline is on"),
     ],
 )
 def test_a_mark_that_is_not_what_the_record_says_is_no_trust(
@@ -185,7 +185,7 @@ def test_a_head_that_left_the_proven_snapshot_is_no_trust(scene: Scene) -> None:
     found = scene.trust
 
     assert found.state is TrustState.UNKNOWN
-    assert "does not descend from the snapshot that was verified" in found.why
+    assert "does not descend from the verified snapshot" in found.why
 
 
 @pytest.mark.parametrize("by_pyiceberg", [False, True])
@@ -244,7 +244,7 @@ def test_the_history_tells_every_change_newest_first(scene: Scene) -> None:
     turns = scene.desk().history(ORDERS)
 
     assert [turn.sentence for turn in turns] == [
-        "Left under review: incident wl-2 was closed without proof.",
+        "Left under review: incident wl-2 was closed without verification.",
         "Questioned: incident wl-2 was opened.",
         "Verified after incident wl-1.",
         "Questioned: incident wl-1 was opened.",
