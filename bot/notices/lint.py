@@ -53,7 +53,7 @@ def _names(folder: Path, path: Path) -> list[Problem]:
 
 def _instead(way: str, tops: set[str]) -> str:
     if way.split(".")[0].removesuffix("[]") in tops:
-        return "docs/notices.md lists what stands in it."
+        return "docs/notices.md lists its fields."
     return f"Use one of {', '.join(sorted(tops))}."
 
 
@@ -89,4 +89,4 @@ def _where(template: NoticeTemplate, error: Exception, shape: str) -> Problem:
     frames = [frame for frame in extract_tb(error.__traceback__) if frame.filename.endswith(SUFFIX)]
     file = Path(frames[-1].filename).name if frames else template.path.name
     line = frames[-1].lineno if frames else 1
-    return Problem(file=file, line=line or 1, message=f"With {shape}: {error}. Mend the line that is named.")
+    return Problem(file=file, line=line or 1, message=f"With {shape}: {error}. Fix this line.")

@@ -240,5 +240,5 @@ def _compiled(environment: Environment, path: Path) -> Template:
         raise BadConfiguration(
             f"{path.name}:{line}: this notice is not a template.",
             f"Jinja says: {error.message}",
-            "Mend the line that is named.",
+            "Fix this line.",
         ) from error

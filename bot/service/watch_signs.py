@@ -161,9 +161,9 @@ def leaked(case: Case) -> Sign | None:
     return Sign(
         code=LEAKED,
         subject=run,
-        headline=f"Run {short_job(run)} wrote {what} that no commit took along.",
+        headline=f"Run {short_job(run)} wrote {what} that no commit contains.",
         reasons=(in_words(mine), *dict.fromkeys(each.reason for each in mine)),
-        advice="open an incident and look whether their rows came again; remove no orphan files until then",
+        advice="open an incident and check whether the job wrote these rows again; remove no orphan files until then",
         severity="sev2",
         runbook="missing-rows",
         is_urgent=False,

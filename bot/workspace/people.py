@@ -83,7 +83,7 @@ class BotApp(_Record):
     commands: tuple[SlashCommand, ...] = (
         SlashCommand(
             command="/waterline",
-            description="Walk an incident of a streaming table",
+            description="Handle an incident of a streaming table",
             usage_hint="open [table] | status | help",
         ),
     )
