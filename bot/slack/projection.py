@@ -99,7 +99,7 @@ class Projection:
             case e.NoticeAnswered():
                 self._outbox.touch(notice_post(incident.id, body.key))
                 self._said(incident, entry.seq, aloud=body.answer == "needs-help")
-            case e.NoticeEnded():
+            case e.NoticeEnded() if body.how != "delivered":
                 is_first = body.how == "failed" and not sent_by_rule(incident, entry.seq, body)
                 self._said(incident, entry.seq, aloud=is_first)
                 if body.doubt:
@@ -117,10 +117,13 @@ class Projection:
                 is_stuck = isinstance(body, e.MaintenanceMarked) and body.status == "resuming"
                 self._said(incident, entry.seq, aloud=is_stuck)
                 self._touch_promises(incident)
-            case e.ResponderAssigned():
-                self._said(incident, entry.seq, aloud=body.user != entry.by)
+            case e.ResponderAssigned() if body.user != entry.by:
+                self._in_channel(incident, f"line/{entry.seq}")
             case (
-                e.EvidenceRequested()
+                # The card shows these.
+                e.NoticeEnded(how="delivered")
+                | e.ResponderAssigned(note="")
+                | e.EvidenceRequested()
                 | e.EvidenceRunAgain()
                 | e.StepDone()
                 | e.NoticesPreviewed()
