@@ -9,8 +9,8 @@ from bot.domain.errors import WaterlineError
 from bot.domain.ids import IncidentId, UserId
 from bot.domain.notice import Notice
 from bot.service.services import Services
-from bot.slack.blocks.readers import untold_of
 from bot.slack.blocks.texts import sending_view
+from bot.slack.blocks.told import untold_of
 from bot.slack.forms import PREVIEW_TITLE, problem_form
 
 FIRST_WARNING = "first_warning"

@@ -20,7 +20,7 @@ from bot.notices import NoticeFacts
 from bot.notices.lint import MOST_CHARACTERS
 from bot.ports.carriers import Parcel
 from bot.service.telling_rules import AFTER_CLOSE, refuse_false_comfort
-from bot.slack.blocks.notice import notice_message
+from bot.slack.blocks.told import notice_message
 from bot.slack.limits import MESSAGE_BLOCKS, SECTION_TEXT, is_cut
 from tests import orders_table as orders
 from tests.notices.course_entries import SECRET

@@ -13,7 +13,7 @@ from bot.domain.ids import IncidentId, UserId
 from bot.domain.incident import Incident
 from bot.domain.runbook import DecisionStep
 from bot.service.walking import current_step
-from bot.slack.blocks.first_look import first_look_message
+from bot.slack.blocks.evidence import first_look_message
 from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders
 from tests.slack.people import PATIENCE_S, Responder, eventually

@@ -13,7 +13,7 @@ from bot.domain.notice import Notice, NoticeData
 from bot.service.incident_store import IncidentStore
 from bot.service.other_doubts import OtherDoubts
 from bot.service.posting import Posting
-from bot.slack.blocks.given_up import given_up_message
+from bot.slack.blocks.told import given_up_message
 from bot.slack.projection import Projection
 from tests import orders_table as orders
 from tests.decisions import ANA

@@ -13,8 +13,7 @@ from bot.domain.notice import Notice
 from bot.domain.reads import Untold
 from bot.settings import Settings
 from bot.slack.blocks.card import card_message
-from bot.slack.blocks.held import held_message
-from bot.slack.blocks.texts import sending_view
+from bot.slack.blocks.texts import held_message, sending_view
 from tests.decisions import ANA, BEN
 from tests.telling.conftest import Scene
 

@@ -1,21 +1,112 @@
-"""Reminders of what was promised to consumers, and of the items of a review."""
+"""Reminders of what was promised to consumers, and of the items of a review.
+
+Asks whether a table's maintenance still has to stand still.
+
+Asks how a repair goes on whose job stands still.
+"""
+
+from datetime import timedelta
 
 from slack_sdk.models.blocks import Block, SectionBlock
 
 from bot.domain.doubt import doubted_since
 from bot.domain.entries import NoticeQueued, PromiseReminded
+from bot.domain.freezes import end_before, end_since
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
 from bot.domain.notice import HOW_TO_CORRECT, PLANNED
 from bot.domain.planned_work import stop_for_work
 from bot.domain.promises import BESIDE, announcement
+from bot.domain.rehearsals import Settled, StandingJob, standing_job
 from bot.domain.review import review_items
-from bot.domain.sentences import clock_time
-from bot.slack.blocks.freezes import reminder_of_freeze
+from bot.domain.sentences import clock_time, span
 from bot.slack.blocks.parts import actions, button, clock, context, section
-from bot.slack.blocks.standing_jobs import reminder_of_standing_job
 from bot.slack.ids import Click
 from bot.slack.text import as_sentence, mrkdwn, person
+
+_OR_GIVE_UP = "cancel it: `/waterline propose drop_repair_branch`"
+
+
+def reminder_of_standing_job(incident: Incident, body: PromiseReminded, who: str) -> tuple[str, list[Block]]:
+    """(notification text, blocks); once the job is started, or a run of it was alive when the repair was published or
+    given up, it says only that the job waits no more for it."""
+    standing = standing_job(incident)
+    if standing is None or standing.since != body.due:
+        return f"{incident.id}: no job waits for the repair", [
+            context(":white_check_mark: No job waits for this repair now.")
+        ]
+    since = clock_time(standing.since)
+    text = f"{incident.id}: {standing.job} has been stopped since {since}"
+    if standing.waits_for is None:
+        return text, [section(_refused(standing, since, who))]
+    if standing.settled is not None:
+        return text, [section(_not_started(standing, standing.settled, since, who))]
+    told = (
+        f":pause_button: {who}: {mrkdwn(standing.job)} has been stopped since {since} "
+        f"for “{mrkdwn(standing.waits_for.proposal.title)}”. No new rows arrive until the repair is published or "
+        "cancelled."
+    )
+    if standing.is_proven:
+        advice = (
+            f"The repair is verified. Propose to publish it (`/waterline propose publish_repair`), or {_OR_GIVE_UP}."
+        )
+    else:
+        advice = f"The repair is not verified yet. Click *Verify again* on its proposal, or {_OR_GIVE_UP}."
+    return text, [section(f"{told}\n{advice}")]
+
+
+_IF_STARTED = "If somebody already started it, diagnose again to end this reminder."
+
+
+def _refused(standing: StandingJob, since: str, who: str) -> str:
+    return (
+        f":pause_button: {who}: {mrkdwn(standing.job)} has been stopped since {since}. "
+        f"“{mrkdwn(standing.stopped_by.proposal.title)}” stopped the job and could not finish. It may still be down.\n"
+        "Click “Propose to undo it” on its message, or collect evidence again and diagnose to see where to restore "
+        f"from. {_IF_STARTED}"
+    )
+
+
+def _not_started(standing: StandingJob, settled: Settled, since: str, who: str) -> str:
+    return (
+        f":pause_button: {who}: {mrkdwn(standing.job)} has been stopped since {since} by "
+        f"“{mrkdwn(standing.stopped_by.proposal.title)}”. That repair is {settled}. The job may still be down.\n"
+        f"Collect evidence again and diagnose to see where to restore from. {_IF_STARTED}"
+    )
+
+
+def reminder_of_freeze(incident: Incident, entry: Entry, body: PromiseReminded, who: str) -> tuple[str, list[Block]]:
+    """(notification text, blocks); once maintenance goes on, it says only that. The end it tells is the one that stood
+    when it was asked; one that was said since stands in place of the advice."""
+    table = mrkdwn(incident.opened.table)
+    if incident.frozen_at != body.due:
+        return f"Maintenance of {incident.opened.table} is running again", [
+            context(f":white_check_mark: Maintenance of {table} is no longer frozen.")
+        ]
+    lasted = timedelta(minutes=round((entry.at - body.due).total_seconds() / 60))
+    hours = f"{round(lasted.total_seconds() / 3600)} h" if lasted >= timedelta(hours=1) else span(lasted)
+    text = f"{incident.id}: maintenance of {incident.opened.table} has been frozen for {hours}"
+    until = end_before(incident, entry)
+    expected = f"; planned end {clock_time(until, entry.at)}" if until is not None else ""
+    said = (
+        f":snowflake: {who}: snapshot expiry and orphan cleanup of {table} are paused for {hours} by {incident.id}, "
+        "since "
+        f"{clock_time(body.due, entry.at)}{expected}. Files pile up meanwhile."
+    )
+    return text, [section(f"{said}\n{_advice(incident, entry)}")]
+
+
+def _advice(incident: Incident, entry: Entry) -> str:
+    """What there is to choose, or what was chosen."""
+    answer = end_since(incident, entry)
+    if answer is not None:
+        until, by = answer
+        return f"{person(by)} extended it until {clock_time(until, entry.at)}."
+    return (
+        "• Recovery finished: type `/waterline thaw`, or close the incident. Both restore the old settings.\n"
+        "• Recovery still running: type `/waterline freeze until 18:00`, or leave it. Waterline asks again in a day."
+    )
+
 
 _TERMS = 5
 _LEFT_TO_PEOPLE = ("next-update", "planned-end")

@@ -1,4 +1,7 @@
-"""The very texts that are sent, for whoever sends or approves them: every one, on as many pages as it takes."""
+"""The very texts that are sent, for whoever sends or approves them: every one, on as many pages as it takes.
+
+Notices that a second person sends.
+"""
 
 import json
 from collections.abc import Sequence
@@ -7,16 +10,20 @@ from dataclasses import dataclass
 from slack_sdk.models.blocks import Block, DividerBlock, SectionBlock
 from slack_sdk.models.views import View
 
+from bot.domain.approval_count import mentions
+from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
 from bot.domain.notice import WAYS, Address, Notice
+from bot.domain.notice_fold import HeldView
 from bot.domain.reads import Untold
 from bot.domain.sentences import counted
 from bot.slack.blocks.parts import actions, button, context, section
-from bot.slack.blocks.readers import untold_line
+from bot.slack.blocks.told import untold_line, untold_of
 from bot.slack.forms import PREVIEW_TITLE
 from bot.slack.ids import Click, Form
 from bot.slack.limits import is_cut, text_size
 from bot.slack.pages import pages
-from bot.slack.text import code, mrkdwn, room, written
+from bot.slack.text import addressed, code, mrkdwn, person, room, written
 
 _PAGE_BLOCKS, _PAGE_TEXT = 60, 9000
 """Of one page of a modal, beside its head and its buttons: well within Slack's 100 blocks and 250 kB, and within the
@@ -151,3 +158,20 @@ def _size(blocks: Sequence[Block]) -> int:
 def _whole(part: str) -> SectionBlock:
     """A part that fits: it is not to be cut."""
     return SectionBlock(text=written(part))
+
+
+def held_message(incident: Incident, view: HeldView) -> tuple[str, list[Block]]:
+    """Who sends them, with a button that shows every text; afterwards who has sent them."""
+    notices = incident.previews[view.name]
+    kind = notices[0].title or notices[0].kind
+    head = f":lock: *{mrkdwn(kind)}* for {mrkdwn(audience(notices))}"
+    if view.sent_by is not None:
+        return f"{incident.id}: {kind} was sent", [section(f"{head}: sent by {person(view.sent_by)}.")]
+    policy = view.held.policy
+    who = addressed(mentions(policy.approvers, (view.asked_by,)), policy.named)
+    asks = "" if view.asked_by == WATERLINE else f"{person(view.asked_by)} wrote it. "
+    return f"{incident.id}: {kind} needs somebody else to send it", [
+        section(f"{head}: {asks}{who}, please read and send it."),
+        *untold_blocks(untold_of(incident)),
+        actions([button("Read and send…", Click.READ_NOTICES, incident.id, view.name, style="primary")]),
+    ]

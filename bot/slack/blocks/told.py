@@ -1,19 +1,150 @@
-"""Who was told, on the incident's card: what did not arrive first, with the button that tries it again."""
+"""Who was told, on the incident's card: what did not arrive first, with the button that tries it again.
+
+Who reads the table, beside those who were told: declared, seen, not known, and channels that cannot be told.
+
+A notice in its consumer's channel.
+
+To the responder, aloud: an all-clear was not sent, as the table came in doubt, and nobody sends it by itself.
+"""
+
+from collections.abc import Sequence
 
 from slack_sdk.models.blocks import Block, ButtonElement, SectionBlock
 
 from bot.domain.corrections import Why, corrections_due
+from bot.domain.findings import LedgerFinding
+from bot.domain.given_up import given_up_from
 from bot.domain.incident import Incident
-from bot.domain.notice import WAYS
+from bot.domain.notice import WAYS, Answer
+from bot.domain.notice_entries import ObservedReader
+from bot.domain.reads import Untold
+from bot.domain.sentences import counted
 from bot.domain.setup import TableSetup
-from bot.domain.told import DeliveryView, NoticeView
+from bot.domain.told import AnswerView, DeliveryView, NoticeView
 from bot.service.outdated import still_holds
-from bot.slack.blocks.notice import answered
-from bot.slack.blocks.parts import actions, button, clock, section
-from bot.slack.blocks.readers import reader_lines
+from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
 from bot.slack.pages import pages
-from bot.slack.text import clipped, code, mrkdwn, room, written
+from bot.slack.text import clipped, code, mrkdwn, person, room, written
+
+_LABELS: dict[Answer, tuple[str, Click]] = {
+    "acknowledged": ("Acknowledge", Click.ACKNOWLEDGE),
+    "re-ran": ("I re-ran", Click.RE_RAN),
+    "needs-help": ("I need help…", Click.HELP),
+}
+_SAID: dict[Answer, str] = {
+    "acknowledged": ":eyes: seen by",
+    "re-ran": ":repeat: run again by",
+    "needs-help": ":sos: help wanted by",
+}
+_ANSWERS_SHOWN = 6
+
+
+def notice_message(incident: Incident, view: NoticeView) -> tuple[str, list[Block]]:
+    """The very text, who has answered, and the buttons by which they do."""
+    blocks: list[Block] = [section(part) for part in pages(view.notice.text)]
+    shown = view.answers[-_ANSWERS_SHOWN:]
+    if shown:
+        blocks.append(context(*(f"{answered(each)} at {clock(each.at)}" for each in shown)))
+    if view.notice.answers:
+        blocks.append(actions([_button(incident, view, answer) for answer in view.notice.answers]))
+    return view.notice.text, blocks
+
+
+def answered(each: AnswerView) -> str:
+    """What was answered, by whom."""
+    text = f": {mrkdwn(clipped(each.text, 200))}" if each.text else ""
+    return f"{_SAID[each.answer]} {person(each.by)}{text}"
+
+
+def _button(incident: Incident, view: NoticeView, answer: Answer) -> ButtonElement:
+    label, click = _LABELS[answer]
+    return button(label, click, incident.id, str(view.seq))
+
+
+_NAMED = 8
+_UNTOLD = 5
+
+
+def reader_lines(incident: Incident, setup: TableSetup | None) -> list[str]:
+    """Declared and seen kept apart, each as far as one can take it in. `setup` None: the table is configured no more.
+
+    Before anybody previewed a notice, what was seen is what the ledger says of its commits.
+    """
+    untold = setup.untold if setup is not None else untold_of(incident)
+    return [*_declared(incident, setup), *_seen(incident, setup), *([untold_line(untold)] if untold else [])]
+
+
+def untold_of(incident: Incident) -> tuple[Untold, ...]:
+    """As the newest preview has put them on record."""
+    return incident.readers.untold if incident.readers is not None else ()
+
+
+def untold_line(untold: Sequence[Untold]) -> str:
+    """Escaped; there is at least one."""
+    named = ", ".join(f"{code(each.name)} ({mrkdwn(clipped(each.why, 200))})" for each in untold[:_UNTOLD])
+    many = counted(len(untold), "channel")
+    return f":warning: {many} of the data contract cannot be notified: {named}{_more(untold, _UNTOLD)}"
+
+
+def _declared(incident: Incident, setup: TableSetup | None) -> list[str]:
+    if setup is None:
+        return [":grey_question: The table is no longer configured, so its declared consumers are unknown"]
+    if not setup.consumers:
+        return ["No declared consumers"]
+    told = {view.notice.consumer for view in incident.notices.values()}
+    left = [each.name for each in setup.consumers if each.name not in told]
+    return [f"Declared, not notified{' yet' if incident.is_open else ''}: {_names(left)}"] if left else []
+
+
+def _seen(incident: Incident, setup: TableSetup | None) -> list[str]:
+    noted = incident.readers
+    if noted is None:
+        return _in_the_ledger(incident, setup)
+    declared = [_reader(each) for each in noted.observed if each.is_declared]
+    strangers = [_reader(each) for each in noted.observed if not each.is_declared]
+    lines = _by_declaration(declared, strangers)
+    if noted.unknown:
+        lines.append(f":grey_question: Others may have read it unobserved. {mrkdwn(clipped(noted.unknown, 300))}")
+    return lines
+
+
+def _in_the_ledger(incident: Incident, setup: TableSetup | None) -> list[str]:
+    run = incident.latest.get("ledger")
+    finding = run.evidence.finding if run is not None and run.evidence is not None else None
+    if not isinstance(finding, LedgerFinding):
+        return [":grey_question: Readers not checked yet"]
+    if not finding.ledger.readers_known:
+        return [":grey_question: Readers unknown: the lineage source did not answer"]
+    seen = dict.fromkeys(run.consumer for row in finding.ledger.rows for run in row.readers)
+    known = {each.name for each in setup.consumers} if setup is not None else set()
+    declared, strangers = [n for n in seen if n in known], [n for n in seen if n not in known]
+    return _by_declaration([code(name) for name in declared], [code(name) for name in strangers]) or [
+        "Lineage shows no reader of the newest commits"
+    ]
+
+
+def _by_declaration(declared: Sequence[str], strangers: Sequence[str]) -> list[str]:
+    lines = []
+    if declared:
+        lines.append(f"Seen reading and declared: {', '.join(declared[:_NAMED])}{_more(declared, _NAMED)}")
+    if strangers:
+        names = f"{', '.join(strangers[:_NAMED])}{_more(strangers, _NAMED)}"
+        lines.append(f":warning: Seen reading but not declared, so not notified: {names}")
+    return lines
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(code(name) for name in names[:_NAMED]) + _more(names, _NAMED)
+
+
+def _more(all_of: Sequence[object], shown: int) -> str:
+    return f" and {len(all_of) - shown} more" if len(all_of) > shown else ""
+
+
+def _reader(each: ObservedReader) -> str:
+    return code(each.consumer) if each.distance == 1 else f"{code(each.consumer)} ({each.distance} runs away)"
+
 
 _SHOWN = 12
 _LINE = 600
@@ -114,3 +245,28 @@ def _delivery(delivery: DeliveryView) -> str:
         count = delivery.delayed.number - delivery.tries_before
         return f"{where} failed {count} times, next try at {clock(delivery.delayed.again_at)}"
     return f"{where} on its way{' once more' if delivery.retried else ''}"
+
+
+_LOST_NAMED, _DOUBT = 20, 600
+
+
+def given_up_message(incident: Incident, first: int) -> tuple[str, list[Block]]:
+    """(notification text, blocks): what, to whom, why, and which command sends it once the doubt is over."""
+    ends = given_up_from(incident, first)
+    ways: dict[str, list[str]] = {}
+    for each in ends:
+        ways.setdefault(incident.notices[each.key].notice.consumer, []).append(WAYS[each.to.partition(":")[0]])
+    notice, asks = incident.notices[ends[0].key].notice, ends[0].asks
+    what = f"“{notice.title or notice.kind.replace('_', ' ')}”"
+    named = [f"{code(name)} ({', '.join(by)})" for name, by in list(ways.items())[:_LOST_NAMED]]
+    more = [f"{len(ways) - _LOST_NAMED} more"] if len(ways) > _LOST_NAMED else []
+    who = f"{person(asks)}: " if asks else ""
+    there = " It may have arrived all the same." if any(each.may_be_there for each in ends) else ""
+    text = f"{incident.id}: {what} was not sent to {', '.join(list(ways)[:_LOST_NAMED])}"
+    return text, [
+        section(
+            f":no_entry: {who}{mrkdwn(what)} was *not sent* to {', '.join([*named, *more])}.{there} "
+            f"{mrkdwn(clipped(ends[0].doubt, _DOUBT))}"
+        ),
+        section(f"Waterline does not send it again. When that is resolved, type {code(ends[0].command)}"),
+    ]
