@@ -41,7 +41,7 @@ def test_no_start_of_it_is_proposed_or_begun_until_the_repair_has_ended(scene: S
     other = elsewhere(scene)
     start = restore_job_only.propose(scene.plan(number=5))
 
-    with pytest.raises(Refused, match="stands still for “Repair” of") as refused:
+    with pytest.raises(Refused, match="is stopped for “Repair” of") as refused:
         asks(start, other, scene.store.every())  # type: ignore[operator]
 
     assert f"First publish or cancel it in {scene.incident} first" in refused.value.remedy
@@ -74,7 +74,7 @@ def test_whoever_proposes_one_is_refused_and_the_step_waits(scene: Scene) -> Non
     modules = {action.name: ActionModule(action=action, propose=propose)}
     proposals = Proposals(scene.store, of_orders, Knowing(), modules, SystemClock())  # type: ignore[arg-type]
 
-    with pytest.raises(NotYet, match="stands still for “Repair” of"):
+    with pytest.raises(NotYet, match="is stopped for “Repair” of"):
         proposals.propose(other, action.name, step=StepId("duplicates"), by=ANA)
 
     assert scene.store.get(other).proposals == {}
@@ -101,7 +101,7 @@ def test_a_start_that_was_approved_before_does_nothing(scene: Scene) -> None:
     assert view.state is ProposalState.REFUSED
     assert len(scene.calls) == before
     assert view.result is not None
-    assert "stands still for “Repair” of" in view.result.sentence
+    assert "is stopped for “Repair” of" in view.result.sentence
 
 
 def test_a_private_incident_is_not_named(scene: Scene) -> None:

@@ -143,7 +143,7 @@ def test_lost_commits_come_back_beside_rows_that_are_missing_for_good(scene: Rep
             "replay_source_range",
             "deduplicate_rows",
             TWICE,
-            "10 rows are there too often, as before this repair",
+            "10 rows are extra, as before this repair",
             "F1",
             marks=pytest.mark.long,
         ),
