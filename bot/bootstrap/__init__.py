@@ -31,7 +31,7 @@ from bot.service.answering import Answering
 from bot.service.approving import Approvals
 from bot.service.background import AloneWith, Background
 from bot.service.closing import Closing
-from bot.service.diagnosing import Diagnostician, tasks_needed
+from bot.service.diagnosing import Diagnostician, OtherDoubts, tasks_needed
 from bot.service.diagnosis_desk import DiagnosisDesk
 from bot.service.duties import Duties
 from bot.service.evidence_desk import EvidenceDesk
@@ -39,18 +39,15 @@ from bot.service.examining import Examiner
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
-from bot.service.newer_commits import NewerCommits
-from bot.service.observing import Observer
+from bot.service.observing import NewerCommits, Observer
 from bot.service.opening import Opening
-from bot.service.other_doubts import OtherDoubts
 from bot.service.posting import Posting
 from bot.service.promises import Promises
 from bot.service.proposing import Proposals
 from bot.service.record import Records
 from bot.service.retrying import Retrying
 from bot.service.reviewing import Reviews
-from bot.service.savepoint_tags import SavepointTags
-from bot.service.savepoints import Savepoints
+from bot.service.savepoints import Savepoints, SavepointTags
 from bot.service.services import Services
 from bot.service.sightings import WatchFindings
 from bot.service.telling import Telling

@@ -11,8 +11,8 @@ from bot.domain.reads import Consumer
 from bot.domain.setup import TableSetup
 from bot.ports.carriers import Carrier
 from bot.service.courier import Courier
+from bot.service.diagnosing import OtherDoubts
 from bot.service.late_readers import LateReaders
-from bot.service.other_doubts import OtherDoubts
 from bot.settings import NoticeSecrets, Settings
 
 

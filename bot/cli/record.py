@@ -18,10 +18,9 @@ from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.named_people import users_in
 from bot.domain.record_file import asked, seal_fault, seal_of
-from bot.service.record import Proof
-from bot.service.record_carrying import schema_json
+from bot.service.record import Proof, schema_json
 from bot.settings import Settings, SlackSecrets
-from bot.slack.names import names_of
+from bot.slack.directory import names_of
 
 app = typer.Typer(help="Verify and export the record.", no_args_is_help=True, add_completion=False)
 console = Console(soft_wrap=True, highlight=False)

@@ -19,8 +19,8 @@ from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.domain.errors import WaterlineError
 from bot.domain.masking import Masking
 from bot.settings import Settings, SlackSecrets, masking
+from bot.slack.app import check_identity
 from bot.slack.front_door import FrontDoor
-from bot.slack.identity import check_identity
 
 if TYPE_CHECKING:
     from bot.bootstrap import Built
@@ -88,7 +88,7 @@ def serve(
         if settings.web is not None:
             from bot.cli.web import serving_pages
             from bot.service.alerts import AlertDesk
-            from bot.slack.names import NamesInSlack
+            from bot.slack.directory import NamesInSlack
 
             names = NamesInSlack(WebClient(client.token, base_url=client.base_url, timeout=_NAMES_WITHIN_S))
             services = built.services

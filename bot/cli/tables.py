@@ -20,8 +20,7 @@ from bot.domain.findings import LedgerFinding
 from bot.domain.hidden_values import outgoing
 from bot.domain.ids import TableName
 from bot.evidence import find_tasks
-from bot.service.examining import Examiner
-from bot.service.examining_course import Course
+from bot.service.examining import Course, Examiner
 from bot.service.services import Services
 from bot.settings import Settings
 

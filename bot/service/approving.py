@@ -15,7 +15,7 @@ from bot.domain.journal import WATERLINE
 from bot.domain.savepoints import restorers_of
 from bot.domain.settling import Settle
 from bot.ports import Clock, Directory
-from bot.service.execution_record import as_far_as
+from bot.service.executing import as_far_as
 from bot.service.incident_store import IncidentStore
 from bot.service.proposing import Proposals
 from bot.service.savepoints import Savepoints

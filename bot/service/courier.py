@@ -20,8 +20,8 @@ from bot.domain.told import DeliveryView, NoticeView, again_after
 from bot.ports import Clock
 from bot.ports.carriers import Carrier, Parcel, Receipt
 from bot.service.background import AloneWith
+from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.service.other_doubts import OtherDoubts
 from bot.service.outdated import tried_or_ended
 from bot.service.retrying import tried_again_at
 

@@ -1,4 +1,7 @@
-"""Puts the evidence of an incident before every failure mode."""
+"""Puts the evidence of an incident before every failure mode.
+
+Who has a table in doubt beside one incident, as trust is judged: by the record, and by what the watch keeps.
+"""
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
@@ -8,6 +11,7 @@ from typing import Any
 from bot.diagnosis._case import living
 from bot.diagnosis._examine import diagnose
 from bot.diagnosis._scan import ModeModule
+from bot.domain.beside import Beside, beside
 from bot.domain.diagnosis import Case, Diagnosis
 from bot.domain.entries import Body, Diagnosed
 from bot.domain.errors import EvidenceCancelled, Refused
@@ -20,6 +24,7 @@ from bot.domain.setup import TableSetup
 from bot.domain.table import Window
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
+from bot.service.sightings import WatchFindings
 
 _FIELDS = {
     "ledger": "ledger",
@@ -209,3 +214,18 @@ def _why(run: EvidenceRun, incident: Incident) -> Evidence | None:
         took_ms=0,
         bytes_read=0,
     )
+
+
+class OtherDoubts:
+    """Reads the record; the catalog is not asked."""
+
+    def __init__(self, store: IncidentStore, findings: WatchFindings | None) -> None:
+        """`findings` None: nothing is watched."""
+        self._store = store
+        self._findings = findings
+
+    def of(self, incident: Incident) -> Beside:
+        """What holds now. Raises CouldNotLook. Cost: one query for all incidents, and one for what the watch keeps."""
+        table = incident.opened.table
+        theirs = tuple(each for each in self._store.all() if each.opened.table == table)
+        return beside(incident, theirs, self._findings.of(table, theirs) if self._findings is not None else ())

@@ -27,10 +27,9 @@ from bot.service.incident_store import IncidentStore
 from bot.service.incident_timers import IncidentTimers
 from bot.service.maintenance import Maintenance
 from bot.service.promises import PROMISED, Promises
-from bot.service.proposing import Proposals
-from bot.service.rehearsals import PUBLISH, offered_before, proven_rehearsal
+from bot.service.proposing import PUBLISH, Proposals, offered_before, proven_rehearsal
 from bot.service.retrying import RETRYING, Retrying
-from bot.service.savepoint_tags import SavepointTags
+from bot.service.savepoints import SavepointTags
 from bot.service.telling import Telling
 from bot.service.verifying import Verifier
 from bot.service.waterline import Waterline

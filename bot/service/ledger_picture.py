@@ -1,17 +1,196 @@
 """The ledger as a picture: newest on top, one lane and one shape a writer, the waterline across. Pure geometry.
 
 Everything is in the units of a phone 360 wide. What draws it (SVG in the record, PNG for Slack) only loops.
+
+What stands beside the marks of the ledger's picture, and the picture in words. Pure.
+
+Which ledger a record shows, where its waterline is drawn, and which commits were taken back since.
+
+What a picture is made of: outlines, lines and labels, in the units of the picture.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Literal
 
-from bot.domain.ids import SnapshotId
-from bot.domain.ledger import Ledger
+from bot.domain.effects import MoveTable
+from bot.domain.evidence import Evidence
+from bot.domain.execution import ProposalState
+from bot.domain.findings import LedgerFinding
+from bot.domain.ids import DRAINED, CheckpointId, EvidenceId, SnapshotId, short, short_job
+from bot.domain.incident import Incident
+from bot.domain.ledger import Ledger, LedgerRow, Sink, SkippedCheckpoint
 from bot.domain.ledger_marks import Commit, Mark, Missing, Stretch, marks_of
 from bot.domain.record import Record
-from bot.service.drawing import OUTLINES, Label, Point, Shape, Stroke
-from bot.service.ledger_words import alt_text, beside, days_of, lane_of, name_of, not_drawn, note_of, title_of
+from bot.domain.sentences import clock_time, column_times, counted
+
+Point = tuple[float, float]
+OUTLINES: tuple[tuple[Point, ...], ...] = (
+    ((1, 0), (0.92, 0.38), (0.71, 0.71), (0.38, 0.92), (0, 1), (-0.38, 0.92), (-0.71, 0.71), (-0.92, 0.38),
+     (-1, 0), (-0.92, -0.38), (-0.71, -0.71), (-0.38, -0.92), (0, -1), (0.38, -0.92), (0.71, -0.71), (0.92, -0.38)),
+    ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
+    ((0, -1.25), (1.25, 0), (0, 1.25), (-1.25, 0)),
+    ((0, -1.2), (1.15, 0.9), (-1.15, 0.9)),
+    ((0, 1.2), (1.15, -0.9), (-1.15, -0.9)),
+    ((-0.4, -1.2), (0.4, -1.2), (0.4, -0.4), (1.2, -0.4), (1.2, 0.4), (0.4, 0.4), (0.4, 1.2), (-0.4, 1.2),
+     (-0.4, 0.4), (-1.2, 0.4), (-1.2, -0.4), (-0.4, -0.4)),
+)  # fmt: skip
+"""Circle, square, diamond, triangle up, triangle down, plus, each of radius 1: so that colour is never the only
+sign of a writer."""
+
+
+class Shape(Record):
+    """A closed outline in a lane's colour."""
+
+    points: tuple[Point, ...]
+    lane: int
+    is_hollow: bool
+    title: str
+    """What a pointer resting on it reads."""
+
+
+class Stroke(Record):
+    """An open line."""
+
+    points: tuple[Point, ...]
+    style: Literal["link", "gone", "fault"]
+    """`gone` and `fault` are dashed."""
+
+
+class Label(Record):
+    """One line of text; `y` is its baseline."""
+
+    x: float
+    y: float
+    text: str
+    style: Literal["lane", "time", "checkpoint", "note", "fault", "mark"]
+    anchor: Literal["start", "middle", "end"] = "start"
+
+
+def writer_of(row: LedgerRow) -> str:
+    """What shares a lane: a Flink run by its whole id, any other writer by its kind."""
+    if row.job_id is not None:
+        return row.job_id
+    return row.engine if row.sink is Sink.OTHER else row.sink.value
+
+
+def lane_of(mark: Mark) -> str:
+    """The writer of a mark."""
+    match mark:
+        case Commit():
+            return writer_of(mark.row)
+        case Stretch():
+            return writer_of(mark.rows[0])
+        case Missing():
+            return mark.skipped.job_id or "unknown"
+
+
+def name_of(writer: str) -> str:
+    """A run by its first six digits, others as they are."""
+    return short_job(writer) if len(writer) == 32 else writer[:11]
+
+
+def beside(mark: Mark) -> str:
+    """Right beside the mark: checkpoint ids, or what another engine did."""
+    match mark:
+        case Commit():
+            did = _id(mark.row.checkpoint_id) if mark.row.checkpoint_id is not None else mark.row.operation
+            return did if mark.row.on_main else f"{did} rolled back"
+        case Stretch():
+            return f"{mark.checkpoints} ({len(mark.rows)})" if mark.checkpoints else f"{len(mark.rows)} commits"
+        case Missing():
+            return mark.skipped.words
+
+
+def _id(checkpoint: CheckpointId) -> str:
+    return "drained" if checkpoint == DRAINED else str(checkpoint)
+
+
+def note_of(mark: Mark) -> str:
+    """A line under the mark: who read it, and which tags and branches keep it; mostly empty."""
+    if not isinstance(mark, Commit):
+        return ""
+    readers = sorted({reader.consumer for reader in mark.row.readers})
+    kept = [ref for ref in mark.row.refs if ref not in ("main", "waterline")]
+    return " · ".join([*([f"read by {', '.join(readers)}"] if readers else []), *kept])
+
+
+def days_of(marks: Sequence[Mark]) -> list[str]:
+    """For each mark (newest first) the day, in UTC, that is said above it: `2 Nov 2026` above the first, and wherever
+    another one begins."""
+    days = [rows[-1].committed_at.astimezone(UTC) if (rows := _rows_of(mark)) else None for mark in marks]
+    said = next((day for day in days if day is not None), None)
+    found = [f"{said.day} {said:%b %Y}" if said is not None else ""]
+    for day in days[1:]:
+        is_new = day is not None and said is not None and day.date() != said.date()
+        found.append(f"{day.day} {day:%b %Y}" if is_new and day is not None else "")
+        said = day or said
+    return found[: len(marks)]
+
+
+def _rows_of(mark: Mark) -> tuple[LedgerRow, ...]:
+    """Oldest first; none where the commits are missing."""
+    match mark:
+        case Commit():
+            return (mark.row,)
+        case Stretch():
+            return mark.rows
+        case Missing():
+            return ()
+
+
+def title_of(mark: Commit | Stretch) -> str:
+    """What a pointer resting on it reads."""
+    if isinstance(mark, Stretch):
+        return (
+            f"{len(mark.rows)} commits by {name_of(writer_of(mark.rows[0]))}, checkpoints {mark.checkpoints or 'none'}"
+        )
+    row = mark.row
+    checkpoint = f", checkpoint {row.checkpoint_id}" if row.checkpoint_id is not None else ""
+    gone = ", no longer in the table" if mark.is_gone else ""
+    return f"{short(row.snapshot_id)} by {name_of(writer_of(row))}{checkpoint}, {row.added_rows:,} rows{gone}"
+
+
+def not_drawn(left_out: int) -> str:
+    """What says that a picture begins later than its ledger; empty where it shows all."""
+    if not left_out:
+        return ""
+    return f"{left_out:,} older commit{' is' if left_out == 1 else 's are'} not drawn"
+
+
+def alt_text(ledger: Ledger, line: str, gone: Set[SnapshotId], left_out: int) -> str:
+    """The picture for those who do not see it, in a few sentences. `left_out`: of the older commits, not drawn."""
+    rows = ledger.rows
+    if not rows:
+        return "No commit in the window."
+    writers = dict.fromkeys(writer_of(row) for row in rows)
+    first, last = rows[0].committed_at, rows[-1].committed_at
+    told = [
+        f"{counted(len(rows), 'commit')} from {clock_time(first, seconds=True)} "
+        f"to {clock_time(last, first, seconds=True)}",
+        *([not_drawn(left_out)] if left_out else []),
+        *([] if ledger.readers_known else ["who read them is unknown"]),
+        *(_writer_in_words(writer, [row for row in rows if writer_of(row) == writer]) for writer in writers),
+    ]
+    lost = [row for row in rows if row.snapshot_id in gone]
+    if lost:
+        told.append(f"{len(lost)} of them no longer in the table")
+    missing = [each for row in rows for each in row.skipped if each.is_fault]
+    told += [f"checkpoints {each.words}" for each in (*missing, *(t for t in ledger.trailing if t.is_fault))]
+    readers = dict.fromkeys((reader.consumer, row.snapshot_id) for row in rows for reader in row.readers)
+    told += [f"{consumer} read {short(snapshot)}" for consumer, snapshot in readers]
+    told.append(line or "no snapshot is trusted")
+    return ". ".join(part[0].upper() + part[1:] for part in told) + "."
+
+
+def _writer_in_words(writer: str, rows: list[LedgerRow]) -> str:
+    ids = [row.checkpoint_id for row in rows if row.checkpoint_id is not None]
+    if not ids:
+        return f"{name_of(writer)} committed {'once' if len(rows) == 1 else f'{len(rows)} times'}"
+    span = f"checkpoint {ids[0]}" if len(ids) == 1 else f"checkpoints {min(ids)} to {max(ids)}"
+    return f"run {name_of(writer)} committed {span}"
+
 
 LANES = 6
 """Writers with a lane, a colour and a shape of their own; more share the last."""
@@ -188,3 +367,77 @@ def _mark(line: float | None, *, at_left: bool) -> list[Label]:
         return []
     x = 6.0 if at_left else _WIDTH - 6
     return [Label(x=x, y=line - 4, text="waterline", style="mark", anchor="start" if at_left else "end")]
+
+
+@dataclass(frozen=True)
+class LedgerView:
+    """The newest ledger of the incident, ready to be shown."""
+
+    evidence: Evidence
+    rows: tuple[LedgerRow, ...]
+    """Newest first."""
+    trailing: tuple[SkippedCheckpoint, ...]
+    """What Flink completed and the table does not carry, newest first."""
+    readers_known: bool
+    taken_back: frozenset[SnapshotId]
+    """Not part of the table any more: rolled back when pinned, or by a proposal that was applied since."""
+    line_at: SnapshotId | None
+    picture: Picture
+
+    def said(self, at: datetime) -> str:
+        """When a commit was made, in UTC: with its day where not all are of the day of the look."""
+        return column_times((self.evidence.at, *(row.committed_at for row in self.rows)))(at)
+
+
+def ledger_view(incident: Incident, of: EvidenceId | None = None) -> LedgerView | None:
+    """The ledger of that run, else the newest; None when it has none. The waterline is the incident's present one."""
+    run = incident.runs.get(of) if of is not None else incident.latest.get("ledger")
+    if run is None or run.evidence is None or not isinstance(run.evidence.finding, LedgerFinding):
+        return None
+    ledger = run.evidence.finding.ledger
+    taken_back = _taken_back(incident, run.evidence, ledger.rows)
+    line_at, label = _line(incident, {row.snapshot_id for row in ledger.rows})
+    return LedgerView(
+        evidence=run.evidence,
+        rows=tuple(reversed(ledger.rows)),
+        trailing=tuple(reversed(ledger.trailing)),
+        readers_known=ledger.readers_known,
+        taken_back=taken_back,
+        line_at=line_at,
+        picture=picture(ledger, line_at=line_at, label=label, taken_back=taken_back),
+    )
+
+
+def _taken_back(incident: Incident, evidence: Evidence, rows: tuple[LedgerRow, ...]) -> frozenset[SnapshotId]:
+    gone = {row.snapshot_id for row in rows if not row.on_main}
+    for view in incident.proposals.values():
+        started = view.execution_started_at
+        if view.state is not ProposalState.APPLIED or started is None or started < evidence.at:
+            continue
+        for move in (effect for effect in view.proposal.effects if isinstance(effect, MoveTable)):
+            kept = _ancestors(rows, move.to)
+            gone |= {row.snapshot_id for row in rows if row.snapshot_id not in kept} if kept else set()
+    return frozenset(gone)
+
+
+def _ancestors(rows: tuple[LedgerRow, ...], of: SnapshotId) -> set[SnapshotId]:
+    """`of` and its parents, as far as the ledger has them; empty if it does not have `of`."""
+    parents = {row.snapshot_id: row.parent_id for row in rows}
+    found: set[SnapshotId] = set()
+    current: SnapshotId | None = of
+    while current is not None and current in parents:
+        found.add(current)
+        current = parents[current]
+    return found
+
+
+def _line(incident: Incident, drawn: set[SnapshotId]) -> tuple[SnapshotId | None, str]:
+    """Where the waterline is drawn. Once it has moved past this ledger, where it stood at the opening; no id
+    but a label when that is where the window begins, below the ledger."""
+    if incident.trusted in drawn:
+        return incident.trusted, f"waterline {short(incident.trusted)}"
+    opened = incident.opened.trusted
+    label = f"waterline at opening {short(opened)}"
+    if opened in drawn:
+        return opened, label
+    return None, label if opened is not None and opened == incident.window.since else ""

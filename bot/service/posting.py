@@ -7,8 +7,8 @@ from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.ports import Clock
+from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.service.other_doubts import OtherDoubts
 from bot.service.outdated import overtaken
 from bot.service.retrying import tried_again_at
 

@@ -1,6 +1,11 @@
-"""Makes proposals, and ends those whose world has moved."""
+"""Makes proposals, and ends those whose world has moved.
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+What a proposal has to look at that no evidence tells: files of the table, rows of the source, tables of the job.
+
+Where an incident's rehearsal stands: a repair on a branch waits to be proven, published or given up.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from ulid import ULID
@@ -9,18 +14,26 @@ from bot.actions._completing import completed, must_be_destructive
 from bot.actions._passed import may_have_come_since
 from bot.actions._requirements import check_all
 from bot.actions._scan import ActionModule
-from bot.domain.action import Plan
+from bot.actions._siblings import known_runs
+from bot.domain.action import Past, Plan
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.deciding import Supersede, decide
 from bot.domain.entries import Body, ProposalMade
-from bot.domain.errors import Refused, Superseded, WaterlineError
-from bot.domain.execution import ProposalState
+from bot.domain.errors import CouldNotLook, Refused, Superseded, UnknownTable, WaterlineError
+from bot.domain.evidence import Observation
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.findings import ExtraCopiesFinding
 from bot.domain.ids import IncidentId, ProposalId, StepId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.proposal import Proposal
-from bot.domain.rehearsals import left_by_stop
+from bot.domain.rehearsals import begun, done_of, is_proven, left_by_stop, rehearsal_of, stood_still
+from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
+from bot.domain.rewinds import flink_commits
+from bot.domain.runbook import ASKED_FOR
+from bot.domain.setup import TableSetup
+from bot.domain.table import TableState
 from bot.domain.waterline import UNDO
 from bot.ports import Clock
 from bot.service.choosing import (
@@ -35,17 +48,116 @@ from bot.service.choosing import (
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
-from bot.service.one_job import must_end_no_repair
 from bot.service.proposal_rules import (
     actions_behind,
     evidence_is_fresh,
     must_be_free,
     must_be_unknown,
+    must_end_no_repair,
     must_still_be_diagnosed,
 )
-from bot.service.rehearsals import PUBLISH, branches_begun, next_action, past_of_rehearsal
-from bot.service.surveys import declaration_of, siblings_of, survey_of_files, survey_of_source
 from bot.service.walking import not_possible
+
+PUBLISH = "publish_repair"
+_PASSED_BY = {ProposalState.EXPIRED, ProposalState.SUPERSEDED}
+"""Time or the world has ended it, and no person."""
+
+
+def proven_rehearsal(incident: Incident) -> ProposalView | None:
+    """The rehearsal that can be published: carried out and proven on its branch."""
+    view = rehearsal_of(incident)
+    return view if view is not None and is_proven(view) else None
+
+
+def branches_begun(incident: Incident) -> frozenset[str]:
+    """Names of the branches on which repairs were rehearsed, also where they are gone by now."""
+    views = incident.proposals.values()
+    branches = (view.proposal.rehearses_on for view in views if view.execution_started_at is not None)
+    return frozenset(branch for branch in branches if branch is not None)
+
+
+def offered_before(incident: Incident, rehearsal: ProposalView) -> bool:
+    """Whether its publication has been proposed, and waits, was decided by people, or was carried out. One that expired
+    or was superseded is offered again: the job stands still until then."""
+    return any(
+        view.proposal.action == PUBLISH
+        and view.proposal.proposed_at >= rehearsal.proposal.proposed_at
+        and view.state not in _PASSED_BY
+        for view in incident.proposals.values()
+    )
+
+
+def next_action(incident: Incident, name: str, known: Iterable[str]) -> str:
+    """The action that a click on “Propose” means: of a repair that is proven on its branch, its publication."""
+    view = proven_rehearsal(incident)
+    if view is not None and PUBLISH in known and name in {ASKED_FOR, view.proposal.action}:
+        return PUBLISH
+    return name
+
+
+def past_of_rehearsal(incident: Incident, table: TableState) -> Past | None:
+    """What the open rehearsal did, as the journal tells: of several, which earlier versions allowed, the newest whose
+    branch the table has."""
+    still_open = [view for view, is_open in begun(incident) if is_open]
+    there = [view for view in still_open if table.ref(view.proposal.rehearses_on or "") is not None]
+    view = next(iter((*there, *still_open)), None)
+    if view is None:
+        return None
+    done = done_of(view)
+    return Past(
+        proposal=view.proposal,
+        started={index: view.started[index] for index in done},
+        results=done,
+        verified=view.verified,
+        stood_still=stood_still(incident, view),
+    )
+
+
+def survey_of_files(
+    observer: Observer, setup: TableSetup, add: FileSources | None, remove: FileSources | None
+) -> FileSurvey:
+    """Of main, with the bounds of what the contract names and does not hide. Raises CouldNotLook."""
+    contract = setup.contract
+    told = (contract.position, contract.event_time)
+    columns = [name for name in told if name is not None and not contract.hides(name)]
+    return observer.catalog.survey_files(setup.name, "main", add=add, remove=remove, columns=columns)
+
+
+def survey_of_source(
+    observer: Observer, setup: TableSetup, table: TableState, recipe: ReplayRecipe, bounds: ReplayRange
+) -> SourceSurvey:
+    """What a replay within these bounds would find in the source, and in the table. Raises CouldNotLook."""
+    return observer.hands.replays.survey(table, recipe, bounds, setup.contract, setup.copies)
+
+
+def declaration_of(observer: Observer, job: str) -> str | None:
+    """Of what a start of `job` submits now; None where the job is not configured. Raises CouldNotLook."""
+    ports = observer.jobs.get(job)
+    return None if ports is None else ports.flink.declaration(job)
+
+
+def siblings_of(observer: Observer, setup: TableSetup, observation: Observation) -> tuple[TableState, ...]:
+    """The other tables that the job of `setup` writes: those that are configured with it, and of those without any job
+    whichever can be read and was written last by one of its runs. One that the catalog does not know is none. Raises
+    CouldNotLook where one of the first cannot be read."""
+    if setup.job is None:
+        return ()
+    runs = known_runs(observation)
+    found: list[TableState] = []
+    for other in observer.tables.values():
+        if other.name == setup.name or other.job not in {setup.job, None}:
+            continue
+        try:
+            table = observer.catalog.load(other.name)
+        except UnknownTable:
+            continue
+        except CouldNotLook:
+            if other.job is None:
+                continue
+            raise
+        if other.job is not None or any(s.job_id in runs for s in flink_commits(table)[-1:]):
+            found.append(table)
+    return tuple(found)
 
 
 class Proposals:

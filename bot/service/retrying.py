@@ -12,8 +12,8 @@ from bot.domain.notice import Address
 from bot.domain.told import DeliveryView, NoticeView, healed_after
 from bot.ports import Clock
 from bot.service.answering import notice_of
+from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.service.other_doubts import OtherDoubts
 from bot.service.outdated import refuse_now, still_holds
 
 RETRYING = "Trying again to reach consumers"

@@ -23,10 +23,9 @@ from bot.notices.readings import FarReads
 from bot.ports import Clock, Directory
 from bot.service import owed_notices
 from bot.service.approving import membership_of
+from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore, must_be_open
-from bot.service.newer_commits import NewerCommits
-from bot.service.observing import Observer
-from bot.service.other_doubts import OtherDoubts
+from bot.service.observing import NewerCommits, Observer
 from bot.service.sending_rules import sent_or_held
 from bot.service.telling_rules import (
     AFTER_CLOSE,

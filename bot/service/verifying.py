@@ -1,30 +1,275 @@
-"""Proves the table after an execution: the same evidence again, on the new head."""
+"""Proves the table after an execution: the same evidence again, on the new head.
+
+Up to which snapshot a table is proven by evidence of which each piece was pinned at its own moment.
+
+What shows that a start has repeated or lost rows, on a main that may hold such rows already.
+
+Who gives a repair up leaves main with its fault: that is no failure of the start. More of it is.
+
+What a repair's branch shows that main shows, too, where the branch began: another fault, which it does not mend.
+
+Two faults of one table are mended one after the other. The first repair is proven beside the second fault where it adds
+nothing to it. Main is asked without that allowance once the repair is published, and stays under review.
+
+What is asked of main beside an action's own proofs: what its repair was proven by, and all that accuses the table.
+
+A proof that calls the table trusted ends every doubt that came before it. So it asks each of them again.
+"""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from bot.actions._effects import Awaited, awaited, checks
 from bot.actions._scan import ActionModule
 from bot.domain.action import Action, MovesWaterline
-from bot.domain.effects import PublishBranch
+from bot.domain.contract import TableContract
+from bot.domain.doubt import ACCUSERS, accusations, accuses
+from bot.domain.effects import ChangeFiles, MakeBranch, PublishBranch, StartFromStop, StartJob
 from bot.domain.empty_commits import empty_commits_allowed
 from bot.domain.entries import Body, Check, ExecutionEnded, NoteAdded, VerificationRequested, Verified
 from bot.domain.errors import CouldNotLook, Refused
-from bot.domain.evidence import Evidence
+from bot.domain.evidence import Evidence, Verdict
 from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.ids import IncidentId, ProposalId, UserId
+from bot.domain.findings import DuplicateFilesFinding, DuplicatesFinding, GapsFinding
+from bot.domain.ids import IncidentId, ProposalId, SnapshotId, UserId, short
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.sentences import clock_time
+from bot.domain.no_more_found import is_held_by_number, no_more_found
+from bot.domain.proposal import Proposal
+from bot.domain.rehearsals import done_of
+from bot.domain.sentences import clock_time, counted
+from bot.domain.table import TableState
 from bot.ports import Clock
-from bot.service.branch_proofs import base_of, no_more_than_main
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.incident_store import IncidentStore, must_be_open
-from bot.service.main_proofs import checked, left_open, may_stay_open, nothing_left, proofs_on_main, with_way_out
 from bot.service.observing import Observer
-from bot.service.proven_head import moved_away, proven_head
-from bot.service.start_proofs import counted_before, no_more_than_before, proofs_of_start
+
+_PROVEN = {
+    "duplicate_rows": "No duplicate rows",
+    "missing_positions": "No missing rows",
+    "duplicate_files": "No duplicate files",
+    "missing_files": "All files of the head exist",
+    "unreadable_files": "All files of the window exist with the right size",
+}
+"""Of each task that can accuse main, what it has proven when it rules out."""
+_UNDER_REVIEW = "The table stays under review until this is fixed and verified, too."
+_LOST = (
+    "The table stays under review until these rows are replayed (/waterline propose replay_source_range). If they are "
+    "lost for good, notify the consumers and close the incident. Then open one whose last good snapshot is above "
+    "the gap, and propose trust_present_state there."
+)
+
+_OPEN = (
+    "Until this can be checked, the table stays under review. Follow the advice above, then click “Verify again”. "
+    "If it "
+    "can never be checked, notify the consumers and close the incident."
+)
+_BESIDE = "The repair removed no row, so this does not keep the table under review."
+_PAST = "Only snapshots that main does not need are affected."
+
+
+def proofs_on_main(
+    incident: Incident, moves: MovesWaterline, repair: Action | None, contract: TableContract
+) -> dict[str, str]:
+    """Evidence task -> what it proves. `repair`: the action whose branch is published, which is asked of main what its
+    branch was asked. Where the table is to be trusted, also whether rows are missing, if the contract says how to tell;
+    and whatever accuses main."""
+    found = dict(repair.proofs) if repair is not None else {}
+    if moves == "trusted":
+        asked = {*accusations(incident), *(("missing_positions",) if contract.position is not None else ())}
+        found |= {task: name for task, name in _PROVEN.items() if task in asked and task not in found}
+    return found
+
+
+def may_stay_open(incident: Incident, task: str, declared: Collection[str], published: Proposal | None) -> bool:
+    """Whether an answer that tells nothing keeps no table under review: whether rows are missing, where no action asks
+    for that proof (`declared`), no evidence has said so, and what was published took no rows off. Some tables never
+    give that answer, as where a source partition is idle."""
+    is_extra = task == "missing_positions" and task not in declared and task not in accusations(incident)
+    return is_extra and published is not None and not _takes_rows_off(published)
+
+
+def left_open(check: Check) -> Check:
+    """The check of such an answer, with what it means."""
+    return check.model_copy(update={"sentence": f"{check.sentence} {_BESIDE}"})
+
+
+def _takes_rows_off(published: Proposal) -> bool:
+    changes = [each for each in published.effects if isinstance(each, ChangeFiles)]
+    return sum((e.remove.rows if e.remove else 0) - (e.add.rows if e.add else 0) for e in changes) > 0
+
+
+def checked(name: str, evidence: Evidence) -> Check:
+    """What the evidence says of the table. Of main, one that finds only what main is read without is no failure."""
+    is_of_main = evidence.task in ACCUSERS and evidence.branch is None
+    if evidence.verdict is Verdict.CONFIRMED and is_of_main and not accuses(evidence):
+        return Check(name=name, passed=True, sentence=f"{evidence.headline} {_PAST}")
+    passed = {Verdict.RULED_OUT: True, Verdict.CONFIRMED: False, Verdict.INCONCLUSIVE: None}[evidence.verdict]
+    return Check(name=name, passed=passed, sentence=evidence.headline)
+
+
+def with_way_out(check: Check, task: str, *, is_own: bool) -> Check:
+    """The check, where rows are missing, where that cannot be told, or where something fails that is not what the
+    action itself has mended, with what keeps the table under review and how that ends."""
+    if check.passed is True or (is_own and task != "missing_positions"):
+        return check
+    way = _OPEN if check.passed is None else _LOST if task == "missing_positions" else _UNDER_REVIEW
+    return check.model_copy(update={"sentence": f"{check.sentence} {way}"})
+
+
+def nothing_left(incident: Incident) -> Check | None:
+    """What accuses main when the proof is written, by a look of somebody else from meanwhile; None: nothing."""
+    left = next(iter(accusations(incident).values()), None)
+    if left is None:
+        return None
+    said = f"{left.headline} This was found during the verification. {_UNDER_REVIEW}"
+    return Check(name="No other problem found", passed=False, sentence=said)
+
+
+_NAMES = {
+    "duplicate_rows": "No additional duplicate rows",
+    "missing_positions": "No additional missing rows",
+    "duplicate_files": "No additional duplicate files",
+}
+_GAPS = 5
+_LEFT = "This repair does not fix it. The table stays under review until it is fixed and verified."
+
+_BY_NUMBER = " The contract hides the positions, so only the counts were compared with main."
+
+
+def base_of(rehearsal: ProposalView) -> SnapshotId | None:
+    """Where its branch began on main; None where it has made none."""
+    effects, done = rehearsal.proposal.effects, done_of(rehearsal)
+    bases = (told["base"] for index, told in done.items() if isinstance(effects[index], MakeBranch))
+    return next((SnapshotId(int(base)) for base in bases), None)
+
+
+def no_more_than_main(check: Check, found: Evidence, main: Evidence | None, base: SnapshotId | None) -> Check:
+    """`check` of what was found on the branch, passed where main has it all at the branch's base; not known where main
+    did not tell, or is not there any more."""
+    if main is None or main.verdict is Verdict.INCONCLUSIVE or main.head != base:
+        said = f"{check.sentence} Unknown whether this was so before the repair: {_why_not_known(main, base)}."
+        return check.model_copy(update={"passed": None, "sentence": said})
+    began = f"main at {short(base)}, where its branch began"
+    if main.verdict is Verdict.CONFIRMED and no_more_found(found, main):
+        by_number = is_held_by_number(found, main)
+        if _number(found) == _number(main):
+            has = "as many" if by_number else "the same"
+            said = f"{_counted(found)}, as before this repair; {began}, has {has}: {main.headline}"
+        else:
+            has = "more" if by_number else "these and more"
+            was = f"{_number(main):,} before this repair; {began}, has {has}"
+            said = f"{_counted(found)}, {was}. What is left: {found.headline}{_gaps(found)}"
+        said = f"{said}{_BY_NUMBER if by_number else ''} {_LEFT}"
+        return Check(name=_NAMES[found.task], passed=True, sentence=said, was_before=True)
+    said = f"{check.sentence} It was not so before this repair. Answer for {began}: {main.headline}"
+    return check.model_copy(update={"passed": False, "sentence": said})
+
+
+def _why_not_known(main: Evidence | None, base: SnapshotId | None) -> str:
+    if main is None:
+        return "could not check main"
+    if main.head != base:
+        expected = f"main at {short(base)}, where its branch began" if base is not None else "a branch that began on it"
+        return f"expected {expected}, and main is at {short(main.head)}"
+    return f"the answer for main is: {main.headline.rstrip('.')}"
+
+
+def _number(evidence: Evidence) -> int:
+    match evidence.finding:
+        case GapsFinding(missing=number) | DuplicatesFinding(extra_rows=number) | DuplicateFilesFinding(count=number):
+            return number
+    return 0
+
+
+def _counted(evidence: Evidence) -> str:
+    number = _number(evidence)
+    is_or_are = "is" if number == 1 else "are"
+    match evidence.finding:
+        case GapsFinding():
+            return f"{counted(number, 'row')} {is_or_are} missing"
+        case DuplicateFilesFinding():
+            return f"{counted(number, 'file')} {is_or_are} referenced twice"
+    return f"{counted(number, 'row')} {is_or_are} extra"
+
+
+def _gaps(evidence: Evidence) -> str:
+    """Where rows stay missing, a sentence; empty where the headline names it all, or the contract hides positions. A
+    row of the answer is a gap, with its first and last position."""
+    found = evidence.finding
+    if not isinstance(found, GapsFinding) or found.is_hidden or len(evidence.rows) < 2:
+        return ""
+    told = [_gap(row, gap.partition) for row, gap in zip(evidence.rows, found.gaps, strict=True)]
+    is_whole = len(told) <= _GAPS and sum(gap.size for gap in found.gaps) == found.missing
+    return f" The gaps: {', '.join(told[:_GAPS])}{'' if is_whole else ' and more'}."
+
+
+def _gap(row: Sequence[str], partition: str | None) -> str:
+    return f"{row[1]} to {row[2]}{f' of partition {partition}' if partition is not None else ''}"
+
+
+def proofs_of_start(action: Action, view: ProposalView) -> tuple[tuple[str, str], ...]:
+    """(evidence task, what it proves); none where the proposal starts no job."""
+    starts = any(isinstance(effect, StartJob | StartFromStop) for effect in view.proposal.effects)
+    return action.proofs_of_start if starts else ()
+
+
+def counted_before(incident: Incident, view: ProposalView, task: str) -> int | None:
+    """Rows that the task's newest answer of main before the execution counts; None where none told."""
+    begun = view.execution_started_at
+    of_main = [run.evidence for run in incident.runs.values() if run.task == task and run.branch is None]
+    before = [each for each in of_main if each is not None and (begun is None or each.at < begun)]
+    told = [rows for each in before if (rows := _rows(each)) is not None]
+    return told[-1] if told else None
+
+
+def no_more_than_before(check: Check, evidence: Evidence | None, before: int | None) -> Check:
+    """`check` of this evidence, passed also where it counts no more rows than `before`; not known where nobody had
+    counted before."""
+    rows = _rows(evidence) if evidence is not None else None
+    if evidence is None or rows is None or evidence.verdict is not Verdict.CONFIRMED:
+        return check
+    if before is None:
+        said = f"{check.sentence} Unknown whether this was so before the start: nobody had checked."
+        return check.model_copy(update={"passed": None, "sentence": said})
+    counted = f"{before:,} such rows were counted before the start, {rows:,} now"
+    said = f"{check.sentence} {counted}{': it has added none' if rows <= before else ''}."
+    return check.model_copy(update={"passed": rows <= before, "sentence": said})
+
+
+def _rows(evidence: Evidence) -> int | None:
+    """Rows that are there too often, or positions that no row carries; None where that was not told."""
+    if isinstance(evidence.finding, DuplicatesFinding):
+        return evidence.finding.extra_rows
+    if isinstance(evidence.finding, GapsFinding):
+        return evidence.finding.missing
+    return None
+
+
+def proven_head(table: TableState, proofs: Sequence[Evidence]) -> SnapshotId | None:
+    """The newest snapshot that every proof has read: each pinned the head of its own moment, and others went on
+    committing. The head where there are no proofs; None where one of them read what is no ancestor of the head."""
+    missing = {proof.head for proof in proofs}
+    if not missing:
+        return table.head
+    for snapshot in table.chain:
+        missing.discard(snapshot.snapshot_id)
+        if not missing:
+            return snapshot.snapshot_id
+    return None
+
+
+def moved_away(table: TableState, proofs: Sequence[Evidence]) -> Check:
+    """The check that fails where there is none."""
+    gone = next(proof for proof in proofs if proof.head not in table.chain_ids)
+    return Check(
+        name="The verified snapshot is still in the table",
+        passed=False,
+        sentence=f"{gone.question} was checked at {short(gone.head)}, which is no ancestor of "
+        f"{short(table.head)}. Somebody moved the table meanwhile.",
+    )
+
 
 _LOOKS = 60
 _PAUSE_S = 2.0

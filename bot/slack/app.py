@@ -3,6 +3,8 @@
 Bolt acknowledges an event before its listener runs, and an exception soon after `ack()` swallows the
 acknowledgement (both measured on 1.30.0). So a global middleware, which runs before either, stores the delivery,
 and listeners only acknowledge and open forms; they never raise.
+
+As whom the bot speaks: asked of Slack before anything is opened.
 """
 
 import json
@@ -15,14 +17,16 @@ import structlog
 from slack_bolt import Ack, App, BoltResponse
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
 
-from bot.domain.errors import CouldNotKeep
+from bot.domain.errors import BadConfiguration, CouldNotKeep
 from bot.ports import Clock, Delivery, Inbox
-from bot.slack.form_checks import wrong_in
 from bot.slack.form_opener import FormOpener
 from bot.slack.forms import following_form, problem_form
 from bot.slack.ids import COMMAND, SHORTCUT
+from bot.slack.opening_forms import wrong_in
 from bot.slack.requests import delivery_key, is_wanted
+from bot.slack.unreachable import UNREACHABLE
 
 log = structlog.get_logger(__name__)
 _ANY = re.compile(".*")
@@ -111,3 +115,20 @@ def _not_stored(body: dict[str, Any], problem: str, tell: Callable[[str], object
 def _delivery(body: dict[str, Any], at: datetime) -> Delivery:
     kind, key = delivery_key(body)
     return Delivery(key=key, kind=kind, payload=json.dumps(body), received_at=at)
+
+
+def check_identity(client: WebClient, explain: Callable[[str], str]) -> str:
+    """The bot's user name, from auth.test. Raises BadConfiguration if the token is not good."""
+    try:
+        answer = client.auth_test()
+    except SlackApiError as error:
+        raise BadConfiguration(
+            "Slack does not accept the bot token.",
+            f"auth.test answered: {error.response.get('error')}.",
+            explain("SLACK_BOT_TOKEN"),
+        ) from error
+    except UNREACHABLE as error:
+        raise BadConfiguration(
+            "Slack cannot be reached.", f"auth.test failed: {error}.", explain("slack.base_url")
+        ) from error
+    return str(answer["user"])

@@ -8,13 +8,13 @@ from bot.domain.ids import EvidenceId, IncidentId, ProposalId, StepId, short_job
 from bot.service.keeping_other import keep_other
 from bot.service.services import Services
 from bot.slack.blocks.review import term_form
+from bot.slack.commands import mute_clicked
 from bot.slack.forms import open_form_id, problem_form
 from bot.slack.ids import Click
 from bot.slack.opening_forms import OpeningForms
 from bot.slack.previews import correction_preview, page_of, preview_of
 from bot.slack.requests import Clicked
 from bot.slack.views import Views
-from bot.slack.watch_commands import mute_clicked
 
 _OLD = "This button belongs to an older message. Use the incident's newest card."
 

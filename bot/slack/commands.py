@@ -1,28 +1,210 @@
-"""`/waterline` and its subcommands; the help text is made from this table."""
+"""`/waterline` and its subcommands; the help text is made from this table.
 
+Closing an incident, by command or by button: the same act and the same answer.
+
+The last commits of a table, as `/waterline ledger` answers.
+
+`/waterline tell` and `/waterline severity`: what consumers hear.
+
+`/waterline watch`, `mute` and `unmute`: what was seen, and how to hear less of it.
+"""
+
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from difflib import get_close_matches
+from typing import get_args
 
 from bot.domain.errors import Refused, WaterlineError
 from bot.domain.freezes import said_end
-from bot.domain.ids import TableName
+from bot.domain.ids import IncidentId, TableName, UserId, short, short_job
+from bot.domain.inert import visible
 from bot.domain.named_people import mentioned
+from bot.domain.notice import PLANNED, WorkState
 from bot.domain.replay_bounds import typed_proposal
 from bot.domain.runbook import ASKED_FOR
+from bot.domain.sentences import clock_time, column_times
+from bot.domain.table import TableState
 from bot.domain.timeline import sentence
+from bot.domain.waterline import undo_left
 from bot.service.services import Services
+from bot.service.sightings import LONGEST_MUTE, Sightings
+from bot.service.watching import Watch
 from bot.slack.blocks.savepoints import catalogue_text, savepoint_form
-from bot.slack.closings import closed
-from bot.slack.commits import last_commits
-from bot.slack.forms import open_form_id, problem_form
+from bot.slack.blocks.watch import MUTE_HOURS
+from bot.slack.forms import PREVIEW_TITLE, open_form_id, problem_form
 from bot.slack.ids import COMMAND
 from bot.slack.opening_forms import OpeningForms
-from bot.slack.requests import Command
+from bot.slack.previews import preview_of
+from bot.slack.requests import AGAIN, Clicked, Command
 from bot.slack.status import status_text
-from bot.slack.telling_commands import severity, tell
 from bot.slack.views import Views
-from bot.slack.watch_commands import MORE
+
+_SPAN = re.compile(r"(\d{1,4})(m|h|d)")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+_LATE = 3
+"""Times the pace of the watch after which a look is missed."""
+
+
+def watched(services: Services, _command: Command) -> str:
+    """Each table: when it was looked at, what lasts, what is muted."""
+    sightings, now = _sightings(services), services.clock.now()
+    lines = []
+    for table in sightings.tables:
+        memory = sightings.memory(table)
+        lines.append(f"{table}: {_looked_at(services.watch, table, now)}.")
+        if (mute := memory.mute_at(now)) is not None:
+            lines.append(f"• It is muted until {mute.until:%Y-%m-%d %H:%M} UTC by <@{mute.by}>.")
+        lines += [
+            f"• since {each.at:%Y-%m-%d %H:%M} UTC: {each.sign.headline}"
+            for each in memory.lasting
+            if (found := sightings.sight(each.id)) is None or found.incident is None
+        ]
+    return "\n".join(lines)
+
+
+def _looked_at(watch: Watch | None, table: TableName, now: datetime) -> str:
+    if watch is None or not watch.follows(table):
+        return "not watched (`watch: false`); alerts about it are posted"
+    at = watch.looked_at(table)
+    if at is None:
+        return "not looked at by this process yet"
+    hidden = ", ".join(sorted(watch.unseen(table)))
+    could_not = f", without {hidden}, which could not be seen" if hidden else ""
+    late = (
+        ", and no look has come to its end since: the bot's log has more"
+        if now - at > _LATE * watch.terms.every
+        else ""
+    )
+    return f"looked at {clock_time(at, now, seconds=True)}{could_not}{late}"
+
+
+def mute(services: Services, command: Command) -> str:
+    """`TABLE 4h`: no messages about the table for so long."""
+    table, _, length = command.rest.partition(" ")
+    found = _SPAN.fullmatch(length.strip())
+    if not table or found is None:
+        raise Refused(
+            "Nothing was muted.",
+            f"Expected a table and a time from 1m to {LONGEST_MUTE.days}d, as 30m, 4h or 2d; found “{command.rest}”.",
+            f"Type {COMMAND} mute TABLE 4h.",
+        )
+    return _muted(services, TableName(table), timedelta(**{_UNITS[found[2]]: int(found[1])}), command.user)
+
+
+def mute_clicked(services: Services, click: Clicked, table: str) -> str:
+    """The button of a finding."""
+    return _muted(services, TableName(table), timedelta(hours=MUTE_HOURS), click.user)
+
+
+def _muted(services: Services, table: TableName, length: timedelta, by: UserId) -> str:
+    note = _sightings(services).mute(table, length, by=by)
+    return (
+        f"{table} is muted until {note.until:%Y-%m-%d %H:%M} UTC. Waterline goes on looking at it, and posts then what "
+        f"still lasts. To end the mute, type {COMMAND} unmute {table}."
+    )
+
+
+def unmute(services: Services, command: Command) -> str:
+    """`TABLE`: hear of it again."""
+    table = TableName(command.rest)
+    is_ended = _sightings(services).unmute(table, by=command.user)
+    return f"Findings about {table} are posted again." if is_ended else f"{table} was not muted."
+
+
+def _sightings(services: Services) -> Sightings:
+    if services.sightings is None:
+        raise Refused(
+            "Tables are not watched here.",
+            "Expected the section `watch` in the configuration file.",
+            "Add it, and start Waterline again.",
+        )
+    return services.sightings
+
+
+MORE: dict[str, tuple[str, str, Callable[[Services, Command], str]]] = {
+    "watch": ("watch", "what is watched, what was seen, what is muted", watched),
+    "mute": ("mute TABLE 4h", "post no findings about a table for a while", mute),
+    "unmute": ("unmute TABLE", "post them again", unmute),
+}
+"""Subcommand -> usage, help, what does it."""
+
+
+def tell(services: Services, views: Views, command: Command) -> str | None:
+    """Fill the preview of a notice, of the channel's open incident or the one that was closed last there; `again`
+    previews nothing, and sends what did not arrive."""
+    kind, _, words = command.rest.partition(" ")
+    if kind == AGAIN:
+        return tell_again(services, command, words.strip())
+    if kind == PLANNED and words.strip().split(" ")[0] in get_args(WorkState):
+        state, _, words = words.strip().partition(" ")
+        kind = f"{kind} {state}"
+    try:
+        incident = services.store.newest_in(command.channel)
+        view = preview_of(services, incident.id, kind or "update", "", command.channel, command.user, words.strip())
+    except WaterlineError as error:
+        view = problem_form(PREVIEW_TITLE, str(error))
+    views.fill(open_form_id(command.trigger), view)
+    return None
+
+
+def tell_again(services: Services, command: Command, consumer: str) -> str:
+    """Send what did not arrive once more, to one consumer or to all whom nothing has reached."""
+    incident = services.store.newest_in(command.channel)
+    found, refused = services.retrying.retry_all(incident.id, consumer, by=command.user)
+    sent = [f"“{view.notice.title or view.notice.kind}” for {view.notice.consumer}" for view in found]
+    lines = [f"Sending again, with the same text: {', '.join(sent)}. The card shows the delivery."] if sent else []
+    return "\n".join([*lines, *(f"{name}: {error}" for name, error in refused.items())])
+
+
+def severity(services: Services, command: Command) -> str:
+    """Change how bad the channel's incident is."""
+    incident = services.store.in_channel(command.channel)
+    to, _, reason = command.rest.partition(" ")
+    services.walker.change_severity(incident.id, to, reason, by=command.user)
+    services.duties.settle(incident.id)
+    return f"{incident.id} is {to} now. Consumers who still wait get an update."
+
+
+_SHOWN = 12
+
+
+def last_commits(table: TableState) -> str:
+    """One commit a line, the newest first; times in UTC, with their day where not all are of the day of the look."""
+    said = column_times((table.read_at, *(snapshot.committed_at for snapshot in table.chain[:_SHOWN])))
+    lines = [f"The last commits of {table.name}, newest first (UTC):"]
+    for snapshot in table.chain[:_SHOWN]:
+        who = (
+            f"run {short_job(snapshot.job_id)} checkpoint {snapshot.checkpoint_id}"
+            if snapshot.job_id
+            else snapshot.engine
+        )
+        lines.append(
+            f"{said(snapshot.committed_at)} {short(snapshot.snapshot_id)} {snapshot.operation}, "
+            f"{snapshot.counted('added-records')} rows, {visible(who)}"
+        )
+    if table.rolled_back:
+        lines.append(f"{len(table.rolled_back)} rolled back commits are not in this list.")
+    return "\n".join(lines)
+
+
+def closed(services: Services, incident_id: IncidentId, reason: str, by: UserId) -> str:
+    """Close it; what whoever did is told, with what stays behind."""
+    incident = services.closing.close(incident_id, reason, by=by)
+    said = [f"{incident.id} is closed."]
+    if incident.waterline is not None and incident.waterline.status == "under-review":
+        said.append("The table stays under review: it is not verified.")
+    left = undo_left(incident)
+    if left is not None:
+        said.append(f"Waterline can no longer undo “{left.proposal.title}”, because undo ends with the incident.")
+    if incident.review is None:
+        said.append(
+            "Could not open the contract review: Waterline could not read the table or the job. "
+            f"Open it later with {COMMAND} review {incident.id}."
+        )
+    return " ".join(said)
+
 
 _TIMELINE_SHOWN = 25
 

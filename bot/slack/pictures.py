@@ -1,5 +1,13 @@
-"""Pictures of the ledger in an incident's thread: uploaded once, looked for before they are uploaded again."""
+"""Pictures of the ledger in an incident's thread: uploaded once, looked for before they are uploaded again.
 
+The ledger's picture as PNG, for Slack shows no SVG. Drawn large and made smaller, so that edges are smooth.
+"""
+
+import io
+from collections.abc import Sequence
+from functools import cache
+
+from PIL import Image, ImageDraw, ImageFont
 from slack_sdk import WebClient
 
 from bot.domain.evidence import Evidence
@@ -8,12 +16,82 @@ from bot.domain.ids import EvidenceId
 from bot.domain.incident import Incident
 from bot.ports import Post
 from bot.service.incident_store import IncidentStore
-from bot.service.ledger_picture import Picture
-from bot.service.ledger_view import ledger_view
-from bot.service.ledger_words import not_drawn
-from bot.slack.ledger_png import png
-from bot.slack.not_uploaded import said_instead
-from bot.slack.sent_before import INTERRUPTED, file_is_there
+from bot.service.ledger_picture import Picture, Point, Stroke, ledger_view, not_drawn
+from bot.slack.sent_before import INTERRUPTED, file_is_there, said_instead
+
+_SHOWN, _DRAWN = 2, 4
+"""Pixels for each unit: in the file (a phone's screen is dense), and while drawing."""
+_PAPER, _WATER, _INK, _SOFT, _SEA, _BAD = "#ffffff", "#d8eef3", "#16242b", "#5a6b73", "#0b6e82", "#b3261e"
+_LANES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+"""Okabe and Ito's colours, which people with any colour vision tell apart."""
+_INKS = {"lane": _INK, "time": _SOFT, "checkpoint": _SOFT, "note": _INK, "fault": _BAD, "mark": _SEA}
+_ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
+_LETTERS, _FONT = 11.5, "DejaVuSans.ttf"
+_LINE, _DASH = 1.5, 3.0
+_PLAIN = str.maketrans({"–": "-", "−": "-", "→": ">"})
+"""What the font that Pillow brings lacks."""
+
+
+def png(picture: Picture) -> bytes:
+    """A PNG of twice the picture's units."""
+    width, height = round(picture.width * _DRAWN), round(picture.height * _DRAWN)
+    image = Image.new("RGB", (width, height), _PAPER)
+    draw = ImageDraw.Draw(image)
+    line = picture.waterline
+    if line is not None:
+        draw.rectangle((0, line * _DRAWN, width, height), fill=_WATER)
+    for stroke in picture.strokes:
+        _stroke(draw, stroke)
+    for shape in picture.shapes:
+        corners = _scaled(shape.points)
+        colour = _LANES[shape.lane]
+        draw.polygon(corners, fill=_PAPER if shape.is_hollow else colour)
+        draw.line([*corners, *corners[:2]], fill=colour, width=2 * _DRAWN, joint="curve")
+    if line is not None:
+        draw.line((0, line * _DRAWN, width, line * _DRAWN), fill=_SEA, width=round(2.5 * _DRAWN))
+    letters, is_whole = _font()
+    for label in picture.labels:
+        at = (label.x * _DRAWN, label.y * _DRAWN)
+        text = label.text if is_whole else label.text.translate(_PLAIN)
+        draw.text(at, text, fill=_INKS[label.style], font=letters, anchor=_ANCHORS[label.anchor])
+    shown = image.resize((width * _SHOWN // _DRAWN, height * _SHOWN // _DRAWN), Image.Resampling.LANCZOS)
+    written = io.BytesIO()
+    shown.quantize(128, dither=Image.Dither.NONE).save(written, "PNG", optimize=True)
+    return written.getvalue()
+
+
+@cache
+def _font() -> tuple[ImageFont.FreeTypeFont | ImageFont.ImageFont, bool]:
+    """(a font, whether it has every sign that we write): the machine's if it has the usual one, else Pillow's."""
+    size = _LETTERS * _DRAWN
+    try:
+        return ImageFont.truetype(_FONT, size * 0.92), True
+    except OSError:
+        return ImageFont.load_default(size), False
+
+
+def _scaled(points: Sequence[Point]) -> list[Point]:
+    return [(x * _DRAWN, y * _DRAWN) for x, y in points]
+
+
+def _stroke(draw: ImageDraw.ImageDraw, stroke: Stroke) -> None:
+    if stroke.style == "fault":
+        draw.line(_scaled(stroke.points), fill=_BAD, width=round(2.5 * _DRAWN))
+        return
+    for start, end in zip(stroke.points, stroke.points[1:], strict=False):
+        parts = _dashes(start, end) if stroke.style == "gone" else [(start, end)]
+        for part in parts:
+            draw.line(_scaled(part), fill=_SOFT, width=round(_LINE * _DRAWN))
+
+
+def _dashes(start: Point, end: Point) -> list[tuple[Point, Point]]:
+    """The line from `start` to `end` with as long gaps as dashes."""
+    (x, y), (to_x, to_y) = start, end
+    length = max(((to_x - x) ** 2 + (to_y - y) ** 2) ** 0.5, 1e-6)
+    along = [min(n * _DASH, length) / length for n in range(int(length / _DASH) + 2)]
+    places = [(x + (to_x - x) * part, y + (to_y - y) * part) for part in along]
+    return list(zip(places[::2], places[1::2], strict=False))
+
 
 KIND = "picture"
 _COMMENT = (

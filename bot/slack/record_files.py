@@ -8,9 +8,8 @@ from bot.domain.named_people import users_in
 from bot.ports import Post
 from bot.service.incident_store import IncidentStore
 from bot.service.record import Records
-from bot.slack.names import names_of
-from bot.slack.not_uploaded import said_instead
-from bot.slack.sent_before import INTERRUPTED, file_is_there
+from bot.slack.directory import names_of
+from bot.slack.sent_before import INTERRUPTED, file_is_there, said_instead
 
 KIND = "record"
 

@@ -25,7 +25,7 @@ from bot.slack.blocks.texts import held_message
 from bot.slack.blocks.told import given_up_message, notice_message
 from bot.slack.blocks.watch import finding_message
 from bot.slack.ids import Click
-from bot.slack.pages import pages
+from bot.slack.limits import pages
 from bot.slack.text import addressed, clipped, code, mrkdwn
 
 _NOTIFICATION = 300

@@ -13,7 +13,7 @@ from slack_sdk.errors import SlackApiError
 from bot.domain.errors import CouldNotKeep, CouldNotLook
 from bot.ports import LONGEST_WAIT, Clock, Outbox, Post
 from bot.service.services import Services
-from bot.slack.arrivals import Arrivals
+from bot.slack.front_door import Arrivals
 from bot.slack.messages import Messages
 from bot.slack.sent_before import (
     MAY_MEND,

@@ -1,4 +1,7 @@
-"""A message whose sending was cut short: looked for in Slack before it is sent again, else marked as a repetition."""
+"""A message whose sending was cut short: looked for in Slack before it is sent again, else marked as a repetition.
+
+What is said in an incident's thread instead of a file that could not be uploaded.
+"""
 
 from typing import Any
 
@@ -92,3 +95,15 @@ def directly(answer: Post, refusal: str | None = None) -> Post:
     if refusal == NOT_JOINED:
         opening = f"You are not in {room}, so I answer here."
     return Post(key=f"{answer.key}/direct", incident=None, channel=str(answer.user), text=f"{opening} {answer.text}")
+
+
+def said_instead(post: Post, name: str, what: str, otherwise: str, problem: str) -> Post:
+    """`what` could not be posted, what would mend it, and where it is `otherwise`; once for each `name`."""
+    mend = "Give the app the scope files:write. " if "missing_scope" in problem else ""
+    return Post(
+        key=f"{post.incident}/no-{name}",
+        incident=post.incident,
+        channel=post.channel,
+        thread_of=post.thread_of,
+        text=f"{what}: {problem}. {mend}{otherwise}",
+    )

@@ -8,7 +8,7 @@ from bot.domain.said_moment import end_of_day, said_moment
 from bot.service.reviewing import Reviews
 from bot.service.services import Services
 from bot.slack.blocks.texts import audience
-from bot.slack.closings import closed
+from bot.slack.commands import closed
 from bot.slack.forms import open_form_id
 from bot.slack.ids import Form
 from bot.slack.opening_forms import OpeningForms

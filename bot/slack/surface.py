@@ -13,13 +13,12 @@ from bot.domain.incident import shown_in
 from bot.ports import Cursor, Inbox, Outbox, Post
 from bot.service.home import home_facts
 from bot.service.services import Services
-from bot.slack.arrivals import Arrivals
 from bot.slack.blocks.home import home_view
 from bot.slack.blocks.proposal import is_shown_whole
 from bot.slack.clicks import Clicks
 from bot.slack.commands import Commands
 from bot.slack.directory import RecentMembers, SlackDirectory
-from bot.slack.front_door import FrontDoor
+from bot.slack.front_door import Arrivals, FrontDoor
 from bot.slack.opening_forms import OpeningForms
 from bot.slack.privacy import check
 from bot.slack.projection import Projection

@@ -1,4 +1,8 @@
-"""Works through the inbox: parse, one service call, and an answer for every click."""
+"""Works through the inbox: parse, one service call, and an answer for every click.
+
+What is done again after a crash although it had written already: acts of several entries that see by themselves how
+far they came. Everything else is one entry of a person, and is done when that is written.
+"""
 
 import secrets
 import threading
@@ -10,12 +14,28 @@ import structlog
 
 from bot.domain.errors import CouldNotKeep, WaterlineError
 from bot.ports import Clock, Delivery, Inbox, Outbox
-from bot.slack.answers import answer_post, answer_unread
-from bot.slack.arrivals import Arrivals
 from bot.slack.form_opener import MAY_BE_LOST
 from bot.slack.forms import form_for
-from bot.slack.going_on import goes_on
-from bot.slack.requests import Request, parse
+from bot.slack.front_door import Arrivals
+from bot.slack.ids import Click, Form
+from bot.slack.requests import Clicked, Command, Request, Submitted, parse
+from bot.slack.views import answer_post, answer_unread
+
+_CLICKS, _FORMS, _VERBS = frozenset({Click.KEEP_OTHER}), frozenset({Form.SAVEPOINT}), frozenset({"freeze"})
+
+
+def goes_on(request: Request | None) -> bool:
+    """Whether a second try goes on where the first was cut off, and does nothing twice."""
+    match request:
+        case Clicked():
+            return request.action in _CLICKS
+        case Submitted():
+            return request.form in _FORMS
+        case Command():
+            return request.verb in _VERBS
+        case _:
+            return False
+
 
 log = structlog.get_logger(__name__)
 Handle = Callable[[Request], str | None]

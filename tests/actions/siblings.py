@@ -3,7 +3,7 @@
 from bot.domain.action import Plan
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.table import TableState
-from bot.service.surveys import siblings_of
+from bot.service.proposing import siblings_of
 from tests.actions.scene import Scene
 from tests.little_flink import JOB, open_catalog
 from tests.tables import ORDERS, of_flink, rows

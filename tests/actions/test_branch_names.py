@@ -5,7 +5,7 @@ from bot.actions._rehearsing import rehearsal_of
 from bot.domain.action import Plan
 from bot.domain.effects import DeleteRows
 from bot.domain.ids import ProposalId
-from bot.service.rehearsals import branches_begun
+from bot.service.proposing import branches_begun
 from tests.actions.scene import Scene
 from tests.tables import ORDERS
 

@@ -16,7 +16,7 @@ from bot.domain.file_changes import RowsOfFile
 from bot.domain.looked import NotSeen
 from bot.domain.proposal import Proposal
 from bot.domain.rehearsals import standing_job
-from bot.service.rehearsals import branches_begun, past_of_rehearsal
+from bot.service.proposing import branches_begun, past_of_rehearsal
 from tests.actions.scene import ProposalState, Scene
 from tests.little_flink import JOB, open_catalog
 from tests.tables import ORDERS, job

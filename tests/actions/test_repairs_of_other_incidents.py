@@ -16,7 +16,7 @@ from bot.domain.errors import NotYet, Refused
 from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, ProposalId, StepId
 from bot.domain.proposal import Proposal
-from bot.service.one_job import must_end_no_repair, must_have_the_job_alone
+from bot.service.proposal_rules import must_end_no_repair, must_have_the_job_alone
 from bot.service.proposing import Proposals
 from tests.actions.scene import Scene
 from tests.actions.test_given_up import given_up, rehearsed

@@ -16,7 +16,7 @@ from bot.domain.fold import fold
 from bot.domain.ids import IncidentId, UserId
 from bot.domain.incident import Incident
 from bot.domain.settling import LEFT_TO_PEOPLE, Settle
-from bot.service.execution_record import ExecutionRecord, Turn
+from bot.service.executing import ExecutionRecord, Turn
 from tests.approval.desk import ANA, BEN, EVERYONE, ID, POLICY, Desk
 
 GROUP = "S0STREAM01"

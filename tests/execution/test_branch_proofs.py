@@ -21,7 +21,7 @@ from bot.domain.hidden_values import kept
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen
 from bot.domain.no_more_found import no_more_found
-from bot.service.branch_proofs import no_more_than_main
+from bot.service.verifying import no_more_than_main
 
 BASE, BRANCH = SnapshotId(7_000_001), SnapshotId(7_000_002)
 CHECK = Check(name="No missing rows", passed=False, sentence="Positions are missing.")

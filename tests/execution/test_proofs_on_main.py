@@ -18,8 +18,7 @@ from bot.domain.effects import PublishBranch
 from bot.domain.evidence import Verdict
 from bot.domain.findings import UnreadableFile, UnreadableFilesFinding
 from bot.domain.ids import SnapshotId, TableName
-from bot.service.main_proofs import proofs_on_main
-from bot.service.verifying import Verifier
+from bot.service.verifying import Verifier, proofs_on_main
 from tests import orders_table as orders
 from tests.execution.test_lowering import OLDER
 from tests.incidents import Story

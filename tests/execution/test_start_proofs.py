@@ -12,7 +12,7 @@ from bot.domain.entries import Check
 from bot.domain.evidence import Verdict
 from bot.domain.findings import DuplicatesFinding, Finding, GapsFinding
 from bot.domain.ids import CheckpointId, SnapshotId, TableName
-from bot.service.start_proofs import counted_before, no_more_than_before, proofs_of_start
+from bot.service.verifying import counted_before, no_more_than_before, proofs_of_start
 
 BEGUN = datetime(2026, 11, 23, 3, tzinfo=UTC)
 DROP = DropBranch(table=TableName("sales.orders"), branch="recovery-wl-1", head=SnapshotId(2))

@@ -10,9 +10,8 @@ from bot.domain.ids import CheckpointId, SnapshotId
 from bot.domain.ledger import Ledger, LedgerRow, SkippedCheckpoint, SkipReason
 from bot.domain.ledger_marks import MOST, Commit, Missing, Stretch, marks_of
 from bot.domain.reads import ReadRun
-from bot.service.drawing import Shape
-from bot.service.ledger_picture import Picture, picture
-from bot.slack.ledger_png import png
+from bot.service.ledger_picture import Picture, Shape, picture
+from bot.slack.pictures import png
 from tests import orders_table as orders
 
 

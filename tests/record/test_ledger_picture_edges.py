@@ -2,8 +2,7 @@
 
 from bot.domain.ids import DRAINED, CheckpointId, SnapshotId
 from bot.domain.ledger import Ledger, LedgerRow
-from bot.service.drawing import Label
-from bot.service.ledger_picture import Picture, picture
+from bot.service.ledger_picture import Label, Picture, picture
 from tests.record.test_ledger_picture import commit
 
 WIDE = 6.6

@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 from bot.cli import app
 from bot.domain.errors import BadConfiguration
 from bot.domain.record_file import seal_of
-from bot.service.record import Records
-from bot.service.record_carrying import RecordDocument, schema_json
+from bot.service.record import RecordDocument, Records, schema_json
 from tests.decisions import ANA, BEN
 from tests.incidents import Story
 

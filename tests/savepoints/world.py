@@ -22,8 +22,7 @@ from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore
 from bot.service.opening import Opening
 from bot.service.proposing import Proposals
-from bot.service.savepoint_tags import SavepointTags
-from bot.service.savepoints import Savepoints
+from bot.service.savepoints import Savepoints, SavepointTags
 from bot.service.services import Services
 from tests.actions.scene import Scene
 from tests.rewound import ANA, BEN

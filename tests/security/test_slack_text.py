@@ -24,14 +24,12 @@ from bot.evidence import find_tasks
 from bot.notices import render as render_notice
 from bot.notices import scan
 from bot.notices.samples import samples
-from bot.service.home import HomeFacts, Promise
-from bot.service.home_tables import OwnTable
+from bot.service.home import HomeFacts, OwnTable, Promise
 from bot.slack import blocks as builders
 from bot.slack.blocks.parts import button, confirm, context, header, section
 from bot.slack.forms import opened_form, placeholder, problem_form
 from bot.slack.ids import Click
-from bot.slack.limits import fit
-from bot.slack.pages import pages
+from bot.slack.limits import fit, pages
 from bot.slack.text import addressed, as_sentence, clipped, code, from_markdown, mrkdwn, person, room
 from tests.incidents import Story
 from tests.orders_table import NINE

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bot.adapters.journal_sql import open_store
 from bot.ports import Delivery
-from bot.slack.arrivals import Arrivals
+from bot.slack.front_door import Arrivals
 from bot.slack.requests import Request
 from bot.slack.worker import InboxWorker
 from tests.orders_table import NINE

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from bot.slack import surface
-from bot.slack.arrivals import Arrivals
+from bot.slack.front_door import Arrivals
 from tests.slack.little_bot import LittleBot
 from tests.slack.people import PATIENCE_S, Responder, eventually
 from tests.slack.test_faults_of_slack import nothing_waits

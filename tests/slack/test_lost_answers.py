@@ -17,8 +17,8 @@ from slack_sdk import WebClient
 from bot.adapters.journal_sql import Store, open_store
 from bot.domain.errors import CouldNotLook
 from bot.ports import LONGEST_WAIT, Post
-from bot.slack.arrivals import Arrivals
 from bot.slack.directory import SlackDirectory
+from bot.slack.front_door import Arrivals
 from bot.slack.sender import Sender
 from bot.slack.sent_before import answer_was_lost, file_is_there, find_sent
 from tests.orders_table import NINE

@@ -22,8 +22,8 @@ from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import evidence_message, folded
 from bot.slack.blocks.parts import measures, sign
 from bot.slack.blocks.review import review_message
-from bot.slack.commits import last_commits
-from bot.slack.pages import pages
+from bot.slack.commands import last_commits
+from bot.slack.limits import pages
 from bot.slack.pictures import comment_on
 from bot.slack.text import as_sentence, short_paths
 from tests import orders_table as orders

@@ -14,9 +14,9 @@ from bot.domain.ids import SnapshotId
 from bot.domain.notice import Notice
 from bot.evidence import Collector, find_tasks
 from bot.notices import scan
+from bot.service.diagnosing import OtherDoubts
 from bot.service.late_readers import LateReaders
-from bot.service.newer_commits import NewerCommits
-from bot.service.other_doubts import OtherDoubts
+from bot.service.observing import NewerCommits
 from bot.service.sightings import WatchFindings
 from bot.service.telling import Telling
 from tests.decisions import ANA

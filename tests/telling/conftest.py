@@ -13,8 +13,8 @@ from bot.domain.entries import NoticeQueued, WaterlineMoved
 from bot.domain.notice import Address, Notice, NoticeData
 from bot.ports import Journal
 from bot.service.courier import Courier
+from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.service.other_doubts import OtherDoubts
 from bot.service.retrying import Retrying
 from tests import orders_table as orders
 from tests.incidents import Story

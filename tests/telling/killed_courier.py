@@ -7,8 +7,8 @@ from bot.adapters.journal_sql import open_store
 from bot.adapters.notice_files import NoticeFiles, Smtp, Webhook
 from bot.domain.ids import IncidentId
 from bot.service.courier import Courier
+from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.service.other_doubts import OtherDoubts
 from tests.power_cut import PowerCut, killed
 
 SECRET = b"z" * 32

@@ -10,8 +10,7 @@ from bot.notices import render, scan
 from bot.notices.forms import as_fragment, as_html, as_markdown, as_plain
 from bot.notices.lint import MOST_CHARACTERS
 from bot.notices.samples import samples
-from bot.slack.limits import SECTION_TEXT
-from bot.slack.pages import pages
+from bot.slack.limits import SECTION_TEXT, pages
 
 TEMPLATES = scan(Path(__file__).parents[2] / "messages")
 SHAPES = [facts for _shape, facts in samples()]

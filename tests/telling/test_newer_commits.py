@@ -19,7 +19,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.reads import Consumer
 from bot.evidence import Collector, find_tasks
 from bot.notices.affecting import affected_commits, affected_of
-from bot.service.newer_commits import NewerCommits
+from bot.service.observing import NewerCommits
 from tests import orders_table as orders
 from tests.incidents import Story
 from tests.published import WRONG, table_rewound

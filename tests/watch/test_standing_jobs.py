@@ -25,7 +25,7 @@ from bot.domain.promises import owed, reminders
 from bot.domain.rehearsals import AGAIN
 from bot.service.incident_store import IncidentStore
 from bot.service.promises import Promises
-from bot.service.rehearsals import PUBLISH, offered_before
+from bot.service.proposing import PUBLISH, offered_before
 from bot.slack.blocks.promises import reminder_of_promise
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, rewind

@@ -14,7 +14,7 @@ from bot.domain.looked import NotSeen, Seen
 from bot.domain.setup import TableSetup
 from bot.service.alerts import Alert, AlertDesk
 from bot.service.watch_look import Look, hidden_aside
-from bot.slack.watch_commands import watched as listed
+from bot.slack.commands import watched as listed
 from tests.tables import CONTRACT, ORDERS
 from tests.watch.conftest import OverRecorded
 from tests.watch.recorded import Recorded

@@ -12,7 +12,7 @@ from bot.service.incident_store import IncidentStore
 from bot.service.sightings import Sightings
 from bot.service.watch_look import WatchTerms
 from bot.service.watching import Watch
-from bot.slack.watch_commands import watched
+from bot.slack.commands import watched
 from tests.watch.signs import ORDERS
 from tests.web.scene import StandingClock
 

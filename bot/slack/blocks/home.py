@@ -9,8 +9,7 @@ from bot.domain.ids import short
 from bot.domain.incident import Incident
 from bot.domain.notice_fold import HeldView
 from bot.domain.trust import Basis, Trust, TrustState
-from bot.service.home import HomeFacts, Promise
-from bot.service.home_tables import OwnTable
+from bot.service.home import HomeFacts, OwnTable, Promise
 from bot.service.walking import current_step
 from bot.slack.blocks.parts import context, header, section
 from bot.slack.limits import SECTION_TEXT

@@ -21,8 +21,7 @@ from bot.slack.blocks.parts import actions, button, context, section
 from bot.slack.blocks.told import untold_line, untold_of
 from bot.slack.forms import PREVIEW_TITLE
 from bot.slack.ids import Click, Form
-from bot.slack.limits import is_cut, text_size
-from bot.slack.pages import pages
+from bot.slack.limits import is_cut, pages, text_size
 from bot.slack.text import addressed, code, mrkdwn, person, room, written
 
 _PAGE_BLOCKS, _PAGE_TEXT = 60, 9000

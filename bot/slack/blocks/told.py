@@ -24,7 +24,7 @@ from bot.domain.told import AnswerView, DeliveryView, NoticeView
 from bot.service.outdated import still_holds
 from bot.slack.blocks.parts import actions, button, clock, context, section
 from bot.slack.ids import Click
-from bot.slack.pages import pages
+from bot.slack.limits import pages
 from bot.slack.text import clipped, code, mrkdwn, person, room, written
 
 _LABELS: dict[Answer, tuple[str, Click]] = {
