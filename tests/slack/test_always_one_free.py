@@ -36,7 +36,7 @@ def test_a_veto_is_heard_beside_ten_that_take_long_and_the_threads_go_again(tmp_
 
     worker = InboxWorker(
         store.inbox, store.outbox, Clock(), handle, Arrivals(),
-        on_answer=lambda: None, may_be_lost=lambda _delivery: False, is_lost=lambda _channel: False,
+        on_answer=lambda: None, may_be_lost=lambda _delivery: False,
         threads=2, most_threads=MOST,
     )  # fmt: skip
     worker.start()

@@ -47,5 +47,5 @@ def test_an_answer_that_is_sent_directly_names_the_channel_and_people() -> None:
 
     told, _blocks = render(directly(answer), SimpleNamespace())  # type: ignore[arg-type]
 
-    assert told.startswith("In <#C0ONCALL01> I cannot write")
+    assert told.startswith("I cannot write in <#C0ONCALL01>.")
     assert told.endswith("Ask <@U0BEN00002>.")

@@ -145,8 +145,8 @@ class TestRefused:
         ana.dismisses()
         ana.opens_form("tell update")
 
-        assert "Slack rejected this form. It said: invalid_arguments" in answer
-        assert "Slack did not take" in instead
+        assert "Slack rejected this form. Slack said: invalid_arguments" in answer
+        assert "Slack rejected" in instead
         assert ana.modal.submit == "Send to 30 consumers"
 
     def test_a_page_that_slack_refuses_is_told_in_the_channel_of_the_form(
@@ -160,7 +160,7 @@ class TestRefused:
 
         answer = ana.answer_to(lambda: ana.clicks("Next page", ana.modal))
 
-        assert "It said: view_too_large" in answer
+        assert "Slack said: view_too_large" in answer
 
     def test_what_passes_is_waited_for(self, slack: Workspace, ana: Responder) -> None:
         """A hiccup of Slack's is nobody's business."""

@@ -32,7 +32,7 @@ def trust(
         (
             trust(TrustState.UNDER_REVIEW, orders.GOOD, Basis.BEFORE_THE_FAULT, "Incident wl-1 is open on it."),
             "sales.orders: under review since 09:00 UTC. Incident wl-1 is open on it. "
-            f"No known problem: snapshot {orders.GOOD}, up to 2 Nov, 23:50 UTC; nobody has proven it.",
+            f"No known problem: snapshot {orders.GOOD}, up to 2 Nov, 23:50 UTC; not verified.",
         ),
         (
             trust(TrustState.TRUSTED, orders.GOOD, Basis.VERIFIED, "The table was verified after incident wl-1."),

@@ -29,6 +29,6 @@ def test_the_trusted_snapshot_of_an_incident_is_not_said_to_be_gone(tmp_path: Pa
         for table in (UNSEEN, orders.table_state(), orders.table_state().model_copy(update={"snapshots": ()}))
     )
 
-    assert f"No known problem: snapshot {orders.GOOD} (unknown whether it still exists); nobody has" in unseen
+    assert f"No known problem: snapshot {orders.GOOD} (unknown whether it still exists); not verified" in unseen
     assert f"No known problem: snapshot {orders.GOOD}, up to" in seen
-    assert f"No known problem: snapshot {orders.GOOD}, no longer listed; nobody has proven it" in gone
+    assert f"No known problem: snapshot {orders.GOOD}, no longer listed; not verified" in gone
