@@ -35,7 +35,7 @@ def propose_window(table: TableState, jobs: Seen[JobRun] | NotSeen) -> Suspicion
     Nothing at or below a waterline that was verified (`waterline.status=trusted`) is suspected again.
     Of a table without a commit on main the window is empty, and nothing is trusted.
     """
-    unasked = f" Could not ask Flink ({jobs.reason})." if isinstance(jobs, NotSeen) else ""
+    unasked = f" Flink was not asked ({jobs.reason})." if isinstance(jobs, NotSeen) else ""
     if table.head is None:
         return Suspicion(window=EMPTY, trusted=None, because=f"Main has no commits.{unasked}")
     floor = _floor(table)

@@ -101,7 +101,7 @@ def test_readers_that_lineage_saw_are_their_owners_tables(story: Story) -> None:
     found = roles(home(EVE, story, setups=[setup(), setup(REFUNDS, consumers=(reader,))]))
 
     assert found == {
-        REFUNDS: ("you answer for refund_report",),
+        REFUNDS: ("you own refund_report",),
         orders.TABLE: ("refund_report reads it",),
     }
     assert roles(home(EVE, setups=[setup(), setup(REFUNDS, consumers=(reader,))])).keys() == {REFUNDS}
@@ -112,7 +112,7 @@ def test_a_declared_reader_is_not_told_twice(story: Story) -> None:
     read = ObservedReader(consumer="revenue_daily", distance=1, runs=3, is_declared=True)
     story.opens().says(ReadersNoted(observed=(read,), unknown=None))
 
-    assert roles(home(DANA, story)) == {orders.TABLE: ("you answer for revenue_daily",)}
+    assert roles(home(DANA, story)) == {orders.TABLE: ("you own revenue_daily",)}
 
 
 def test_a_group_that_cannot_be_read_is_said() -> None:
@@ -129,7 +129,7 @@ def test_a_group_that_cannot_be_read_is_said() -> None:
 
     assert roles(facts) == {orders.TABLE: ("you approve for it",)}
     assert (roles(of_eve), of_eve.groups_unknown) == ({}, True)
-    assert "could not be read" in str(home_view(of_eve).to_dict())
+    assert "Slack did not return" in str(home_view(of_eve).to_dict())
 
 
 def holds(story: Story, kind: str = "update") -> Notice:

@@ -48,7 +48,7 @@ def test_a_broken_glass_is_looked_at_again(story: Story) -> None:
     followed = review(story.opens().proposes().incident, orders.observation(), orders.contract())
     story.breaks_the_glass("Revenue pays out at four.")
 
-    found = _term(story, "as the table's policy asks")
+    found = _term(story, "as the table's policy requires")
 
     assert "approval" not in {finding.contract for finding in followed}
     assert ("approval", False) == (found.contract, found.holds)

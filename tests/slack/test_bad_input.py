@@ -94,7 +94,7 @@ def test_a_malformed_lineage_file_is_could_not_look(ana: Responder, dana: Respon
 
     assert "cannot tell whether" in warning.plain
     assert "lines that are not" not in warning.plain
-    assert "Others may have read unseen" in ana.sees_on_card("1 lines that are not").plain
+    assert "Others may have read it unobserved" in ana.sees_on_card("1 lines that are not").plain
 
 
 def test_the_preview_says_when_readers_are_not_known(collected: SeenMessage, ana: Responder, bot: LittleBot) -> None:

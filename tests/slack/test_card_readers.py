@@ -88,7 +88,7 @@ def test_whoever_was_not_among_those_told_stays_on_the_card(story: Story) -> Non
 
     assert "*Notified*" in shown
     assert "Declared, not notified yet: `fraud_model`" in shown
-    assert "1 channel of the data contract cannot be told: `Orders` (Waterline has no way to teams)" in shown
+    assert "1 channel of the data contract cannot be notified: `Orders` (Waterline has no way to teams)" in shown
     assert "Others may have read it unobserved. lineage: it was down" in shown
 
 

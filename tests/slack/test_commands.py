@@ -205,7 +205,7 @@ def test_everything_is_acknowledged_before_any_work(
     flink.answers.clear()
     for _ in range(3):
         ana.types("/waterline open")
-    eventually(lambda: "Looking at the table" in ana.modal.plain)
+    eventually(lambda: "Checking the table" in ana.modal.plain)
 
     outcome = ben.types("/waterline status")
     answered_early = any(m.is_ephemeral for m in ben.messages())

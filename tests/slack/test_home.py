@@ -35,7 +35,7 @@ def test_a_consumers_owner_is_shown_their_table_first_and_why_it_is_doubted(
 
     assert "Your tables\n" in owner
     assert "sales.orders under review, waterline at …" in owner.replace("`", "")
-    assert "(you answer for revenue_daily)" in owner
+    assert "(you own revenue_daily)" in owner
     assert "Incident wl-1 is open on it." in owner
     assert "\nTables\n" in outsider
 

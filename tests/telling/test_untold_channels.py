@@ -78,7 +78,7 @@ def test_a_preview_says_on_each_page_who_is_not_told() -> None:
 
     shown = str(sending_view(("wl-1", "", "p", "C0X"), [NOTICE], 0, untold).to_dict())
 
-    assert "7 channels of the data contract cannot be told" in shown
+    assert "7 channels of the data contract cannot be notified" in shown
     assert "Orders 0" in shown
     assert "and 2 more" in shown
 
@@ -103,4 +103,4 @@ def test_the_card_and_the_record_say_who_is_not_told(scene: Scene) -> None:
     after = str([block.to_dict() for block in card_message(scene.story.incident, {}, None, None)[1]])
 
     assert before.readers is None
-    assert "1 channel of the data contract cannot be told: `Orders` (Waterline has no way to teams)" in after
+    assert "1 channel of the data contract cannot be notified: `Orders` (Waterline has no way to teams)" in after

@@ -40,7 +40,7 @@ def test_what_the_watch_found_is_a_doubt_that_names_what_to_read_instead(scene: 
     assert found.state is TrustState.UNKNOWN
     assert (scene.good, Basis.BEFORE_THE_FAULT, 2) == (found.snapshot, found.basis, found.above)
     assert found.doubts == (
-        "The watch found F2 at 09:00 UTC, and no incident has looked into it: Run bbbbbb was restored from checkpoint "
+        "The monitor found F2 at 09:00 UTC, and no incident has looked into it: Run bbbbbb was restored from checkpoint "
         "3, although run aaaaaa had committed checkpoint 5.",
     )
     assert found.why == found.doubts[0]
@@ -109,7 +109,7 @@ def test_a_finding_after_the_proof_is_a_new_doubt_and_what_was_proven_is_named(s
     found = _trust(scene)
 
     assert (TrustState.UNKNOWN, proven, Basis.VERIFIED, 1) == (found.state, found.snapshot, found.basis, found.above)
-    assert found.why.startswith("The watch found F2 at ")
+    assert found.why.startswith("The monitor found F2 at ")
 
 
 def test_a_finding_does_not_name_what_record_and_table_disagree_about(scene: Scene) -> None:
@@ -142,7 +142,7 @@ def test_the_gate_does_not_open_though_it_runs_beside_the_bot(scene: Scene) -> N
     not_watched = CliRunner().invoke(app, ["trust", ORDERS, "--config", _written(scene.folder, content)])
 
     assert (2, 0) == (watched.exit_code, not_watched.exit_code)
-    assert "sales.orders: unknown. The watch found F2" in watched.stdout
+    assert "sales.orders: unknown. The monitor found F2" in watched.stdout
 
 
 def _written(folder: Path, content: dict[str, object]) -> str:

@@ -131,7 +131,7 @@ def test_an_incident_believes_good_no_more_than_what_the_watch_has_found(doubted
 
     opened = doubted.incidents.get(doubted.id).opened
     assert opened.trusted == doubted.good == doubted.orders.state().ref("waterline")
-    assert "The watch found F2: Run bbbbbb was restored" in opened.summary
+    assert "The monitor found F2: Run bbbbbb was restored" in opened.summary
 
 
 @pytest.mark.parametrize("rows", [None, LastGoodRows.WRONG])
