@@ -176,7 +176,7 @@ def _half_written(world: World) -> Path | None:
     return None
 
 
-@story("The word that a checkpoint is complete gets lost: the sink commits nothing (needs --wire, constructed).")
+@story("The message that a checkpoint is complete is lost: the sink commits nothing (needs --wire, constructed).")
 def notification_lost(world: World, early: bool) -> None:
     """Checkpoints complete, and nobody tells the sink: their files wait in Flink manifests, nothing is lost yet.
 
@@ -199,7 +199,7 @@ def notification_lost(world: World, early: bool) -> None:
     world.note(f"Checkpoints {sorted(waiting)} completed", newest_completed=waiting[0])
 
 
-@story("Rows go on coming, and the time of their events stands still: no fault of the job or of the table.")
+@story("New rows arrive, but their event time does not advance: no fault of the job or the table.")
 def event_time_stands_still(world: World, early: bool) -> None:
     """The job goes on, and the events that it is given carry a time that no longer moves: a producer's clock is stuck.
 

@@ -111,8 +111,8 @@ def last_commit_expired(world: World, early: bool) -> None:
     )
     second = world.start_job(from_path=good.path)
     world.note(
-        f"Run A ({first[:8]}) was stopped with savepoint {good.checkpoint_id}; a Spark job appended, maintenance kept "
-        f"only that snapshot, and run B ({second[:8]}) was started from the savepoint",
+        f"Run A ({first[:8]}) was stopped with savepoint {good.checkpoint_id}; a Spark job appended; maintenance kept "
+        f"only that snapshot. Then run B ({second[:8]}) was started from the savepoint",
         run_a=first,
         run_b=second,
         good_savepoint=good.path,
