@@ -40,7 +40,7 @@ def test_what_the_watch_found_is_a_doubt_that_names_what_to_read_instead(scene: 
     assert found.state is TrustState.UNKNOWN
     assert (scene.good, Basis.BEFORE_THE_FAULT, 2) == (found.snapshot, found.basis, found.above)
     assert found.doubts == (
-        "The monitor found F2 at 09:00 UTC, and no incident has looked into it: Run bbbbbb was restored from checkpoint "
+        "The monitor found F2 at 09:00 UTC, and no incident covers it: Run bbbbbb was restored from checkpoint "
         "3, although run aaaaaa had committed checkpoint 5.",
     )
     assert found.why == found.doubts[0]
