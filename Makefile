@@ -97,7 +97,7 @@ reference: install ## Write the settings, the catalogue, the notices and their s
 	$(BIN)/python -c 'from bot.settings import Settings; print(Settings.reference(), end="")' > deploy/settings.md.new
 	mv deploy/settings.md.new deploy/settings.md
 	$(BIN)/python -m bot.notices.reference
-	$(BIN)/python -c 'import json; from bot.adapters.notice_files import NoticePayload as N; print(json.dumps(N.model_json_schema(), indent=2))' > docs/notice.schema.json.new
+	$(BIN)/python -c 'import json; from bot.adapters.notify import NoticePayload as N; print(json.dumps(N.model_json_schema(), indent=2))' > docs/notice.schema.json.new
 	mv docs/notice.schema.json.new docs/notice.schema.json
 
 lock: ## Pin every package anew (needs uv)

@@ -8,6 +8,8 @@ Manifests that were kept in a saved case, counted again and held against what ev
 Flink's answers that were kept in a saved case, parsed again.
 
 The listing of a table's metadata folder, kept in a saved case: the names from which Flink's manifests are told.
+
+Where two records differ, in words: what was recorded, and what is read now.
 """
 
 import io
@@ -19,19 +21,17 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 from pyarrow.fs import FileSelector, FileType
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pyiceberg.manifest import DataFileContent, ManifestEntry, ManifestEntryStatus, ManifestFile
 from pyiceberg.table.metadata import TableMetadataUtil
 
-from bot.adapters.case_comparing import differences
 from bot.adapters.checkpoint_files import stored_as
 from bot.adapters.checkpoint_parsing import Handle
 from bot.adapters.flink_pages import RunPages
-from bot.adapters.iceberg.history import read_split
 from bot.adapters.iceberg.reading import table_state
-from bot.adapters.lineage_kept import LINEAGE, reads_again
-from bot.adapters.lineage_reads import united
-from bot.adapters.opening import Opened, entries_in, manifests_in
+from bot.adapters.iceberg.streaming_metadata import read_split
+from bot.adapters.lineage_reading import LINEAGE, reads_again, united
+from bot.adapters.storage import Opened, entries_in, manifests_in
 from bot.adapters.table_files import manifest_named
 from bot.adapters.writer_schema import SCHEMA, Told, written_again
 from bot.domain.diagnosis import Case
@@ -47,6 +47,40 @@ from bot.domain.reads import ReadRun
 from bot.domain.sentences import counted
 from bot.domain.snapshot import without_partitions
 from bot.domain.table import Snapshot, TableState
+
+_SHOWN = 3
+_WIDEST = 80
+
+
+def differences(what: str, recorded: BaseModel, now: BaseModel, leaving: Collection[str] = ()) -> tuple[str, ...]:
+    """Sentences, at most three and how many more; empty where both say the same. `leaving`: fields that are passed."""
+    before = recorded.model_dump(mode="json", exclude=set(leaving))
+    after = now.model_dump(mode="json", exclude=set(leaving))
+    found = list(_between("", before, after))
+    told = tuple(f"{what}, {place}: recorded {_short(then)}, read now {_short(here)}" for place, then, here in found)
+    more = len(told) - _SHOWN
+    return told if more <= 0 else (*told[:_SHOWN], f"{what}: {more} further differences")
+
+
+def _between(place: str, before: object, after: object) -> Iterator[tuple[str, object, object]]:
+    match before, after:
+        case dict(), dict():
+            for name in dict.fromkeys([*before, *after]):
+                yield from _between(f"{place}.{name}".lstrip("."), before.get(name), after.get(name))
+        case list(), list() if len(before) == len(after):
+            for number, (then, here) in enumerate(zip(before, after, strict=True)):
+                yield from _between(f"{place}[{number}]", then, here)
+        case _:
+            if before != after:
+                yield place, before, after
+
+
+def _short(value: object) -> str:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"{len(value)} items"
+    text = repr(value)
+    return text if len(text) <= _WIDEST else f"{text[:_WIDEST]}…"
+
 
 LISTING = "listing:"
 MOST_NAMES = 10_000

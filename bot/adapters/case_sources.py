@@ -12,10 +12,7 @@ from dataclasses import dataclass, field
 
 from pyarrow import ArrowException
 
-from bot.adapters.case_rereading import listing_of
-from bot.adapters.checkpoint_parsing import told_by, understood_handles
-from bot.adapters.lineage_kept import LINEAGE
-from bot.adapters.manifest_cutting import (
+from bot.adapters.case_redaction import (
     CannotBeCut,
     flink_body,
     lineage_events,
@@ -24,7 +21,10 @@ from bot.adapters.manifest_cutting import (
     without_state,
     without_told_partitions,
 )
-from bot.adapters.opening import Opened, manifests_of, opened
+from bot.adapters.case_rereading import listing_of
+from bot.adapters.checkpoint_parsing import told_by, understood_handles
+from bot.adapters.lineage_reading import LINEAGE
+from bot.adapters.storage import Opened, manifests_of, opened
 from bot.adapters.writer_schema import SCHEMA
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case

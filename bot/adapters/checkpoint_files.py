@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
 from bot.adapters.checkpoint_parsing import Handle, StateFile, Told, told_by
-from bot.adapters.opening import TROUBLE, address, opened
-from bot.adapters.polling import polled
+from bot.adapters.flink_http import polled
+from bot.adapters.storage import TROUBLE, address, opened
 from bot.domain.errors import CouldNotLook, NotThere
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import JobId, OperatorId

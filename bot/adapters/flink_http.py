@@ -3,11 +3,15 @@
 Reads are repeated; requests that change something never are.
 
 What Flink's stack traces say: the deepest cause, and whether Flink has only waited in vain for itself.
+
+Asks again and again until there is an answer, for so long.
 """
 
 import json
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import httpx
 import stamina
@@ -190,3 +194,17 @@ class FlinkHttp:
 def reason(body: bytes) -> str:
     """Flink's own words of an error: the deepest cause it names, at most 400 characters."""
     return deepest_cause(trace_of(body)) or "no reason given"
+
+
+T = TypeVar("T")
+
+
+def polled(ask: Callable[[], T | None], limit_s: float, every_s: float) -> T | None:
+    """The first answer that is not None; None where there was none within the limit. Asks at least once; what `ask`
+    raises ends it."""
+    ends = time.monotonic() + limit_s
+    while True:
+        answer = ask()
+        if answer is not None or time.monotonic() >= ends:
+            return answer
+        time.sleep(every_s)

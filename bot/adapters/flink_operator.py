@@ -12,11 +12,11 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeVar
 
+from bot.adapters.flink_http import polled
 from bot.adapters.flink_operator_api import Conflict, KubernetesResource
 from bot.adapters.flink_operator_resource import DRAIN, SAVEPOINT_DIR, FlinkResource, Kind, is_on, nonce_of, resource_of
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import JOB_ID, digest_of
-from bot.adapters.polling import polled
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short_job

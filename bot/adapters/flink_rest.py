@@ -15,10 +15,9 @@ from typing import TypeVar
 import httpx
 from pydantic import BaseModel, Field, ValidationError
 
-from bot.adapters.flink_http import LATER, FlinkHttp, deepest_cause, reason, waited_in_vain
+from bot.adapters.flink_http import LATER, FlinkHttp, deepest_cause, polled, reason, waited_in_vain
 from bot.adapters.flink_pages import CheckpointConfig, RunPages
 from bot.adapters.flink_starting import Starter
-from bot.adapters.polling import polled
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short_job

@@ -14,8 +14,7 @@ from typing import Protocol, TypeVar
 import httpx
 from pydantic import BaseModel, Field, ValidationError
 
-from bot.adapters.flink_http import FlinkHttp, reason, trace_of
-from bot.adapters.polling import polled
+from bot.adapters.flink_http import FlinkHttp, polled, reason, trace_of
 from bot.domain.errors import CouldNotLook, OutcomeUnknown
 from bot.domain.ids import JobId, short_job
 

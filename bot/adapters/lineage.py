@@ -18,8 +18,18 @@ from typing import BinaryIO, TypeVar
 import structlog
 from pydantic import BaseModel, Field, ValidationError
 
-from bot.adapters.lineage_events import CatalogNames, LineageEvent, is_before, like, refused
-from bot.adapters.lineage_reads import MOST_STEPS, downstream_in, is_read_of, reads_in, united
+from bot.adapters.lineage_reading import (
+    MOST_STEPS,
+    CatalogNames,
+    LineageEvent,
+    downstream_in,
+    is_before,
+    is_read_of,
+    like,
+    reads_in,
+    refused,
+    united,
+)
 from bot.domain.errors import CouldNotLook
 from bot.domain.looked import Part, unread_in
 from bot.domain.reads import FarRead, ReadRun

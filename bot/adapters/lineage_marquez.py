@@ -14,9 +14,15 @@ import stamina
 import structlog
 from pydantic import AwareDatetime, BaseModel, Field, JsonValue, ValidationError
 
-from bot.adapters.lineage_events import CatalogNames, LineageEvent, is_before, refused
-from bot.adapters.lineage_kept import kept_answers
-from bot.adapters.lineage_reads import downstream_in, reads_in
+from bot.adapters.lineage_reading import (
+    CatalogNames,
+    LineageEvent,
+    downstream_in,
+    is_before,
+    kept_answers,
+    reads_in,
+    refused,
+)
 from bot.domain.errors import CouldNotLook
 from bot.domain.looked import Part
 from bot.domain.reads import FarRead, ReadRun

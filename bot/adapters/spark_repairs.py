@@ -14,7 +14,7 @@ from uuid import NAMESPACE_URL, uuid4, uuid5
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException, UnknownException
 from pyspark.sql import DataFrame, SparkSession
 
-from bot.adapters.iceberg.limits import kind_of
+from bot.adapters.iceberg.backends import kind_of
 from bot.adapters.spark_session import TROUBLE, SparkConnection
 from bot.domain.contract import TableContract
 from bot.domain.copies import CopyRule

@@ -17,7 +17,7 @@ from functools import partial
 from pyarrow import ArrowException
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
-from bot.adapters.opening import Opened, TableStorage, address
+from bot.adapters.storage import Opened, TableStorage, address
 from bot.adapters.writer_schema import SCHEMA, TROUBLE, Told, told_at, written_as
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.file_changes import MovedFiles

@@ -17,7 +17,7 @@ from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 
 from bot.adapters.iceberg.reading import columns_of, fields_of
-from bot.adapters.opening import Opened, added_in, head_of, manifests_in
+from bot.adapters.storage import Opened, added_in, head_of, manifests_in
 from bot.domain.record import Record
 from bot.domain.table import Snapshot
 from bot.domain.written import WriterSource, WrittenSchema

@@ -6,7 +6,7 @@ from pathlib import Path
 from bot.adapters.clock import SystemClock
 from bot.adapters.contracts import contract_of
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.opening import Opened
+from bot.adapters.storage import Opened
 from bot.domain.contract import TableContract
 from bot.domain.ids import TableName
 from bot.settings import Settings

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from contextlib import ExitStack
 
-from bot.adapters.notice_files import NoticeFiles, Smtp, Webhook, secrets_in
+from bot.adapters.notify import NoticeFiles, Smtp, Webhook, secrets_in
 from bot.bootstrap import Built
 from bot.bootstrap.watching import findings_of
 from bot.domain.errors import BadConfiguration

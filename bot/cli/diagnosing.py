@@ -11,7 +11,7 @@ from rich.console import Console
 from bot.adapters.case_file import check_free, raw_of, read_case, write_case
 from bot.adapters.case_rereading import ReadAgain, read_again
 from bot.adapters.case_sources import left_out_in_short, sources_of
-from bot.adapters.lineage_kept import kept_events
+from bot.adapters.lineage_reading import kept_events
 from bot.bootstrap import failure_modes, files_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen, print_exact
 from bot.cli.tables import followed, print_evidence, services_for

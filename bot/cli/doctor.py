@@ -13,7 +13,7 @@ from slack_sdk import WebClient
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.contracts import team_of
-from bot.adapters.iceberg.limits import extra_for, how_to_install, kind_of, missing_extra
+from bot.adapters.iceberg.backends import extra_for, how_to_install, kind_of, missing_extra
 from bot.adapters.journal_sql.database_clock import TOLERATED, ahead_at, ahead_in_words
 from bot.adapters.journal_sql.store import NoRecord, existing_record
 from bot.bootstrap import build

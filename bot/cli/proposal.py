@@ -13,7 +13,7 @@ from rich.console import Console
 from slack_sdk import WebClient
 
 from bot.actions._effects import describe
-from bot.adapters.journal_sql.presence import Presence
+from bot.adapters.journal_sql.membership import Presence
 from bot.adapters.journal_sql.store import existing_record
 from bot.bootstrap import Built, build
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, NobodyThere

@@ -11,12 +11,12 @@ from typing import Self
 from bot.lab import orders
 from bot.lab.consumers import QUERIES, Read, Readers
 from bot.lab.errors import until
+from bot.lab.external_writers import Machines, OtherHands
 from bot.lab.flink_cluster import Backend, FlinkCluster
 from bot.lab.flink_rest import FlinkRest, SqlGateway
 from bot.lab.home import Home, LabState
 from bot.lab.jars import Flink, generator_jar
 from bot.lab.orders import Format, Kind, Sink
-from bot.lab.other_hands import Machines, OtherHands
 from bot.lab.process import Kept, resident_bytes
 from bot.lab.proof import Proof, open_catalog, prove
 from bot.lab.spark_server import SparkServer

@@ -15,10 +15,10 @@ from pyiceberg.table import Table
 
 from bot.lab.consumers import Read, Readers, latest_reads
 from bot.lab.errors import LabError, until
+from bot.lab.external_writers import Machines, OtherHands
 from bot.lab.flink_rest import FlinkRest, Savepoint, SavepointFormat, SqlGateway
 from bot.lab.home import Home
 from bot.lab.orders import beginning_at, with_column, with_sink_options
-from bot.lab.other_hands import Machines, OtherHands
 from bot.lab.proof import Link, chain_of
 
 Say = Callable[[str], None]

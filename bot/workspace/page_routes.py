@@ -19,9 +19,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from bot.workspace.message import StoredMessage
 from bot.workspace.people import Person
-from bot.workspace.persons import clicks, commands, modals, speech
+from bot.workspace.persons import clicks, messages, modals
 from bot.workspace.persons.clicks import Chosen, Click
 from bot.workspace.persons.forms import Outcome, RawValues
+from bot.workspace.persons.messages import run_command
 from bot.workspace.refusal import CannotDo, Payload
 from bot.workspace.world import World
 
@@ -167,8 +168,8 @@ def page_routes(world: World) -> list[BaseRoute]:
     async def say(asked: Say) -> Outcome:
         person = world.directory.person(asked.person)
         if asked.text.startswith("/"):
-            return await commands.run_command(world, person, asked.channel, asked.text, asked.thread_ts)
-        message = speech.say(world, person, asked.channel, asked.text, asked.thread_ts)
+            return await run_command(world, person, asked.channel, asked.text, asked.thread_ts)
+        message = messages.say(world, person, asked.channel, asked.text, asked.thread_ts)
         return Outcome(outcome="done", ts=message.ts)
 
     async def click(asked: ClickAt) -> Outcome:
@@ -186,13 +187,13 @@ def page_routes(world: World) -> list[BaseRoute]:
 
     async def react(asked: React) -> Outcome:
         person = world.directory.person(asked.person)
-        speech.react(world, person, asked.channel, asked.ts, asked.name)
+        messages.react(world, person, asked.channel, asked.ts, asked.name)
         return Outcome(outcome="done")
 
     async def look(asked: Here) -> Outcome:
         person = world.directory.person(asked.person)
         if asked.channel is None:
-            speech.open_home(world, person)
+            messages.open_home(world, person)
         else:
             world.conversations.read(world.directory.channel(asked.channel).id, person.id)
         return Outcome(outcome="done")

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 import httpx
 
 from bot.workspace.clock import WorkspaceClock
+from bot.workspace.deliveries import Ack, Delivery
 from bot.workspace.refusal import Payload
-from bot.workspace.wire_log import Ack, Delivery
 
 JSON_TYPE = "application/json"
 FORM_TYPE = "application/x-www-form-urlencoded"

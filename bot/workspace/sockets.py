@@ -10,9 +10,9 @@ from contextlib import suppress
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from bot.workspace.clock import Rules
+from bot.workspace.deliveries import Ack, Delivery, WireLog
 from bot.workspace.people import Cast
 from bot.workspace.refusal import Payload
-from bot.workspace.wire_log import Ack, Delivery, WireLog
 
 _AFTER_ITS_END_S = Rules().ack_s
 """How long an envelope whose connection has ended is waited for: its app may acknowledge it over the next one. A

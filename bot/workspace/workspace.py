@@ -9,10 +9,10 @@ from datetime import timedelta
 
 from bot.workspace.actor import Actor, Loopback
 from bot.workspace.clock import Rules
+from bot.workspace.deliveries import Kind, WireEntry
 from bot.workspace.people import BotApp, Cast, default_cast
 from bot.workspace.refusal import Payload
 from bot.workspace.server import WorkspaceServer
-from bot.workspace.wire_log import Kind, WireEntry
 from bot.workspace.world import World
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pydantic import BaseModel, ConfigDict
 
 from bot.workspace.clock import Rules, WorkspaceClock
+from bot.workspace.deliveries import Ack, Carrier, Delivery, Handles, WireLog
 from bot.workspace.faults import Faults
 from bot.workspace.message import StoredMessage
 from bot.workspace.people import Cast, Directory
@@ -21,7 +22,6 @@ from bot.workspace.refusal import Payload, SlackRefusal
 from bot.workspace.signed_http import SignedHttp
 from bot.workspace.sockets import Sockets
 from bot.workspace.views import Live, Views
-from bot.workspace.wire_log import Ack, Carrier, Delivery, Handles, WireLog
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from bot.actions import remove_orphan_files, undo_proposal
 from bot.actions._undoing import brought_back
-from bot.adapters.opening import TableStorage
+from bot.adapters.storage import TableStorage
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.file_changes import MovedFiles
 from tests.actions.orphan_plans import NAME, move_of, planned

@@ -2,11 +2,9 @@
 
 import pytest
 
-from bot.adapters import polling
-
 
 class PassingTime:
-    """What `polling` needs of the module `time`."""
+    """What `polled` needs of the module `time`."""
 
     def __init__(self) -> None:
         self._now = 0.0
@@ -24,5 +22,5 @@ class PassingTime:
 def passing_time(monkeypatch: pytest.MonkeyPatch) -> PassingTime:
     """A limit of 30 s that is looked at every second is thirty looks, however slow each of them is."""
     made = PassingTime()
-    monkeypatch.setattr(polling, "time", made)
+    monkeypatch.setattr("bot.adapters.flink_http.time", made)
     return made

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pyiceberg.table.deletion_vector import DeletionVector, deletion_vectors_from_puffin_file
 from pyiceberg.table.puffin import PuffinFile
 
-from bot.adapters.iceberg.manifest_writers import places_in, puffin_of, vector_of
+from bot.adapters.iceberg.format_v3 import places_in, puffin_of, vector_of
 
 PLACES = st.sets(st.integers(0, 2**34), min_size=1, max_size=200).map(sorted)
 

@@ -12,8 +12,8 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.io import load_file_io
 from pyiceberg.serializers import FromInputFile
 
-from bot.adapters.iceberg.history import LeanFileIO, catching, lean, read_split
 from bot.adapters.iceberg.reading import table_state
+from bot.adapters.iceberg.streaming_metadata import LeanFileIO, catching, lean, read_split
 from bot.domain.ids import TableName
 
 FLINKS = sorted((Path(__file__).parents[1] / "evidence" / "fixtures").glob("*.metadata.json"))

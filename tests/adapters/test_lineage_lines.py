@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bot.adapters.lineage import EventLines, OpenLineageFile
-from bot.adapters.lineage_reads import MOST_STEPS
+from bot.adapters.lineage_reading import MOST_STEPS
 from bot.domain.errors import CouldNotLook
 from bot.domain.looked import unread_in
 from tests.adapters.conftest import NOON

@@ -19,9 +19,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from bot.adapters import lineage_marquez
-from bot.adapters.lineage_kept import reads_again
+from bot.adapters.case_redaction import lineage_events
 from bot.adapters.lineage_marquez import Marquez
-from bot.adapters.manifest_cutting import lineage_events
+from bot.adapters.lineage_reading import reads_again
 from bot.domain.errors import CouldNotLook
 from bot.domain.looked import unread_in
 from tests.adapters.conftest import NOON

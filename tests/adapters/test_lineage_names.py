@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.lineage import AllLineage, OpenLineageFile
-from bot.adapters.lineage_kept import kept_events, reads_again
+from bot.adapters.lineage_reading import kept_events, reads_again
 from bot.bootstrap import outside
 from bot.domain.errors import CouldNotLook
 from bot.domain.looked import unread_in

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.adapters.case_redaction import lineage_events
 from bot.adapters.lineage import OpenLineageFile
-from bot.adapters.lineage_kept import LINEAGE, reads_again
-from bot.adapters.manifest_cutting import lineage_events
+from bot.adapters.lineage_reading import LINEAGE, reads_again
 from bot.domain.ids import SnapshotId
 from bot.domain.reads import ReadRun
 from bot.domain.table import Snapshot, TableState

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from pydantic import ValidationError
 
-from bot.adapters.iceberg.history import read_split
+from bot.adapters.iceberg.streaming_metadata import read_split
 from bot.domain import listed, packing
 from bot.domain.columns import Lazy
 from bot.domain.ids import SnapshotId, TableName

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from bot.adapters.iceberg.history import read_split
+from bot.adapters.iceberg.streaming_metadata import read_split
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.snapshot import Summaries, unpacked
 from bot.domain.table import Snapshot, TableState

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.adapters.opening import TableStorage
+from bot.adapters.storage import TableStorage
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.file_changes import MovedFiles

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.opening import opened
+from bot.adapters.storage import opened
 from bot.adapters.table_files import move
 from bot.domain.errors import CommitRefused, OutcomeUnknown
 from bot.domain.file_changes import MovedFiles

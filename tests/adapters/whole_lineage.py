@@ -6,8 +6,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from bot.adapters.lineage_events import CatalogNames, LineageEvent, is_before
-from bot.adapters.lineage_reads import downstream_in, reads_in
+from bot.adapters.lineage_reading import CatalogNames, LineageEvent, downstream_in, is_before, reads_in
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.table import TableState
 

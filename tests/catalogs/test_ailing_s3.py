@@ -8,7 +8,7 @@ import pytest
 from pyarrow.fs import S3FileSystem
 
 from bot.adapters.checkpoint_files import CheckpointFiles
-from bot.adapters.opening import manifests_of
+from bot.adapters.storage import manifests_of
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.file_changes import MovedFiles

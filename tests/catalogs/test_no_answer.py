@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.adapters import opening
+from bot.adapters import storage
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.opening import opened_with
+from bot.adapters.storage import opened_with
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import TableName
 from tests.adapters.conftest import StandingClock
@@ -68,7 +68,7 @@ def test_restore_points_on_an_s3_that_never_answers(silent: str, monkeypatch: py
     told = {"AWS_ENDPOINT_URL": silent, "AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any"}
     for name, value in {**told, "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"}.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(opening, "S3_WITHIN_S", LIMIT_S)
+    monkeypatch.setattr(storage, "S3_WITHIN_S", LIMIT_S)
     began = time.monotonic()
 
     with pytest.raises(CouldNotLook, match=r"s3://lake/chk, could not be read.*Timeout was reached"):

@@ -6,7 +6,7 @@ import pytest
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.iceberg.limits import refuse_unlocked
+from bot.adapters.iceberg.backends import refuse_unlocked
 from bot.cli.doctor import client_of, promise_of
 from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.ids import TableName

@@ -9,7 +9,7 @@ import pyarrow.fs as arrow
 import pytest
 
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.opening import manifests_of
+from bot.adapters.storage import manifests_of
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.errors import CouldNotLook
 from tests.adapters.conftest import StandingClock

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from bot.adapters.notice_files import NoticePayload
+from bot.adapters.notify import NoticePayload
 from bot.notices import scan
 from bot.notices.reference import BEGIN, reference
 from bot.notices.template import environment_of

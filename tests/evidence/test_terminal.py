@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 from bot.adapters.case_file import raw_of, read_case
 from bot.adapters.case_rereading import read_again
-from bot.adapters.opening import entries_in
 from bot.adapters.spark_server import SparkServer
+from bot.adapters.storage import entries_in
 from bot.adapters.writer_schema import SCHEMA
 from bot.cli import app
 from tests.tables import ORDERS, OrdersTable

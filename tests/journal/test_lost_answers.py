@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
 from bot.adapters.journal_sql import Store
-from bot.adapters.journal_sql.presence import give_back
+from bot.adapters.journal_sql.membership import give_back
 from bot.domain.entries import NoteAdded
 from bot.domain.errors import CouldNotKeep
 from bot.ports import Delivery, Post
@@ -39,7 +39,7 @@ def lost_answer(engine: Engine) -> Iterator[None]:
 @pytest.fixture
 def joined(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     """Works on the record, with one delivery and one post of the same channel as another."""
-    monkeypatch.setattr("bot.adapters.journal_sql.presence.takers", lambda _engine: frozenset())
+    monkeypatch.setattr("bot.adapters.journal_sql.membership.takers", lambda _engine: frozenset())
     store.presence.join()
     _fill(store)
     store.outbox.put(Post(key="p01", incident=None, channel="C0", text="Hello."))

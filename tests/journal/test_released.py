@@ -12,9 +12,9 @@ from alembic.script import ScriptDirectory
 
 from bot.adapters.journal_sql import Store, open_store
 from bot.adapters.journal_sql.engine import create
+from bot.adapters.journal_sql.membership import takers
 from bot.adapters.journal_sql.migrating import migrate, migrate_down
-from bot.adapters.journal_sql.presence import takers
-from bot.adapters.journal_sql.tables import METADATA
+from bot.adapters.journal_sql.schema import METADATA
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, TableName
 from bot.ports import Delivery

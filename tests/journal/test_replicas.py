@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import text
 
 from bot.adapters.journal_sql import Store, open_store
-from bot.adapters.journal_sql.presence import DEAD_AFTER_LOOKS, LOOK_EVERY_S
+from bot.adapters.journal_sql.membership import DEAD_AFTER_LOOKS, LOOK_EVERY_S
 from bot.domain.errors import BadConfiguration
 from bot.ports import Delivery, Post
 from tests.journal.replicas import WORK

@@ -4,7 +4,7 @@ from alembic.script import ScriptDirectory
 
 from bot.adapters.journal_sql import Store
 from bot.adapters.journal_sql.migrating import migrate, migrate_down
-from bot.adapters.journal_sql.tables import MIGRATIONS, is_newest, newest
+from bot.adapters.journal_sql.schema import MIGRATIONS, is_newest, newest
 
 
 def test_the_newest_revision_is_alembics() -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import inspect
 
 from bot.adapters.journal_sql import Store, open_store
 from bot.adapters.journal_sql.migrating import migrate, migrate_down
-from bot.adapters.journal_sql.tables import METADATA
+from bot.adapters.journal_sql.schema import METADATA
 from bot.domain.errors import BadConfiguration
 from bot.domain.ids import IncidentId
 from tests.incidents import Story

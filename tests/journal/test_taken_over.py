@@ -11,7 +11,7 @@ from sqlalchemy.exc import TimeoutError as NoneFree
 
 from bot.adapters.journal_sql import Store
 from bot.adapters.journal_sql.engine import create, reading, writing
-from bot.adapters.journal_sql.presence import give_back
+from bot.adapters.journal_sql.membership import give_back
 from bot.domain.entries import NoteAdded
 from bot.domain.errors import CouldNotKeep
 from bot.domain.journal import WATERLINE
@@ -152,7 +152,7 @@ def test_a_pool_without_a_free_connection_costs_no_replica_its_locks(
             looked.set()
             raise CouldNotKeep("Waterline's record cannot be read now.", "QueuePool limit reached", "")
 
-        monkeypatch.setattr("bot.adapters.journal_sql.presence.takers", exhausted)
+        monkeypatch.setattr("bot.adapters.journal_sql.membership.takers", exhausted)
         assert looked.wait(SOON_S)
         time.sleep(2 * LOOK_EVERY_S)
 

@@ -9,9 +9,9 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
+from bot.lab.external_writers import OtherHands, local
 from bot.lab.home import Home, LabState
 from bot.lab.orders import start_statements, with_sink_options
-from bot.lab.other_hands import OtherHands, local
 from bot.lab.proof import open_catalog, prove
 
 JOB, OPERATOR = "a" * 32, "b" * 32

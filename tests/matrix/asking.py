@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from bot.cli import app
 from bot.cli.demo import write_config
 from bot.lab.errors import LabError
+from bot.lab.external_writers import OtherHands
 from bot.lab.home import LabState
 from bot.lab.lab import Lab
-from bot.lab.other_hands import OtherHands
 from bot.workspace import default_cast
 from tests.matrix.plan import Run
 from tests.matrix.told import Told

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from slack_sdk.models.blocks import Block
 
-from bot.adapters.notice_files import NoticePayload, mail_of, payload_of
+from bot.adapters.notify import NoticePayload, mail_of, payload_of
 from bot.domain.effects import MoveTable, PublishBranch, StartJob, StopJob
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState

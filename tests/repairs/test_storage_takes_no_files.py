@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.iceberg import PyIcebergCatalog, file_changes, row_deletes
+from bot.adapters.iceberg import PyIcebergCatalog
 from bot.domain.errors import CouldNotLook
 from bot.domain.file_changes import RowsOfFile
 from tests.repairs.test_file_changes import Rehearsal
@@ -17,12 +17,12 @@ def _slow_down(*_asked: object, **_how: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "name"),
-    [(file_changes, "write_listing"), (file_changes, "manifest_writer"), (row_deletes, "_in_partition_of")],
+    "name",
+    ["write_listing", "manifest_writer", "_in_partition_of"],
     ids=["the manifest list", "a manifest", "the deletes"],
 )
-def test_each_retry_takes_its_files_back(  # type: ignore[no-untyped-def]
-    orders: OrdersTable, catalog: PyIcebergCatalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module, name: str
+def test_each_retry_takes_its_files_back(
+    orders: OrdersTable, catalog: PyIcebergCatalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """A repair may be tried for an hour."""
     again = orders.commits("a", 1, range(10))
@@ -30,7 +30,7 @@ def test_each_retry_takes_its_files_back(  # type: ignore[no-untyped-def]
     change = deleting(catalog, RowsOfFile(path=file_of(orders, again), spans=((0, 2),)))
     before = {each for each in tmp_path.rglob("*") if each.is_file()}
     assert before, "the table lies elsewhere"
-    monkeypatch.setattr(module, name, _slow_down)
+    monkeypatch.setattr(f"bot.adapters.iceberg.repairs.{name}", _slow_down)
 
     for _ in range(2):
         with pytest.raises(CouldNotLook, match=r"storage did not take the files .*SLOW_DOWN"):

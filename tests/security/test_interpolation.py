@@ -18,7 +18,7 @@ __all__ = ["asks"]
 ROOT = Path(__file__).parents[2]
 STATEMENTS = {"sql", "expr", "selectExpr", "where", "filter", "having", "text", "execute", "exec_driver_sql",
               "executescript", "from_string", "system", "popen", "literal_column"}  # fmt: skip
-OF_CONSTANTS = {"bot/adapters/journal_sql/engine.py", "bot/adapters/journal_sql/presence.py",
+OF_CONSTANTS = {"bot/adapters/journal_sql/engine.py", "bot/adapters/journal_sql/membership.py",
                 "spark_tasks/_replay.py"}  # fmt: skip
 """PRAGMA and SET take no parameters; what is put into them are numbers and names that stand in the same file. The
 SELECT of a replay is the operators' own, from their configuration; within another SELECT it can only be a query."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.adapters.notice_files import NoticeFiles, Smtp, Webhook
+from bot.adapters.notify import NoticeFiles, Smtp, Webhook
 from bot.domain.entries import NoticeQueued, WaterlineMoved
 from bot.domain.notice import Address, Notice, NoticeData
 from bot.ports import Journal

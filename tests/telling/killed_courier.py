@@ -4,7 +4,7 @@ from contextlib import nullcontext
 from datetime import datetime
 
 from bot.adapters.journal_sql import open_store
-from bot.adapters.notice_files import NoticeFiles, Smtp, Webhook
+from bot.adapters.notify import NoticeFiles, Smtp, Webhook
 from bot.domain.ids import IncidentId
 from bot.service.courier import Courier
 from bot.service.diagnosing import OtherDoubts

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from bot.adapters.notice_files import Security, Smtp
+from bot.adapters.notify import Security, Smtp
 from bot.domain.notice import Address, sending_key
 from tests.telling.conftest import SECRETS, Scene
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from bot.adapters.notice_files import Smtp, Webhook
+from bot.adapters.notify import Smtp, Webhook
 from bot.domain.entries import Body, DeliveryTried
 from bot.domain.errors import CouldNotKeep
 from bot.domain.ids import IncidentId

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from bot.adapters.notice_files import Webhook
+from bot.adapters.notify import Webhook
 from bot.bootstrap.content import CONTENT
 from bot.domain.notice import Address
 from bot.domain.reads import Consumer

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from bot.adapters.case_redaction import CannotBeCut, flink_body, lineage_events, without_state
 from bot.adapters.case_sources import RowValues
 from bot.adapters.checkpoint_parsing import told_by
 from bot.adapters.flink_pages import Exceptions, JobConfig, cause_lines
-from bot.adapters.manifest_cutting import CannotBeCut, flink_body, lineage_events, without_state
-from bot.adapters.opening import entries_in
+from bot.adapters.storage import entries_in
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import LedgerFinding

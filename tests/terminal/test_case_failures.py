@@ -5,9 +5,9 @@ import json
 import pytest
 
 from bot.adapters.case_file import raw_of, read_case
+from bot.adapters.case_redaction import without_hidden
 from bot.adapters.case_rereading import read_again
 from bot.adapters.case_sources import sources_of
-from bot.adapters.manifest_cutting import without_hidden
 from bot.bootstrap import failure_modes
 from bot.diagnosis._examine import diagnose
 from bot.domain.contract import HIDDEN, TableContract

@@ -12,11 +12,11 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import BucketTransform, IdentityTransform, Transform
 from pyiceberg.types import LongType, NestedField, StringType
 
+from bot.adapters.case_redaction import CannotBeCut, without_told_partitions
 from bot.adapters.case_rereading import read_again
 from bot.adapters.case_sources import sources_of
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.manifest_cutting import CannotBeCut, without_told_partitions
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint

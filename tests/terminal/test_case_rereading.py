@@ -11,7 +11,7 @@ from starlette.routing import Route
 from bot.adapters.case_file import raw_of, read_case, write_case
 from bot.adapters.case_rereading import read_again
 from bot.adapters.case_sources import sources_of
-from bot.adapters.lineage_kept import kept_events
+from bot.adapters.lineage_reading import kept_events
 from bot.bootstrap import build
 from bot.cli import app
 from bot.cli.options import NobodyThere

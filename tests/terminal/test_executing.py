@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from bot.adapters.journal_sql.presence import Presence
+from bot.adapters.journal_sql.membership import Presence
 from bot.adapters.journal_sql.store import open_store
 from bot.cli import proposal as terminal
 from bot.domain.errors import OutcomeUnknown, WaterlineError

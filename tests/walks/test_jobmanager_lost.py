@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.lab.external_writers import Machines
 from bot.lab.flink_rest import FlinkRest
-from bot.lab.other_hands import Machines
 from tests.lab_fixtures import FreshLab
 from tests.walks.world import Incident, incident
 

@@ -10,7 +10,17 @@ from pyiceberg.io import PY_IO_IMPL
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 
+from bot.adapters.iceberg.backends import (
+    ANSWER_WITHIN_S,
+    following_in_time,
+    giving_each_once,
+    limited,
+    must_be_installed,
+    patient,
+    refuse_unlocked,
+)
 from bot.adapters.iceberg.change import commit_of
+from bot.adapters.iceberg.dangling_pointer import OnlyPoints, PointsTo, lost_location, newest_readable
 from bot.adapters.iceberg.errors import (
     COMMIT_TROUBLE,
     MISSING,
@@ -26,24 +36,12 @@ from bot.adapters.iceberg.errors import (
     shows,
     unknown_table,
 )
-from bot.adapters.iceberg.file_changes import FileCommit, refuse_nothing
-from bot.adapters.iceberg.file_sources import FilesOfTable
-from bot.adapters.iceberg.file_survey import survey
-from bot.adapters.iceberg.history import catching, expired_of_main, history_at, lean
-from bot.adapters.iceberg.limits import (
-    ANSWER_WITHIN_S,
-    giving_each_once,
-    limited,
-    must_be_installed,
-    patient,
-    refuse_unlocked,
-)
-from bot.adapters.iceberg.lost import OnlyPoints, PointsTo, lost_location, newest_readable
-from bot.adapters.iceberg.manifest_writers import writing_format_3
+from bot.adapters.iceberg.file_sources import FilesOfTable, survey
+from bot.adapters.iceberg.format_v3 import writing_format_3
 from bot.adapters.iceberg.reading import table_state
-from bot.adapters.iceberg.row_deletes import RowCommit
-from bot.adapters.iceberg.times import following_in_time
-from bot.adapters.opening import TableStorage
+from bot.adapters.iceberg.repairs import FileCommit, RowCommit, refuse_nothing
+from bot.adapters.iceberg.streaming_metadata import catching, expired_of_main, history_at, lean
+from bot.adapters.storage import TableStorage
 from bot.domain.errors import CouldNotLook
 from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.ids import SnapshotId, TableName

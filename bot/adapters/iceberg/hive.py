@@ -24,7 +24,7 @@ from thrift.transport.TTransport import (
     TTransportException,
 )
 
-from bot.adapters.iceberg.limits import ANSWER_WITHIN_S, CONNECT_WITHIN_S, LIMIT
+from bot.adapters.iceberg.backends import ANSWER_WITHIN_S, CONNECT_WITHIN_S, LIMIT
 
 
 class LimitedHive(HiveCatalog):

@@ -8,7 +8,7 @@ from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata, TableMetadataV1
 
-from bot.adapters.iceberg.history import History, history_of
+from bot.adapters.iceberg.streaming_metadata import History, history_of
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.table import Column, PartitionField, Ref, TableState
 

@@ -12,9 +12,9 @@ from sqlalchemy import Engine, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from bot.adapters.journal_sql.engine import writing
-from bot.adapters.journal_sql.presence import Presence
-from bot.adapters.journal_sql.tables import INBOX
-from bot.adapters.journal_sql.tied import TIED_TO
+from bot.adapters.journal_sql.journal import TIED_TO
+from bot.adapters.journal_sql.membership import Presence
+from bot.adapters.journal_sql.schema import INBOX
 from bot.ports import Delivery
 
 _OFTEN = 3

@@ -1,19 +1,68 @@
-"""The append-only record: one transaction an append, decided by compare-and-swap on the chain's end."""
+"""The append-only record: one transaction an append, decided by compare-and-swap on the chain's end.
 
-from collections.abc import Sequence
+One open incident a table, decided by the database.
+
+Ties what a thread writes into the journal to the delivery that it works on.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from datetime import datetime
 
-from sqlalchemy import Connection, Engine, func, insert, select, update
+from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from bot.adapters.journal_sql import open_tables
 from bot.adapters.journal_sql.engine import reading, writing
-from bot.adapters.journal_sql.tables import INCIDENTS, JOURNAL, iso
-from bot.adapters.journal_sql.tied import count_with_delivery
-from bot.domain.entries import Body, IncidentOpened, once_key
-from bot.domain.errors import CouldNotLook, JournalMoved, Refused, UnknownIncident
+from bot.adapters.journal_sql.schema import INBOX, INCIDENTS, JOURNAL, OPEN_TABLES, iso
+from bot.domain.entries import Body, IncidentClosed, IncidentOpened, once_key
+from bot.domain.errors import CouldNotKeep, CouldNotLook, JournalMoved, Refused, UnknownIncident
 from bot.domain.ids import IncidentId
-from bot.domain.journal import GENESIS, Anchor, ChainFault, Entry, Line, body_text, chain_fault, parsed
+from bot.domain.journal import GENESIS, WATERLINE, Anchor, ChainFault, Entry, Line, body_text, chain_fault, parsed
+
+TIED_TO: ContextVar[tuple[str, str] | None] = ContextVar("tied_to", default=None)
+"""Key of the delivery that this thread works on, and the claim by which it was taken."""
+
+
+def count_with_delivery(connection: Connection, entries: int, by: str) -> None:
+    """Say with the entries, in their transaction, whose work they are: after a crash it is not done again.
+
+    What the bot writes on the way, on its own account (the end of a hold, evidence that it collects first), does not
+    show that the person's act was carried out, and is not counted.
+
+    Raises CouldNotKeep where the delivery was claimed anew meanwhile, because this process was not heard of for
+    seconds: what that claim writes counts, and nothing of this is written.
+    """
+    tied = TIED_TO.get()
+    if tied is None or by == WATERLINE:
+        return
+    key, claim = tied
+    mine = update(INBOX).where(INBOX.c.key == key, INBOX.c.state == "taken", INBOX.c.worker == claim)
+    if connection.execute(mine.values(written=INBOX.c.written + entries)).rowcount != 1:
+        raise CouldNotKeep(
+            "This request is worked on elsewhere by now.",
+            "This process was not heard of for some seconds, and what it was doing was taken over.",
+            "Nothing was written here; whoever took it over answers.",
+        )
+
+
+def take_table(connection: Connection, opened: IncidentOpened, number: int) -> None:
+    """The table is this incident's until it is closed. Raises Refused if it is another one's; of two at the same
+    moment the second meets the primary key, and finds the first when it tries again."""
+    holder = connection.scalar(select(OPEN_TABLES.c.number).where(OPEN_TABLES.c.table_name == opened.table))
+    if holder is not None:
+        raise Refused(
+            f"Incident wl-{holder} is open on {opened.table} already.",
+            "Expected no open incident there; somebody else was first.",
+            "Go on there.",
+        )
+    connection.execute(insert(OPEN_TABLES).values(table_name=opened.table, number=number))
+
+
+def free_table(connection: Connection, number: int, bodies: Iterable[Body]) -> None:
+    """When the incident ends, another one may be opened on its table."""
+    if any(isinstance(body, IncidentClosed) for body in bodies):
+        connection.execute(delete(OPEN_TABLES).where(OPEN_TABLES.c.number == number))
+
 
 _COLUMNS = [JOURNAL.c[name] for name in Line.__dataclass_fields__]
 _OPEN_ATTEMPTS = 50
@@ -49,7 +98,7 @@ class SqlJournal:
         newest = connection.scalar(select(func.max(INCIDENTS.c.number)))
         number = (newest or 0) + 1
         line = _line(IncidentId(f"wl-{number}"), 1, body, by, at, GENESIS)
-        open_tables.take(connection, body, number)
+        take_table(connection, body, number)
         connection.execute(insert(INCIDENTS).values(number=number, last_seq=1, last_hash=line.hash))
         connection.execute(insert(JOURNAL).values(vars(line)))
         count_with_delivery(connection, 1, by)
@@ -68,7 +117,7 @@ class SqlJournal:
                     lines.append(_line(incident, seq, body, by, at, lines[-1].hash if lines else end.hash))
                 if lines:
                     self._write(connection, incident, number, after_seq, lines)
-                    open_tables.free(connection, number, bodies)
+                    free_table(connection, number, bodies)
         except IntegrityError as clash:
             raise self._explained(incident, bodies) from clash
         return tuple(_entry(line) for line in lines)

@@ -5,7 +5,7 @@ from alembic.config import Config
 from alembic.util import CommandError
 from sqlalchemy import Connection
 
-from bot.adapters.journal_sql.tables import MIGRATIONS
+from bot.adapters.journal_sql.schema import MIGRATIONS
 from bot.domain.errors import BadConfiguration
 
 

@@ -7,8 +7,8 @@ from sqlalchemy import Engine, Row, and_, case, exists, insert, null, or_, selec
 from sqlalchemy.exc import IntegrityError
 
 from bot.adapters.journal_sql.engine import put_row, reading, writing
-from bot.adapters.journal_sql.presence import Presence
-from bot.adapters.journal_sql.tables import OUTBOX, PAUSES
+from bot.adapters.journal_sql.membership import Presence
+from bot.adapters.journal_sql.schema import OUTBOX, PAUSES
 from bot.domain.ids import IncidentId, UserId
 from bot.ports import LONGEST_WAIT, Post
 

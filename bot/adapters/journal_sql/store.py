@@ -1,33 +1,167 @@
 """Opens the database, brings it to the newest schema, and bundles the ports over one engine.
 
 Opens the record that a command works on.
+
+The record with secrets masked on the way in: what is not written cannot be read.
+
+How far each projection of the journal has come.
+
+What the watch remembers: rows that are only ever added, one a key, so that replicas tell a thing once.
 """
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
 
-from sqlalchemy import Connection, Engine, make_url, text
-from sqlalchemy.exc import DBAPIError
+from pydantic import TypeAdapter
+from sqlalchemy import Connection, Engine, insert, make_url, select, text
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from bot.adapters.clock import SystemClock
-from bot.adapters.journal_sql.cursor import SqlCursor
 from bot.adapters.journal_sql.database_clock import clock_on
-from bot.adapters.journal_sql.engine import create
+from bot.adapters.journal_sql.engine import create, put_row, reading, writing
 from bot.adapters.journal_sql.inbox import SqlInbox
 from bot.adapters.journal_sql.journal import SqlJournal
-from bot.adapters.journal_sql.masked import MaskedInbox, MaskedJournal, MaskedOutbox
+from bot.adapters.journal_sql.membership import Presence, presence_on
 from bot.adapters.journal_sql.outbox import SqlOutbox
-from bot.adapters.journal_sql.presence import Presence, presence_on
-from bot.adapters.journal_sql.tables import is_newest
-from bot.adapters.journal_sql.watch_notes import SqlWatchNotes
+from bot.adapters.journal_sql.schema import CURSORS, WATCH_NOTES, is_newest
+from bot.domain.entries import Body
 from bot.domain.errors import BadConfiguration
-from bot.domain.masking import Masking
-from bot.ports import Clock
+from bot.domain.ids import IncidentId, TableName
+from bot.domain.journal import Entry
+from bot.domain.masking import MASK, Masking
+from bot.domain.watch import NOTE, WatchNote, note_key
+from bot.ports import Clock, Delivery, Post
 from bot.settings import Settings, masking
+
+
+class SqlWatchNotes:
+    """The port `WatchNotes` on a SQL database; no secret is written."""
+
+    def __init__(self, engine: Engine, masking: Masking) -> None:
+        self._engine = engine
+        self._masking = masking
+
+    def add(self, note: WatchNote) -> bool:
+        """See the port."""
+        body = NOTE.validate_python(self._masking.of(note.model_dump(mode="json")))
+        row = {"key": note_key(body), "table_name": body.table, "at": body.at, "body": body.model_dump_json()}
+        try:
+            with writing(self._engine) as connection:
+                connection.execute(insert(WATCH_NOTES).values(row))
+        except IntegrityError:
+            return False
+        return True
+
+    def of(self, table: TableName) -> tuple[WatchNote, ...]:
+        """See the port."""
+        wanted = select(WATCH_NOTES.c.body).where(WATCH_NOTES.c.table_name == table).order_by(WATCH_NOTES.c.position)
+        with reading(self._engine) as connection:
+            return tuple(NOTE.validate_json(body) for body in connection.scalars(wanted))
+
+    def find(self, key: str) -> WatchNote | None:
+        """See the port."""
+        with reading(self._engine) as connection:
+            body = connection.scalar(select(WATCH_NOTES.c.body).where(WATCH_NOTES.c.key == key))
+        return None if body is None else NOTE.validate_json(body)
+
+
+class SqlCursor:
+    """The port `Cursor` on a SQL database."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def get(self, name: str, incident: IncidentId) -> int:
+        """Last seq that was projected; 0 at first."""
+        place = select(CURSORS.c.seq).where(CURSORS.c.name == name, CURSORS.c.incident_id == incident)
+        with reading(self._engine) as connection:
+            return connection.scalar(place) or 0
+
+    def all(self, name: str) -> dict[IncidentId, int]:
+        """The same of every incident of which any was projected. Cost: one query."""
+        places = select(CURSORS.c.incident_id, CURSORS.c.seq).where(CURSORS.c.name == name)
+        with reading(self._engine) as connection:
+            return {IncidentId(row.incident_id): row.seq for row in connection.execute(places)}
+
+    def set(self, name: str, incident: IncidentId, seq: int) -> None:
+        """Remember it."""
+        put_row(self._engine, CURSORS, {"name": name, "incident_id": incident}, {"seq": seq})
+
+
+_BODY: TypeAdapter[Body] = TypeAdapter(Body)
+_CAPABILITY = re.compile(r'("(?:token|response_url)": ?")[^"]+')
+"""What Slack sends along and this bot does not use: whoever has it can speak in the channel for half an hour."""
+
+
+class MaskedJournal(SqlJournal):
+    """A journal that writes no secret. An effect must not hold one either: it would be carried out without it."""
+
+    def __init__(self, engine: Engine, masking: Masking) -> None:
+        super().__init__(engine)
+        self._masking = masking
+
+    def open(self, body: Body, *, by: str, at: datetime) -> Entry:
+        """See the port."""
+        return super().open(self._masked(body), by=by, at=at)
+
+    def append(
+        self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime
+    ) -> tuple[Entry, ...]:
+        """See the port."""
+        return super().append(incident, after_seq, [self._masked(body) for body in bodies], by=by, at=at)
+
+    def _masked(self, body: Body) -> Body:
+        """The very same body where nothing is masked, which is nearly always."""
+        content = body.model_dump(mode="json")
+        masked = self._masking.of(content)
+        return body if masked == content else _BODY.validate_json(json.dumps(masked))
+
+
+class MaskedInbox(SqlInbox):
+    """Keeps what people asked for, without Slack's own short-lived secrets."""
+
+    def __init__(self, engine: Engine, presence: Presence, masking: Masking) -> None:
+        super().__init__(engine, presence)
+        self._masking = masking
+
+    def put(self, delivery: Delivery) -> bool:
+        """See the port."""
+        masked = json.dumps(self._masking.of(json.loads(delivery.payload)))  # as one text, JSON's own quotes would go
+        payload = _CAPABILITY.sub(rf"\g<1>{MASK}", masked)
+        return super().put(delivery.model_copy(update={"payload": payload}))
+
+    def done(self, delivery: Delivery, problem: str | None = None) -> None:
+        """See the port."""
+        super().done(delivery, None if problem is None else self._masking.text(problem))
+
+
+class MaskedOutbox(SqlOutbox):
+    """Sends no secret: an answer may quote the error of a library."""
+
+    def __init__(self, engine: Engine, presence: Presence, masking: Masking) -> None:
+        super().__init__(engine, presence)
+        self._masking = masking
+
+    def put(self, post: Post) -> bool:
+        """See the port."""
+        text = None if post.text is None else self._masking.text(post.text)
+        return super().put(post.model_copy(update={"text": text}))
+
+    def postpone(self, key: str, until: datetime, problem: str, *, whole_channel: bool) -> None:
+        """See the port."""
+        super().postpone(key, until, self._masking.text(problem), whole_channel=whole_channel)
+
+    def failed(self, key: str, revision: int, problem: str) -> None:
+        """See the port."""
+        super().failed(key, revision, self._masking.text(problem))
+
 
 _MIGRATING = Lock()
 """Alembic's environment is one per process."""

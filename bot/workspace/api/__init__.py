@@ -1,14 +1,17 @@
 """Slack's Web API: all methods that the workspace knows, by name."""
 
-from bot.workspace.api import auth, chat, conversations, files, reactions, users, views
 from bot.workspace.api.call import Method
+from bot.workspace.api.chat import CHAT, FILES, REACTIONS
+from bot.workspace.api.conversations import CONVERSATIONS
+from bot.workspace.api.users import AUTH, USERS
+from bot.workspace.api.views import VIEWS
 
 METHODS: dict[str, Method] = {
-    **auth.METHODS,
-    **chat.METHODS,
-    **conversations.METHODS,
-    **files.METHODS,
-    **reactions.METHODS,
-    **users.METHODS,
-    **views.METHODS,
+    **AUTH,
+    **CHAT,
+    **CONVERSATIONS,
+    **FILES,
+    **REACTIONS,
+    **USERS,
+    **VIEWS,
 }

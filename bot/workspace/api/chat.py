@@ -1,6 +1,10 @@
 """chat.postMessage, chat.update, chat.delete, chat.postEphemeral and chat.getPermalink.
 
 What a call wants to post: text, blocks, attachments, metadata; checked as Slack checks them.
+
+reactions.add, reactions.remove and pins.add.
+
+files.getUploadURLExternal and files.completeUploadExternal.
 """
 
 import secrets
@@ -203,10 +207,95 @@ def _pace(world: World, channel: Channel) -> None:
         raise SlackRefusal("ratelimited", status=429, headers={"Retry-After": str(wait_s)})
 
 
-METHODS = {
+CHAT = {
     "chat.postMessage": Method(post_message, scope="chat:write"),
     "chat.postEphemeral": Method(post_ephemeral, scope="chat:write"),
     "chat.update": Method(update, scope="chat:write"),
     "chat.delete": Method(delete, scope="chat:write"),
     "chat.getPermalink": Method(permalink),
+}
+
+
+def add(world: World, call: Call) -> Payload:
+    """React to a message as the bot."""
+    message, name = _target(world, call)
+    if world.cast.app.user_id in dict(message.reactions).get(name, ()):
+        raise SlackRefusal("already_reacted")
+    world.conversations.react(message, name, world.cast.app.user_id, add=True)
+    return {}
+
+
+def remove(world: World, call: Call) -> Payload:
+    """Take a reaction of the bot's back."""
+    message, name = _target(world, call)
+    if world.cast.app.user_id not in dict(message.reactions).get(name, ()):
+        raise SlackRefusal("no_reaction")
+    world.conversations.react(message, name, world.cast.app.user_id, add=False)
+    return {}
+
+
+def pin(world: World, call: Call) -> Payload:
+    """Accepts a pin; the page does not show pins."""
+    channel = world.directory.channel_to_post(call.required("channel", "channel_not_found"))
+    if world.conversations.find(channel.id, call.text("timestamp")) is None:
+        raise SlackRefusal("message_not_found")
+    return {}
+
+
+def _target(world: World, call: Call) -> tuple[StoredMessage, str]:
+    channel = world.directory.channel_to_post(call.required("channel", "channel_not_found"))
+    message = world.conversations.find(channel.id, call.text("timestamp"))
+    if message is None or message.ephemeral_to:
+        raise SlackRefusal("message_not_found")
+    return message, call.required("name", "no_item_specified")
+
+
+REACTIONS = {
+    "reactions.add": Method(add, scope="reactions:write"),
+    "reactions.remove": Method(remove, scope="reactions:write"),
+    "pins.add": Method(pin, scope="pins:write"),
+}
+
+
+def upload_url(world: World, call: Call) -> Payload:
+    """Where to send the bytes of a file."""
+    name = call.required("filename")
+    length = call.number("length", 0)
+    if length == 0:
+        raise SlackRefusal("invalid_arguments", ["must be greater than 0 [json-pointer:/length]"])
+    token, file = world.files.expect(name, length, call.text("alt_txt"))
+    return {"upload_url": f"{world.url}/upload/v1/{token}", "file_id": file.id}
+
+
+def complete(world: World, call: Call) -> Payload:
+    """Show uploaded files in a channel or thread."""
+    given = call.parsed("files", "invalid_arguments")
+    if not isinstance(given, list) or not given:
+        raise SlackRefusal("invalid_arguments", ["missing required field: files"])
+    channel_ref = call.text("channel_id")
+    channel = world.directory.channel_to_post(channel_ref) if channel_ref else None
+    stored = [world.files.complete(str(entry.get("id")), str(entry.get("title") or "")) for entry in given]
+    shown = [file.on_the_wire(f"{world.url}/files/{file.id}/{file.name}") for file in stored]
+    if channel is not None:
+        thread_ts = call.text("thread_ts") or None
+        if thread_ts and world.conversations.find(channel.id, thread_ts) is None:
+            raise SlackRefusal("thread_not_found")
+        world.conversations.add(
+            StoredMessage(
+                channel=channel.id,
+                ts=world.conversations.next_ts(),
+                user=world.cast.app.user_id,
+                bot_id=world.cast.app.bot_id,
+                text=call.text("initial_comment"),
+                files=tuple(shown),
+                thread_ts=thread_ts,
+                subtype="file_share",
+            )
+        )
+    return {"files": shown}
+
+
+FILES = {
+    "files.getUploadURLExternal": Method(upload_url, scope="files:write"),
+    "files.completeUploadExternal": Method(complete, scope="files:write"),
 }

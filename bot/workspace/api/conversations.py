@@ -133,7 +133,7 @@ def _shown(world: World, channel: Channel) -> Payload:
     }
 
 
-METHODS = {
+CONVERSATIONS = {
     "conversations.list": Method(list_all, scope="channels:read"),
     "conversations.info": Method(info, scope="channels:read"),
     "conversations.members": Method(members, scope="channels:read"),

@@ -58,7 +58,7 @@ def _answer(world: World, view: OpenView) -> Payload:
     return {"view": view.on_the_wire(world.cast)}
 
 
-METHODS = {
+VIEWS = {
     "views.open": Method(open_modal),
     "views.push": Method(push),
     "views.update": Method(update),

@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from bot.workspace.deliveries import Ack
 from bot.workspace.refusal import CannotDo, Payload
-from bot.workspace.wire_log import Ack
 
 Raw = str | list[str] | None
 RawValues = dict[str, dict[str, Raw]]

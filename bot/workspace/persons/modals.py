@@ -6,12 +6,12 @@ What the app answers to an interaction besides the Web API: in its acknowledgeme
 from bot.workspace.api.call import Call
 from bot.workspace.api.chat import Content, content_of
 from bot.workspace.api.views import checked_view
+from bot.workspace.deliveries import AnswerUrl, Delivery
 from bot.workspace.message import StoredMessage
 from bot.workspace.people import Person
 from bot.workspace.persons.forms import Outcome, RawValues, missing, state_of
 from bot.workspace.refusal import CannotDo, Payload, SlackRefusal
 from bot.workspace.views import OpenView
-from bot.workspace.wire_log import AnswerUrl, Delivery
 from bot.workspace.world import World
 
 

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from bot.adapters.journal_sql.tables import METADATA
+from bot.adapters.journal_sql.schema import METADATA
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -28,7 +28,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Engine, TextClause, or
 from sqlalchemy.exc import SQLAlchemyError
 
 from bot.adapters.journal_sql.engine import reading, writing
-from bot.adapters.journal_sql.tables import INBOX, OUTBOX
+from bot.adapters.journal_sql.schema import INBOX, OUTBOX
 from bot.domain.errors import BadConfiguration, CouldNotKeep
 
 

@@ -12,6 +12,15 @@ A conflict where the sequence number of a commit was given to another one, since
 
 Every commit takes one, on whatever branch, and manifests bear it before the catalog decides. PyIceberg (0.12) looks at
 it in format 2 alone, and then raises what could mean anything: two snapshots of format 3 could bear the same one.
+
+No commit that bears a time before the table's last change: Java's Iceberg (1.12) then refuses to load the table, for
+every writer and reader, until a file of metadata is mended by hand. It lets one minute pass.
+
+PyIceberg (0.12) takes the time of this machine and compares it with nothing.
+
+A REST catalog through PyIceberg each of whose requests ends: its client (0.12) waits for ever.
+
+Imported only where a catalog of this kind is opened: it is large.
 """
 
 from collections.abc import Mapping
@@ -20,9 +29,12 @@ from importlib.util import find_spec
 from typing import Any
 
 from pyiceberg.catalog import BOTOCORE_SESSION, PY_CATALOG_IMPL, TYPE, URI, Catalog, MetastoreCatalog
+from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import AddSnapshotUpdate, TableRequirement, TableUpdate
+from requests import Session
 
 from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.ids import TableName
@@ -47,7 +59,7 @@ CONNECT_WITHIN_S = 5.0
 LIMIT = "waterline.answer-within-s"
 """The property that carries the limit to the class."""
 _CLASSES = {
-    "rest": "bot.adapters.iceberg.rest.LimitedRest",
+    "rest": "bot.adapters.iceberg.backends.LimitedRest",
     "hive": "bot.adapters.iceberg.hive.LimitedHive",
 }
 _SQLITE_PATIENCE_S = 15
@@ -172,3 +184,67 @@ def _staged(
                 "Another commit, on whatever branch, has taken the sequence number since the table was read"
             )
     return others(newest, identifier, requirements, updates)
+
+
+BEHIND_MS = 30_000
+"""So far a commit may lie before the last change: half of what Java lets pass."""
+
+
+def following_in_time(catalog: Catalog) -> Catalog:
+    """The same catalog. Where the server makes the metadata (REST), only a new snapshot bears a time of ours."""
+    if isinstance(catalog, MetastoreCatalog):
+        setattr(catalog, STAGES, partial(_staged_later, getattr(catalog, STAGES)))
+    else:
+        setattr(catalog, "commit_table", partial(_sent, catalog.commit_table))  # noqa: B010 - mypy forbids the other way
+    return catalog
+
+
+def _staged_later(
+    others: Any,
+    newest: Table | None,
+    identifier: tuple[str, ...],
+    requirements: tuple[TableRequirement, ...],
+    updates: tuple[TableUpdate, ...],
+) -> Any:
+    """In place of the catalog's own method, which `others` is: nothing is written yet. Raises CouldNotLook."""
+    made = others(newest, identifier, requirements, updates)
+    if newest is not None and made.metadata != newest.metadata:
+        _must_follow(identifier, newest.metadata, made.metadata.last_updated_ms)
+    return made
+
+
+def _sent(
+    others: Any, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
+) -> Any:
+    """In place of the catalog's own method, which `others` is. Raises CouldNotLook."""
+    for update in updates:
+        if isinstance(update, AddSnapshotUpdate):
+            _must_follow(table.name(), table.metadata, update.snapshot.timestamp_ms)
+    return others(table, requirements, updates)
+
+
+def _must_follow(name: tuple[str, ...], before: TableMetadata, at_ms: int) -> None:
+    last_ms = max([before.last_updated_ms, *(entry.timestamp_ms for entry in before.snapshot_log[-1:])])
+    behind_ms = last_ms - at_ms
+    if behind_ms > BEHIND_MS:
+        raise CouldNotLook(
+            f"Table {'.'.join(name)} was not changed: this machine's clock is {round(behind_ms / 1000):,} s behind the "
+            "table's last change.",
+            f"Expected at most {BEHIND_MS // 1000} s: Java's Iceberg refuses to load a table whose times run back by "
+            "more than a minute.",
+            "Set the clocks of this machine and of the table's writers (NTP); it is tried again.",
+        )
+
+
+class LimitedRest(RestCatalog):
+    """A REST catalog each of whose requests ends, the first ones for its configuration and a token included."""
+
+    def __init__(self, name: str, **properties: str) -> None:
+        self._limit_s = float(properties.pop(LIMIT, ANSWER_WITHIN_S))
+        super().__init__(name, **properties)
+
+    def _config_headers(self, session: Session) -> None:
+        """Called first with each new session."""
+        limit = (min(CONNECT_WITHIN_S, self._limit_s), self._limit_s)
+        session.request = partial(session.request, timeout=limit)  # type: ignore[method-assign]
+        super()._config_headers(session)
