@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import settings
 
 from tests.in_memory import keep_in_memory
@@ -66,6 +67,13 @@ def _remembered_schema() -> Iterator[None]:
 
     with remembered_schema():
         yield
+
+
+@pytest.fixture(autouse=True)
+def _usual_log() -> Iterator[None]:
+    """A command sets up the log of its whole process, which here goes on with the next test."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")
