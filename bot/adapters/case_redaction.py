@@ -1,4 +1,6 @@
-"""A manifest whose bounds of some columns are cut out: every byte else stays where it was.
+"""What may hold values of rows, cut out of a saved case's raw sources: every byte else stays where it was.
+
+A manifest whose bounds of some columns are cut out: every byte else stays where it was.
 
 Bounds are values of rows. Each is overwritten with as many zeros, so that whatever reads the file goes the same way
 through it; the blocks are packed anew. Bounds that are not values are left: counts, sizes and paths.

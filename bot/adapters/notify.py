@@ -1,4 +1,6 @@
-"""Notices as Markdown files in a folder: for whoever watches one, or keeps it in version control.
+"""How notices reach consumers beside Slack: Markdown files in a folder, e-mail, signed webhooks.
+
+Notices as Markdown files in a folder: for whoever watches one, or keeps it in version control.
 
 Notices by e-mail: one multipart message (text and HTML of the same words) over SMTP.
 

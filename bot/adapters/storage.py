@@ -1,4 +1,6 @@
-"""Paths as people and Flink write them, opened with pyarrow's filesystems: local, s3, gs, abfs, hdfs.
+"""Files by their paths (local, s3, gs, abfs, hdfs): opened with pyarrow's filesystems, or as a table's catalog says.
+
+Paths as people and Flink write them, opened with pyarrow's filesystems: local, s3, gs, abfs, hdfs.
 
 A table's own files, opened as its catalog says: with the catalog's properties and the credentials that it vends.
 

@@ -1,4 +1,6 @@
-"""The jars of Flink, Spark and Iceberg: pinned by name and checksum, fetched once, verified on each use.
+"""What the lab runs on: pinned jars of Flink, Spark and Iceberg, a Java, and the class of the dynamic sink.
+
+The jars of Flink, Spark and Iceberg: pinned by name and checksum, fetched once, verified on each use.
 
 Source: Maven artifacts by name, through the Ivy jar that PySpark carries, so that the project holds no
 registry address. Cost: about 270 MB once; a third of a second of hashing on each use.

@@ -1,4 +1,6 @@
-"""Everything that passed the wire, in order: Web API calls, deliveries, acknowledgements, response URLs, faults.
+"""What passes the wire: deliveries and what came of them, handles of interactions, and the log of all of it.
+
+Everything that passed the wire, in order: Web API calls, deliveries, acknowledgements, response URLs, faults.
 
 One thing Slack delivers to the app, and what came of it.
 

@@ -1,4 +1,6 @@
-"""Time limits of catalogs: PyIceberg's REST and Hive clients (0.12) wait for ever, AWS's a minute for each try.
+"""What each kind of catalog needs of us beside PyIceberg (0.12): time limits, locks, sequence numbers, times.
+
+Time limits of catalogs: PyIceberg's REST and Hive clients (0.12) wait for ever, AWS's a minute for each try.
 
 PyIceberg is told by its own means: a class to make (`py-catalog-impl`), and a session for AWS's client.
 

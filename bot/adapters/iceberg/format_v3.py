@@ -1,4 +1,6 @@
-"""Writers of manifests and their lists that PyIceberg (0.12) has not: of delete files, and of format 3.
+"""Manifests, deletion vectors and metadata of format 3, which PyIceberg (0.12) does not write: to go once it does.
+
+Writers of manifests and their lists that PyIceberg (0.12) has not: of delete files, and of format 3.
 
 Manifests and their entries as the table's format has them; PyIceberg (0.12) reads those of format 3 as of format 2.
 

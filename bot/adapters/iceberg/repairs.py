@@ -1,4 +1,6 @@
-"""One atomic commit that adds and removes references to data files, on whatever branch.
+"""Repairs as one atomic commit on whatever branch: references to data files added and removed, rows deleted.
+
+One atomic commit that adds and removes references to data files, on whatever branch.
 
 Written by hand on top of PyIceberg's manifest writers, for four reasons (its producers, 0.12, source): they retry on a
 head that moved, so that they compare with another head than the approved one; they delete by path, and so take both

@@ -1,4 +1,6 @@
-"""chat.postMessage, chat.update, chat.delete, chat.postEphemeral and chat.getPermalink.
+"""What the app puts into channels: messages, reactions, pins, files.
+
+chat.postMessage, chat.update, chat.delete, chat.postEphemeral and chat.getPermalink.
 
 What a call wants to post: text, blocks, attachments, metadata; checked as Slack checks them.
 

@@ -1,4 +1,6 @@
-"""users.* and usergroups.*: who people are and which groups they are in.
+"""Who is there: people, user groups, and the app by its tokens.
+
+users.* and usergroups.*: who people are and which groups they are in.
 
 auth.test and apps.connections.open.
 """

@@ -1,4 +1,6 @@
-"""Layout blocks: what each kind of block may hold, and the kinds that Slack knows on each surface.
+"""Layout blocks, and the messages, modals and Home that hold them: what each may hold, and what Slack says when not.
+
+Layout blocks: what each kind of block may hold, and the kinds that Slack knows on each surface.
 
 Rich text and tables.
 

@@ -1,4 +1,6 @@
-"""A person says something, reacts, or opens the app's Home.
+"""A person writes: a message, a reaction, a slash command; or opens the app's Home.
+
+A person says something, reacts, or opens the app's Home.
 
 Turns the names that people type into Slack's own marks, and shields the three characters that Slack escapes.
 
