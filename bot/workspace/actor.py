@@ -229,10 +229,6 @@ class Actor:
         place, found = self._find(control, in_, PATIENCE_S)
         return self._click(place, found, raw_value(found, option, self._screen.person_id))
 
-    def reacts(self, name: str, to: SeenMessage) -> Outcome:
-        """Add a reaction, or take it back."""
-        return self._act("react", {"channel": to.channel, "ts": to.ts, "name": name})
-
     @property
     def modal(self) -> SeenView:
         """The modal on top; waits a little for one to open."""

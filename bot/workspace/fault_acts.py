@@ -64,10 +64,6 @@ async def _drop_sockets(world: World, _asked: FaultRequest) -> Payload:
     return {"cut": world.sockets.drop()}
 
 
-async def _close_sockets(world: World, _asked: FaultRequest) -> Payload:
-    return {"closed": await world.sockets.close_all()}
-
-
 async def _disconnect(world: World, asked: FaultRequest) -> Payload:
     return {"told": await world.sockets.announce_disconnect(asked.reason)}
 
@@ -142,7 +138,6 @@ ACTS: dict[str, Act] = {
     "let-through": _let_through,
     "redeliver": _redeliver,
     "drop-sockets": _drop_sockets,
-    "close-sockets": _close_sockets,
     "disconnect": _disconnect,
     "refuse-connections": _refuse_connections,
     "archive": _archive,

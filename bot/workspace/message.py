@@ -24,7 +24,6 @@ class StoredMessage(BaseModel):
     edited_ts: str | None = None
     broadcast: bool = False
     metadata: Payload | None = None
-    reactions: tuple[tuple[str, tuple[str, ...]], ...] = ()
     subtype: str | None = None
     rev: int = 1
 
@@ -52,10 +51,6 @@ class StoredMessage(BaseModel):
             body["thread_ts"] = self.thread_ts
         if self.edited_ts:
             body["edited"] = {"user": self.user, "ts": self.edited_ts}
-        if self.reactions:
-            body["reactions"] = [
-                {"name": name, "users": list(users), "count": len(users)} for name, users in self.reactions
-            ]
         if with_metadata and self.metadata:
             body["metadata"] = self.metadata
         return body

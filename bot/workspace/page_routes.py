@@ -70,15 +70,6 @@ class CloseView(_Request):
     whole_stack: bool = False
 
 
-class React(_Request):
-    """A person adds a reaction or takes it back."""
-
-    person: str
-    channel: str
-    ts: str
-    name: str
-
-
 class Here(_Request):
     """A person looks at a channel, or at the app's Home when there is none."""
 
@@ -185,11 +176,6 @@ def page_routes(world: World) -> list[BaseRoute]:
         person = world.directory.person(asked.person)
         return await modals.close(world, person, asked.view_id, whole_stack=asked.whole_stack)
 
-    async def react(asked: React) -> Outcome:
-        person = world.directory.person(asked.person)
-        messages.react(world, person, asked.channel, asked.ts, asked.name)
-        return Outcome(outcome="done")
-
     async def look(asked: Here) -> Outcome:
         person = world.directory.person(asked.person)
         if asked.channel is None:
@@ -209,7 +195,6 @@ def page_routes(world: World) -> list[BaseRoute]:
         Route("/_page/shortcut", acting(ChooseShortcut, shortcut), methods=["POST"]),
         Route("/_page/submit", acting(SubmitView, submit), methods=["POST"]),
         Route("/_page/close", acting(CloseView, close), methods=["POST"]),
-        Route("/_page/react", acting(React, react), methods=["POST"]),
         Route("/_page/look", acting(Here, look), methods=["POST"]),
         WebSocketRoute("/_page/live", _live(world)),
     ]

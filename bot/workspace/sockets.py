@@ -110,14 +110,6 @@ class Sockets:
                 self._retiring.append(socket)
         return len(told)
 
-    async def close_all(self) -> int:
-        """End every connection with a close frame and no announcement; answers how many were closed."""
-        closed = list(self._open)
-        self._open.clear()
-        for socket in closed:
-            await socket.close(1011)
-        return len(closed)
-
     def drop(self) -> int:
         """Reset every connection as a dying network does, without a close frame; answers how many were cut."""
         cut = list(self._open)

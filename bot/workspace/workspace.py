@@ -68,10 +68,6 @@ class FaultRemote:
         """
         return int(self._do("drop-sockets")["cut"])
 
-    def closes_sockets(self) -> int:
-        """End all Socket Mode connections with a close frame, unannounced; the client reconnects at its next ping."""
-        return int(self._do("close-sockets")["closed"])
-
     def disconnects(self, reason: str = "refresh_requested") -> int:
         """Tell all connections that they end (`warning`, `refresh_requested`); answers how many were told."""
         return int(self._do("disconnect", reason=reason)["told"])

@@ -1,6 +1,6 @@
 """Everything that the workspace is made of, built once and handed to whoever serves a part of it.
 
-The messages of all channels: revisions by time stamp, threads, reactions, what each person has read.
+The messages of all channels: revisions by time stamp, threads, what each person has read.
 
 Hands deliveries to the carrier in use; repeats events that were not acknowledged, as Slack does.
 
@@ -288,17 +288,6 @@ class Conversations:
         """The replies of a thread, oldest first, without its root."""
         found = (self.find(channel, ts) for ts in tuple(self._threads.get((channel, thread_ts), ())))
         return [message for message in found if message is not None]
-
-    def react(self, message: StoredMessage, name: str, user: str, *, add: bool) -> StoredMessage:
-        """Add or take back a reaction."""
-        reactions = {key: list(users) for key, users in message.reactions}
-        users = reactions.setdefault(name, [])
-        if add and user not in users:
-            users.append(user)
-        if not add and user in users:
-            users.remove(user)
-        kept = tuple((key, tuple(who)) for key, who in reactions.items() if who)
-        return self.change(message, reactions=kept)
 
     def read(self, channel: str, person: str) -> None:
         """A person has seen everything in a channel."""

@@ -218,13 +218,3 @@ def test_a_permalink_leads_to_the_page(ws: Workspace, client: WebClient) -> None
     link = client.chat_getPermalink(channel=ONCALL, message_ts=ts)["permalink"]
 
     assert link == f"{ws.url}/archives/{ONCALL}/p{ts.replace('.', '')}"
-
-
-def test_a_reaction_counts_once(client: WebClient, ana: Actor) -> None:
-    """The same reaction of the same user is refused the second time."""
-    said = ana.says("done?")
-
-    client.reactions_add(channel=ONCALL, timestamp=said.ts, name="eyes")
-
-    assert refusal(client.reactions_add, channel=ONCALL, timestamp=said.ts, name="eyes") == "already_reacted"
-    assert ana.last_message().shown["reactions"] == [["eyes", ["U0W4T3RL1NE"]]]

@@ -1,7 +1,7 @@
 """Slack's Web API: all methods that the workspace knows, by name."""
 
 from bot.workspace.api.call import Method
-from bot.workspace.api.chat import CHAT, FILES, REACTIONS
+from bot.workspace.api.chat import CHAT, FILES
 from bot.workspace.api.conversations import CONVERSATIONS
 from bot.workspace.api.users import AUTH, USERS
 from bot.workspace.api.views import VIEWS
@@ -11,7 +11,6 @@ METHODS: dict[str, Method] = {
     **CHAT,
     **CONVERSATIONS,
     **FILES,
-    **REACTIONS,
     **USERS,
     **VIEWS,
 }

@@ -1,10 +1,8 @@
-"""What the app puts into channels: messages, reactions, pins, files.
+"""What the app puts into channels: messages and files.
 
 chat.postMessage, chat.update, chat.delete, chat.postEphemeral and chat.getPermalink.
 
 What a call wants to post: text, blocks, attachments, metadata; checked as Slack checks them.
-
-reactions.add, reactions.remove and pins.add.
 
 files.getUploadURLExternal and files.completeUploadExternal.
 """
@@ -215,47 +213,6 @@ CHAT = {
     "chat.update": Method(update, scope="chat:write"),
     "chat.delete": Method(delete, scope="chat:write"),
     "chat.getPermalink": Method(permalink),
-}
-
-
-def add(world: World, call: Call) -> Payload:
-    """React to a message as the bot."""
-    message, name = _target(world, call)
-    if world.cast.app.user_id in dict(message.reactions).get(name, ()):
-        raise SlackRefusal("already_reacted")
-    world.conversations.react(message, name, world.cast.app.user_id, add=True)
-    return {}
-
-
-def remove(world: World, call: Call) -> Payload:
-    """Take a reaction of the bot's back."""
-    message, name = _target(world, call)
-    if world.cast.app.user_id not in dict(message.reactions).get(name, ()):
-        raise SlackRefusal("no_reaction")
-    world.conversations.react(message, name, world.cast.app.user_id, add=False)
-    return {}
-
-
-def pin(world: World, call: Call) -> Payload:
-    """Accepts a pin; the page does not show pins."""
-    channel = world.directory.channel_to_post(call.required("channel", "channel_not_found"))
-    if world.conversations.find(channel.id, call.text("timestamp")) is None:
-        raise SlackRefusal("message_not_found")
-    return {}
-
-
-def _target(world: World, call: Call) -> tuple[StoredMessage, str]:
-    channel = world.directory.channel_to_post(call.required("channel", "channel_not_found"))
-    message = world.conversations.find(channel.id, call.text("timestamp"))
-    if message is None or message.ephemeral_to:
-        raise SlackRefusal("message_not_found")
-    return message, call.required("name", "no_item_specified")
-
-
-REACTIONS = {
-    "reactions.add": Method(add, scope="reactions:write"),
-    "reactions.remove": Method(remove, scope="reactions:write"),
-    "pins.add": Method(pin, scope="pins:write"),
 }
 
 

@@ -21,8 +21,6 @@ const EMOJI = {
   scales: "⚖️", key: "🔑", bust_in_silhouette: "👤", busts_in_silhouette: "👥", sleeping: "😴", thinking_face: "🤔",
 };
 
-export const QUICK_REACTIONS = ["white_check_mark", "eyes", "raised_hands", "thinking_face"];
-
 export function emoji(name) {
   return drawing(name) ?? EMOJI[name] ?? null;
 }

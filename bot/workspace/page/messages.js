@@ -3,7 +3,6 @@
 import { post } from "./api.js";
 import { blocks } from "./blocks.js";
 import { fill, h, icon } from "./dom.js";
-import { emoji, QUICK_REACTIONS } from "./emoji.js";
 import { mrkdwn } from "./mrkdwn.js";
 import { author, names, state } from "./state.js";
 
@@ -85,7 +84,6 @@ function draw(message, joined, options) {
       h("span", { class: "author" }, who.name), who.isApp ? h("span", { class: "badge" }, "APP") : null,
       h("time", { class: "time", title: new Date(Number(message.ts) * 1000).toISOString() }, clock(message.ts))),
     h("div", { class: "content" }, content(message, host)),
-    reactions(message),
     !options.inThread && message.reply_count ? threadLine(message, options) : null),
   message.ephemeral_to ? null : toolbar(message, options));
 }
@@ -108,19 +106,6 @@ function content(message, host) {
   return parts;
 }
 
-function reactions(message) {
-  if (!message.reactions.length) return null;
-  return h("div", { class: "reactions" }, message.reactions.map(([name, users]) => h("button", {
-    type: "button", class: `reaction ${users.includes(state.overview.me) ? "mine" : ""}`,
-    title: `${users.map((user) => names().get(user) ?? user).join(", ")} reacted with :${name}:`,
-    onclick: () => react(message, name),
-  }, emoji(name) ?? `:${name}:`, h("span", {}, String(users.length)))));
-}
-
-function react(message, name) {
-  return post("/_page/react", { person: state.me, channel: message.channel, ts: message.ts, name });
-}
-
 function threadLine(message, options) {
   const count = message.reply_count;
   return h("button", { type: "button", class: "thread-line", "data-testid": "replies", onclick: () => options.openThread(message) },
@@ -131,7 +116,6 @@ function threadLine(message, options) {
 
 function toolbar(message, options) {
   return h("div", { class: "toolbar" },
-    QUICK_REACTIONS.map((name) => h("button", { type: "button", title: `React with :${name}:`, "aria-label": `React with ${name}`, onclick: () => react(message, name) }, emoji(name))),
     state.overview.app.shortcuts.map((shortcut) => h("button", {
       type: "button", class: "shortcut", title: `${shortcut.name} (${state.overview.app.display_name})`,
       onclick: () => post("/_page/shortcut", { person: state.me, at: { callback_id: shortcut.callback_id, channel: message.channel, ts: message.ts } }),

@@ -1,6 +1,4 @@
-"""A person writes: a message, a reaction, a slash command; or opens the app's Home.
-
-A person says something, reacts, or opens the app's Home.
+"""A person writes a message or a slash command, or opens the app's Home.
 
 Turns the names that people type into Slack's own marks, and shields the three characters that Slack escapes.
 
@@ -81,28 +79,6 @@ def _tell_of_mention(world: World, channel: Channel, message: StoredMessage) -> 
         return
     said = message.on_the_wire(team=world.cast.team_id, app_id=app.app_id)
     world.deliveries.post_event({**said, "type": "app_mention", "channel": channel.id, "event_ts": message.ts})
-
-
-def react(world: World, person: Person, channel_ref: str, ts: str, name: str) -> StoredMessage:
-    """Add a reaction of a person's, or take it back when it was there."""
-    channel = channel_to_write(world, person, channel_ref)
-    message = world.conversations.find(channel.id, ts)
-    if message is None:
-        raise CannotDo("message_not_found", f"No message {ts} in #{channel.name}. React to one that is there.")
-    adding = person.id not in dict(message.reactions).get(name, ())
-    changed = world.conversations.react(message, name, person.id, add=adding)
-    if world.cast.app.user_id in channel.members:
-        world.deliveries.post_event(
-            {
-                "type": "reaction_added" if adding else "reaction_removed",
-                "user": person.id,
-                "reaction": name,
-                "item": {"type": "message", "channel": channel.id, "ts": ts},
-                "item_user": message.user,
-                "event_ts": world.conversations.next_ts(),
-            }
-        )
-    return changed
 
 
 def open_home(world: World, person: Person) -> None:
