@@ -4,7 +4,7 @@ import { post } from "./api.js";
 import { blocks } from "./blocks.js";
 import { fill, h, icon } from "./dom.js";
 import { mrkdwn } from "./mrkdwn.js";
-import { author, names, state } from "./state.js";
+import { author, state } from "./state.js";
 
 const GROUP_S = 300;
 
