@@ -5,8 +5,13 @@ from typing import Any
 
 from bot.domain.entries import EvidenceRecorded, EvidenceRequested
 from bot.domain.ids import EvidenceId
-from tests.cases import Tale
-from tests.diagnosis.test_asked_for import run_of
+from bot.domain.incident import EvidenceRun
+from tests.cases import NOON, Tale
+
+
+def run_of(task: str, run: EvidenceId, **outcome: Any) -> EvidenceRun:
+    """As the incident keeps it."""
+    return EvidenceRun(run=run, task=task, step=None, requested_at=NOON, by="ana", **outcome)
 
 
 class OneIncident:

@@ -1,6 +1,8 @@
-"""What a mode asks for because all that it needs left a doubt is collected by whoever diagnoses, and settles it."""
+"""Which evidence a mode asks for, once, and when it is asked for again."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -8,23 +10,30 @@ import pytest
 
 import bot.diagnosis
 import spark_tasks
-from bot.diagnosis import recovered_by_itself
+from bot.adapters.clock import SystemClock
+from bot.diagnosis import no_snapshot_advanced, recovered_by_itself
 from bot.diagnosis._asked import _FIELDS
 from bot.diagnosis._scan import scan
-from bot.domain.diagnosis import HEALTHY, CannotTell, Case, Diagnosis
+from bot.domain.diagnosis import HEALTHY, CannotTell, Case, Diagnosis, Matches
 from bot.domain.entries import EvidenceEnded
 from bot.domain.errors import EvidenceCancelled, EvidenceFailed, Refused
-from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import LedgerFinding, ReplayedRowsFinding
-from bot.domain.ids import EvidenceId, IncidentId, TableName
+from bot.domain.evidence import Answer, Ask, Evidence, Observation, Task, Verdict
+from bot.domain.findings import LedgerFinding, PairingFinding, ReplayedRowsFinding
+from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
+from bot.domain.ids import CheckpointId, EvidenceId, IncidentId, TableName
 from bot.domain.incident import EvidenceRun
+from bot.domain.looked import NotSeen, Seen
 from bot.domain.setup import TableSetup
-from bot.evidence import find_tasks
+from bot.evidence import Collector, find_tasks
 from bot.service.diagnosing import Diagnostician
+from bot.service.evidence_desk import EvidenceDesk
 from bot.service.examining import Examiner
-from tests.cases import NOON, Tale
-from tests.diagnosis.test_recovered_by_itself import repeated
-from tests.found import repeats
+from tests.cases import Tale, job_id
+from tests.diagnosis.little_evidence import Looked, case_of, look
+from tests.diagnosis.little_world import World
+from tests.diagnosis.one_incident import OneIncident, run_of
+from tests.diagnosis.test_health import repeated
+from tests.found import leaks, repeats
 
 MODES = scan(bot.diagnosis)
 TASKS = {name: found.task for name, found in find_tasks(spark_tasks).items()}
@@ -41,12 +50,7 @@ def doubtful(then: Callable[[Tale], object] = lambda _tale: None) -> Case:
     return tale.looked_at(duplicate_commits=repeats(repeated("same-source-range", tale)))
 
 
-def run_of(task: str, run: EvidenceId, **outcome: Any) -> EvidenceRun:
-    """As the incident keeps it."""
-    return EvidenceRun(run=run, task=task, step=None, requested_at=NOON, by="ana", **outcome)
-
-
-class World:
+class Asked:
     """The case, and what there is to be found of it; collects `replayed_rows` when asked, or fails."""
 
     def __init__(self, fails: type[Exception] | None = None) -> None:
@@ -123,13 +127,13 @@ class World:
         )  # fmt: skip
 
 
-def examined(world: World, *, without_rows: bool = False) -> Diagnosis:
+def examined(world: Asked, *, without_rows: bool = False) -> Diagnosis:
     """As a terminal does, and the watch without rows."""
     examiner = Examiner(cast(Any, world), cast(Any, world), MODES)
     return examiner.examine(ORDERS, lambda _table: world.case.window, without_rows=without_rows).diagnosis
 
 
-def diagnosed(world: World) -> Diagnosis:
+def diagnosed(world: Asked) -> Diagnosis:
     """As Slack does."""
     diagnostician = Diagnostician(cast(Any, world), cast(Any, world), MODES)
     diagnostician.collect_by(world.collected)
@@ -140,7 +144,7 @@ def diagnosed(world: World) -> Diagnosis:
 def test_what_is_asked_for_is_collected_and_settles_it(way: Any) -> None:
     """It was "cannot tell: replayed_rows" for ever, for nothing that diagnosing collects told it."""
     first = recovered_by_itself.examine(doubtful())
-    world = World()
+    world = Asked()
 
     diagnosis = way(world)
 
@@ -155,7 +159,7 @@ def test_what_is_asked_for_is_collected_and_settles_it(way: Any) -> None:
 )
 def test_what_gives_no_answer_is_asked_once_and_stays_missing(way: Any, fails: type[Exception]) -> None:
     """The answer says which evidence is missing, and who diagnoses comes to an end."""
-    world = World(fails)
+    world = Asked(fails)
 
     told = {mode.code: found for mode, found in way(world).undecided}[HEALTHY]
 
@@ -165,7 +169,7 @@ def test_what_gives_no_answer_is_asked_once_and_stays_missing(way: Any, fails: t
 
 def test_a_look_without_rows_does_not_read_them() -> None:
     """The watch looks at metadata only."""
-    world = World()
+    world = Asked()
 
     examined(world, without_rows=True)
 
@@ -179,3 +183,346 @@ def test_what_a_mode_asks_for_is_a_task_that_it_does_not_need_anyway(code: str) 
 
     assert set(mode.asks_for) <= set(TASKS)
     assert not set(mode.asks_for) & set(mode.needs)
+
+
+def compacted(tale: Tale) -> None:
+    """Somebody else has written all rows into fewer files."""
+    tale.commits(None, rows=30, operation="replace")
+    counts = {"deleted-records": "30", "added-records": "30"}
+    tale.snapshots[-1] = tale.snapshots[-1].model_copy(update={"summary": counts})
+
+
+def test_what_gave_no_answer_is_not_asked_again_for_the_same() -> None:
+    """It was run anew at every diagnosis, and failed again; now it is said why, and once the table has changed by
+    another hand, or somebody asks, it is asked again."""
+    world = World(Refused)
+
+    first = {mode.code: found for mode, found in diagnosed(world).undecided}[HEALTHY]
+    second = {mode.code: found for mode, found in diagnosed(world).undecided}[HEALTHY]
+    asked = world.asked.count("replayed_rows")
+    world.case = doubtful(compacted)
+    world.looks()
+    diagnosed(world)
+
+    assert first == second
+    assert first.missing[0].startswith("replayed_rows (it ran and could not answer: Spark went away.)")
+    assert asked == 1
+    assert world.asked.count("replayed_rows") == 2
+
+
+def test_an_answer_that_somebody_asked_for_takes_the_place_of_the_failure() -> None:
+    """Spark is back."""
+    world = World(Refused)
+    diagnosed(world)
+    world.answers()
+
+    world.collected(WL_1, "replayed_rows")
+
+    assert HEALTHY in diagnosed(world).codes
+
+
+FOUND = find_tasks(spark_tasks)
+SILENT = NotSeen(source="Flink", reason="Connection refused.", remedy="Wait.")
+
+
+class Incident(OneIncident):
+    """Whose first tasks are asked of a world that changes without a commit; what reads nothing answers in earnest."""
+
+    def __init__(self, *first: str) -> None:
+        super().__init__(Tale().flink_runs("a").commits("a", 1, 2, 3))
+        world = self.tale.case().observation
+        self.world: Observation = world.model_copy(
+            update={"checkpoints": Seen[StoredCheckpoint](source="s3://lake/chk", values=(self.retained(3),))}
+        )
+        collector = Collector(FOUND, cast(Any, self), SystemClock())
+        me = cast(Any, self)
+        self.desk = EvidenceDesk(me, me, collector, lambda _work: nullcontext(True), first)
+
+    def retained(self, checkpoint: int) -> StoredCheckpoint:
+        """A checkpoint of run a that carries a commit."""
+        return StoredCheckpoint(
+            path=f"s3://lake/chk/{job_id('a')}/chk-{checkpoint}", kind=CheckpointKind.CHECKPOINT,
+            checkpoint_id=CheckpointId(checkpoint), job_id=job_id("a"), written_at=self.tale.now,
+            pending_manifests=(), digest="d" * 64,
+        )  # fmt: skip
+
+    def shows(self, **update: object) -> None:
+        """The world from now on; `state` is that of its run."""
+        if (state := update.pop("state", None)) is not None:
+            jobs = cast(Seen[JobRun], self.tale.case().observation.jobs)
+            update["jobs"] = Seen[JobRun](
+                source=jobs.source, values=tuple(run.model_copy(update={"state": state}) for run in jobs.values)
+            )
+        self.world = self.world.model_copy(update=update)
+
+    def asked(self) -> list[str]:
+        """What a look before a diagnosis asks for."""
+        before = len(self.runs)
+        self.desk.look_first(WL_1)
+        return [run.task for run in list(self.runs.values())[before:]]
+
+    # ------------------------------------------------------------------ as the runner
+
+    def run(self, task: Task, ask: Ask, **_: object) -> tuple[Answer, int]:
+        return FOUND[task.name].answer(cast(Any, None), ask), 0
+
+    # ------------------------------------------------------------------ as the observer
+
+    def observe(self, *_: object, **__: object) -> Observation:
+        return self.world
+
+
+def lasting(incident: Incident) -> list[bool]:
+    """Of each restore point, whether it stays by the newest evidence."""
+    found = incident.get(WL_1).latest["checkpoint_pairing"].evidence.finding
+    assert isinstance(found, PairingFinding)
+    return [each.is_durable for each in found.pairings]
+
+
+@pytest.mark.parametrize("before", [{"state": "RESTARTING"}, {"jobs": SILENT}], ids=["restarting", "not seen"])
+def test_a_run_that_has_ended_since_is_looked_at_again(before: dict[str, object]) -> None:
+    """It made no commit, and its restore points stay from now on; once asked, that holds."""
+    incident = Incident("checkpoint_pairing", "forked_writers")
+    incident.shows(**before)
+    incident.asked()
+    then = lasting(incident)
+
+    incident.shows(state="FAILED")
+    again = incident.asked()
+
+    assert [False] == then
+    assert ["checkpoint_pairing", "forked_writers"] == again
+    assert [True] == lasting(incident)
+    assert [] == incident.asked()
+
+
+def test_so_is_a_restore_point_that_came_without_a_commit() -> None:
+    """A savepoint of an idle job."""
+    incident = Incident("checkpoint_pairing", "forked_writers")
+    incident.asked()
+
+    points = (incident.retained(3), incident.retained(4))
+    incident.shows(checkpoints=Seen[StoredCheckpoint](source="s3://lake/chk", values=points))
+
+    assert ["checkpoint_pairing"] == incident.asked()
+    assert [] == incident.asked()
+
+
+@pytest.mark.parametrize("unseen", ["jobs", "checkpoints"])
+def test_what_cannot_be_seen_now_takes_no_answer_back(unseen: str) -> None:
+    """An answer of a moment in which Flink or storage is silent would say less."""
+    incident = Incident("checkpoint_pairing", "forked_writers")
+    incident.asked()
+
+    incident.shows(**{unseen: SILENT})
+
+    assert [] == incident.asked()
+
+
+MINUTE = timedelta(minutes=1)
+
+
+def quiet() -> World:
+    """Three commits, and a checkpoint without rows."""
+    world = World()
+    for rows in (2, 2, 2, 0):
+        world.reads(rows)
+    world.tale.now += MINUTE
+    return world
+
+
+def completes_in_vain(world: World) -> None:
+    """Eight checkpoints with rows complete, a minute each, and none is committed."""
+    for _ in range(8):
+        world.tale.now += MINUTE
+        world.reads(2, commits=False)
+
+
+def loses_a_commit(world: World) -> None:
+    """A commit comes, and main's pointer is set back to what it was before."""
+    world.tale.now += 5 * MINUTE
+    world.reads(2)
+    world.erases(world.chain()[-1].snapshot_id)
+
+
+def is_idle(world: World) -> None:
+    """Checkpoints complete, and there was nothing to commit."""
+    for _ in range(5):
+        world.tale.now += MINUTE
+        world.reads(0)
+
+
+def goes_on(world: World) -> None:
+    """Each checkpoint has its commit."""
+    for _ in range(5):
+        world.tale.now += MINUTE
+        world.reads(2)
+
+
+def later(then: Callable[[World], object], *, dies: bool = False) -> tuple[World, Looked, Case]:
+    """All was looked at; then this happens, and a minute passes."""
+    world = quiet()
+    looked = look(world)
+    then(world)
+    world.tale.now += MINUTE
+    if dies:
+        world.tale.becomes("a", "FAILED")
+    return world, looked, case_of(world, looked)
+
+
+@pytest.mark.parametrize("dies", [False, True])
+@pytest.mark.parametrize(("then", "asked"), [(completes_in_vain, "leaked_manifests"), (loses_a_commit, "orphan_files")])
+def test_what_completed_after_the_look_is_looked_for_once_more(
+    then: Callable[[World], object], asked: str, dies: bool
+) -> None:
+    """Rows that never came were covered by a listing from before they were written."""
+    world, _looked, case = later(then, dies=dies)
+    mode = no_snapshot_advanced if dies else recovered_by_itself
+
+    old, new = mode.examine(case), mode.examine(case_of(world, look(world)))
+
+    assert world.never_arrived(world.finished)
+    assert isinstance(old, CannotTell)
+    assert any(each.startswith(f"{asked}, once more") for each in old.missing)
+    assert not isinstance(new, Matches)
+
+
+def test_only_the_files_tell_where_no_manifest_is_left() -> None:
+    """Somebody has removed the manifests, and the files that they list: the folder is listed once more."""
+    world, _looked, case = later(completes_in_vain)
+    bare = case.observation.flink_manifests.model_copy(update={"values": ()})
+    without = case.observation.model_copy(update={"flink_manifests": bare})
+
+    found = recovered_by_itself.examine(case.model_copy(update={"observation": without}))
+
+    assert world.never_arrived(world.finished)
+    assert isinstance(found, CannotTell)
+    assert ("orphan_files",) == found.asks
+
+
+@pytest.mark.parametrize(
+    ("idle", "told"),
+    [
+        (1, "before checkpoint 6 of run aaaaaa could have its commit"),
+        (2, "before checkpoints 6 and 7 of run aaaaaa could have their commit"),
+    ],
+)
+def test_it_says_when_it_was_looked_at_and_what_came_later(idle: int, told: str) -> None:
+    """In one clause: a sentence in brackets stood in the middle of it."""
+    world = quiet()
+    world.reads(2)
+    looked = look(world)
+    for _ in range(idle):
+        world.tale.now += MINUTE
+        world.reads(0)
+    world.tale.now += MINUTE
+
+    found = recovered_by_itself.examine(case_of(world, looked))
+
+    assert isinstance(found, CannotTell)
+    assert f"orphan_files, once more: it was looked at 12:02 UTC, {told}; none is there" in found.missing[0]
+
+
+@pytest.mark.parametrize(("then", "expected"), [(is_idle, CannotTell), (goes_on, Matches)])
+def test_a_job_that_is_well_is_healthy_by_a_new_look(then: Callable[[World], object], expected: type) -> None:
+    """Where every checkpoint has its commit, nothing is looked at again; a job without rows needs one look."""
+    world, _looked, case = later(then)
+
+    again = recovered_by_itself.examine(case_of(world, look(world)))
+
+    assert isinstance(recovered_by_itself.examine(case), expected)
+    assert isinstance(again, Matches)
+
+
+def test_a_look_that_has_just_ended_is_one_of_now() -> None:
+    """With checkpoints every few seconds one completes while the folder is listed."""
+    world = quiet()
+    looked = look(world)
+    world.reads(0)
+    world.tale.now += timedelta(seconds=19)
+
+    assert isinstance(recovered_by_itself.examine(case_of(world, looked)), Matches)
+
+
+class Anew(Asked):
+    """Runs each task when asked, of the case as it is then."""
+
+    def collect(self, task: str, *_: object, **__: object) -> Evidence:
+        self.asked.append(task)
+        return self.evidence(task)
+
+
+def test_an_idle_table_is_listed_once_a_diagnosis() -> None:
+    """What came since the look is asked for, and that settles it."""
+    asked = Anew()
+    asked.case = Tale().flink_runs("a").commits("a", 1, 2, 3).looked_at()
+    asked.looks()
+    idle = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    idle.now += 2 * MINUTE
+    idle.completes("a", 4, 5)
+    idle.now += MINUTE
+    asked.case = idle.looked_at()
+
+    diagnosis = diagnosed(asked)
+
+    assert ["orphan_files"] == asked.asked
+    assert HEALTHY in diagnosis.codes
+
+
+class Desk(OneIncident):
+    """An incident whose only first task is `leaked_manifests`, and the world that it looks at."""
+
+    def __init__(self, tale: Tale) -> None:
+        super().__init__(tale)
+        self.desk = EvidenceDesk(
+            cast(Any, self), cast(Any, self), cast(Any, self), lambda _work: nullcontext(True), ("leaked_manifests",)
+        )
+
+    # ------------------------------------------------------------------ as the observer
+
+    def observe(self, *_: object, **__: object) -> object:
+        return self.tale.case().observation
+
+    # ------------------------------------------------------------------ as the collector
+
+    def task(self, name: str) -> object:
+        return TASKS[name]
+
+    def collect(self, task: str, ask: Any, *, run: EvidenceId, **_: object) -> Evidence:
+        table = ask.observation.table
+        return Evidence(
+            id=run, task=task, task_version=1, question="Is it?", headline="It is not.", verdict=Verdict.RULED_OUT,
+            finding=leaks(*ask.observation.flink_manifests.values), metadata_location=table.metadata_location,
+            head=table.head, window=ask.window, at=table.read_at, took_ms=1, bytes_read=0,
+        )  # fmt: skip
+
+
+def test_a_first_look_is_taken_again_where_manifests_came_without_a_commit() -> None:
+    """The table has not moved, so that its first look passed for one of now; once taken, it holds."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    desk = Desk(tale)
+    desk.desk.look_first(WL_1)
+    desk.desk.look_first(WL_1)
+    before = len(desk.runs)
+    tale.now += 2 * MINUTE
+    tale.completes("a", 4).leaves_manifest("a", 4)
+    tale.now += MINUTE
+
+    desk.desk.look_first(WL_1)
+    after = len(desk.runs)
+    desk.desk.look_first(WL_1)
+
+    assert (1, 2, 2) == (before, after, len(desk.runs))
+
+
+def test_a_manifest_on_its_way_needs_no_look() -> None:
+    """A job that is well always has one or two for a moment."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    desk = Desk(tale)
+    desk.desk.look_first(WL_1)
+    tale.now += 2 * MINUTE
+    tale.completes("a", 4).leaves_manifest("a", 4)
+
+    desk.desk.look_first(WL_1)
+
+    assert 1 == len(desk.runs)

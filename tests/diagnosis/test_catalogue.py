@@ -1,10 +1,43 @@
-"""The catalogue is whole: each failure mode once, with what a responder needs beside the name."""
+"""The catalogue of failure modes: whole, found by one scan, in the order in which to act."""
+
+import random
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module, invalidate_caches
+from pathlib import Path
+from types import MappingProxyType, ModuleType
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import bot.diagnosis
-from bot.diagnosis._scan import scan
-from bot.domain.diagnosis import Act, Mode, Remedy
+from bot.diagnosis import checkpoints_failed, event_time_stuck, recovered_by_itself
+from bot.diagnosis._asked import lacking
+from bot.diagnosis._examine import diagnose
+from bot.diagnosis._scan import ModeModule, scan
+from bot.domain.diagnosis import (
+    HEALTHY,
+    Act,
+    CannotTell,
+    Case,
+    Diagnosis,
+    Examined,
+    Excluded,
+    Matches,
+    Mode,
+    ModeResult,
+    Remedy,
+)
+from bot.domain.errors import BadConfiguration
+from bot.domain.findings import LeakStanding, RepeatedCommit, UnreadableFile
+from bot.domain.flink import JobRun, Restored
+from bot.domain.ids import CheckpointId
+from bot.domain.looked import Seen
+from bot.domain.table import TableState
+from tests.cases import FLINK_DOWN, NOON, Tale, job_id
+from tests.diagnosis.stories import STORIES
+from tests.found import hole, leaks, repeats, twice, unreadable
 
 MODES = scan(bot.diagnosis)
 CODES = [*(f"F{number}" for number in range(1, 26)), "healthy", "no-advance", "wait"]
@@ -97,3 +130,435 @@ def test_titles_are_their_own() -> None:
 
     assert len(set(titles)) == len(titles)
     assert [title for title in titles if title.endswith(".")] == []
+
+
+GOOD = """
+from bot.domain.diagnosis import Mode
+MODE = Mode(code={code!r}, name={name!r}, title="t", needs=(), false_positives=(), neighbours={{}})
+def examine(case):
+    raise NotImplementedError
+"""
+
+
+@pytest.fixture
+def modes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An importable package `some_modes` to write modules into."""
+    (tmp_path / "some_modes").mkdir()
+    (tmp_path / "some_modes" / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path / "some_modes"
+    for name in [name for name in sys.modules if name.split(".")[0] == "some_modes"]:
+        del sys.modules[name]
+
+
+def package() -> ModuleType:
+    invalidate_caches()
+    return import_module("some_modes")
+
+
+def test_the_catalogue_is_in_the_order_in_which_to_act() -> None:
+    """Faults by their number first, then the words; frozen."""
+    found = scan(bot.diagnosis)
+
+    assert [*(f"F{number}" for number in range(1, 26)), "healthy", "no-advance", "wait"] == list(found)
+    assert isinstance(found, MappingProxyType)
+
+
+def test_neighbours_are_codes_that_exist() -> None:
+    """A neighbour is shown to the responder, so it must be one that was examined."""
+    found = scan(bot.diagnosis)
+
+    assert set() == {code for module in found.values() for code in module.mode.neighbours} - set(found)
+
+
+def test_numbers_count_as_numbers(modes: Path) -> None:
+    """F10 comes after F2, and words come last."""
+    for code, name in (("F10", "ten"), ("F2", "two"), ("asleep", "word")):
+        (modes / f"{name}.py").write_text(GOOD.format(code=code, name=name))
+
+    found = scan(package())
+
+    assert list(found) == ["F2", "F10", "asleep"]
+
+
+def test_a_module_without_a_mode_is_refused(modes: Path) -> None:
+    """The message names the module and what to write."""
+    (modes / "half.py").write_text("MODE = 3\n")
+
+    with pytest.raises(BadConfiguration, match=r"some_modes\.half is not complete.*MODE = Mode\(.*found MODE=int"):
+        scan(package())
+
+
+def test_a_mode_under_another_name_is_refused(modes: Path) -> None:
+    """The name is the module's, so that a code leads to its file."""
+    (modes / "one.py").write_text(GOOD.format(code="F1", name="other"))
+
+    with pytest.raises(BadConfiguration, match="name='one'"):
+        scan(package())
+
+
+def test_a_code_that_two_modes_claim_is_refused(modes: Path) -> None:
+    """A branch of a runbook must lead to one mode."""
+    (modes / "one.py").write_text(GOOD.format(code="F1", name="one"))
+    (modes / "two.py").write_text(GOOD.format(code="F1", name="two"))
+
+    with pytest.raises(BadConfiguration, match=r"found F1, which one has"):
+        scan(package())
+
+
+def test_support_modules_are_left_alone(modes: Path) -> None:
+    """What begins with `_` is support."""
+    (modes / "_support.py").write_text("x = 1\n")
+
+    assert dict(scan(package())) == {}
+
+
+def withheld_then_dropped() -> Case:
+    """`b` (V1) was restored too far back and committed late; after the change to V2 under a fixed id, `c` was started
+    without state."""
+    tale = Tale().flink_runs("a", v1=True).commits("a", *range(1, 11)).becomes("a", "FINISHED")
+    tale.flink_runs("b", restored=6, v1=True).completes("b", *range(7, 12)).commits("b", 11).becomes("b", "FINISHED")
+    tale.flink_runs("c", restored=11).commits("c", 12, 13).becomes("c", "CANCELED")
+    tale.starts_again("c").completes("c", 1, 2).leaves_manifest("c", 1, 2)
+    return tale.looked_at(duplicates=40, leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED))
+
+
+def rolled_back_and_looping() -> Case:
+    """The table was rolled back under the running job, which then failed over and looks for what it has committed."""
+    tale = Tale().flink_runs("a", v1=True).commits("a", *range(1, 10)).rolls_back_to("a", 3)
+    tale.flink_runs("a", restored=9, v1=True, state="RESTARTING")
+    return tale.misses_manifest("a", "a", 9, times=3).looked_at()
+
+
+def rewound_and_forked() -> Case:
+    """`b` replaced `a` from an older savepoint; then `c` was started from `b`'s checkpoint while `b` ran on."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 11)).becomes("a", "FINISHED")
+    tale.flink_runs("b", restored=6).commits("b", 7, 8).flink_runs("c", restored=8)
+    return tale.commits("c", 9).commits("b", 9).commits("c", 10).looked_at(duplicates=30)
+
+
+def rewound_with_lost_metadata() -> Case:
+    """The newest metadata file is gone, and what older metadata shows is a rewind."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 11)).becomes("a", "FINISHED")
+    tale.flink_runs("b", restored=6).commits("b", 7, 8)
+    tale.lost_metadata = "s3://lake/sales/orders/metadata/00020.metadata.json"
+    return tale.looked_at(duplicates=20)
+
+
+def repeated_and_cleaned_up() -> Case:
+    """A commit was made twice, and a cleanup took a data file."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 3)
+    first, again = (s.snapshot_id for s in tale.snapshots if s.checkpoint_id == 3)
+    repeated = RepeatedCommit(
+        first=first, again=again, how="same-checkpoint", job_id=job_id("a"), checkpoint_id=CheckpointId(3), rows=10
+    )
+    file = UnreadableFile(
+        path="s3://lake/sales/orders/data/1.parquet", what="data", snapshot_id=first, rows=10, problem="It is gone."
+    )
+    return tale.looked_at(duplicates=10, duplicate_commits=repeats(repeated), unreadable=unreadable(file))
+
+
+@pytest.mark.parametrize(
+    ("case", "codes"),
+    [
+        (withheld_then_dropped(), ["F2", "F3", "F4"]),
+        (rolled_back_and_looping(), ["F6", "F7"]),
+        (rewound_and_forked(), ["F13", "F2"]),
+        (rewound_with_lost_metadata(), ["F10", "F2"]),
+        (repeated_and_cleaned_up(), ["F9", "F1"]),
+    ],
+    ids=["F2+F3+F4", "F6+F7", "F13+F2", "F10+F2", "F9+F1"],
+)
+def test_what_still_grows_worse_comes_first(case: Case, codes: list[str]) -> None:
+    """Contain, make readable, recover, repair; within one of these by the catalogue's number."""
+    faults = {f"F{number}" for number in range(1, 14)}
+
+    diagnosis = diagnose(case, MODES)
+
+    assert codes == [code for code in diagnosis.codes if code in faults]
+    assert not {"healthy", "no-advance"} & set(diagnosis.codes)
+
+
+def test_where_nothing_matches_the_table_is_not_acquitted() -> None:
+    """Two rows of one key in one append fit no mode; that they are there is said all the same."""
+    case = Tale().flink_runs("a").commits("a", 1, 2).looked_at(duplicates=2)
+
+    diagnosis = diagnose(case, MODES)
+
+    assert () == diagnosis.codes
+    assert diagnosis.nothing_matches.startswith("No failure mode matches. The table is not healthy: ")
+    assert "2 keys live more than once" in diagnosis.nothing_matches
+
+
+def said(mode: Mode, remedy: Remedy) -> ModeResult:
+    """The mode matches and asks for that."""
+    matched = Matches(headline="It is so.", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=remedy)
+    return ModeResult(mode=mode, examined=matched)
+
+
+UNSURE = ModeResult(mode=recovered_by_itself.MODE, examined=CannotTell(missing=("duplicate_rows",)))
+
+
+def test_a_note_that_asks_for_nothing_decides_nothing() -> None:
+    """A failed checkpoint beside a table of which nobody can tell must not become the all-clear."""
+    diagnosis = Diagnosis(results=(said(checkpoints_failed.MODE, Remedy.NOTHING), UNSURE))
+
+    assert diagnosis.decisive is None
+
+
+def test_health_decides_beside_a_note() -> None:
+    """The rows are right, and a checkpoint failed: nothing is to be done."""
+    note, health = said(checkpoints_failed.MODE, Remedy.NOTHING), said(recovered_by_itself.MODE, Remedy.NOTHING)
+
+    decisive = Diagnosis(results=(note, health)).decisive
+
+    assert decisive is not None
+    assert recovered_by_itself.MODE == decisive[0]
+
+
+def test_right_rows_are_no_all_clear_where_consumers_must_be_told() -> None:
+    """Events older than promised beside an unbroken chain: the rows are right, and consumers wait in vain."""
+    late, health = said(event_time_stuck.MODE, Remedy.TELL_CONSUMERS), said(recovered_by_itself.MODE, Remedy.NOTHING)
+
+    decisive = Diagnosis(results=(late, health)).decisive
+
+    assert decisive is not None
+    assert event_time_stuck.MODE == decisive[0]
+
+
+def test_a_note_that_asks_for_something_is_followed() -> None:
+    """Where nothing else holds, consumers are told what is known."""
+    decisive = Diagnosis(results=(said(checkpoints_failed.MODE, Remedy.TELL_CONSUMERS), UNSURE)).decisive
+
+    assert decisive is not None
+    assert Remedy.TELL_CONSUMERS == decisive[1].remedy
+
+
+def answer(case: Case, code: str, told: Examined) -> Examined:
+    """What `healthy` says where this mode answers so."""
+    said = ModeModule(mode=MODES[code].mode, examine=lambda _case: told)
+    found = diagnose(case, {**MODES, code: said})
+    return next(each.examined for each in found.results if each.mode.code == HEALTHY)
+
+
+def well() -> Tale:
+    """Nothing is wrong."""
+    return Tale().flink_runs("a").commits("a", 1, 2, 3)
+
+
+DOUBT = CannotTell(missing=("whether the rows of checkpoint 2 come",), asks=("orphan_files",))
+
+
+def test_a_doubt_of_a_mode_of_rows_is_the_tables() -> None:
+    """With what is missing, and what would settle it."""
+    found = answer(well().looked_at(), "F12", DOUBT)
+
+    assert isinstance(found, CannotTell)
+    assert (DOUBT.missing, DOUBT.asks) == (found.missing, found.asks)
+
+
+def test_a_doubt_of_what_leaves_rows_alone_is_not() -> None:
+    """F14 is only worth knowing, and F25 is about the next restore."""
+    assert isinstance(answer(well().looked_at(), "F14", DOUBT), Matches)
+    assert isinstance(answer(well().looked_at(), "F25", DOUBT), Matches)
+
+
+def test_nor_is_evidence_that_nobody_asked_for() -> None:
+    """Nobody is told to collect all there is before a table may be called right."""
+    case = well().looked_at(duplicate_files=None)
+
+    assert isinstance(answer(case, "F1", CannotTell(missing=lacking(case, "duplicate_files"))), Matches)
+
+
+def test_a_doubt_counts_also_where_other_evidence_was_not_asked_for() -> None:
+    """F1 rests on files, too, and these say nothing of it."""
+    assert isinstance(answer(well().looked_at(duplicate_files=None), "F1", DOUBT), CannotTell)
+    assert isinstance(answer(well().looked_at(), "F1", DOUBT), CannotTell)
+
+
+def holding(remedy: Remedy) -> Matches:
+    """A mode holds, and asks for this."""
+    return Matches(headline="Rows are lost.", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=remedy)
+
+
+def test_beside_a_mode_by_which_rows_are_wrong_nothing_is_called_right() -> None:
+    """Whichever of the two is mistaken: the answer names the other one."""
+    found = answer(well().looked_at(), "F12", holding(Remedy.REPLAY_SOURCE_RANGE))
+
+    assert isinstance(found, Excluded)
+    assert found.reason == "F12 holds: Rows are lost."
+
+
+def test_beside_one_that_leaves_rows_alone_it_is() -> None:
+    """F14 is only worth knowing."""
+    assert isinstance(answer(well().looked_at(), "F14", holding(Remedy.NOTHING)), Matches)
+
+
+Story = Callable[[], Case]
+stories = pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
+
+
+@stories
+def test_a_story_gets_exactly_its_codes(story: Story) -> None:
+    """The neighbours of a story's mode do not match it, and matches come in the order in which to act."""
+    case = story()
+
+    diagnosis = diagnose(case, MODES)
+
+    assert STORIES[story] == diagnosis.codes
+
+
+@stories
+def test_every_answer_is_full_sentences(story: Story) -> None:
+    """A responder reads sentences: each begins like one and ends with a full stop."""
+    case = story()
+
+    results = diagnose(case, MODES).results
+
+    said = [text for result in results for text in _sentences(result)]
+    assert said
+    assert [text for text in said if not text.endswith((".", "`.")) or text[0].islower()] == []
+
+
+@stories
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_order_of_what_was_seen_does_not_matter(story: Story, seed: int) -> None:
+    """Flink and metadata may list runs, failures, checkpoints and snapshots in any order."""
+    case = story()
+
+    shuffled = diagnose(_shuffled(case, random.Random(seed)), MODES)  # noqa: S311 - a test's order, not a secret
+
+    assert diagnose(case, MODES) == shuffled
+
+
+@stories
+def test_nothing_is_excluded_because_flink_was_not_asked(story: Story) -> None:
+    """What is excluded without Flink stays excluded whatever Flink would have said: it was looked at elsewhere."""
+    case = story()
+    blind = _with_jobs(case, FLINK_DOWN)
+
+    without, with_flink = diagnose(blind, MODES), diagnose(case, MODES)
+
+    after = {r.mode.code: r.examined for r in with_flink.results}
+    wrongly = [r.mode.code for r in without.results if isinstance(r.examined, Excluded) and _holds(after[r.mode.code])]
+    assert wrongly == []
+    asked = [r for r in without.results if r.mode.code in {"F2", "F3", "wait"}]
+    assert [r.mode.code for r in asked if isinstance(r.examined, Excluded)] == []
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(list(STORIES)), st.data())
+def test_an_exclusion_does_not_depend_on_a_source_that_was_not_seen(story: Story, data: st.DataObject) -> None:
+    """Excluded without Flink means excluded for every answer that Flink could have given."""
+    case = story()
+    excluded = {
+        r.mode.code for r in diagnose(_with_jobs(case, FLINK_DOWN), MODES).results if isinstance(r.examined, Excluded)
+    }
+    jobs = Seen[JobRun](source="Flink REST", values=data.draw(_answers(case)))
+
+    after = diagnose(_with_jobs(case, jobs), MODES)
+
+    assert set() == excluded & set(after.codes)
+
+
+@stories
+def test_an_exclusion_does_not_depend_on_evidence_that_nobody_collected(story: Story) -> None:
+    """Excluded before rows were counted means excluded whatever the count is."""
+    case = story()
+    bare = case.model_copy(update={"duplicates": None, "gaps": None})
+    counted = [
+        bare.model_copy(update={"duplicates": d, "gaps": g}) for d in (twice(0), twice(9)) for g in (hole(0), hole(9))
+    ]
+
+    before = {r.mode.code for r in diagnose(bare, MODES).results if isinstance(r.examined, Excluded)}
+
+    assert set() == {code for one in counted for code in diagnose(one, MODES).codes} & before
+
+
+@pytest.mark.parametrize("code", [code for code in MODES if "ledger" in MODES[code].mode.needs])
+def test_a_mode_that_needs_the_ledger_says_so(code: str) -> None:
+    """Without the ledger nobody is told that all is well, nor that something is wrong."""
+    case = Tale().flink_runs("a").commits("a", 1, 2).case(ledger=False)
+
+    examined = MODES[code].examine(case)
+
+    assert isinstance(examined, CannotTell)
+    assert "ledger" in examined.missing
+
+
+def _excluded(case: Case) -> set[str]:
+    return {mode.code for mode, _ in diagnose(case, MODES).excluded}
+
+
+def _holds(examined: object) -> bool:
+    return isinstance(examined, Matches)
+
+
+def _sentences(result: ModeResult) -> list[str]:
+    match result.examined:
+        case Matches(headline=headline, reasons=reasons):
+            return [headline, *reasons]
+        case Excluded(reason=reason):
+            return [reason]
+        case CannotTell():
+            return []
+
+
+def _with_jobs(case: Case, jobs: object) -> Case:
+    return case.model_copy(update={"observation": case.observation.model_copy(update={"jobs": jobs})})
+
+
+def _shuffled(case: Case, order: random.Random) -> Case:
+    def mixed(values: tuple[object, ...]) -> tuple[object, ...]:
+        return tuple(order.sample(values, len(values)))
+
+    runs = [
+        run.model_copy(update={name: mixed(getattr(run, name)) for name in ("checkpoints", "failures", "vertices")})
+        for run in case.observation.jobs.values
+    ]
+    table = case.observation.table
+    fields = {name: getattr(table, name) for name in TableState.model_fields}
+    seen = case.observation.model_copy(update={"table": TableState(**fields | {"snapshots": mixed(table.snapshots)})})
+    jobs = case.observation.jobs.model_copy(update={"values": mixed(tuple(runs))})
+    return _with_jobs(case.model_copy(update={"observation": seen}), jobs)
+
+
+def _answers(case: Case) -> st.SearchStrategy[tuple[JobRun, ...]]:
+    """Any runs of `a`, `b` and `c`, alive or not, restored from anywhere or not at all, with either sink."""
+    model = Tale().flink_runs("a").runs["a"]
+
+    def run(name: str) -> st.SearchStrategy[JobRun | None]:
+        restored = st.none() | st.builds(
+            lambda checkpoint, at: Restored(
+                checkpoint_id=CheckpointId(checkpoint), at=at, is_savepoint=True, path=None
+            ),
+            st.integers(0, 24),
+            st.sampled_from([s.committed_at for s in case.observation.table.snapshots] + [NOON]),
+        )
+        made = st.builds(
+            lambda point, state, v1: model.model_copy(
+                update={
+                    "job_id": job_id(name),
+                    "state": state,
+                    "restored": point,
+                    "restored_count": 0 if point is None else 1,
+                    "vertices": Tale().flink_runs("a", v1=v1).runs["a"].vertices,
+                }
+            ),
+            restored,
+            st.sampled_from(["RUNNING", "RESTARTING", "FAILED", "CANCELED"]),
+            st.booleans(),
+        )
+        return st.none() | made
+
+    return st.tuples(run("a"), run("b"), run("c")).map(lambda runs: tuple(r for r in runs if r is not None))
+
+
+def test_a_match_that_changes_the_world_names_the_snapshot_to_go_back_to() -> None:
+    """A rewind without a trusted snapshot could not be proposed."""
+    matches = [match for story in STORIES for _, match in diagnose(story(), MODES).matches]
+
+    rewinds = [match for match in matches if match.remedy is Remedy.REWIND_TABLE_AND_JOB]
+
+    assert rewinds
+    assert [match.headline for match in rewinds if match.last_good is None or match.wrong_run is None] == []

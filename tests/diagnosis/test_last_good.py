@@ -317,3 +317,25 @@ def test_what_came_after_the_ledger_is_not_known_to_end_below_a_gap() -> None:
     assert rows_up_to(old, tale.at("a", 2)) is LastGoodRows.NOT_LOOKED_AT
     assert rows_up_to(new, tale.at("a", 2)) is LastGoodRows.WRONG
     assert rows_up_to(new, tale.at("a", 1)) is LastGoodRows.CLEAN
+
+
+@settings(max_examples=EXAMPLES // 4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    stories(GOOD | BAD, CHANGES),
+    st.lists(st.sampled_from(sorted(TASKS)), max_size=1),
+    st.sampled_from(["RUNNING", "FAILED", "unseen"]),
+)
+def test_a_last_good_snapshot_is_on_main(story: Story, without: list[str], flink: str) -> None:
+    """In every mode, wherever the window was to begin, and whatever main has lost since."""
+    if flink == "unseen":
+        story.world.tale.flink_is_down()
+    else:
+        story.world.tale.becomes(story.world.run, flink)
+    case = case_of(*story, without)
+    on_main = {s.snapshot_id for s in story.world.chain()}
+
+    found = {code: module.examine(case) for code, module in MODES.items()}
+
+    named = {code: one.last_good for code, one in found.items() if isinstance(one, Matches) and one.last_good}
+    event("names a last good" if named else "names none")
+    assert {code: good for code, good in named.items() if good not in on_main} == {}

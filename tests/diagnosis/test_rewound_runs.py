@@ -1,4 +1,4 @@
-"""Restores from too far back: exact rows, last good snapshot, and what is missing to tell."""
+"""Restores from too far back: exact rows, last good snapshot, what explains a rollback, and what is missing to tell."""
 
 from collections.abc import Callable
 
@@ -6,12 +6,23 @@ import pytest
 
 from bot.diagnosis import (
     commits_withheld,
+    flink_is_recovering,
+    recovered_by_itself,
+    restore_misses_flink_manifest,
     restored_from_older_savepoint,
+    rolled_back_while_running,
 )
+from bot.diagnosis import source_positions_skipped as skipped
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
+from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
 from bot.domain.ids import CheckpointId, SnapshotId
+from bot.domain.rollbacks import Sequel, rollbacks
+from bot.domain.suspicion import propose_window
+from bot.domain.table import Window
 from tests.cases import Tale, job_id
-from tests.found import twice
+from tests.diagnosis.little_evidence import case_of, look
+from tests.diagnosis.little_world import World
+from tests.found import hole, leaks, point, points, twice
 
 
 def rewound() -> Tale:
@@ -232,3 +243,352 @@ def test_runs_of_other_jobs_are_not_this_jobs_runs() -> None:
     found = restored_from_older_savepoint.examine(tale.case())
 
     assert isinstance(found, Excluded)
+
+
+TO_COME = GapsFinding(lowest=0, highest=9, positions=10, missing=0, gaps=(), to_come=10)
+WHOLE = GapsFinding(lowest=0, highest=39, positions=40, missing=0, gaps=())
+
+
+def rewound_to_an_id_of_two() -> Tale:
+    """Run a commits 1 and 2, is started without state under its id, and completes another checkpoint 1, from which run
+    b is started once main is back at the commit of 1: what a V2 sink passed over is left on storage (facts 0.7)."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED").leaves_manifest("a", 1)
+    tale.rolls_back_to("a", 1).forgets("a").flink_runs("b")
+    return tale.came_from("b", 1, f"s3://state/{job_id('a')}/chk-1")
+
+
+def looked_at(tale: Tale, gaps: GapsFinding, standing: LeakStanding, rows: int = 10) -> Case:
+    """With positions of each commit, ten a commit from 0 on."""
+    case = tale.looked_at(gaps=gaps, leaked=leaks(*tale.manifests, standing=standing, rows=rows))
+    assert case.ledger is not None
+    ends = [row.model_copy(update={"position_from": 10 * place, "position_until": 10 * place + 9})
+            for place, row in enumerate(case.ledger.rows)]  # fmt: skip
+    return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": tuple(ends)})})
+
+
+def test_an_id_that_the_writer_of_main_came_to_twice_does_not_tell_which_state_was_restored() -> None:
+    """Nobody is told to wait for rows that may never come, and F6 is not excluded."""
+    case = looked_at(rewound_to_an_id_of_two(), TO_COME, LeakStanding.UNTOLD)
+
+    found = rolled_back_while_running.examine(case)
+
+    assert isinstance(found, CannotTell)
+    assert "which state run aaaaaa had at checkpoint 1" in found.missing[0]
+    assert isinstance(flink_is_recovering.examine(case), Excluded)
+    assert not isinstance(recovered_by_itself.examine(case), Matches)
+
+
+def test_nor_does_its_first_commit_before_positions_are_looked_for() -> None:
+    """Then they tell."""
+    early = looked_at(rewound_to_an_id_of_two().commits("b", 2), TO_COME, LeakStanding.UNTOLD)
+    later = looked_at(rewound_to_an_id_of_two().commits("b", 2), WHOLE, LeakStanding.UNTOLD)
+
+    assert isinstance(rolled_back_while_running.examine(early), CannotTell)
+    assert isinstance(rolled_back_while_running.examine(later), Excluded)
+
+
+@pytest.mark.parametrize(
+    ("standing", "rows"),
+    [(LeakStanding.LEFT_OVER, 10), (LeakStanding.GIVEN_UP, 10), (LeakStanding.UNTOLD, 0)],
+    ids=["only its deletion failed", "it was read again", "it lists nothing"],
+)
+def test_a_manifest_that_tells_of_no_second_count_makes_no_doubt(standing: LeakStanding, rows: int) -> None:
+    """The rewind was right, as far as anybody sees."""
+    case = looked_at(rewound_to_an_id_of_two().keeps_point("a", 1), TO_COME, standing, rows)
+    files = 1 if rows else 0
+    assert case.leaked is not None
+    told = tuple(leak.model_copy(update={"files": files}) for leak in case.leaked.manifests)
+    case = case.model_copy(update={"leaked": case.leaked.model_copy(update={"manifests": told})})
+
+    assert isinstance(rolled_back_while_running.examine(case), Excluded)
+    assert isinstance(flink_is_recovering.examine(case), Matches)
+
+
+def test_nor_does_a_manifest_above_the_target_or_of_another_run() -> None:
+    """A killed run leaves one of the checkpoint that it was at."""
+    tale = rewound_to_an_id_of_two()
+    tale.manifests.clear()
+    tale.leaves_manifest("a", 3).leaves_manifest("z", 1)
+
+    found = rolled_back_while_running.examine(looked_at(tale, TO_COME, LeakStanding.UNTOLD))
+
+    assert isinstance(found, Excluded)
+
+
+def test_nor_does_one_below_the_target_whose_rows_main_has() -> None:
+    """A failover broke off checkpoint 2 of run a, which read its rows again."""
+    tale = Tale().flink_runs("a").commits("a", 1).leaves_manifest("a", 2).commits("a", 3, 4).becomes("a", "CANCELED")
+    tale.rolls_back_to("a", 3).forgets("a").flink_runs("b").came_from("b", 3, f"s3://state/{job_id('a')}/chk-3")
+    tale.keeps_point("a", 3)
+    gaps = GapsFinding(lowest=0, highest=19, positions=20, missing=0, gaps=(), to_come=10)
+    leaked = leaks(*tale.manifests, standing=LeakStanding.UNTOLD, positions=(10, 15))
+
+    case = tale.looked_at(gaps=gaps, leaked=leaked)
+
+    assert isinstance(rolled_back_while_running.examine(case), Excluded)
+    assert isinstance(flink_is_recovering.examine(case), Matches)
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_lost_positions_that_are_missing_let_no_restore_explain_a_rollback(missing: bool) -> None:
+    """Run b goes on from the target, but has passed what main lost; a commit of another engine beside these, whose
+    positions nobody knows, hides nothing."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED").commits(None).rolls_back_to("a", 1)
+    tale.flink_runs("b").came_from("b", 1, f"s3://state/{job_id('a')}/chk-1").commits("b", 2)
+    gaps = GapsFinding(lowest=0, highest=39, positions=30, missing=10, gaps=(PositionGap(first=10, last=19),))
+    case = looked_at(tale, gaps if missing else WHOLE, LeakStanding.UNTOLD)
+    assert case.ledger is not None
+    unknown = {"position_from": None, "position_until": None}
+    rows = tuple(r if r.job_id else r.model_copy(update=unknown) for r in case.ledger.rows)
+    case = case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
+
+    found = rolled_back_while_running.examine(case)
+
+    assert isinstance(found, CannotTell if missing else Excluded)
+
+
+@pytest.mark.parametrize("of_another", [True, False])
+def test_a_checkpoint_of_its_own_reads_nothing_again_that_another_run_lost_before(*, of_another: bool) -> None:
+    """Run b began after run a, nobody knows where, and went back to its own 1 before main lost commits of both."""
+    tale = Tale().flink_runs("a").commits("a", 1)
+    tale = (tale.commits("a", 2) if of_another else tale).becomes("a", "CANCELED").flink_runs("b").commits("b", 2)
+    tale.rolls_back_to("a", 1).came_from("b", 1, f"s3://state/{job_id('b')}/chk-1")
+
+    [lost] = rollbacks(tale.table, tale.looked_at().runs)
+
+    assert (job_id("b") if of_another else None, not of_another) == (lost.may_go_on, lost.is_rewound)
+
+
+def test_nobody_waits_for_a_run_to_catch_up_while_keys_live_twice() -> None:
+    """No rewind brings a key twice."""
+    tale = rewound_to_an_id_of_two().keeps_point("a", 1)
+    tale.manifests.clear()
+
+    well = flink_is_recovering.examine(tale.looked_at(gaps=TO_COME))
+    doubled = flink_is_recovering.examine(tale.looked_at(gaps=TO_COME, duplicates=2))
+
+    assert isinstance(well, Matches)
+    assert isinstance(doubled, CannotTell)
+    assert "2 keys came twice" in doubled.missing[0]
+
+
+def rewound_to(*, v1: bool) -> Tale:
+    """`a` reached 10, `b` was restored from 6."""
+    tale = Tale().flink_runs("a", v1=v1).commits("a", *range(1, 11)).becomes("a", "FINISHED")
+    return tale.flink_runs("b", restored=6, v1=v1)
+
+
+def test_a_rewind_without_a_point_to_go_to_is_deduplicated() -> None:
+    """Looked, and nothing pairs: the run goes on and its repeated rows are removed by key."""
+    tale = rewound_to(v1=False).commits("b", 7, 8)
+
+    none = restored_from_older_savepoint.examine(tale.looked_at(duplicates=20, pairing=points()))
+    some = restored_from_older_savepoint.examine(
+        tale.looked_at(duplicates=20, pairing=points(point(job_id("a"), 6, tale.at("a", 6))))
+    )
+
+    assert isinstance(none, Matches)
+    assert isinstance(some, Matches)
+    assert (Remedy.DEDUPLICATE_ROWS, Remedy.REWIND_TABLE_AND_JOB) == (none.remedy, some.remedy)
+
+
+@pytest.mark.parametrize(
+    ("tale", "remedy"),
+    [
+        (rewound_to(v1=True), Remedy.CHANGE_OPERATOR_UID),
+        (
+            Tale().flink_runs("a").commits("a", *range(1, 11)).flink_runs("a", restored=4),
+            Remedy.RESTART_WITH_NEW_JOB_ID,
+        ),
+    ],
+)
+def test_withheld_commits_without_a_point_to_go_to_need_another_name(tale: Tale, remedy: Remedy) -> None:
+    """V1 keeps the old id in its state and forgets it only with its uid; V2 asks for its own job id."""
+    found = commits_withheld.examine(tale.looked_at(pairing=points()))
+
+    assert isinstance(found, Matches)
+    assert remedy is found.remedy
+
+
+@pytest.mark.parametrize(
+    ("missing", "missing_files", "expected"),
+    [(30, 0, Remedy.RECOVER_LEAKED_MANIFESTS), (30, 1, Remedy.REPLAY_SOURCE_RANGE), (0, 0, None)],
+)
+def test_dropped_manifests_tell_of_a_restore_that_flink_forgot(
+    missing: int, missing_files: int, expected: Remedy | None
+) -> None:
+    """Until every position is there all the same, their rows are lost."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 8).completes("a", 8).leaves_manifest("a", 5, 6, 7)
+    dropped = leaks(*tale.manifests, standing=LeakStanding.DROPPED, missing_files=missing_files, positions=(40, 69))
+
+    found = commits_withheld.examine(tale.looked_at(leaked=dropped, gaps=hole(missing)))
+
+    if expected is None:
+        assert isinstance(found, Excluded)
+    else:
+        assert isinstance(found, Matches)
+        assert (expected, tale.at("a", 4), None) == (found.remedy, found.last_good, found.wrong_run)
+
+
+def set_forward(*after: int) -> Tale:
+    """1 to 6; main goes back to 4, the job commits 7 there, main is set to 6 again, and the job goes on."""
+    tale = Tale().flink_runs("a").completes("a", *range(1, 7)).commits("a", *range(1, 7))
+    tale.rolls_back_to("a", 4).completes("a", 7).commits("a", 7).rolls_back_to("a", 6)
+    return tale.completes("a", *after).commits("a", *after) if after else tale
+
+
+def test_what_was_committed_meanwhile_is_lost() -> None:
+    """Everything up to 6 is there: it is the last good one, and the loss is no source's."""
+    tale = set_forward(8, 9)
+    case = tale.looked_at(since=tale.at("a", 1), missing=10)
+
+    found, by_source = rolled_back_while_running.examine(case), skipped.examine(case)
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 6), job_id("a")) == (found.last_good, found.wrong_run)
+    assert {tale.at("a", c) for c in (7, 8, 9)} == set(found.rows)
+    assert any("had been set to" in reason for reason in found.reasons)
+    assert isinstance(by_source, Excluded)
+    assert "(F6)" in by_source.reason
+
+
+def test_it_is_told_before_the_job_goes_on() -> None:
+    """Main must not be set to 7 for it: that would lose 5 and 6."""
+    tale = set_forward()
+    case = tale.looked_at(since=tale.at("a", 1))
+
+    found, healthy = rolled_back_while_running.examine(case), recovered_by_itself.examine(case)
+
+    assert isinstance(found, Matches)
+    assert tale.at("a", 6) == found.last_good
+    assert not any("would undo the rollback" in reason for reason in found.reasons)
+    assert isinstance(healthy, Excluded)
+
+
+def test_its_window_begins_where_main_was_set_to() -> None:
+    """The lost commit is in it, although it stands on an older one."""
+    tale = set_forward(8, 9)
+
+    proposed = propose_window(tale.table, tale.jobs)
+
+    assert (tale.at("a", 6), tale.at("a", 6)) == (proposed.window.since, proposed.trusted)
+    assert [7, 8, 9] == [s.checkpoint_id for s in proposed.window.of(tale.table)]
+    later = Window(since=tale.at("a", 8), until=proposed.window.until)
+    assert [9] == [s.checkpoint_id for s in later.of(tale.table)]
+
+
+def test_a_run_that_was_restored_where_main_was_set_to_reads_it_again() -> None:
+    """Table and job went forward together."""
+    tale = set_forward().becomes("a", "CANCELED").flink_runs("b", restored=6).commits("b", 7, 8)
+
+    (found,) = rollbacks(tale.table, tale.jobs.values)
+
+    assert (tale.at("a", 4), tale.at("a", 6), Sequel.OTHER_RUN) == (found.fork, found.target, found.sequel)
+
+
+def test_a_commit_above_a_hole_is_not_taken_for_good() -> None:
+    """Main goes back, forward, and back to the other line again: each line lost what the other one had."""
+    tale = set_forward(8)
+    tale.rolls_back_to("a", 7).commits("a", 9)
+    case = tale.looked_at(missing=30)
+
+    lost, found = rollbacks(tale.table, tale.jobs.values), rolled_back_while_running.examine(case)
+
+    told = [[tale.table.by_id[s].checkpoint_id for s in each.left] for each in lost]
+    assert ([[5, 6], [8]], [tale.at("a", 4), tale.at("a", 7)]) == (told, [each.target for each in lost])
+    assert isinstance(found, Matches)
+    assert tale.at("a", 4) == found.last_good
+
+
+def test_a_missing_manifest_is_not_cured_by_losing_what_main_has() -> None:
+    """The job fails for the manifest of 7; with main at 7 it would restart, without 5 and 6."""
+    tale = set_forward().becomes("a", "RESTARTING").misses_manifest("a", "a", 7, times=3)
+
+    found = restore_misses_flink_manifest.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert not any("restarts by itself" in reason for reason in found.reasons)
+    assert tale.at("a", 6) == found.last_good
+
+
+@pytest.mark.parametrize("is_set_forward", [True, False])
+def test_what_was_found_before_it_says_nothing_of_it(is_set_forward: bool) -> None:
+    """The head that was looked at is on main again, or still, and the rows that were lost came after it."""
+    world = World()
+    for _ in range(4):
+        world.reads(2)
+    seen, looked = world.tale.head, look(world)
+    assert seen is not None
+    if is_set_forward:
+        world.rolls_back_to(world.chain()[1].snapshot_id)
+    world.reads(2)
+    world.rolls_back_to(seen)
+    world.reads(2)
+
+    before, after = case_of(world, looked), case_of(world, look(world))
+
+    for case in (before, after):
+        assert isinstance(rolled_back_while_running.examine(case), Matches)
+        assert isinstance(recovered_by_itself.examine(case), Excluded)
+
+
+def rewound_together(*again: int) -> Tale:
+    """Table and job were rewound to 1; run d committed these, and was cancelled."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4).becomes("a", "CANCELED").rolls_back_to("a", 1)
+    tale.flink_runs("d").came_from("d", 1, f"s3://state/{job_id('a')}/chk-1").commits("d", *again)
+    return tale.becomes("d", "CANCELED")
+
+
+def starts(tale: Tale, checkpoint: int, *, of: str) -> Tale:
+    """Run e, from a checkpoint of that run."""
+    return tale.flink_runs("e").came_from("e", checkpoint, f"s3://state/{job_id(of)}/chk-{checkpoint}")
+
+
+def looked(tale: Tale) -> Case:
+    """Rows that main lost lie above every live one."""
+    return tale.looked_at(gaps=hole(0).model_copy(update={"to_come": 20}))
+
+
+@pytest.mark.parametrize("after", [(), (5, 6)], ids=["silent", "it has committed"])
+@pytest.mark.parametrize("again", [(2,), (2, 3)])
+def test_a_start_from_the_newest_checkpoint_of_the_old_line_leaves_a_hole(
+    again: tuple[int, ...], after: tuple[int, ...]
+) -> None:
+    """What lies between what run d brought again and that checkpoint never comes."""
+    tale = starts(rewound_together(*again), 4, of="a")
+    tale = tale.commits("e", *after) if after else tale
+
+    found = rolled_back_while_running.examine(looked(tale))
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 1), job_id("e")) == (found.last_good, found.wrong_run)
+    assert tale.at("a", 1) == propose_window(tale.table, tale.jobs).trusted
+    assert isinstance(flink_is_recovering.examine(looked(tale)), Excluded)
+
+
+def test_where_main_has_passed_that_checkpoint_again_ids_do_not_tell() -> None:
+    """Its rows may be on main, or not: the positions tell."""
+    tale = starts(rewound_together(2, 3, 4, 5), 4, of="a")
+    silent = rolled_back_while_running.examine(looked(tale))
+    (after,) = rollbacks(tale.commits("e", 6).table, tale.looked_at().runs)
+
+    assert isinstance(silent, CannotTell)
+    assert "restored from checkpoint 4" in silent.missing[0]
+    assert Sequel.UNTOLD is after.sequel
+
+
+@pytest.mark.parametrize(("checkpoint", "of"), [(2, "d"), (3, "d"), (1, "a")])
+def test_a_start_from_the_new_line_or_the_target_leaves_none(checkpoint: int, of: str) -> None:
+    """Run d's own checkpoints hold what it read again; the target's lies below all that main lost."""
+    tale = starts(rewound_together(2), checkpoint, of=of)
+
+    assert isinstance(rolled_back_while_running.examine(looked(tale)), Excluded)
+    assert "rolled back" not in propose_window(tale.table, tale.jobs).because
+
+
+def test_nor_does_a_failover_of_the_run_that_repeats_its_own() -> None:
+    """Under one job id, its checkpoints bear the ids of those that main lost."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 1).flink_runs("a", restored=1)
+    tale.commits("a", 2).completes("a", 3).came_from("a", 3, f"s3://state/{job_id('a')}/chk-3")
+
+    assert isinstance(rolled_back_while_running.examine(looked(tale)), Excluded)

@@ -11,7 +11,7 @@ from bot.domain.diagnosis import Excluded, Matches
 from bot.domain.ids import SnapshotId
 from bot.domain.suspicion import propose_window
 from tests.cases import OPERATOR, Tale
-from tests.diagnosis.test_rolled_back_beside_guests import GUEST, NEW_UID
+from tests.diagnosis.test_rollback_beside_other_jobs import GUEST, NEW_UID
 from tests.made_up import EXAMPLES
 
 pytestmark = pytest.mark.made_up

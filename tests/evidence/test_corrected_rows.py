@@ -1,5 +1,7 @@
-"""Changed and gone keys are counted between two states, however the writer changes rows."""
+"""Changed, gone and compacted keys are counted between two states, however the writer changes rows."""
 
+import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -7,10 +9,12 @@ from pyspark.sql import SparkSession
 
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Verdict
-from bot.domain.findings import CorrectedRowsFinding
+from bot.domain.findings import BackfillFinding, CorrectedRowsFinding
+from bot.domain.ids import SnapshotId
+from bot.domain.other_writers import rows_lost_by_replacing
 from tests.evidence.conftest import Asks
 from tests.merges import MergedTable
-from tests.tables import OrdersTable, rows
+from tests.tables import CONTRACT, OrdersTable, rows
 from tests.upserts import upserts
 
 
@@ -167,3 +171,167 @@ def test_redacted_keys_are_hidden(orders: OrdersTable, asks: Asks) -> None:
 
     assert corrected_of(answer).gone == 1
     assert "customer-" not in answer.model_dump_json()
+
+
+def lost_of(answer: Answer) -> dict[SnapshotId, int]:
+    """Compaction -> rows that it lost."""
+    assert isinstance(answer.finding, CorrectedRowsFinding)
+    return {each.snapshot_id: each.lost for each in answer.finding.compactions}
+
+
+def as_compaction(table: MergedTable) -> SnapshotId:
+    """The newest commit, told as a compaction: files were replaced, and what it says of its rows is all true."""
+    location = Path(table.state().metadata_location.removeprefix("file://"))
+    told = json.loads(location.read_text())
+    told["snapshots"][-1]["summary"]["operation"] = "replace"
+    location.write_text(json.dumps(told))
+    (location.parent / f".{location.name}.crc").unlink(missing_ok=True)
+    table.refreshes()
+    return table.head
+
+
+def deleted_from(session: SparkSession, folder: Path, granularity: str = "partition") -> MergedTable:
+    """Two files, from which 20 and 50 rows were deleted by position: by one delete file for both, or one for each."""
+    table = MergedTable(session, folder, mode="merge-on-read")
+    table.sets("write.delete.granularity", granularity)
+    table.inserts(0, 100)
+    table.inserts(100, 200)
+    table.deletes("order_id >= 60 AND order_id % 2 = 0")
+    return table
+
+
+def test_a_compaction_beside_deletes_that_drops_live_rows_is_told(
+    session: SparkSession, asks: Asks, tmp_path: Path
+) -> None:
+    """No more rows are gone than there are deletes, but most of the deletes are of the other file."""
+    table = deleted_from(session, tmp_path)
+    before = table.inserts(200, 210)
+    table.sets("write.delete.mode", "copy-on-write")
+    table.deletes("order_id < 50")
+    compaction = as_compaction(table)
+
+    answer = asks("corrected_rows", table.ask(before))
+
+    assert rows_lost_by_replacing(table.state(), table.state().by_id[compaction]) == 0
+    assert lost_of(answer) == {compaction: 50}
+    assert answer.verdict is Verdict.CONFIRMED
+    assert isinstance(answer.finding, CorrectedRowsFinding)
+    assert answer.finding.gone == 50
+    assert f"compaction …{str(compaction)[-6:]} lost 50 rows" in answer.headline
+
+
+def test_a_compaction_that_works_deletes_in_lost_nothing(session: SparkSession, asks: Asks, tmp_path: Path) -> None:
+    """A real one: its counters tell 20 rows fewer, and the delete file stays for the other file."""
+    table = deleted_from(session, tmp_path)
+    before = table.inserts(200, 210)
+    compaction = table.compacts("order_id < 100")
+
+    answer = asks("corrected_rows", table.ask(before))
+
+    assert lost_of(answer) == {compaction: 0}
+    assert answer.verdict is Verdict.RULED_OUT
+
+
+def test_a_compaction_that_removes_the_deletes_too_is_not_compared(
+    session: SparkSession, asks: Asks, tmp_path: Path
+) -> None:
+    """Delete files of one data file go with it, and count just the rows that are gone."""
+    table = deleted_from(session, tmp_path, "file")
+    before = table.inserts(200, 210)
+    table.compacts()
+
+    assert lost_of(asks("corrected_rows", table.ask(before))) == {}
+
+
+def test_a_compaction_of_untouched_files_is_not_compared(session: SparkSession, asks: Asks, tmp_path: Path) -> None:
+    """Its counters tell that it wrote what it read."""
+    table = MergedTable(session, tmp_path, mode="merge-on-read")
+    table.inserts(0, 100)
+    before = table.inserts(100, 200)
+    table.compacts()
+
+    assert lost_of(asks("corrected_rows", table.ask(before))) == {}
+
+
+def test_without_a_key_nothing_is_compared(session: SparkSession, asks: Asks, tmp_path: Path) -> None:
+    """The answer says what to name."""
+    table = deleted_from(session, tmp_path)
+    before = table.inserts(200, 210)
+    table.compacts()
+
+    answer = asks("corrected_rows", table.ask(before).model_copy(update={"contract": TableContract()}))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+
+
+DAY = 86_400
+
+
+def backfill_of(answer: Answer) -> BackfillFinding:
+    """The finding that the answer carries."""
+    assert isinstance(answer.finding, BackfillFinding)
+    return answer.finding
+
+
+def test_a_backfill_is_bounded_by_its_first_and_last_commit(orders: OrdersTable, asks: Asks) -> None:
+    """Commits of old events between those of the stream; the stream goes on in between."""
+    orders.commits("a", 1, range(100))
+    before = orders.commits("a", 2, range(DAY, DAY + 100))
+    first = orders.commits("f", 1, range(50, 150))
+    orders.commits("a", 3, range(DAY + 100, DAY + 200))
+    last = orders.commits("f", 2, range(150, 200))
+    orders.commits("a", 4, range(DAY + 200, DAY + 300))
+
+    answer = asks("backfill_boundary", orders.ask(before))
+
+    found = backfill_of(answer)
+    assert answer.verdict is Verdict.CONFIRMED
+    assert found.commits == (first, last)
+    assert found.rows == 150
+    assert found.overlapping == 50
+    assert found.event_from is not None
+    assert found.event_until is not None
+    assert found.event_until - found.event_from == timedelta(seconds=149)
+
+
+def test_rows_that_are_only_late_are_no_backfill(orders: OrdersTable, asks: Asks) -> None:
+    """Less than an hour below is lateness; so is a minority of a commit's rows."""
+    before = orders.commits("a", 1, range(DAY, DAY + 100))
+    orders.commits("a", 2, range(DAY - 3000, DAY - 2900))
+    orders.commits_files("a", 3, {"old.parquet": range(10), "new.parquet": range(DAY + 100, DAY + 111)})
+
+    answer = asks("backfill_boundary", orders.ask(before))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert backfill_of(answer).commits == ()
+
+
+def test_what_far_means_follows_from_what_the_contract_calls_late(orders: OrdersTable, asks: Asks) -> None:
+    """Ten times the allowed lateness."""
+    before = orders.commits("a", 1, range(1000, 1100))
+    old = orders.commits("f", 1, range(100))
+    contract = CONTRACT.model_copy(update={"late_after": timedelta(minutes=1)})
+
+    answer = asks("backfill_boundary", orders.ask(before, contract=contract))
+
+    assert backfill_of(answer).commits == (old,)
+
+
+def test_a_key_of_null_overlaps_with_a_key_of_null(orders: OrdersTable, asks: Asks) -> None:
+    """Null is a value like any other, and bounds nothing."""
+    orders.appends(rows([1, 2], orders=[None, 7]))
+    before = orders.commits("a", 2, range(DAY, DAY + 100))
+    orders.appends(rows([3, 4], orders=[None, 9]))
+
+    answer = asks("backfill_boundary", orders.ask(before))
+
+    assert backfill_of(answer).overlapping == 1
+
+
+def test_without_event_time_nothing_is_said(orders: OrdersTable, asks: Asks) -> None:
+    """Old and new cannot be told apart."""
+    before = orders.commits("a", 1, range(10))
+
+    answer = asks("backfill_boundary", orders.ask(before, contract=TableContract(key=("order_id",))))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE

@@ -1,4 +1,4 @@
-"""Duplicates are counted exactly, with the commits that their copies came from."""
+"""Duplicates are counted exactly, with the commits that their copies came from and what differs between them."""
 
 import random
 from collections import Counter
@@ -6,11 +6,16 @@ from collections import Counter
 import pytest
 
 from bot.domain.contract import TableContract
+from bot.domain.copies import CopyRule
 from bot.domain.evidence import Answer, Verdict
-from bot.domain.findings import DuplicatesFinding
-from bot.domain.ids import short
+from bot.domain.findings import DuplicatesFinding, ExtraCopiesFinding
+from bot.domain.ids import SnapshotId, short
+from spark_tasks import _copies
 from tests.evidence.conftest import Asks
-from tests.tables import OrdersTable, rows
+from tests.tables import CONTRACT, OrdersTable, rows
+from tests.upserts import upserts
+
+BY_TEXT = TableContract(key=("customer",), event_time="event_time", position="source_position")
 
 
 def duplicates_of(answer: Answer) -> DuplicatesFinding:
@@ -254,3 +259,285 @@ def test_without_a_key_no_row_is_a_duplicate(orders: OrdersTable, asks: Asks) ->
 
     assert answer.verdict is Verdict.INCONCLUSIVE
     assert answer.could_not_look[0].source == "contract.key"
+
+
+def found_by(answer: Answer) -> ExtraCopiesFinding:
+    """The finding that the answer carries."""
+    assert isinstance(answer.finding, ExtraCopiesFinding)
+    return answer.finding
+
+
+def spans_of(found: ExtraCopiesFinding) -> list[tuple[tuple[int, int], ...]]:
+    """The runs of places, file by file."""
+    return [each.spans for each in found.places]
+
+
+def test_the_later_copy_is_extra_and_is_told_by_its_place(orders: OrdersTable, asks: Asks) -> None:
+    """A replay's rows are named as runs in its own file; what it brought anew is not among them."""
+    before = orders.commits("a", 1, range(100))
+    orders.commits("a", 2, range(100, 200))
+    again = orders.commits("b", 2, range(150, 230))
+
+    answer = asks("extra_copies", orders.ask(before))
+
+    found = found_by(answer)
+    assert answer.verdict is Verdict.CONFIRMED
+    assert (found.keys, found.rows, found.differing, found.twice_named) == (50, 50, 0, 0)
+    assert [(each.snapshot_id, each.rows) for each in found.commits] == [(again, 50)]
+    assert spans_of(found) == [((0, 49),)]
+    assert answer.rows[0] == ("150", "1", "nothing")
+
+
+def test_a_copy_below_the_window_stays_whoever_wrote_it(orders: OrdersTable, asks: Asks) -> None:
+    """Where the older copy lies below the window, all of the window's copies are extra; those below stay."""
+    orders.commits("a", 1, range(10))
+    before = orders.commits("a", 1, range(10))
+    orders.commits("b", 1, range(5))
+    orders.commits("b", 2, range(5))
+
+    answer = asks("extra_copies", orders.ask(before))
+
+    found = found_by(answer)
+    assert (found.keys, found.rows) == (5, 10)
+    assert spans_of(found) == [((0, 4),), ((0, 4),)]
+
+
+def test_copies_that_differ_are_counted_with_the_columns(orders: OrdersTable, asks: Asks) -> None:
+    """A later copy with another value is no repetition: which of both is right is for people to say. Null differs."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    orders.appends(rows([30, 31, 12], orders=[10, 11, 12]))
+    orders.appends(rows([None], orders=[13]))
+
+    found = found_by(asks("extra_copies", orders.ask(before)))
+
+    assert (found.keys, found.rows, found.differing) == (4, 4, 3)
+    assert found.columns == {"source_position": 3, "event_time": 3}
+
+
+def test_copies_that_differ_in_an_ignored_column_alone_are_the_same_row(orders: OrdersTable, asks: Asks) -> None:
+    """The table's owners have declared that each writing sets it anew."""
+    before = orders.commits("a", 1, range(10))
+    orders.appends(rows([30, 31], orders=[8, 9]))
+    rule = CopyRule(ignore=("source_position", "event_time"))
+
+    answer = asks("extra_copies", orders.ask(before).model_copy(update={"copies": rule}))
+
+    found = found_by(answer)
+    assert (found.keys, found.rows, found.differing, found.columns) == (2, 2, 0, {})
+    assert found.rule == rule
+    assert "all copies of a key are equal but source_position and event_time" in answer.headline
+
+
+def test_where_the_newest_copy_is_right_the_older_ones_are_extra(orders: OrdersTable, asks: Asks) -> None:
+    """Wherever they were written; a key of which the window has only one copy, and none lives below, is left alone."""
+    orders.commits("a", 1, range(10))
+    before = orders.commits("a", 2, range(10, 20))
+    middle = orders.commits("b", 1, range(5))
+    orders.commits("b", 2, range(2))
+    orders.commits("b", 3, range(20, 30))
+
+    answer = asks("extra_copies", orders.ask(before).model_copy(update={"copies": CopyRule(keep="newest")}))
+
+    found = found_by(answer)
+    assert (found.keys, found.rows, found.below) == (5, 7, 5)
+    assert [(each.snapshot_id, each.rows) for each in found.commits] == [(middle, 2)]
+    assert sorted(spans_of(found)) == [((0, 1),), ((0, 4),)]
+    assert "older copies of a key that the window wrote again" in answer.headline
+
+
+def test_an_ignored_column_that_the_table_has_not_is_told(orders: OrdersTable, asks: Asks) -> None:
+    """A rule that is out of date must not make copies equal by accident."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("b", 1, range(5))
+
+    answer = asks("extra_copies", orders.ask(before).model_copy(update={"copies": CopyRule(ignore=("loaded_at",))}))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "loaded_at" in answer.headline
+
+
+def test_rows_of_a_file_that_is_named_twice_are_told(orders: OrdersTable, asks: Asks) -> None:
+    """Deleting such a row by its place would delete both: whoever acts on the answer must know."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits_files("a", 2, {"a.parquet": range(10, 20)}, times=2)
+
+    found = found_by(asks("extra_copies", orders.ask(before)))
+
+    assert (found.rows, found.twice_named) == (10, 10)
+
+
+def test_a_window_without_a_copy_is_ruled_out(orders: OrdersTable, asks: Asks) -> None:
+    """Copies wholly below the window are not its own; a window of new keys has none."""
+    orders.commits("a", 1, range(10))
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+
+    answer = asks("extra_copies", orders.ask(before))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert found_by(answer).rows == 0
+
+
+def test_a_contract_without_a_key_leaves_it_open(orders: OrdersTable, asks: Asks) -> None:
+    """Nothing is guessed."""
+    orders.commits("a", 1, range(10))
+
+    answer = asks("extra_copies", orders.ask(None, contract=CONTRACT.model_copy(update={"key": ()})))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+
+
+def test_scattered_copies_agree_with_brute_force(orders: OrdersTable, asks: Asks) -> None:
+    """Of every key exactly the oldest copy stays, whatever the order in which commits bring it."""
+    chance = random.Random(7)  # noqa: S311 - a fixed order, no secret
+    orders.commits("a", 1, range(5))
+    brought = [chance.sample(range(40), 15) for _ in range(4)]
+    for checkpoint, positions in enumerate(brought, start=2):
+        orders.commits("a", checkpoint, positions)
+
+    found = found_by(asks("extra_copies", orders.ask(None)))
+
+    seen: set[int] = set(range(5))
+    expected = []
+    for positions in brought:
+        expected.append(sorted(place for place, key in enumerate(positions) if key in seen))
+        seen |= set(positions)
+    told = [sorted(p for first, last in spans for p in range(first, last + 1)) for spans in spans_of(found)]
+    assert sorted(told) == sorted(filter(None, expected))
+
+
+def test_rows_without_a_key_are_no_copies_and_nobody_vouches_for_them(orders: OrdersTable, asks: Asks) -> None:
+    """Different rows with null there are no alarm; whether one is a copy of another cannot be told either."""
+    before = orders.appends(rows([1, 2], orders=[None, 7]))
+    orders.appends(rows([3, 4], orders=[None, None]))
+
+    answer = asks("duplicate_rows", orders.ask(before))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "3 rows have null in order_id" in answer.headline
+
+
+def test_rows_without_a_key_are_counted_beside_real_copies(orders: OrdersTable, asks: Asks) -> None:
+    """They are in neither count, and named."""
+    before = orders.appends(rows([1, 2], orders=[None, 7]))
+    orders.appends(rows([3, 4], orders=[None, 7]))
+
+    answer = asks("duplicate_rows", orders.ask(before))
+
+    assert (1, 1) == (duplicates_of(answer).keys, duplicates_of(answer).extra_rows)
+    assert "2 rows have null in order_id" in answer.could_not_look[0].reason
+
+
+RANGE = (
+    "all live rows with order_id in the window's range, because the window does more than append or begins with the "
+    "table"
+)
+WHOLE = "all live rows, because the window does more than append or begins with the table"
+
+
+def found(answer: Answer) -> tuple[int, int, int]:
+    """Rows of the window, keys that live more than once, rows too many."""
+    told = answer.finding
+    assert isinstance(told, DuplicatesFinding)
+    return told.rows_checked, told.keys, told.extra_rows
+
+
+def history(orders: OrdersTable, seed: int) -> list[SnapshotId]:
+    """Appends, upserts, deletes of another engine and rewritten rows, by chance; keys repeat and are spread a bit."""
+    dice = random.Random(seed)  # noqa: S311 - a repeatable history, no secret
+    commits = [orders.appends(rows(range(40), orders=[dice.randrange(60) for _ in range(40)]))]
+    for number in range(1, 8):
+        keys = [dice.randrange(10 * number, 10 * number + 40) for _ in range(dice.randrange(1, 8))]
+        places = range(100 * number, 100 * number + len(keys))
+        match dice.randrange(4):
+            case 0:
+                commits.append(orders.commits("a", number, places, orders=keys))
+            case 1:
+                commits.append(orders.overwrites(rows(places, orders=keys), f"order_id = {keys[0]}"))
+            case _:
+                kept = sorted(set(keys))
+                gone = [dice.randrange(80)]
+                commits.append(
+                    upserts(
+                        orders, "a", number, places[: len(kept)], keys=kept, deletes=[g for g in gone if g not in kept]
+                    )
+                )
+    return commits
+
+
+@pytest.mark.filterwarnings("ignore:Delete operation did not match")
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
+def test_counts_are_those_of_a_read_of_the_whole_table(
+    orders: OrdersTable, asks: Asks, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every copy of a key that lives in a file of the window lies in the range of these files' keys."""
+    commits = history(orders, seed)
+    asked = [orders.ask(commits[0], contract=BY_TEXT), orders.ask(commits[4])]
+
+    narrow = [asks("duplicate_rows", ask) for ask in asked]
+    monkeypatch.setattr(_copies, "keys_brought", lambda *_: None)
+    whole = [asks("duplicate_rows", ask) for ask in asked]
+
+    assert [(each.finding, each.rows) for each in narrow] == [(each.finding, each.rows) for each in whole]
+
+
+def test_a_window_with_deletes_reads_only_the_range_of_its_keys(orders: OrdersTable, asks: Asks) -> None:
+    """And still finds the older copy that no delete has reached."""
+    before = orders.appends(rows(range(100)))
+    orders.appends(rows(range(100, 110), orders=range(50, 60)))
+    upserts(orders, "a", 2, [200, 201], keys=[55, 300], deletes=[1])
+    upserts(orders, "a", 3, [202], keys=[56])
+
+    answer = asks("duplicate_rows", orders.ask(before))
+
+    assert answer.sources == (RANGE,)
+    assert found(answer) == (11, 8, 8)
+
+
+def test_a_file_that_was_taken_out_and_put_in_again_counts(orders: OrdersTable, asks: Asks) -> None:
+    """One that only went needs not to be there; what was added last decides."""
+    before = orders.appends(rows(range(100)))
+    orders.commits_files("a", 2, {"x.parquet": range(7, 9)})
+    orders.deletes("source_position < 9")
+    orders.names_again("a", 3, ["x.parquet"])
+
+    answer = asks("duplicate_rows", orders.ask(before))
+
+    assert answer.sources == (RANGE,)
+    assert found(answer)[1:] == (0, 0)
+
+
+@pytest.mark.parametrize("why", ["a null in the key", "a renamed key"])
+def test_what_the_files_do_not_tell_is_read_whole(orders: OrdersTable, asks: Asks, why: str) -> None:
+    """A null bounds nothing; under another name a file holds another column."""
+    before = orders.appends(rows(range(10)))
+    orders.appends(rows([20, 21], orders=[None if why == "a null in the key" else 5, 5]))
+    upserts(orders, "a", 2, [22], keys=[6])
+    contract = CONTRACT
+    if why == "a renamed key":
+        orders.renames_column("order_id", "id")
+        orders.appends(rows([23]).rename_columns({"order_id": "id"}))
+        contract = CONTRACT.model_copy(update={"key": ("id",)})
+
+    answer = asks("duplicate_rows", orders.ask(before, contract=contract))
+
+    assert answer.sources == (WHOLE,)
+    assert found(answer)[1] == 1
+
+
+@pytest.mark.parametrize("window", ["only appends", "deletes too"])
+def test_a_key_that_was_renamed_after_the_last_commit_is_still_the_key(
+    orders: OrdersTable, asks: Asks, window: str
+) -> None:
+    """To Iceberg a snapshot has the names of its own schema; the contract has the present one."""
+    before = orders.appends(rows(range(10)))
+    orders.appends(rows([20, 21], orders=[5, 30]))
+    if window == "deletes too":
+        upserts(orders, "a", 2, [22], keys=[6])
+    orders.renames_column("order_id", "id")
+
+    answer = asks("duplicate_rows", orders.ask(before, contract=CONTRACT.model_copy(update={"key": ("id",)})))
+
+    assert found(answer)[1:] == (1, 1)

@@ -1,12 +1,17 @@
-"""Ages are of what came, against what is promised; a stream whose event time stands still is told."""
+"""Ages and lateness of what came, against what is promised, by clocks that may be wrong."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+
+import pyarrow as pa
+import pytest
+from pyiceberg.types import DateType
 
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Ask, Verdict
-from bot.domain.findings import FreshnessFinding
+from bot.domain.findings import FreshnessFinding, LateRowsFinding
 from tests.evidence.conftest import Asks
-from tests.tables import CONTRACT, OrdersTable, of_flink, rows
+from tests.evidence.test_contract_agreement import terms_of
+from tests.tables import CONTRACT, OrdersTable, of_flink, rows, with_fields
 
 MIDNIGHT = datetime(2026, 11, 3, tzinfo=UTC)
 PROMISE = CONTRACT.model_copy(update={"freshness": timedelta(minutes=15)})
@@ -100,3 +105,286 @@ def test_an_empty_table_is_not_fresh(orders: OrdersTable, asks: Asks) -> None:
     answer = asks("freshness", orders.ask(None, contract=PROMISE))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
+
+
+BY_DAY = TableContract(key=("order_id",), event_time="day")
+
+
+@pytest.fixture
+def days(orders: OrdersTable) -> OrdersTable:
+    """The orders with the day of each."""
+    orders.adds_column("day", DateType())
+    return orders
+
+
+def appended(days: OrdersTable, run: str, checkpoint: int, day: date) -> None:
+    """Ten orders of this day, by one checkpoint."""
+    some = rows(range(checkpoint * 10, checkpoint * 10 + 10))
+    days.appends(some.append_column("day", pa.array([day] * len(some), pa.date32())), of_flink(run, checkpoint))
+
+
+def test_within_a_day_no_event_time_stands_still(days: OrdersTable, asks: Asks) -> None:
+    """All commits of a day bring events of that day; also the first after midnight may bring those of before."""
+    yesterday = datetime.now(UTC).date() - timedelta(days=1)
+    for checkpoint in range(1, 7):
+        appended(days, "a", checkpoint, yesterday)
+
+    answer = asks("freshness", days.ask(None, contract=BY_DAY))
+
+    assert not fresh_of(answer).is_event_time_stuck
+    assert answer.verdict is Verdict.INCONCLUSIVE
+
+
+def test_an_older_day_that_no_commit_raises_stands_still(days: OrdersTable, asks: Asks) -> None:
+    """A whole day has passed since its end."""
+    for checkpoint in range(1, 7):
+        appended(days, "a", checkpoint, datetime.now(UTC).date() - timedelta(days=3))
+
+    answer = asks("freshness", days.ask(None, contract=BY_DAY))
+
+    assert fresh_of(answer).is_event_time_stuck
+    assert answer.verdict is Verdict.CONFIRMED
+
+
+@pytest.mark.parametrize(
+    ("promised_h", "expected"), [(1, Verdict.CONFIRMED), (24, Verdict.INCONCLUSIVE), (31, Verdict.RULED_OUT)]
+)
+def test_an_event_happened_anywhere_in_its_day(
+    days: OrdersTable, asks: Asks, promised_h: int, expected: Verdict
+) -> None:
+    """Thirty hours after the day began its newest event is between six and thirty hours old."""
+    day = datetime.now(UTC).date() - timedelta(days=5)
+    appended(days, "a", 1, day)
+    ask = days.ask(None, contract=BY_DAY.model_copy(update={"freshness": timedelta(hours=promised_h)}))
+    table = ask.observation.table
+    committed = datetime.combine(day, datetime.min.time(), UTC) + timedelta(hours=29)
+    moved = [each.model_copy(update={"committed_at": committed}) for each in table.snapshots]
+    then = with_fields(table, snapshots=moved, read_at=committed + timedelta(hours=1))
+
+    answer = asks(
+        "freshness", ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": then})})
+    )
+
+    assert answer.verdict is expected
+    if expected is Verdict.INCONCLUSIVE:
+        assert answer.could_not_look[0].reason.startswith("Column day holds days")
+
+
+def test_commits_of_two_runs_on_one_day_repeat_nothing_of_each_other(days: OrdersTable, asks: Asks) -> None:
+    """Their days are the same, which says nothing of their events."""
+    for run, checkpoint in (("a", 1), ("a", 2), ("b", 3), ("b", 4)):
+        appended(days, run, checkpoint, date(2026, 11, 3))
+
+    answer = asks("duplicate_commits", days.ask(None, contract=BY_DAY))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "cannot be told" in answer.headline
+
+
+FIVE_MINUTES = CONTRACT.model_copy(update={"late_after": timedelta(minutes=5)})
+
+
+def late_of(answer: Answer) -> LateRowsFinding:
+    """The finding that the answer carries."""
+    assert isinstance(answer.finding, LateRowsFinding)
+    return answer.finding
+
+
+def test_rows_far_below_the_newest_event_before_them_are_late(orders: OrdersTable, asks: Asks) -> None:
+    """An event is a second a position: of 0 to 699 after 999, those below 699 lie more than five minutes below."""
+    before = orders.commits("a", 1, range(900, 1000))
+    late = orders.commits("a", 2, range(690, 800))
+    orders.commits("a", 3, range(1000, 1100))
+
+    answer = asks("late_rows", orders.ask(before, contract=FIVE_MINUTES))
+
+    found = late_of(answer)
+    assert answer.verdict is Verdict.CONFIRMED
+    assert (found.rows_checked, found.late, found.worst_s, found.allowed_s) == (210, 9, 309, 300)
+    assert [(each.snapshot_id, each.late) for each in found.commits] == [(late, 9)]
+    assert "the contract allows 5 min" in answer.headline
+
+
+def test_rows_within_what_the_contract_allows_are_not_late(orders: OrdersTable, asks: Asks) -> None:
+    """Exactly the allowed distance is allowed, and a commit's own newest row makes none of its rows late."""
+    before = orders.commits("a", 1, range(900, 1000))
+    orders.commits("a", 2, [699, 5000])
+
+    answer = asks("late_rows", orders.ask(before, contract=FIVE_MINUTES))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert late_of(answer).late == 0
+
+
+def test_without_an_allowance_any_row_below_the_mark_counts(orders: OrdersTable, asks: Asks) -> None:
+    """The contract says nothing of lateness, so none is allowed; the headline says so."""
+    before = orders.commits("a", 1, range(100))
+    orders.commits("a", 2, [98, 100])
+
+    answer = asks("late_rows", orders.ask(before))
+
+    assert late_of(answer).late == 1
+    assert "names no allowance" in answer.headline
+
+
+def test_the_mark_rises_within_the_window(orders: OrdersTable, asks: Asks) -> None:
+    """What an earlier commit of the window brought counts for the later ones, and a rolled-back one's does not."""
+    before = orders.commits("a", 1, range(100))
+    orders.commits("a", 2, range(5000, 5100))
+    orders.rolls_back_to(before)
+    orders.commits("a", 3, range(1000, 1100))
+    late = orders.commits("a", 4, range(500, 510))
+
+    answer = asks("late_rows", orders.ask(before, contract=FIVE_MINUTES))
+
+    assert [(each.snapshot_id, each.late) for each in late_of(answer).commits] == [(late, 10)]
+    assert late_of(answer).worst_s == 1099 - 500
+
+
+def test_rows_that_were_deleted_since_were_late_all_the_same(orders: OrdersTable, asks: Asks) -> None:
+    """A task about what came reads what came, not what is left of it."""
+    before = orders.commits("a", 1, range(1000, 1100))
+    orders.commits("a", 2, range(10))
+    orders.deletes("order_id < 10")
+
+    answer = asks("late_rows", orders.ask(before, contract=FIVE_MINUTES))
+
+    assert late_of(answer).late == 10
+
+
+def test_files_without_bounds_are_read(orders: OrdersTable, asks: Asks) -> None:
+    """A writer that keeps no bounds hides no late row."""
+    orders.sets({"write.metadata.metrics.default": "none"})
+    before = orders.commits("a", 1, range(1000, 1100))
+    orders.commits("a", 2, range(10))
+
+    answer = asks("late_rows", orders.ask(before, contract=FIVE_MINUTES))
+
+    assert late_of(answer).late == 10
+
+
+def test_rows_that_a_delete_copied_are_not_new(orders: OrdersTable, asks: Asks) -> None:
+    """Deleting some rows of a file writes the others again: they are not counted as late. That all were there before
+    its writer must say: an `INSERT OVERWRITE` looks the same."""
+    orders.commits("a", 1, range(100))
+    before = orders.commits("a", 2, range(1000, 1100))
+    orders.overwrites(rows(range(1000, 1020)), "order_id < 10")
+
+    answer = asks("late_rows", orders.ask(before, contract=FIVE_MINUTES))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert (late_of(answer).late, late_of(answer).rows_checked) == (0, 20)
+    assert "put 90 rows in the place of 1 file" in answer.headline
+
+
+def test_a_window_whose_beginning_has_expired_is_not_ruled_out(orders: OrdersTable, asks: Asks) -> None:
+    """What lay below is not known, so nothing can be said of what was late against it."""
+    orders.commits("a", 1, range(100))
+    ask = orders.ask(None)
+    gone = ask.model_copy(update={"window": ask.window.model_copy(update={"since": 12345})})
+
+    answer = asks("late_rows", gone)
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "no longer listed" in answer.headline
+
+
+def test_a_contract_without_event_time_says_what_to_name(orders: OrdersTable, asks: Asks) -> None:
+    """Also where the column is there and holds no time."""
+    before = orders.commits("a", 1, range(10))
+
+    unnamed = asks("late_rows", orders.ask(before, contract=TableContract(key=("order_id",))))
+    no_time = asks("late_rows", orders.ask(before, contract=TableContract(key=("order_id",), event_time="customer")))
+
+    assert (unnamed.verdict, no_time.verdict) == (Verdict.INCONCLUSIVE, Verdict.INCONCLUSIVE)
+    assert unnamed.could_not_look[0].source == "contract.event_time"
+    assert "holds string, not a time" in no_time.headline
+
+
+def test_empty_commits_and_compactions_bring_nothing_late(orders: OrdersTable, asks: Asks) -> None:
+    """A commit without rows is passed over."""
+    before = orders.commits("a", 1, range(10))
+    orders.appends(rows([]), of_flink("a", 2))
+
+    answer = asks("late_rows", orders.ask(before, contract=FIVE_MINUTES))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert late_of(answer).rows_checked == 0
+
+
+FAR = datetime(2099, 1, 1, tzinfo=UTC)
+
+
+def ahead(position: int, event: datetime = FAR) -> pa.Table:
+    """One row by a clock that is far ahead."""
+    made = rows([position])
+    at = made.schema.get_field_index("event_time")
+    return made.set_column(at, made.schema.field(at), pa.array([event], made.schema.field(at).type))
+
+
+@pytest.mark.parametrize("task", ["freshness", "contract_agreement"])
+@pytest.mark.parametrize("beside", [True, False])
+def test_a_dead_job_is_stale_however_new_its_events_seem(
+    orders: OrdersTable, asks: Asks, task: str, beside: bool
+) -> None:
+    """What was committed an hour ago cannot hold a younger event."""
+    commit = orders.appends(pa.concat_tables([ahead(0), rows(range(1, 10 if beside else 1))]))
+    hour_later = orders.state().by_id[commit].committed_at + timedelta(hours=1)
+
+    answer = asks(task, looked_at(orders.ask(None, contract=PROMISE), hour_later))
+
+    if task == "freshness":
+        assert answer.verdict is Verdict.CONFIRMED
+        assert (fresh_of(answer).event_age_s is not None) == beside
+    else:
+        assert terms_of(answer)["The newest event is at most 15 min old."] is (False if beside else None)
+
+
+def test_young_commits_of_such_events_alone_keep_no_promise(orders: OrdersTable, asks: Asks) -> None:
+    """Nothing tells when they happened; what to name is said."""
+    orders.appends(rows(range(10)))
+    commit = orders.appends(ahead(10))
+    soon = orders.state().by_id[commit].committed_at + timedelta(minutes=1)
+
+    answer = asks("freshness", looked_at(orders.ask(None, contract=PROMISE), soon))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "1 file has no event but such that lie in the future" in answer.could_not_look[0].reason
+
+
+def test_event_time_rises_after_an_event_of_the_future(orders: OrdersTable, asks: Asks) -> None:
+    """F24 is of a stream whose own events get no newer."""
+    orders.appends(pa.concat_tables([ahead(0), rows(range(1, 10))]))
+    for number in range(1, 5):
+        orders.appends(rows(range(10 * number, 10 * number + 10)))
+
+    answer = asks("freshness", looked_at(orders.ask(None, contract=PROMISE), MIDNIGHT + timedelta(minutes=5)))
+
+    assert not fresh_of(answer).is_event_time_stuck
+    assert fresh_of(answer).event_age_s == 300 - 49
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_rows_after_an_event_of_the_future_are_not_late(orders: OrdersTable, asks: Asks, beside: bool) -> None:
+    """The mark is made of what can have happened: beside such an event, and in commits that have none."""
+    before = orders.appends(rows(range(900, 1000)))
+    orders.appends(pa.concat_tables([ahead(1000), rows(range(1001, 1100 if beside else 1001))]))
+    orders.appends(rows(range(1100, 1200)))
+    right = asks("late_rows", orders.ask(before, contract=FIVE_MINUTES))
+    orders.appends(rows(range(890, 900)))
+
+    late = asks("late_rows", orders.ask(before, contract=FIVE_MINUTES))
+
+    assert right.verdict is (Verdict.RULED_OUT if beside else Verdict.INCONCLUSIVE)
+    assert (late_of(late).late, late_of(late).worst_s) == (9, 1199 - 890)
+
+
+def test_clocks_may_be_a_little_apart(orders: OrdersTable, asks: Asks) -> None:
+    """Some minutes ahead of the commit is the newest event all the same, and no younger than the commit."""
+    commit = orders.appends(ahead(0, datetime.now(UTC) + timedelta(minutes=3)))
+    at = orders.state().by_id[commit].committed_at
+
+    answer = asks("freshness", looked_at(orders.ask(None, contract=PROMISE), at + timedelta(minutes=14)))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert fresh_of(answer).event_age_s == pytest.approx(14 * 60)

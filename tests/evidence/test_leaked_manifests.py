@@ -1,18 +1,19 @@
-"""Files that Flink wrote and no commit took along are found, and a healthy job is not accused."""
+"""Files that Flink wrote and no commit took along: found, read again, left over, or of another branch."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.domain.evidence import Verdict
+from bot.domain.contract import TableContract
+from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import LeakedManifestsFinding, LeakStanding
-from bot.domain.flink import CompletedCheckpoint, Vertex
-from bot.domain.ids import DRAINED, OperatorId
+from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun, Restored, Vertex
+from bot.domain.ids import DRAINED, CheckpointId, OperatorId, short
 from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import done
-from tests.evidence.leaked_files import ask_about, behind, ended, finding_of, only, owing, restored_from, told
-from tests.evidence.test_ledger import run_of
-from tests.tables import OPERATOR, OrdersTable
+from tests.evidence.leaked_files import ask_about, behind, ended, finding_of, later, only, owing, restored_from, told
+from tests.evidence.test_ledger import completed, run_of
+from tests.tables import CONTRACT, OPERATOR, OrdersTable, job, of_flink, rows, unseen
 from tests.upserts import leaves_deletes
 
 
@@ -213,3 +214,324 @@ def test_another_operator_of_the_same_run_has_its_own_count(orders: OrdersTable,
     answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
 
     assert only(answer).standing is LeakStanding.PENDING
+
+
+OF_AUDIT = {"flink.operator-id": "0" * 31 + "a"}
+NINE = {"nine.parquet": range(90, 95)}
+
+
+@pytest.fixture
+def audited(orders: OrdersTable) -> OrdersTable:
+    """Run a writes main; run d has committed checkpoint 8 to branch audit, and is over."""
+    orders.branches_off("audit", orders.commits("a", 1, range(10)))
+    orders.appends(rows(range(80, 90)), of_flink("d", 8, OF_AUDIT), branch="audit")
+    return orders
+
+
+def commits_nine(orders: OrdersTable, run: str = "d") -> None:
+    """The branch's next checkpoint, whose manifest stays, since its deletion failed."""
+    orders.leaves_manifest(run, 9, NINE, operator=OperatorId(OF_AUDIT["flink.operator-id"]))
+    orders.names_again(run, 9, [*NINE], OF_AUDIT, branch="audit")
+
+
+@pytest.mark.parametrize("is_tag", [False, True])
+def test_what_stands_on_another_branch_was_left_over(audited: OrdersTable, asks: Asks, is_tag: bool) -> None:
+    """Main names none of it, and a run that came next without state has lost nothing of it; also where only a tag keeps
+    what the branch had."""
+    commits_nine(audited)
+    if is_tag:
+        audited.only_tagged("audit", "kept-audit")
+
+    answer = asks("leaked_manifests", ask_about(audited, None, ended("d"), later("b")))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert told(answer) == [(9, LeakStanding.LEFT_OVER, 1, 5)]
+    where = "kept-audit" if is_tag else "audit"
+    assert only(answer).reason == f"All its files are on {where}, which its run writes: only its deletion failed."
+
+
+@pytest.mark.parametrize("run", ["d", "e"], ids=["the run itself", "a run that goes on with its sink"])
+def test_what_a_branchs_run_never_committed_is_not_lost_from_main(audited: OrdersTable, asks: Asks, run: str) -> None:
+    """Whether its rows were read again is not told; main lacks nothing either way."""
+    audited.leaves_manifest(run, 9, NINE, operator=OperatorId(OF_AUDIT["flink.operator-id"]))
+    at = audited.state().ref("audit")
+
+    answer = asks("leaked_manifests", ask_about(audited, None, ended(run), later("b")))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert finding_of(answer).lost_rows == 0
+    assert only(answer).standing is LeakStanding.UNTOLD
+    assert f"commits to audit, up to checkpoint 8 ({short(at)}): what it wrote belongs there" in only(answer).reason
+
+
+def test_what_is_lost_from_main_is_lost_beside_a_branch_of_another_job(audited: OrdersTable, asks: Asks) -> None:
+    """The branch's job has a sink of its own."""
+    audited.leaves_manifest("a", 2, {"two.parquet": range(10, 20)})
+
+    answer = asks("leaked_manifests", ask_about(audited, None, ended("a"), behind("b", "a", 2)))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert told(answer) == [(2, LeakStanding.LOST_STATE, 1, 10)]
+
+
+@pytest.mark.parametrize("kept_by", ["nothing", "tag", "branch"])
+def test_a_run_all_of_whose_commits_were_rolled_back_wrote_main(orders: OrdersTable, asks: Asks, kept_by: str) -> None:
+    """Whatever keeps them since: main had them."""
+    good = orders.commits("a", 1, range(10))
+    lost = orders.commits("d", 8, range(80, 90))
+    if kept_by == "tag":
+        orders.tags("wl-1-left-0001", lost)
+    if kept_by == "branch":
+        orders.branches_off("before", lost)
+    orders.rolls_back_to(good)
+    orders.leaves_manifest("d", 9, NINE)
+
+    answer = asks("leaked_manifests", ask_about(orders, None, ended("d"), behind("b", "d", 9)))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert told(answer) == [(9, LeakStanding.LOST_STATE, 1, 5)]
+
+
+def answered(orders: OrdersTable, asks: Asks, *successor: JobRun) -> Answer:
+    """Run a leaves checkpoint 3 uncommitted; run b goes on with 1 and 2."""
+    before = orders.commits("a", 2, range(20))
+    orders.leaves_manifest("a", 3, {"three.parquet": range(20, 30)})
+    orders.commits("b", 1, range(30, 40))
+    orders.commits("b", 2, range(40, 50))
+    return asks("leaked_manifests", ask_about(orders, before, ended("a"), *successor))
+
+
+def went_back(path: str) -> JobRun:
+    """Run b, whose newest restore, of a checkpoint 2, came after everything that the table has."""
+    run = later("b")
+    at = run.started_at + timedelta(seconds=1)
+    point = Restored(checkpoint_id=CheckpointId(2), at=at, is_savepoint=False, path=path)
+    return run.model_copy(update={"restored": point, "restored_count": 1, "completed_count": 20})
+
+
+def begins(orders: OrdersTable, name: str) -> JobRun:
+    """A run that was started without state when the one manifest was written."""
+    (leak,) = orders.flink_manifests()
+    return run_of(name).model_copy(update={"started_at": leak.written_at})
+
+
+def begun_with_nothing(
+    orders: OrdersTable, asks: Asks, *brought: range, contract: TableContract | None = None, **changes: object
+) -> Answer:
+    """Run a leaves 20 to 29 in checkpoint 3; then run b begins with nothing, and brings these positions."""
+    before = orders.commits("a", 2, range(20))
+    orders.leaves_manifest("a", 3, {"three.parquet": range(20, 30)})
+    run = begins(orders, "b").model_copy(update=changes)
+    for checkpoint, positions in enumerate(brought, 1):
+        orders.commits("b", checkpoint, positions)
+    ask = ask_about(orders, before, ended("a"), run)
+    return asks("leaked_manifests", ask if contract is None else ask.model_copy(update={"contract": contract}))
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"state": "CANCELED", "completed_count": 2}], ids=["running", "over, checkpoints told"]
+)
+def test_what_a_run_without_state_began_behind_is_lost(
+    orders: OrdersTable, asks: Asks, changes: dict[str, object]
+) -> None:
+    """It began at the latest, or where its offsets said: what it brought first lies behind the rows."""
+    answer = begun_with_nothing(orders, asks, range(30, 40), range(40, 50), **changes)
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert told(answer) == [(3, LeakStanding.LOST_STATE, 1, 10)]
+    assert finding_of(answer).lost_rows == 10
+    assert "restored from nothing, and the first rows that it brought lie behind these" in only(answer).reason
+
+
+@pytest.mark.parametrize(
+    "brought",
+    [(range(30),), (range(10), range(10, 20)), (range(29, 40),), (range(30, 40), range(25, 30)), ()],
+    ids=["again", "before them yet", "one of them", "a second partition", "nothing yet"],
+)
+def test_what_a_run_without_state_may_have_read_again_is_not_called_lost(
+    orders: OrdersTable, asks: Asks, brought: tuple[range, ...]
+) -> None:
+    """It began at the earliest, or at a time: it has brought the rows, or may come to them yet."""
+    answer = begun_with_nothing(orders, asks, *brought)
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert told(answer) == [(3, LeakStanding.UNTOLD, 1, 10)]
+    assert "restored from nothing: where its source began, and whether it has read these rows" in only(answer).reason
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"position": None}, {"position_partition": "source_partition"}, {"redacted": ("source_position",)}],
+    ids=["no position", "several partitions", "hidden"],
+)
+def test_without_positions_that_tell_nobody_knows_where_a_run_without_state_began(
+    orders: OrdersTable, asks: Asks, changes: dict[str, object]
+) -> None:
+    """As where the contract names several source partitions."""
+    answer = begun_with_nothing(orders, asks, range(30, 40), contract=CONTRACT.model_copy(update=changes))
+
+    assert told(answer) == [(3, LeakStanding.UNTOLD, 1, 10)]
+
+
+@pytest.mark.parametrize("before_it", ["rolled back", "never committed", "under its id before", "expired"])
+def test_where_something_may_have_come_before_its_first_commit_nobody_knows_where_it_began(
+    orders: OrdersTable, asks: Asks, before_it: str
+) -> None:
+    """Run b may have read the rows with that."""
+    good = orders.commits("b" if before_it == "under its id before" else "a", 2, range(20))
+    orders.leaves_manifest("a", 3, {"three.parquet": range(20, 30)})
+    run = begins(orders, "b")
+    if before_it == "rolled back":
+        orders.commits("b", 1, range(15, 30))
+        orders.rolls_back_to(good)
+    elif before_it == "never committed":
+        orders.leaves_manifest("b", 1, {"one.parquet": range(15, 30)})
+    first = orders.commits("b", 2, range(30, 40))
+    ask = ask_about(orders, None, ended("a"), run)
+    if before_it == "expired":
+        orders.commits("b", 3, range(40, 50))
+        orders.expires(good, first)
+        ask = ask_about(orders, None, ended("a"), run)
+
+    answer = asks("leaked_manifests", ask)
+
+    of_a = [each.standing for each in finding_of(answer).manifests if each.job_id == job("a")]
+    assert of_a == [LeakStanding.UNTOLD]
+
+
+@pytest.mark.parametrize("successor", [(), (ended("b"),)], ids=["forgotten", "only its end is known"])
+def test_nothing_is_ruled_out_where_the_start_is_not_known(
+    orders: OrdersTable, asks: Asks, successor: tuple[JobRun, ...]
+) -> None:
+    """Low ids alone do not tell whether the rows were read again."""
+    answer = answered(orders, asks, *successor)
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert told(answer) == [(3, LeakStanding.UNTOLD, 1, 10)]
+    assert answer.headline == (
+        "Nobody can tell whether the rows of checkpoint 3 of run aaaaaa were read again, or are lost."
+    )
+
+
+@pytest.mark.parametrize("is_listed", [True, False], ids=["by its history", "by the folder"])
+def test_a_failover_to_its_own_checkpoint_tells_nothing(orders: OrdersTable, asks: Asks, is_listed: bool) -> None:
+    """Flink shows the newest restore only: where the run began is not known any more."""
+    path = "file:/state/x/chk-2" if is_listed else f"file:/state/{job('b')}/chk-2"
+    own = went_back(path)
+    listed = (completed(2, CheckpointKind.CHECKPOINT),) if is_listed else ()
+
+    answer = answered(orders, asks, own.model_copy(update={"checkpoints": listed}))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert only(answer).standing is LeakStanding.UNTOLD
+
+
+def test_a_restore_from_below_it_is_given_up(orders: OrdersTable, asks: Asks) -> None:
+    """Flink shows that the run came from a point of the old one, below the manifest: its rows were read again."""
+    answer = answered(orders, asks, went_back(f"file:/state/{job('a')}/chk-2"))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert only(answer).standing is LeakStanding.GIVEN_UP
+
+
+@pytest.mark.parametrize("successor", [(), (ended("b"),), (went_back(f"file:/state/{job('b')}/chk-9"),)])
+def test_higher_ids_do_not_tell_where_the_next_run_began(
+    orders: OrdersTable, asks: Asks, successor: tuple[JobRun, ...]
+) -> None:
+    """Run b may have come from checkpoint 2 and lost an attempt at 3: only its start would tell."""
+    before = orders.commits("a", 2, range(20))
+    orders.leaves_manifest("a", 3, {"three.parquet": range(20, 30)})
+    orders.commits("b", 4, range(30, 40))
+
+    answer = asks("leaked_manifests", ask_about(orders, before, ended("a"), *successor))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert told(answer) == [(3, LeakStanding.UNTOLD, 1, 10)]
+
+
+def test_files_that_are_in_the_table_were_left_over(orders: OrdersTable, asks: Asks) -> None:
+    """Only the deletion of the manifest failed; also after a compaction has replaced the files."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits_files("a", 2, {"two.parquet": range(10, 20)})
+    orders.leaves_manifest("a", 2, {"two.parquet": range(10, 20)})
+    orders.deletes("order_id >= 10")
+
+    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert told(answer) == [(2, LeakStanding.LEFT_OVER, 1, 10)]
+
+
+def test_files_that_somebody_appended_by_hand_are_left_over(orders: OrdersTable, asks: Asks) -> None:
+    """Once dropped files were added to the table, the manifest is no trouble any more, whoever added them."""
+    before = orders.commits("a", 5, range(10))
+    orders.leaves_manifest("a", 3, {"three.parquet": range(10, 20)})
+    orders.names_again("c", 1, ["three.parquet"])
+
+    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
+
+    assert told(answer) == [(3, LeakStanding.LEFT_OVER, 1, 10)]
+
+
+def test_leaked_files_that_are_gone_are_counted(orders: OrdersTable, asks: Asks) -> None:
+    """What a clean-up has deleted cannot be appended any more."""
+    before = orders.commits("a", 5, range(10))
+    orders.leaves_manifest("a", 3, {"three.parquet": range(10, 20), "also.parquet": range(20, 25)})
+    (orders.data_folder / "three.parquet").unlink()
+
+    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
+
+    assert only(answer).missing_files == 1
+    assert "1 of their files is gone from storage" in answer.headline
+
+
+def test_a_manifest_that_cannot_be_read_is_said_and_not_counted(orders: OrdersTable, asks: Asks) -> None:
+    """Its standing is told by its name; its rows are not known."""
+    before = orders.commits("a", 5, range(10))
+    path = orders.leaves_manifest("a", 3, {"three.parquet": range(10, 20)})
+    path.write_bytes(b"no avro")
+
+    answer = asks("leaked_manifests", ask_about(orders, before, run_of("a")))
+
+    assert told(answer) == [(3, LeakStanding.DROPPED, None, None)]
+    assert answer.headline == (
+        "An unknown number of rows (1 manifest cannot be read) of checkpoint 3 of run aaaaaa were taken along by no "
+        "commit, and no commit will."
+    )
+    assert "rows" not in {measure.unit for measure in answer.measures}
+
+
+def test_a_manifest_that_vanishes_meanwhile_was_committed(orders: OrdersTable, asks: Asks) -> None:
+    """A healthy job deletes its manifest between our two looks."""
+    before = orders.commits("a", 1, range(10))
+    path = orders.leaves_manifest("a", 2, {"two.parquet": range(10, 20)})
+    ask = ask_about(orders, before, run_of("a"))
+    path.unlink()
+
+    answer = asks("leaked_manifests", ask)
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert finding_of(answer).manifests == ()
+
+
+def test_without_flink_a_pending_manifest_is_not_judged(orders: OrdersTable, asks: Asks) -> None:
+    """Whether it will be committed depends on whether its run is alive."""
+    before = orders.commits("a", 1, range(10))
+    orders.leaves_manifest("a", 2, {"two.parquet": range(10, 20)})
+
+    answer = asks(
+        "leaked_manifests", orders.ask(before, jobs=unseen("Flink"), flink_manifests=orders.flink_manifests())
+    )
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "Flink was not seen" in answer.headline
+
+
+def test_a_folder_that_could_not_be_listed_is_inconclusive(orders: OrdersTable, asks: Asks) -> None:
+    """Nothing is concluded from what was not seen."""
+    before = orders.commits("a", 1, range(10))
+
+    answer = asks("leaked_manifests", orders.ask(before, flink_manifests=unseen("the metadata folder")))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert answer.finding is None

@@ -1,17 +1,19 @@
 """The ledger tells each commit of the window, and says whether they are one chain of one run."""
 
 import re
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import LedgerFinding
 from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun
-from bot.domain.ids import CheckpointId, SnapshotId
-from bot.domain.ledger import Ledger
+from bot.domain.ids import CheckpointId, OperatorId, SnapshotId
+from bot.domain.ledger import Ledger, LedgerRow, Sink
 from bot.domain.reads import ReadRun
 from spark_tasks._file_names import ATTEMPT_IN_FILE_NAME, SUBTASK_IN_FILE_NAME
+from spark_tasks.ledger import COLUMNS, lines_of, telling
 from tests.evidence.conftest import Asks
 from tests.tables import OrdersTable, job, rows, unseen
 
@@ -242,3 +244,168 @@ def test_subtask_and_attempt_are_told_only_by_flinks_form_of_name(name: str, wri
     found = [re.search(form, name) for form in (SUBTASK_IN_FILE_NAME, ATTEMPT_IN_FILE_NAME)]
 
     assert (tuple(match[1] for match in found if match) or None) == writer
+
+
+def commit(number: int, run: str) -> LedgerRow:
+    """The commit of that number on main, by a run."""
+    return LedgerRow(
+        snapshot_id=SnapshotId(number),
+        parent_id=None,
+        sequence_number=number,
+        committed_at=NOON + timedelta(seconds=number),
+        on_main=True,
+        operation="append",
+        engine="flink",
+        job_id=job(run),
+        operator_id=None,
+        checkpoint_id=CheckpointId(number),
+        checkpoint_kind=CheckpointKind.UNKNOWN,
+        attempts=None,
+        added_files=1,
+        added_rows=10,
+        removed_files=0,
+        removed_rows=0,
+        code_version=None,
+        readers=(),
+    )
+
+
+def test_a_long_ledger_shows_where_the_chain_breaks() -> None:
+    """Of a hundred commits: the last of one run, the first of the next, and the newest."""
+    rows = [commit(n, "a" if n < 60 else "b") for n in range(100)]
+
+    shown = [row.snapshot_id for row in telling(rows)]
+
+    assert shown == [58, 59, 60, 61, *range(94, 100)]
+
+
+def test_each_lost_commit_that_the_headline_names_is_shown() -> None:
+    """Three commits were rolled back: the first of them, too, which no break of the chain is beside."""
+    rows = [commit(n, "a").model_copy(update={"on_main": n > 2}) for n in range(100)]
+
+    shown = [row.snapshot_id for row in telling(rows)]
+
+    assert shown == [0, 1, 2, 3, 4, *range(95, 100)]
+
+
+def test_a_short_ledger_is_shown_whole() -> None:
+    """Nothing is left out while there is room."""
+    rows = [commit(n, "a") for n in range(7)]
+
+    assert telling(rows) == rows
+
+
+def cells_of(row: LedgerRow, *, readers_known: bool = True) -> dict[str, str]:
+    """The line of one commit, by column."""
+    [line] = lines_of([row], readers_known=readers_known, looked_at=NOON)
+    return dict(zip(COLUMNS, line, strict=True))
+
+
+def test_readers_that_nobody_could_ask_for_are_unknown() -> None:
+    """An empty cell would say that nobody read it."""
+    row = commit(4, "a")
+
+    assert ("", "unknown") == tuple(cells_of(row, readers_known=known)["read by"] for known in (True, False))
+
+
+def test_a_checkpoint_whose_kind_no_source_tells_is_marked() -> None:
+    """It may be a savepoint: only what is known to be a checkpoint bears its number alone."""
+    kinds = (CheckpointKind.CHECKPOINT, CheckpointKind.UNKNOWN, CheckpointKind.SAVEPOINT)
+
+    told = [cells_of(commit(4, "a").model_copy(update={"checkpoint_kind": kind}))["checkpoint"] for kind in kinds]
+
+    assert ["4", "4?", "4 savepoint"] == told
+
+
+def test_a_line_says_by_what_a_commit_was_written() -> None:
+    """Operator, subtasks, delete files, what it did and on which commit; within the twenty columns of Slack's table."""
+    row = commit(4, "a").model_copy(
+        update={
+            "operator_id": OperatorId("b0c4849fdea766ab199107cc0073124e"), "subtasks": (0, 3), "attempts": (1,),
+            "added_delete_files": 2, "removed_delete_files": 1, "operation": "overwrite", "sink": Sink.FLINK_V2,
+            "parent_id": SnapshotId(5130840912223377421), "schema_id": 1, "spec_ids": (0, 1),
+        }
+    )  # fmt: skip
+
+    told = cells_of(row)
+
+    assert ("b0c484", "0, 3", "1") == (told["operator"], told["subtasks"], told["attempts"])
+    assert ("+1", "+2 −1") == (told["files"], told["deletes"])
+    assert ("IcebergSink, overwrite", "…377421", "1, 0/1") == (told["writer"], told["parent"], told["schema, spec"])
+    assert len(COLUMNS) <= 20
+
+
+def test_what_a_phone_shows_first_comes_first() -> None:
+    """Which checkpoint of which run, when, whether it counts, what is missing before it, how much, and who read it."""
+    assert ("checkpoint", "run", "committed", "on main", "no commit before", "rows", "read by") == COLUMNS[:7]
+
+
+def test_a_flink_commit_without_operator_says_so_and_sparks_has_none() -> None:
+    """Iceberg before 1.2 wrote no operator id."""
+    flinks = commit(4, "a")
+    sparks = flinks.model_copy(update={"job_id": None, "checkpoint_id": None, "engine": "spark"})
+
+    assert ("unknown", "") == (cells_of(flinks)["operator"], cells_of(sparks)["operator"])
+
+
+def test_the_day_is_told_where_not_all_is_of_the_day_of_the_look() -> None:
+    """A commit of last night is not one of this noon."""
+    rows = [commit(4, "a")]
+
+    said = [
+        lines_of(rows, readers_known=True, looked_at=at)[0][COLUMNS.index("committed")]
+        for at in (NOON, NOON + timedelta(days=1))
+    ]
+
+    assert ["12:00:04", "2026-11-03 12:00:04"] == said
+
+
+OTHER = OperatorId("0f" * 16)
+
+
+def commits(orders: OrdersTable, *turns: tuple[str, int]) -> list[SnapshotId]:
+    """One commit a turn: the sink (`one` or `other`) of run `a`, and the checkpoint."""
+    of_other: Mapping[str, str] = {"flink.operator-id": OTHER}
+    return [
+        orders.commits("a", checkpoint, range(10 * at, 10 * at + 10), summary=of_other if sink == "other" else None)
+        for at, (sink, checkpoint) in enumerate(turns)
+    ]
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        [("one", 1), ("other", 1), ("one", 2), ("other", 2), ("one", 3), ("other", 3)],
+        [("one", 1), ("other", 1), ("one", 2), ("one", 3), ("other", 2), ("other", 3)],
+        [("one", 1), ("one", 2), ("one", 3), ("other", 3), ("other", 4), ("one", 4)],
+    ],
+    ids=["in turn", "one is a little later", "one was idle"],
+)
+def test_checkpoints_of_two_sinks_do_not_fall(orders: OrdersTable, asks: Asks, turns: list[tuple[str, int]]) -> None:
+    """Both carry the id of the one checkpoint; which commits first is chance."""
+    made = commits(orders, *turns)
+
+    answer = asks("ledger", orders.ask(made[1]))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert "one unbroken chain of run aaaaaa" in answer.headline
+
+
+@pytest.mark.parametrize(
+    ("turns", "fall"),
+    [
+        ([("one", 5), ("other", 5), ("one", 6), ("other", 5)], "5 → 5"),
+        ([("one", 5), ("one", 6), ("one", 9), ("other", 4)], "9 → 4"),
+    ],
+    ids=["a sink commits again", "another sink begins far below"],
+)
+def test_a_sink_that_goes_back_breaks_the_chain(
+    orders: OrdersTable, asks: Asks, turns: list[tuple[str, int]], fall: str
+) -> None:
+    """What it committed itself, or long ago, comes again."""
+    made = commits(orders, *turns)
+
+    answer = asks("ledger", orders.ask(made[1]))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert f"checkpoint ids repeat or fall once (first at {fall}," in answer.headline

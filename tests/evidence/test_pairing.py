@@ -1,15 +1,23 @@
 """A restore point pairs with a table state, or the reason why not is told."""
 
-from datetime import timedelta
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import cast
 
 import pytest
+from pyspark.sql import SparkSession
 
-from bot.domain.evidence import Verdict
-from bot.domain.findings import PairingFinding, PairVerdict
-from bot.domain.flink import CheckpointKind, JobRun
-from bot.domain.ids import OperatorId
+from bot.domain.columns import Lazy
+from bot.domain.contract import TableContract
+from bot.domain.evidence import Answer, Ask, Verdict
+from bot.domain.findings import PairingFinding, PairVerdict, RecoveryExtentFinding
+from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
+from bot.domain.ids import DRAINED, CheckpointId, OperatorId
 from bot.domain.looked import NotSeen, Seen
-from bot.domain.pairing import pairing
+from bot.domain.pairing import pairing, pairings
+from bot.domain.run_commits import RunCommits
+from bot.domain.table import Snapshot, TableState
+from spark_tasks import checkpoint_pairing, recovery_extent
 from tests.cases import Tale, job_id
 from tests.evidence.conftest import Asks
 from tests.evidence.restore_points import V1D_STOPPED, committed, judged, recorded, stored
@@ -171,3 +179,304 @@ def test_storage_that_could_not_be_listed_rules_nothing_out(orders: OrdersTable,
         Verdict.INCONCLUSIVE,
         Verdict.RULED_OUT,
     ]
+
+
+def test_an_intermediate_savepoint_of_the_v1_sink_is_behind() -> None:
+    """Savepoint 4 was merged into checkpoint 5's commit, so no table state matches it."""
+    found = judged(stored(V1D_STOPPED, 4, CheckpointKind.SAVEPOINT, owes=(4,)), recorded("v1d"))
+
+    assert (found.verdict, found.snapshot_id) == (PairVerdict.BEHIND, None)
+    assert "went on to commit checkpoint 5" in found.reason
+
+
+def test_a_drained_run_has_no_partner() -> None:
+    """After `drain: true` the last commit carries Long.MAX_VALUE, and a restored V1 job never commits."""
+    table = recorded("v1f")
+    run = table.snapshots[0].job_id
+
+    found = judged(stored(run, 3, owes=()), table)
+
+    assert found.verdict is PairVerdict.BEHIND
+    assert "drained" in found.reason
+
+
+def test_a_checkpoint_that_no_commit_has_reached_is_ahead() -> None:
+    """What it holds has not reached the table."""
+    table = recorded("v1u")
+
+    found = judged(stored(table.snapshots[0].job_id, 4, CheckpointKind.CHECKPOINT, owes=(4,)), table)
+
+    assert found.verdict is PairVerdict.AHEAD
+    assert "up to checkpoint 3" in found.reason
+
+
+def test_a_drained_savepoint_is_behind_even_if_a_commit_carries_its_id(orders: OrdersTable) -> None:
+    """Nobody may be led to restore from it; it is not unreadable either."""
+    orders.commits("a", 3, range(10))
+    drained = stored(job("a"), 3, owes=(), problem="It was taken with drain: true.")
+    point = drained.model_copy(update={"is_drained": True})
+
+    found = judged(point, orders.state())
+
+    assert (found.verdict, found.snapshot_id) == (PairVerdict.BEHIND, None)
+    assert "drain: true" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("owes", "says"),
+    [((5,), "commits it first, if its Flink manifests are still on storage"), (None, "state could not be read")],
+)
+def test_what_a_point_ahead_owes_is_said(orders: OrdersTable, owes: tuple[int, ...] | None, says: str) -> None:
+    """A crash between checkpoint and commit mends itself; a state that nobody could read promises nothing."""
+    orders.commits("a", 4, range(10))
+
+    found = judged(stored(job("a"), 5, CheckpointKind.CHECKPOINT, owes=owes), orders.state())
+
+    assert found.verdict is PairVerdict.AHEAD
+    assert says in found.reason
+
+
+def test_a_withheld_runs_point_says_what_waits(orders: OrdersTable) -> None:
+    """A V1 run that was restored below its maximum has committed nothing under its own id yet (F3)."""
+    orders.commits("a", 9, range(10))
+
+    found = judged(stored(job("b"), 7, CheckpointKind.CHECKPOINT, owes=(5, 6, 7)), orders.state())
+
+    assert found.verdict is PairVerdict.UNPAIRABLE
+    assert found.reason.endswith("its committer still owes checkpoints 5 to 7.")
+
+
+def test_only_commits_of_the_same_run_count(orders: OrdersTable) -> None:
+    """The same checkpoint id of another run is another state."""
+    orders.commits("a", 3, range(10))
+
+    found = judged(stored(job("b"), 3, owes=(3,)), orders.state())
+
+    assert found.verdict is PairVerdict.UNPAIRABLE
+
+
+def test_commits_of_another_sink_of_the_run_do_not_count(orders: OrdersTable) -> None:
+    """Where a restore point names its operator, another operator's commit with its id is no partner."""
+    other = {"flink.operator-id": "f" * 32}
+    mine = orders.commits("a", 2, range(10))
+    orders.commits("a", 3, range(10), summary=other)
+
+    found = judged(stored(job("a"), 3, owes=(3,), operators=(OPERATOR,)), orders.state())
+
+    assert found.verdict is PairVerdict.AHEAD
+    assert mine in orders.state().chain_ids
+
+
+def test_what_cannot_be_read_or_named_is_told_apart(orders: OrdersTable) -> None:
+    """Unreadable and unpairable are different findings."""
+    orders.commits("a", 3, range(10))
+    table = orders.state()
+
+    unreadable = judged(stored(None, None, problem="Its _metadata is cut off."), table)
+    nameless = judged(stored(None, 3), table)
+
+    assert (unreadable.verdict, unreadable.reason) == (PairVerdict.UNREADABLE, "Its _metadata is cut off.")
+    assert nameless.verdict is PairVerdict.UNPAIRABLE
+
+
+NO_SPARK = cast(SparkSession, None)
+"""Nothing pairs, so no file is read."""
+
+
+def owing(tale: Tale, checkpoint: int = 10) -> Ask:
+    """Run a has left a retained checkpoint that owes its own files, which are on storage."""
+    waits = tale.leaves_manifest("a", checkpoint).manifests[-1].path.rpartition("/")[2]
+    point = stored(job_id("a"), checkpoint, CheckpointKind.CHECKPOINT, owes=())
+    there = point.model_copy(update={"written_at": tale.now, "pending_manifests": (waits,)})
+    case, seen = tale.case(), Seen[StoredCheckpoint](source="the checkpoint folder", values=(there,))
+    observation = case.observation.model_copy(update={"checkpoints": seen})
+    return Ask(observation=observation, window=case.window, contract=TableContract(key=("id",)))
+
+
+def has_committed() -> Tale:
+    """Run a commits 1 to 9, and fails."""
+    return Tale().flink_runs("a").commits("a", *range(1, 10)).completes("a", 10).becomes("a", "FAILED")
+
+
+def extent(ask: Ask) -> tuple[Answer, RecoveryExtentFinding]:
+    """What `recovery_extent` answers."""
+    answer = recovery_extent.answer(NO_SPARK, ask)
+    assert isinstance(answer.finding, RecoveryExtentFinding)
+    return answer, answer.finding
+
+
+def pairing_says(ask: Ask) -> str:
+    """The reason that `checkpoint_pairing` gives for the one point, which is ahead."""
+    answer = checkpoint_pairing.answer(NO_SPARK, ask)
+    assert isinstance(answer.finding, PairingFinding)
+    [pair] = answer.finding.pairings
+    assert pair.verdict is PairVerdict.AHEAD
+    assert pair.reason == answer.rows[0][-1]
+    return pair.reason
+
+
+@pytest.mark.parametrize(
+    ("to", "lost"),
+    [(3, "6 of these commits, …004004 to …009009,"), (8, "1 of these commits, …009009,")],
+    ids=["six", "one"],
+)
+def test_job_and_table_do_not_come_together_over_commits_that_main_has_lost(to: int, lost: str) -> None:
+    """A start by hand would lose what lies between, and nobody would see it."""
+    ask = owing(has_committed().rolls_back_to("a", to))
+
+    answer, found = extent(ask)
+
+    assert answer.verdict is Verdict.RULED_OUT
+    [reach] = found.points
+    assert not reach.brings_back
+    assert f"main has lost {lost} which this state has behind it" in reach.cannot[0]
+    assert "does not bring their rows again" in pairing_says(ask)
+    assert "commits it first" not in pairing_says(ask)
+
+
+def test_below_the_first_commit_of_the_run_they_are_lost_as_well() -> None:
+    """Main ends with an older run's commit; no run has gone on since."""
+    tale = Tale().flink_runs("z").commits("z", 1).becomes("z", "CANCELED")
+    tale.flink_runs("a").commits("a", 7, 8, 9).becomes("a", "FAILED").rolls_back_to("z", 1)
+
+    assert "main has lost 3 of these commits" in pairing_says(owing(tale))
+
+
+def test_what_another_run_has_committed_since_would_come_twice() -> None:
+    """Also where that run has read again what main had lost: then nothing is missing, and all of it would be double."""
+    tale = has_committed().rolls_back_to("a", 3).flink_runs("b", restored=3).commits("b", 4, 5).becomes("b", "FAILED")
+    ask = owing(tale)
+
+    answer, found = extent(ask)
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert "run bbbbbb has gone on since: …011011, its checkpoint 5, is on main" in found.points[0].cannot[0]
+    assert "a second time" in pairing_says(ask)
+
+
+def test_a_run_that_has_counted_anew_under_its_id_tells_nothing() -> None:
+    """Its newest commit on main does not carry the highest id that is listed (F14)."""
+    tale = has_committed().rolls_back_to("a", 3).commits("a", 4, 5)
+
+    assert "not its newest on main" in pairing_says(owing(tale, 12))
+
+
+def test_right_above_the_end_of_main_they_do() -> None:
+    """Nothing was lost and nobody has gone on: the sink commits first what the state owes."""
+    ask = owing(has_committed())
+
+    answer, found = extent(ask)
+
+    assert (answer.verdict, found.points[0].cannot) == (Verdict.CONFIRMED, ())
+    assert "commits it first" in pairing_says(ask)
+
+
+def chk(checkpoint: int, written_at: datetime) -> StoredCheckpoint:
+    """Where Flink itself keeps that checkpoint of run a."""
+    path = f"s3://lake/checkpoints/{job_id('a')}/chk-{checkpoint}"
+    return stored(job_id("a"), checkpoint, owes=()).model_copy(update={"path": path, "written_at": written_at})
+
+
+def rewound() -> Tale:
+    """Run a committed checkpoints 1 to 10, went back to 5 with the table, and came to 8."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 11)).rolls_back_to("a", 5)
+    return tale.commits("a", 6, 7, 8).becomes("a", "FAILED")
+
+
+@pytest.mark.parametrize("ahead", [0, 3])
+def test_a_storage_clock_some_seconds_ahead_hides_no_checkpoint_of_the_present_start(ahead: int) -> None:
+    """Checkpoint 8 is the newest commit; the start before had an 8, too."""
+    tale = rewound()
+
+    told = judged(chk(8, tale.now + timedelta(seconds=ahead)), tale.table, *tale.runs.values())
+
+    assert (told.verdict, told.snapshot_id) == (PairVerdict.PAIRED, tale.head)
+
+
+def test_a_checkpoint_that_is_not_committed_yet_is_of_the_present_start() -> None:
+    """The start before committed a 9, long ago: Flink has written over what was there."""
+    tale = rewound()
+    nine = chk(9, tale.now + timedelta(seconds=30)).model_copy(
+        update={"pending_manifests": (f"{job_id('a')}-{'0f' * 16}-00000-0-9-00001.avro",)}
+    )
+
+    assert judged(nine, tale.table, *tale.runs.values()).verdict is PairVerdict.AHEAD
+
+
+def test_an_older_starts_checkpoint_that_was_put_back_is_not_taken_for_the_present_starts() -> None:
+    """Checkpoint 10 came from a backup: the start before had reached it, and the present one stands at 8."""
+    tale = rewound()
+
+    told = judged(chk(10, tale.now + timedelta(minutes=30)), tale.table, *tale.runs.values())
+
+    assert told.verdict is PairVerdict.UNPAIRABLE
+
+
+NOBODY = Seen(source="Flink", values=())
+
+
+class Counted(Lazy[Snapshot]):
+    """Counts how often a snapshot is looked at."""
+
+    def __init__(self, snapshots: tuple[Snapshot, ...]) -> None:
+        self._snapshots = snapshots
+        self.looks = 0
+
+    def __len__(self) -> int:
+        return len(self._snapshots)
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        return map(self._at, range(len(self)))
+
+    def _at(self, place: int) -> Snapshot:
+        self.looks += 1
+        return self._snapshots[place]
+
+
+def table_of(*checkpoints: int) -> tuple[TableState, Counted]:
+    """One commit of run a for each checkpoint id, and what counts the looks at them."""
+    table = Tale().flink_runs("a").commits("a", *checkpoints).table
+    counted = Counted(tuple(table.snapshots))
+    fields = {name: getattr(table, name) for name in TableState.model_fields}
+    return TableState.model_validate(fields | {"snapshots": counted}), counted
+
+
+def points(*checkpoints: int) -> list[StoredCheckpoint]:
+    """Restore points of run a that owe nothing."""
+    return [stored(job_id("a"), each, owes=()) for each in checkpoints]
+
+
+@pytest.mark.parametrize("many", [1, 40])
+def test_the_snapshots_are_read_as_often_for_many_points_as_for_one(many: int) -> None:
+    """A table of 10,000 commits with 100 checkpoints took a million looks."""
+    table, counted = table_of(*range(1, 31))
+    assert table.chain_ids
+    counted.looks = 0
+
+    found = pairings(points(*range(1, many + 1)), table, NOBODY)
+
+    assert [each.verdict for each in found] == [PairVerdict.PAIRED] * many
+    assert counted.looks == 30
+
+
+def test_many_at_once_are_judged_as_each_alone() -> None:
+    """Exact ids, gaps, ids above and below, ids that begin again, and a drained end."""
+    for checkpoints in ((2, 3, 6), (5, 6, 1, 2, 3), (1, 2, int(DRAINED))):
+        table, _ = table_of(*checkpoints)
+        asked = [*points(*range(1, 9)), stored(job_id("b"), 3, owes=()), stored(job_id("a"), 4)]
+
+        together = {each.path + str(each.job_id): each for each in pairings(asked[:9], table, NOBODY)}
+
+        assert together == {each.path + str(each.job_id): pairing(each, table, NOBODY) for each in asked[:9]}
+
+
+@pytest.mark.parametrize(
+    ("asked", "below", "above"), [(1, None, 3), (3, None, 6), (4, 3, 6), (6, 3, None), (9, 6, None)]
+)
+def test_the_neighbours_of_a_checkpoint_are_the_nearest_ids(asked: int, below: int | None, above: int | None) -> None:
+    """A drained job's last id is no neighbour."""
+    table, _ = table_of(3, 6, int(DRAINED))
+    commits = RunCommits(tuple(table.snapshots))
+
+    assert commits.is_drained
+    assert (commits.below(CheckpointId(asked)), commits.above(CheckpointId(asked))) == (below, above)

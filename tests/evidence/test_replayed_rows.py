@@ -1,11 +1,29 @@
 """A record of the source that came twice is found, whatever became of its first copy."""
 
+import itertools
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
 import pytest
 
+from bot.adapters.case_file import read_case
 from bot.domain.contract import TableContract
-from bot.domain.evidence import Answer, Verdict
+from bot.domain.evidence import Answer, Ask, Verdict
 from bot.domain.findings import ReplayedRowsFinding
+from bot.domain.guests import case_of
+from bot.domain.ids import OperatorId, SnapshotId
+from bot.domain.own_points import EndOfMain
+from bot.domain.pairing import judged
+from bot.domain.table import Snapshot
+from spark_tasks._covered import Range
+from spark_tasks._data_files import DataFile
+from spark_tasks._read_again import RowsAgain, rows_again
+from spark_tasks._restore_reach import commits_above, reach_of_point
+from spark_tasks._source_runs import by_two_runs, read_twice
+from tests.cases import Tale
 from tests.evidence.conftest import Asks
+from tests.evidence.test_freshness import MIDNIGHT, PROMISE, fresh_of, looked_at
 from tests.tables import OrdersTable, of_flink, rows
 
 
@@ -250,3 +268,203 @@ def test_rows_are_found_whatever_their_file_is_called(orders: OrdersTable, asks:
     answer = asks("replayed_rows", orders.ask(before))
 
     assert pairs_of(answer) == {(first, again, 20)}
+
+
+KEPT = Path("tests/data/cases/restored-from-older-savepoint-v2.zip")
+
+
+def commits(count: int) -> list[Snapshot]:
+    """Commits of one run."""
+    return Tale().commits("a", *range(1, count + 1)).snapshots
+
+
+def file(commit: Snapshot, low: int | None, high: int | None, rows: int) -> DataFile:
+    """One that the commit added."""
+    return DataFile(
+        snapshot_id=commit.snapshot_id, is_added=True, content="data", path="f", format="parquet", rows=rows,
+        low=low, high=high,
+    )  # fmt: skip
+
+
+def again(position: int | None, *parts: tuple[int | None, int | None, int]) -> RowsAgain:
+    """Each part is the one file of a commit: lowest and highest position, rows."""
+    above = commits(len(parts))
+    return rows_again(above, {s.snapshot_id: [file(s, *part)] for s, part in zip(above, parts, strict=True)}, position)
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ([(81, 100, 20), (101, 130, 30)], RowsAgain(50, is_exact=True)),
+        ([(41, 60, 20), (61, 80, 20)], RowsAgain(0, is_exact=True)),
+        ([(41, 80, 40), (71, 90, 20), (81, 100, 20)], RowsAgain(20, is_exact=True)),
+        ([(100, 900, 9), (1000, 1900, 10)], RowsAgain(19, is_exact=True)),
+        ([(100, 900, 9), (100, 1900, 19)], RowsAgain(28, is_exact=False)),
+        ([(50, 150, 11)], RowsAgain(11, is_exact=False)),
+        ([(81, 90, 10), (None, None, 7)], RowsAgain(17, is_exact=False)),
+    ],
+)
+def test_positions_above_count_once(parts: list[tuple[int | None, int | None, int]], told: RowsAgain) -> None:
+    """Copies of what the point holds do not count, nor do two copies of one position; what is not told counts whole."""
+    assert again(80, *parts) == told
+
+
+def test_without_a_position_all_rows_count() -> None:
+    """So many at the most: whether some repeat others is not known."""
+    above = commits(2)
+
+    told = rows_again(above, {}, None)
+
+    assert told == RowsAgain(sum(s.counted("added-records") for s in above), is_exact=False)
+
+
+def test_commits_nobody_looked_into_count_whole() -> None:
+    """The window may end below the head, or begin above the point."""
+    above = commits(2)
+
+    told = rows_again(above, {above[0].snapshot_id: [file(above[0], 81, 90, 10)]}, 80)
+
+    assert told == RowsAgain(10 + above[1].counted("added-records"), is_exact=False)
+
+
+def test_counts_agree_with_the_positions_themselves() -> None:
+    """Of dense files whatever their order."""
+    ranges = [range(30, 60), range(55, 75), range(10, 40), range(90, 95)]
+
+    for order in itertools.permutations(ranges):
+        parts = [(each[0], each[-1], len(each)) for each in order]
+        assert again(50, *parts) == RowsAgain(len({p for each in ranges for p in each if p > 50}), is_exact=True)
+
+
+def kept() -> tuple[Ask, dict[SnapshotId, list[DataFile]]]:
+    """A run went on to position 80, and was restored from a savepoint at 40: the other one repeated 41 to 80."""
+    case = read_case(KEPT).case
+    assert case.ledger is not None
+    rows = {row.snapshot_id: row for row in case.ledger.rows}
+    brought = {
+        s.snapshot_id: [file(s, rows[s.snapshot_id].position_from, rows[s.snapshot_id].position_until,
+                             s.counted("added-records"))]
+        for s in case.observation.table.chain if s.snapshot_id in rows
+    }  # fmt: skip
+    return Ask(observation=case.observation, window=case.window, contract=case.contract), brought
+
+
+def test_a_real_stop_savepoint_reads_only_what_it_does_not_hold() -> None:
+    """Main holds 81 to 180 above it; the other 40 rows there repeat 41 to 80."""
+    ask, brought = kept()
+    table = ask.observation.table
+    points = judged(ask.observation.checkpoints.values, table, ask.observation.jobs)
+    [(stored, pair)] = [
+        (stored, pair)
+        for stored, pair in points
+        if stored.checkpoint_id == 8 and len(commits_above(table, pair.snapshot_id)) == 9
+    ]
+    assert pair.snapshot_id is not None
+
+    reach = reach_of_point(ask, stored, pair, {pair.snapshot_id: 80}, brought, EndOfMain(case_of(ask.observation)))
+
+    assert (reach.to_read_again, reach.is_at_most) == (100, False)
+
+
+@pytest.mark.parametrize("second", [range(2, 6), (2, 5), ()], ids=["in each commit", "in some", "never"])
+def test_partitions_that_the_contract_does_not_tell_apart_repeat_nothing(
+    orders: OrdersTable, asks: Asks, second: Sequence[int]
+) -> None:
+    """Each counts its own positions: a commit may reach from the one partition's to the other's."""
+    before = orders.commits("a", 1, [0, 1000])
+    for checkpoint in range(2, 6):
+        orders.commits("a", checkpoint, [1000 + checkpoint, *([checkpoint] if checkpoint in second else [])])
+
+    answer = asks("duplicate_commits", orders.ask(before))
+
+    assert answer.verdict is Verdict.RULED_OUT
+
+
+def test_two_sinks_of_one_run_repeat_nothing_of_each_other() -> None:
+    """Each brings what it reads of its own topic."""
+    both = Tale().flink_runs("a").commits("a", 1).commits("a", 1).by_sink(OperatorId("ee" * 16))
+    alone = Tale().flink_runs("a").commits("a", 1, 2)
+
+    told = [read_twice(tale.table, tale.snapshots, _at(tale, 0, 0), {_ids(tale)}) for tale in (both, alone)]
+
+    assert [frozenset(), {_ids(alone)}] == told
+
+
+def test_a_source_that_begins_nowhere_anew_has_not_gone_back() -> None:
+    """The ranges of two commits overlap, as those of several partitions do."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2)
+
+    assert frozenset() == read_twice(tale.table, tale.snapshots, _at(tale, 0, 5), {_ids(tale)})
+
+
+def test_a_compaction_by_the_job_itself_reads_nothing_again() -> None:
+    """It moves rows into new files, which cover the positions of the old ones."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).flink_runs("b", restored=2).commits("b", 3, operation="replace")
+    _, first, again = tale.snapshots
+
+    assert not by_two_runs(tale.table, first, again)
+
+
+def _ids(tale: Tale) -> tuple[SnapshotId, SnapshotId]:
+    first, again = (s.snapshot_id for s in tale.snapshots)
+    return first, again
+
+
+def _at(tale: Tale, *begins: int) -> list[Range]:
+    """Ten positions each."""
+    return [Range(s, "", low, low + 9) for s, low in zip(_ids(tale), begins, strict=True)]
+
+
+CADENCE = TableContract(key=("order_id",), commit_every=timedelta(minutes=1))
+
+
+@pytest.mark.parametrize("task", ["late_rows", "replayed_rows", "backfill_boundary"])
+def test_an_overwrite_of_as_many_rows_rules_nothing_out(orders: OrdersTable, asks: Asks, task: str) -> None:
+    """Its rows may be new, and nobody compared them."""
+    before = orders.commits("a", 1, range(100))
+    orders.rewrites(rows(range(50, 150)))
+
+    answer = asks(task, orders.ask(before))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "100 rows in the place of 1 file" in answer.headline
+
+
+def test_an_overwrite_with_newer_events_keeps_a_table_fresh(orders: OrdersTable, asks: Asks) -> None:
+    """A table that is overwritten each time is as fresh as what it holds; a copy makes it no fresher."""
+    first = orders.commits("a", 1, range(100))
+    new = orders.rewrites(rows(range(200, 300)))
+    orders.rewrites(rows(range(200, 300)))
+    ask = looked_at(orders.ask(None, contract=PROMISE), MIDNIGHT + timedelta(minutes=10))
+
+    answer = asks("freshness", ask)
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert (fresh_of(answer).newest_commit, fresh_of(answer).event_age_s) == (new, 600 - 299)
+    assert first != new
+
+
+@pytest.mark.parametrize(
+    ("summary", "verdict"),
+    [({}, Verdict.INCONCLUSIVE), ({"replace-partitions": "true"}, Verdict.RULED_OUT)],
+)
+def test_without_event_times_an_overwrite_may_have_brought_rows(
+    orders: OrdersTable, asks: Asks, summary: dict[str, str], verdict: Verdict
+) -> None:
+    """The table is not called stale for a commit that may be fresh, nor fresh unless the commit says what it was."""
+    old = orders.commits("a", 1, range(100))
+    at = orders.state().by_id[old].committed_at
+    orders.rewrites(rows(range(100)), summary)
+    ask = looked_at(orders.ask(None, contract=CADENCE), at + timedelta(hours=1))
+    table = ask.observation.table
+    commits = tuple(
+        each if each.snapshot_id == old else each.model_copy(update={"committed_at": at + timedelta(hours=1)})
+        for each in table.snapshots
+    )
+    table = type(table)(**{**{name: getattr(table, name) for name in type(table).model_fields}, "snapshots": commits})
+
+    answer = asks(
+        "freshness", ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
+    )
+
+    assert answer.verdict is verdict

@@ -1,12 +1,20 @@
-"""Table, contract, earlier table and files are compared column by column."""
+"""Table, contract, files and the job's state are compared column by column."""
+
+from datetime import timedelta
 
 import pytest
 
 from bot.domain.contract import ContractColumn
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import SchemaDriftFinding
+from bot.domain.flink import CheckpointKind, FlinkManifest, StoredCheckpoint
+from bot.domain.ids import CheckpointId
+from bot.domain.looked import NotSeen, Seen
+from bot.domain.table import Column
+from bot.domain.written import WriterSource, WrittenSchema, writer_sources
+from tests.cases import NOON, OPERATOR, Tale, job_id
 from tests.evidence.conftest import Asks
-from tests.tables import CONTRACT, OrdersTable, rows
+from tests.tables import CONTRACT, OrdersTable, job, rows, unseen
 from tests.upserts import upserts
 
 
@@ -174,3 +182,188 @@ def test_nulls_that_nobody_counted_keep_no_promise(orders: OrdersTable, asks: As
     if not by_the_table:
         assert "a count of its nulls is lacking in 1 of 1 file" in answer.headline
         assert "write.metadata.metrics.column.order_id" in answer.could_not_look[0].remedy
+
+
+@pytest.fixture
+def before(orders: OrdersTable) -> int:
+    """Two commits; the window begins after the first."""
+    start = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    return start
+
+
+def of_state(orders: OrdersTable, *columns: Column, **told: object) -> WrittenSchema:
+    """Checkpoint 2 of the run: the table's columns as they are now, or these."""
+    table = orders.state()
+    known = WrittenSchema(
+        told_by="committed-files",
+        path="file:/manifest.avro",
+        job_id=job("a"),
+        checkpoint_id=CheckpointId(2),
+        restore_point="file:/savepoint-2",
+        schema_id=0,
+        columns=columns or table.columns,
+        spec_id=0,
+        partitioning=None,
+    )
+    return known.model_copy(update=told)
+
+
+def apart(answer: Answer) -> set[tuple[str, str, str]]:
+    """(column, what the state has, what the table has) where they differ."""
+    assert isinstance(answer.finding, SchemaDriftFinding)
+    return {(d.column, d.expected, d.found) for d in answer.finding.differences if d.between == ("state", "table")}
+
+
+def test_a_state_that_agrees_is_said_with_its_source(orders: OrdersTable, asks: Asks, before: int) -> None:
+    """Who reads it knows what told it."""
+    answer = asks("schema_drift", orders.ask(before, written=[of_state(orders)]))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert "the job's files at checkpoint 2 say the same" in answer.headline
+    assert any(source.startswith("file:/manifest.avro") for source in answer.sources)
+
+
+def test_columns_that_only_one_of_them_has(orders: OrdersTable, asks: Asks, before: int) -> None:
+    """Added since: null in what the job writes. Dropped since: it goes on writing it."""
+    old = orders.state().columns
+    orders.adds_column("city")
+    state = of_state(orders, *old, Column(field_id=99, name="gone", type="int"))
+
+    answer = asks("schema_drift", orders.ask(before, written=[state]))
+
+    assert isinstance(answer.finding, SchemaDriftFinding)
+    assert answer.verdict is Verdict.CONFIRMED
+    assert apart(answer) == {("city", "no such column", "string"), ("gone", "int", "no such column")}
+    assert (answer.finding.not_in_state, answer.finding.state_run) == (("city",), job("a"))
+    assert answer.finding.not_in_table == ("gone",)
+    assert answer.headline.startswith(
+        "Column city: as the job's files at checkpoint 2 say, the job goes on without it and leaves it null; "
+    )
+
+
+def test_another_type_need_or_id_is_told(orders: OrdersTable, asks: Asks, before: int) -> None:
+    """A column that was dropped and added again under its name is another one."""
+    first, second, third, *rest = orders.state().columns
+    state = of_state(
+        orders,
+        first.model_copy(update={"type": "int"}),
+        second.model_copy(update={"is_required": True}),
+        third.model_copy(update={"field_id": 77}),
+        *rest,
+    )
+
+    answer = asks("schema_drift", orders.ask(before, written=[state]))
+
+    assert apart(answer) == {
+        (first.name, "int", "long"),
+        (second.name, "int, required", "int, may be null"),
+        (third.name, "long with field id 77", f"long with field id {third.field_id}"),
+    }
+
+
+def test_a_partition_spec_is_compared_once(orders: OrdersTable, asks: Asks, before: int) -> None:
+    """What the files of the window tell already is not told again. A spec that the table lost is: the committer finds
+    no such spec and fails."""
+    orders.partitions_by_day("event_time")
+
+    known = asks("schema_drift", orders.ask(before, written=[of_state(orders)]))
+    lost = asks("schema_drift", orders.ask(before, written=[of_state(orders, spec_id=9, partitioning=("customer",))]))
+    orders.commits("a", 3, range(20, 30))
+    pending = asks("schema_drift", orders.ask(before, written=[of_state(orders)]))
+
+    assert apart(known) == set()
+    assert apart(lost) == {("(partitioning)", "spec 9 (customer)", "no such spec")}
+    assert apart(pending) == {("(partitioning)", "unpartitioned", "day(event_time)")}
+
+
+def test_a_state_that_nobody_could_read_rules_nothing_out(orders: OrdersTable, asks: Asks, before: int) -> None:
+    """What was seen agrees; what was not is said."""
+    answer = asks("schema_drift", orders.ask(before, written=unseen("the job's state")))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert answer.headline.startswith("No drift as far as can be seen.")
+    assert "the job's state did not answer" in answer.headline
+
+
+FOLDER = "s3://lake/sales/orders/metadata"
+
+
+def name(run: str, checkpoint: int, number: int = 1) -> str:
+    """A Flink manifest's."""
+    return f"{job_id(run)}-{OPERATOR}-00000-0-{checkpoint}-{number:05}.avro"
+
+
+def point(
+    run: str, checkpoint: int, *pending: str, problem: str | None = None, folder: str = FOLDER
+) -> StoredCheckpoint:
+    """A retained checkpoint, its committer's state read."""
+    return StoredCheckpoint(
+        path=f"s3://chk/{run}/chk-{checkpoint}",
+        kind=CheckpointKind.CHECKPOINT,
+        checkpoint_id=CheckpointId(checkpoint),
+        job_id=job_id(run),
+        written_at=NOON + timedelta(seconds=checkpoint),
+        pending_manifests=pending,
+        manifest_folders=dict.fromkeys(pending, (folder,)),
+        is_committer_read=True,
+        problem=problem,
+    )
+
+
+def looked(tale: Tale, *points: StoredCheckpoint, guest: str | None = None) -> tuple[WriterSource, ...] | NotSeen:
+    """Where to look in this world."""
+    stored = Seen[StoredCheckpoint](source="s3://chk", values=points)
+    listed: Seen[FlinkManifest] | NotSeen = tale.flink_manifests
+    guests = {job_id(guest)} if guest is not None else set()
+    return writer_sources(tale.table, stored, listed, lambda run: run in guests)
+
+
+def sources_told(sources: tuple[WriterSource, ...] | NotSeen) -> list[tuple[int, tuple[str, ...], bool]]:
+    """(checkpoint, paths of manifests, whether it is a commit) of each."""
+    assert not isinstance(sources, NotSeen)
+    return [(each.checkpoint_id, each.pending, each.commit is not None) for each in sources]
+
+
+def test_the_newest_manifest_that_the_newest_point_names_is_asked_first() -> None:
+    """Then the commit of its run at or before it: a later commit may be written under another schema."""
+    tale = Tale().commits("a", 1, 2, 3).leaves_manifest("a", 2)
+    stored = (point("a", 1), point("a", 2, name("a", 1), name("a", 2)), point("a", 4, problem="It is cut off."))
+
+    sources = looked(tale, *stored)
+
+    assert sources_told(sources) == [(2, (f"{FOLDER}/{name('a', 2)}",), False), (2, (), True)]
+
+
+def test_a_manifest_that_was_listed_as_gone_is_not_asked_for() -> None:
+    """It was committed; but another folder than the listed one is looked into."""
+    tale = Tale().commits("a", 1, 2)
+    gone, elsewhere = point("a", 2, name("a", 2)), point("a", 2, name("a", 2), folder="s3://lake/temporary")
+
+    assert sources_told(looked(tale, gone)) == [(2, (), True)]
+    assert sources_told(looked(tale, elsewhere)) == [
+        (2, (f"s3://lake/temporary/{name('a', 2)}",), False),
+        (2, (), True),
+    ]
+
+
+def test_without_a_restore_point_it_is_what_the_job_wrote_last() -> None:
+    """And nothing at all where no job has written."""
+    assert sources_told(looked(Tale().commits("a", 1, 2).commits(None))) == [(2, (), True)]
+    assert sources_told(looked(Tale().commits(None))) == []
+
+
+def test_nothing_of_a_guest_is_asked() -> None:
+    """Another job's newer savepoint in the same folder, or its newer commit, says nothing of this job's columns."""
+    tale = Tale().commits("a", 1, 2).commits("b", 8)
+
+    assert sources_told(looked(tale, point("a", 2), point("b", 8), guest="b")) == [(2, (), True)]
+    assert sources_told(looked(tale, point("b", 8), guest="b")) == [(2, (), True)]
+
+
+def test_a_point_whose_run_left_nothing_is_not_known() -> None:
+    """Another run's files say nothing of it."""
+    unknown = looked(Tale().commits("a", 1, 2), point("b", 1, name("b", 1)))
+
+    assert isinstance(unknown, NotSeen)
+    assert "no commit of its run at or before checkpoint 1" in unknown.reason

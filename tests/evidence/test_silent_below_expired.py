@@ -11,9 +11,9 @@ from bot.domain.ids import SnapshotId, short
 from spark_tasks import _unlisted
 from tests.evidence.conftest import Asks
 from tests.evidence.restore_points import stored
-from tests.evidence.test_manifests import MERGING
+from tests.evidence.test_ledger_manifests import MERGING
 from tests.evidence.test_missing_positions import BY_PARTITION, gaps_of
-from tests.evidence.test_source_goes_on import reading_on
+from tests.evidence.test_recovery_extent import reading_on
 from tests.tables import OrdersTable, job, of_flink, rows
 
 pytestmark = pytest.mark.slow

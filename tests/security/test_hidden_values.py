@@ -26,8 +26,7 @@ from bot.domain.veiling import withheld_from
 from bot.evidence import Collector, find_tasks
 from bot.service.diagnosing import build_case
 from tests.evidence.test_ledger import run_of
-from tests.evidence.test_recovery_extent import stored
-from tests.evidence.test_source_goes_on import reading_on
+from tests.evidence.test_recovery_extent import reading_on, stored
 from tests.repairs.recipes import declared
 from tests.tables import ORDERS, OrdersTable, job, of_flink, rows
 

@@ -25,7 +25,7 @@ from bot.slack.blocks.promises import reminder_of_promise
 from tests import orders_table as orders
 from tests.cases import Tale
 from tests.decisions import ANA, rewind
-from tests.diagnosis.test_recovered_by_itself import pinned
+from tests.diagnosis.test_health import pinned
 from tests.incidents import Story, healthy
 from tests.telling.conftest import Hand
 from tests.watch.test_closing_over_what_is_owed import closing, proven

@@ -1,0 +1,556 @@
+"""F1, F16 and F17: one checkpoint, the same files or the same keys twice, and copies that nothing explains."""
+
+from typing import Any
+
+import pytest
+
+from bot.diagnosis import checkpoint_committed_twice as mode
+from bot.diagnosis import (
+    commits_withheld,
+    recovered_by_itself,
+    restarted_from_empty,
+    restored_from_older_savepoint,
+    two_jobs_write_the_table,
+)
+from bot.diagnosis import upsert_duplicates_across_writers as across
+from bot.diagnosis import upsert_duplicates_in_one_commit as within
+from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
+from bot.domain.findings import DuplicatePair, RepeatedCommit
+from bot.domain.ids import DRAINED, CheckpointId, OperatorId, SnapshotId
+from bot.domain.snapshot import REPAIR
+from bot.domain.table import Snapshot
+from tests.cases import Tale, job_id
+from tests.found import files_twice, point, points, repeats, twice
+
+
+def lost_answer() -> Tale:
+    """Checkpoint 3 was committed, the answer was lost, and it was committed again."""
+    return Tale().flink_runs("a").commits("a", 1, 2, 3, 3)
+
+
+def of(tale: Tale, how: str = "same-checkpoint", *, is_cherry_pick: bool = False) -> RepeatedCommit:
+    """The two commits of checkpoint 3."""
+    first, again = (s.snapshot_id for s in tale.snapshots if s.checkpoint_id == 3)
+    return RepeatedCommit.model_validate(
+        {
+            "first": first,
+            "again": again,
+            "how": how,
+            "job_id": job_id("a"),
+            "checkpoint_id": CheckpointId(3),
+            "rows": 10,
+            "is_cherry_pick": is_cherry_pick,
+        }
+    )
+
+
+def test_a_repeat_at_the_head_is_dropped_alone() -> None:
+    """The first copy carries the same checkpoint id, so table and job still pair below the second."""
+    tale = lost_answer()
+    first = SnapshotId(tale.snapshots[2].snapshot_id)
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale))))
+
+    assert isinstance(found, Matches)
+    assert (Remedy.DROP_DUPLICATED_COMMIT, first) == (found.remedy, found.last_good)
+    assert (first, tale.head) == found.rows
+    assert tale.head == found.newest_wrong
+    assert any("still pair" in reason for reason in found.reasons)
+
+
+def test_checkpoint_ids_that_begin_anew_after_an_empty_start_are_a_replay() -> None:
+    """As run with the V1 sink under a fixed job id: 1 comes again with the same positions, in other files (F15)."""
+    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, 3).commits("a", 1, 2, 3)
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale)), duplicate_files=files_twice()))
+    same_files = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale, "same-files"))))
+
+    assert isinstance(found, Excluded)
+    assert "(F15)" in found.reason
+    assert isinstance(same_files, Matches)
+
+
+def test_ids_that_begin_anew_are_no_part_of_a_repeat_beside_them() -> None:
+    """What a repair takes out of is named: the commit that was made twice, and not the replay (F15)."""
+    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, 3).commits("a", 1, 2, 3, 4, 4)
+    first, again = (s.snapshot_id for s in tale.snapshots if s.checkpoint_id == 4)
+    made_twice = of(tale).model_copy(update={"first": first, "again": again, "how": "same-files"})
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale), made_twice)))
+
+    assert isinstance(found, Matches)
+    assert (again,) == found.repeating
+
+
+def test_a_buried_repeat_is_dropped_alone_as_well() -> None:
+    """Only its own files go; the commits above it stay, and nothing is read again."""
+    tale = lost_answer().commits("a", 4, 5)
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale))))
+
+    assert isinstance(found, Matches)
+    assert Remedy.DROP_DUPLICATED_COMMIT is found.remedy
+    assert any("2 commits by Flink above it left as they are" in reason for reason in found.reasons)
+
+
+@pytest.mark.parametrize(("pairs_at", "remedy"), [(2, Remedy.REWIND_TABLE_AND_JOB), (5, Remedy.DEDUPLICATE_ROWS)])
+def test_a_repeat_below_a_compaction_is_rewound_or_deduplicated(pairs_at: int, remedy: Remedy) -> None:
+    """Its rows lie in other files by then: a point that pairs below the repeat takes them back, one above keeps it."""
+    tale = lost_answer().commits("a", 4, 5).commits(None, 6, operation="replace")
+    pairing = points(point(job_id("a"), pairs_at, tale.at("a", pairs_at)))
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale)), pairing=pairing))
+
+    assert isinstance(found, Matches)
+    assert remedy is found.remedy
+
+
+def test_files_that_are_live_twice_are_enough() -> None:
+    """Also where the checkpoint ids differ: nothing writes one path twice but a repeated commit."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+
+    found = mode.examine(tale.looked_at(duplicate_files=files_twice(10, tale.at("a", 2), tale.at("a", 3))))
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 2), tale.at("a", 3)) == found.rows
+    assert tale.at("a", 2) == found.last_good
+
+
+def test_of_a_commit_with_rows_of_its_own_only_the_repeated_ones_are_too_many() -> None:
+    """It names files that the table had already, and one that is new."""
+    tale = lost_answer()
+    told = of(tale, "same-files").model_copy(update={"rows": 20, "too_many": 10})
+
+    found = mode.examine(
+        tale.looked_at(duplicate_commits=repeats(told), duplicate_files=files_twice(10, told.first, told.again))
+    )
+
+    assert isinstance(found, Matches)
+    assert found.remedy is Remedy.DROP_DUPLICATED_COMMIT
+    assert found.headline.endswith("10 rows too many.")
+    assert found.reasons[0].endswith("20 rows, 10 of them its own.")
+
+
+def test_commits_that_only_their_files_show_are_counted_beside_the_others() -> None:
+    """One names a file of its own twice: no other commit has it, and it is too many all the same."""
+    tale = lost_answer().commits("a", 4)
+    told = of(tale, "same-files").model_copy(update={"too_many": 10})
+    files = files_twice(10, told.first, told.again, tale.at("a", 4))
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(told), duplicate_files=files))
+
+    assert isinstance(found, Matches)
+    assert (told.first, told.again, tale.at("a", 4)) == found.rows
+    assert (told.again, tale.at("a", 4)) == found.repeating
+    assert tale.at("a", 4) == found.newest_wrong
+    assert "20 rows too many" in found.headline
+
+
+@pytest.mark.parametrize(("pairs_at", "remedy"), [(2, Remedy.REWIND_TABLE_AND_JOB), (5, Remedy.DEDUPLICATE_ROWS)])
+def test_what_may_hold_rows_of_its_own_is_never_dropped(pairs_at: int, remedy: Remedy) -> None:
+    """The checkpoint came again in other files with other rows: which of them are too many, no file tells."""
+    tale = lost_answer().commits("a", 4, 5)
+    told = of(tale).model_copy(update={"too_many": 0})
+    pairing = points(point(job_id("a"), pairs_at, tale.at("a", pairs_at)))
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(told), pairing=pairing))
+
+    assert isinstance(found, Matches)
+    assert remedy is found.remedy
+    assert found.headline.endswith("up to 10 rows too many.")
+    assert any("which nothing else in the table holds" in reason for reason in found.reasons)
+
+
+def test_the_lost_answer_is_told_where_flink_lists_it() -> None:
+    """The exception is the cause; without it the repeat stands on its own."""
+    tale = lost_answer()
+    thrown = tale.fails("a").runs["a"].failures[0]
+    unknown = thrown.model_copy(update={"exception": "org.apache.iceberg.exceptions.CommitStateUnknownException"})
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"failures": (unknown,)})
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale))))
+
+    assert isinstance(found, Matches)
+    assert any("answer to a commit was lost" in reason for reason in found.reasons)
+
+
+def test_a_replayed_range_in_other_files_is_a_neighbours() -> None:
+    """Another run that reads the same source again writes new files: F2 or F13."""
+    tale = lost_answer()
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale, "same-source-range"))))
+
+    assert isinstance(found, Excluded)
+    assert "F2" in found.reason
+
+
+def test_a_cherry_pick_is_no_repeat() -> None:
+    """It says itself where it was picked from."""
+    tale = lost_answer()
+
+    found = mode.examine(tale.looked_at(duplicate_commits=repeats(of(tale, is_cherry_pick=True))))
+
+    assert isinstance(found, Excluded)
+    assert "cherry-picked" in found.reason
+
+
+def test_nothing_is_excluded_before_commits_and_files_were_compared() -> None:
+    """Each of the two may show what the other does not."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2)
+
+    neither, commits_only = mode.examine(tale.case()), mode.examine(tale.case(duplicate_commits=repeats()))
+
+    assert isinstance(neither, CannotTell)
+    assert ("duplicate_commits", "duplicate_files") == neither.missing
+    assert isinstance(commits_only, CannotTell)
+    assert ("duplicate_files",) == commits_only.missing
+
+
+@pytest.mark.parametrize("by_files", [True, False])
+def test_a_repeat_that_main_has_no_more_is_looked_for_again(by_files: bool) -> None:
+    """It was rolled back since; below it nothing is twice, and its parent may be off main as well."""
+    tale = lost_answer()
+    told = of(tale)
+    found = {"duplicate_files": files_twice(10, told.first, told.again)} if by_files else {}
+    tale.rolls_back_to("a", 2)
+
+    answer = mode.examine(tale.looked_at(duplicate_commits=repeats(*([] if by_files else [told])), **found))
+
+    assert isinstance(answer, CannotTell)
+    assert "no longer on main" in answer.missing[0]
+
+
+def copies(tale: Tale, first: SnapshotId, again: SnapshotId, **found: object) -> Case:
+    """Two keys of the first commit live again in the other."""
+    return tale.looked_at(**found).model_copy(update={"duplicates": twice(2, [(first, again)])})
+
+
+def taken_over() -> Tale:
+    """Run b goes on from its own checkpoint 3 under another JobManager, and Flink lists no other run."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).flink_runs("b", restored=1).commits("b", 2, 3)
+    return tale.forgets("a").forgets("b").flink_runs("b", restored=3)
+
+
+def test_copies_of_an_expired_commit_leave_open_who_brought_them() -> None:
+    """Flink shows the newest start of the run only, and the earlier run's commits have expired."""
+    tale = taken_over()
+    again = tale.at("b", 2)
+    case = copies(tale.expires("a", 1, 2), SnapshotId(1), again)
+
+    found = restored_from_older_savepoint.examine(case)
+
+    assert isinstance(found, CannotTell)
+    assert "from which point run bbbbbb began" in found.missing[0]
+    assert isinstance(commits_withheld.examine(case), Excluded)
+
+
+def test_where_the_later_copy_has_expired_too_nobody_is_acquitted() -> None:
+    """Neither commit is listed."""
+    found = restored_from_older_savepoint.examine(copies(taken_over().expires("a", 1, 2), SnapshotId(1), SnapshotId(2)))
+
+    assert isinstance(found, CannotTell)
+    assert "which run made" in found.missing[0]
+
+
+def test_copies_of_its_own_before_the_start_that_flink_shows() -> None:
+    """That this start restored nothing says nothing of the one before it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).forgets("a").flink_runs("a")
+    tale.becomes("a", "FAILED")
+
+    found = commits_withheld.examine(copies(tale, tale.at("a", 2), tale.at("a", 3)))
+
+    assert isinstance(found, CannotTell)
+
+
+def test_a_run_that_is_shown_from_before_both_went_nowhere() -> None:
+    """Its source gave the rows twice."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+
+    assert isinstance(commits_withheld.examine(copies(tale, tale.at("a", 2), tale.at("a", 3))), Excluded)
+
+
+@pytest.mark.parametrize("how", ["by one commit", "by another writer", "made twice"])
+def test_copies_that_are_another_modes_fault(how: str) -> None:
+    """F16, F21 and F1 tell of them."""
+    tale = taken_over().commits(None).expires("a", 1, 2)
+    first, again, spark = SnapshotId(1), tale.at("b", 2), tale.snapshots[-1].snapshot_id
+    made = RepeatedCommit(
+        first=tale.at("b", 3), again=again, how="same-checkpoint", job_id=None, checkpoint_id=None, rows=2
+    )
+    told = {
+        "by one commit": copies(tale, again, again),
+        "by another writer": copies(tale, first, spark),
+        "made twice": copies(tale, first, again, duplicate_commits=repeats(made)),
+    }
+
+    assert isinstance(restored_from_older_savepoint.examine(copies(tale, first, again)), CannotTell)
+    assert isinstance(restored_from_older_savepoint.examine(told[how]), Excluded)
+    assert isinstance(commits_withheld.examine(told[how]), Excluded)
+
+
+def test_copies_that_a_guest_brought_are_none_of_the_jobs() -> None:
+    """Flink lists its run under another name."""
+    tale = taken_over().flink_runs("z").commits("z", 1).by_sink(OperatorId("ee" * 16)).expires("a", 1, 2)
+    tale.runs["z"] = tale.runs["z"].model_copy(update={"name": "backfill"})
+
+    assert isinstance(restored_from_older_savepoint.examine(copies(tale, SnapshotId(1), tale.at("z", 1))), Excluded)
+
+
+def test_copies_below_the_window_are_not_looked_into() -> None:
+    """They were there before the last commit that was good."""
+    tale = taken_over().expires("a", 1, 2)
+
+    case = copies(tale, SnapshotId(1), tale.at("b", 2), since=tale.at("b", 2))
+
+    assert isinstance(restored_from_older_savepoint.examine(case), Excluded)
+
+
+@pytest.mark.parametrize("was_restored", [False, True])
+def test_a_source_range_that_came_again_under_other_keys(was_restored: bool) -> None:
+    """What the run was restored from before is not shown; one that never was restored went nowhere."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    tale = tale.flink_runs("a", restored=3) if was_restored else tale
+    ends = (tale.at("a", 2), tale.at("a", 3))
+    made = RepeatedCommit(first=ends[0], again=ends[1], how="same-source-range", job_id=None, checkpoint_id=3, rows=2)
+
+    found = commits_withheld.examine(tale.looked_at(duplicate_commits=repeats(made)))
+
+    assert isinstance(found, CannotTell if was_restored else Excluded)
+    if isinstance(found, CannotTell):
+        assert ("replayed_rows",) == found.asks
+
+
+def case(*, keys: int = 8, upsert: bool = True, deletes: int = 0, **counts: int) -> Case:
+    """Commits 1 to 3 of an upsert table; commit 2 wrote both copies of each repeated key."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    tale.properties["write.upsert.enabled"] = str(upsert).lower()
+    more = {"added-equality-deletes": str(deletes)}
+    tale.snapshots = [s.model_copy(update={"summary": s.summary | more}) for s in tale.snapshots]
+    pair = DuplicatePair(first=tale.at("a", 2), second=tale.at("a", 2), keys=keys)
+    found = twice(keys).model_copy(update={"pairs": (pair,), **counts})
+    return tale.looked_at().model_copy(update={"duplicates": found})
+
+
+def second_commit(of: Case) -> Snapshot:
+    return of.observation.table.snapshots[1]
+
+
+def test_keys_twice_in_one_commit_are_told_with_that_commit() -> None:
+    """What lies below it is to be trusted; one copy of each key is to stay."""
+    told = case(within_commit=8)
+
+    found = within.examine(told)
+
+    assert isinstance(found, Matches)
+    assert ((second_commit(told).snapshot_id,), second_commit(told).parent_id) == (found.rows, found.last_good)
+    assert found.remedy is Remedy.DEDUPLICATE_ROWS
+
+
+def test_equality_deletes_show_an_upsert_table_too() -> None:
+    """A job may upsert although the table's property does not say so."""
+    told = case(within_commit=8, upsert=False, deletes=5)
+
+    found = within.examine(told)
+
+    assert isinstance(found, Matches)
+    assert "15 equality deletes" in found.reasons[0]
+
+
+@pytest.mark.parametrize("mode", [within, across])
+def test_a_table_that_only_appends_has_neither(mode: Any) -> None:
+    """Nothing was to remove the older copy."""
+    found = mode.examine(case(within_commit=8, across_partitions=8, upsert=False))
+
+    assert isinstance(found, Excluded)
+    assert "only appends" in found.reason
+
+
+@pytest.mark.parametrize("counts", [{"across_partitions": 8}, {"across_subtasks": 8}])
+def test_copies_by_different_writers_are_told(counts: dict[str, int]) -> None:
+    """Other partitions, other subtasks: deletes of one do not reach the other."""
+    found = across.examine(case(**counts))
+
+    assert isinstance(found, Matches)
+    assert found.remedy is Remedy.DEDUPLICATE_ROWS
+
+
+def test_copies_of_one_commit_by_different_subtasks_have_one_cause() -> None:
+    """The distribution is to be mended (F17), not the sink (F16)."""
+    told = case(within_commit=8, across_subtasks=8)
+
+    found = within.examine(told), across.examine(told)
+
+    assert [Excluded, Matches] == [type(one) for one in found]
+
+
+def test_copies_of_several_commits_in_one_place_are_neither() -> None:
+    """That is a replay: look at F1, F2 and F3."""
+    told = case()
+
+    found = within.examine(told), across.examine(told)
+
+    assert [Excluded, Excluded] == [type(one) for one in found]
+
+
+@pytest.mark.parametrize("mode", [within, across])
+def test_copies_that_a_compaction_hides_leave_it_open(mode: Any) -> None:
+    """Of one commit or of several, by one subtask or by several: the compaction's file does not tell."""
+    found = mode.examine(case(hidden=8))
+
+    assert isinstance(found, CannotTell)
+    assert found.missing == ("who wrote the copies of 8 keys (a compaction has rewritten them and hides it)",)
+
+
+@pytest.mark.parametrize(("mode", "counts"), [(within, {"within_commit": 3}), (across, {"across_partitions": 3})])
+def test_no_state_is_trusted_while_some_writer_is_hidden(mode: Any, counts: dict[str, int]) -> None:
+    """The copies that are hidden may be older than those that are told."""
+    found = mode.examine(case(hidden=5, **counts))
+
+    assert isinstance(found, Matches)
+    assert found.last_good is None
+
+
+@pytest.mark.parametrize("mode", [within, across])
+def test_uncounted_rows_leave_it_open(mode: Any) -> None:
+    """Nothing is excluded before the rows were counted."""
+    found = mode.examine(case().model_copy(update={"duplicates": None}))
+
+    assert isinstance(found, CannotTell)
+    assert ("duplicate_rows",) == found.missing
+
+
+OTHER_SINK = OperatorId("1e" * 16)
+NOTHING = {"total-records": "40", "total-data-files": "4", "total-delete-files": "0", "changed-partition-count": "0"}
+
+
+def through(tale: Tale, operator: OperatorId) -> Tale:
+    """The newest commit came through another sink."""
+    last = tale.snapshots[-1]
+    tale.snapshots[-1] = last.model_copy(update={"summary": {**last.summary, "flink.operator-id": operator}})
+    return tale
+
+
+def replayed(tale: Tale) -> Tale:
+    """Run b read again from checkpoint 4 what run a had committed up to 8."""
+    tale.flink_runs("a").commits("a", *range(1, 9)).becomes("a", "FINISHED")
+    return tale.flink_runs("b", restored=4).commits("b", *range(5, 12)).completes("b", 11)
+
+
+def test_a_commit_of_nothing_above_the_restore_point_is_not_read_again() -> None:
+    """Flink commits an empty checkpoint from time to time; the new run has another job id."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 14)
+    for place in (-2, -1):
+        told = {k: v for k, v in tale.snapshots[place].summary.items() if place == -2 or not k.startswith("added")}
+        tale.snapshots[place] = tale.snapshots[place].model_copy(update={"summary": told | NOTHING})
+    tale.becomes("a", "FAILED").flink_runs("b", restored=13).completes("b", 14, 15).commits("b", 15)
+
+    case = tale.looked_at()
+
+    assert isinstance(restored_from_older_savepoint.examine(case), Excluded)
+    assert isinstance(commits_withheld.examine(case), Excluded)
+
+
+def test_a_replay_of_an_upsert_table_is_told_and_nothing_is_taken_back() -> None:
+    """The same rows replaced themselves."""
+    tale = Tale()
+    tale.properties["write.upsert.enabled"] = "true"
+
+    found = restored_from_older_savepoint.examine(replayed(tale).looked_at(missing=40))
+
+    assert isinstance(found, Matches)
+    assert found.remedy is Remedy.TELL_CONSUMERS
+    assert "readers see older values" in found.reasons[-1]
+
+
+def test_a_replay_that_a_repair_has_cleaned_up_is_not_to_be_rewound() -> None:
+    """The copies were taken out by an approved repair; the fall of the ids stays in the history."""
+    tale = replayed(Tale()).commits(None, operation="delete")
+    last = tale.snapshots[-1]
+    tale.snapshots[-1] = last.model_copy(update={"summary": {**last.summary, REPAIR: "p-1"}})
+    assert tale.snapshots[-1].is_repair
+
+    found = restored_from_older_savepoint.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert found.remedy is Remedy.TELL_CONSUMERS
+    assert "nothing to take back any more" in found.reasons[-1]
+
+
+def test_a_replay_that_repeats_rows_is_still_rewound() -> None:
+    """One key too many, and nothing is excused."""
+    found = restored_from_older_savepoint.examine(replayed(Tale()).looked_at(duplicates=1))
+
+    assert isinstance(found, Matches)
+    assert found.remedy is Remedy.REWIND_TABLE_AND_JOB
+
+
+def test_a_replay_that_did_no_harm_hides_no_later_one() -> None:
+    """Run b came out whole, and run c was restored from below it since: what b read comes again."""
+    case = replayed(Tale()).becomes("b", "CANCELED").flink_runs("c", restored=9).looked_at()
+
+    found = restored_from_older_savepoint.examine(case)
+
+    assert isinstance(found, Matches)
+    assert (job_id("c"), Remedy.REWIND_TABLE_AND_JOB) == (found.wrong_run, found.remedy)
+
+
+@pytest.mark.parametrize("duplicates", [0, 20])
+def test_a_backfill_beside_the_job_is_a_fork_only_if_rows_live_twice(duplicates: int) -> None:
+    """By default the V2 sink's operator id is of the table's name: each INSERT into the table bears the same."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).commits("b", 1, 2).commits("a", 6, 7).completes("a", 6, 7)
+    case = tale.looked_at(duplicates=duplicates)
+
+    forked = two_jobs_write_the_table.examine(case)
+
+    assert isinstance(forked, Matches if duplicates else Excluded)
+    assert isinstance(restarted_from_empty.examine(case), Excluded)
+
+
+def test_two_runs_that_flink_lists_are_a_fork_without_any_row_twice() -> None:
+    """Both bear the job's name."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).flink_runs("b", restored=2).commits("b", 3).commits("a", 3)
+
+    assert isinstance(two_jobs_write_the_table.examine(tale.looked_at()), Matches)
+
+
+def test_two_sinks_of_one_job_commit_the_same_checkpoints() -> None:
+    """Each counts its own ids."""
+    tale = Tale().flink_runs("a", v1=True)
+    for checkpoint in range(1, 6):
+        tale.completes("a", checkpoint).commits("a", checkpoint)
+        through(tale.commits("a", checkpoint), OTHER_SINK)
+
+    case = tale.looked_at()
+
+    assert isinstance(restarted_from_empty.examine(case), Excluded)
+    assert isinstance(recovered_by_itself.examine(case), Matches)
+
+
+def test_a_bounded_backfill_through_another_sink_leaves_the_job_healthy() -> None:
+    """It ends with Long.MAX_VALUE, which stands only against its own sink."""
+    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, 3).completes("a", 3)
+    through(tale.commits("b", DRAINED), OTHER_SINK).completes("a", 4).commits("a", 4)
+
+    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
+
+
+def test_a_failover_to_its_own_checkpoint_does_not_make_an_empty_start_a_rewind() -> None:
+    """Flink's latest restore names checkpoint 3 of the very run that began with nothing."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 9)).completes("a", 8).becomes("a", "FAILED")
+    tale.flink_runs("b").completes("b", 1, 2).commits("b", 2, 3).completes("b", 3)
+    tale.flink_runs("b", restored=3).completes("b", 4).commits("b", 4)
+    case = tale.looked_at(duplicates=20)
+
+    assert isinstance(restarted_from_empty.examine(case), Matches)
+    assert isinstance(restored_from_older_savepoint.examine(case), Excluded)
+
+
+@pytest.mark.parametrize("v1", [True, False])
+def test_what_is_withheld_comes_with_v1_only(*, v1: bool) -> None:
+    """V2 takes a committed id for done and lets the files go: nobody should wait for them."""
+    tale = Tale().flink_runs("a", v1=v1).commits("a", *range(1, 9)).flink_runs("a", restored=4, v1=v1).completes("a", 5)
+
+    found = commits_withheld.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert any("all of it comes in one commit" in reason for reason in found.reasons) is v1

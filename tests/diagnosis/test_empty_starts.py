@@ -1,0 +1,617 @@
+"""F4, F14 and F15: starts without state, and job ids that come again."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from bot.diagnosis import (
+    commits_dropped_after_empty_start,
+    job_id_reused,
+    restarted_from_empty,
+    restored_from_older_savepoint,
+)
+from bot.diagnosis import commits_dropped_after_empty_start as mode
+from bot.diagnosis._which_point import which_point
+from bot.diagnosis.recovered_by_itself import examine
+from bot.domain.diagnosis import CannotTell, Case, Diagnosis, Excluded, Matches, Remedy
+from bot.domain.errors import Refused
+from bot.domain.findings import GapsFinding, LeakStanding, RepeatedCommit
+from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId
+from tests.cases import Tale, job_id
+from tests.diagnosis.test_asked_for import Anew, Asked, diagnosed
+from tests.diagnosis.test_hidden_starts import counted_at
+from tests.found import hole, leaks, repeats, twice
+
+
+def started_empty() -> Tale:
+    """Run a had committed 1 to 5; run b starts with no restore and commits 1 and 2."""
+    return Tale().flink_runs("a").commits("a", *range(1, 6)).becomes("a", "CANCELED").flink_runs("b").commits("b", 1, 2)
+
+
+@pytest.mark.parametrize(("duplicates", "missing"), [(20, 0), (0, 20)])
+def test_a_start_without_state_that_harmed_rows_is_rewound(duplicates: int, missing: int) -> None:
+    """Rows twice: the source began too early. Rows missing: too late. Both are cured by the newest checkpoint."""
+    tale = started_empty()
+
+    found = restarted_from_empty.examine(tale.looked_at(duplicates=duplicates, missing=missing))
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 5), job_id("b"), Remedy.REWIND_TABLE_AND_JOB) == (
+        found.last_good,
+        found.wrong_run,
+        found.remedy,
+    )
+
+
+def test_a_start_without_state_that_harmed_nothing_is_only_told() -> None:
+    """Its source began in the right place; its windows and aggregates did not."""
+    found = restarted_from_empty.examine(started_empty().looked_at())
+
+    assert isinstance(found, Matches)
+    assert found.remedy is Remedy.TELL_CONSUMERS
+    assert "aggregates began at nothing" in found.reasons[-1]
+
+
+@pytest.mark.parametrize(("duplicates", "gaps"), [(None, hole(0)), (twice(0), None)])
+def test_rows_that_nobody_counted_are_not_called_right(duplicates: object, gaps: object) -> None:
+    """Without both counts the cure is the careful one."""
+    case = started_empty().looked_at().model_copy(update={"duplicates": duplicates, "gaps": gaps})
+
+    found = restarted_from_empty.examine(case)
+
+    assert isinstance(found, Matches)
+    assert found.remedy is Remedy.REWIND_TABLE_AND_JOB
+    assert found.reasons[-1].startswith("Not known yet")
+
+
+def test_copies_under_new_keys_of_a_start_under_one_job_id_are_not_called_right() -> None:
+    """Its checkpoint 1 brought the source range of the old checkpoint 1 again: each row lives twice, and no key."""
+    tale = Tale().flink_runs("a", v1=True).remembers("a", 1, 2).commits("a", 1, 2).forgets("a")
+    tale.flink_runs("a", v1=True).commits("a", 1)
+    first, _, again = (s.snapshot_id for s in tale.table.snapshots)
+    one = RepeatedCommit(
+        first=first, again=again, how="same-checkpoint", job_id=job_id("a"), checkpoint_id=CheckpointId(1), rows=10
+    )
+
+    found = restarted_from_empty.examine(tale.looked_at(duplicate_commits=repeats(one)))
+
+    assert isinstance(found, Matches)
+    assert (Remedy.REWIND_TABLE_AND_JOB, ("replayed_rows",)) == (found.remedy, found.asks)
+
+
+@pytest.mark.parametrize(("begins", "asks"), [(0, ("replayed_rows",)), (20, ())])
+def test_a_source_that_began_below_what_is_listed_is_not_called_right(begins: int, asks: tuple[str, ...]) -> None:
+    """What it brought again may have expired with its commits, and the copies have keys of their own."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED").flink_runs("b").commits("b", 1)
+    case = tale.expires("a", 1).looked_at(gaps=hole(0).model_copy(update={"highest": max(19, begins + 9)}))
+    assert case.ledger is not None
+    bounds = zip(case.ledger.rows, ((10, 19), (begins, begins + 9)), strict=True)
+    rows = tuple(row.model_copy(update={"position_from": low, "position_until": up}) for row, (low, up) in bounds)
+
+    found = restarted_from_empty.examine(
+        case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
+    )
+
+    assert isinstance(found, Matches)
+    assert (asks, bool(asks)) == (found.asks, found.remedy is Remedy.REWIND_TABLE_AND_JOB)
+
+
+def test_where_the_source_ended_is_asked_for_where_the_window_does_not_hold_it() -> None:
+    """It begins with the start itself, and the copies have keys of their own."""
+    case = started_empty().looked_at(gaps=hole(0).model_copy(update={"highest": 19}))
+    assert case.ledger is not None
+    own = [row for row in case.ledger.rows if row.job_id == job_id("b")]
+    rows = tuple(
+        r.model_copy(update={"position_from": p, "position_until": p + 9}) for r, p in zip(own, (0, 10), strict=True)
+    )
+
+    found = restarted_from_empty.examine(
+        case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
+    )
+
+    assert isinstance(found, Matches)
+    assert (Remedy.REWIND_TABLE_AND_JOB, ("replayed_rows",)) == (found.remedy, found.asks)
+    assert any("the window does not hold that one" in each for each in found.reasons)
+
+
+@pytest.mark.parametrize(("forgets", "expected"), [(False, Matches), (True, Excluded)])
+def test_a_sink_that_was_renamed_with_it_hides_no_start(*, forgets: bool, expected: type) -> None:
+    """Commits under another operator id are the job's where Flink lists their run, and may be another's where not."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED")
+    tale.flink_runs("b").commits("b", 5).by_sink(OperatorId("5e" * 16))
+    tale = tale.forgets("a") if forgets else tale
+
+    assert isinstance(restarted_from_empty.examine(tale.looked_at()), expected)
+
+
+def test_ids_that_begin_at_one_again_show_it_without_flink() -> None:
+    """After any restore the first id is higher."""
+    found = restarted_from_empty.examine(started_empty().flink_is_down().looked_at())
+
+    assert isinstance(found, Matches)
+
+
+def test_a_silent_start_cannot_be_seen_without_flink() -> None:
+    """Only Flink knows of a run that has committed nothing."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FAILED").flink_runs("b").flink_is_down()
+
+    found = restarted_from_empty.examine(tale.looked_at())
+
+    assert isinstance(found, CannotTell)
+
+
+@pytest.mark.parametrize(("v1", "expected"), [(True, Matches), (False, Excluded)])
+def test_under_one_job_id_the_sink_decides(v1: bool, expected: type) -> None:
+    """The V1 sink commits what follows; the V2 sink drops it, which is F4."""
+    tale = Tale().flink_runs("a", v1=v1).commits("a", *range(1, 6)).forgets("a").flink_runs("a", v1=v1)
+
+    found = restarted_from_empty.examine(tale.looked_at())
+
+    assert isinstance(found, expected)
+
+
+def test_under_one_job_id_an_unknown_sink_leaves_it_open() -> None:
+    """Without the operators nobody can say whether commits will come or be dropped."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).forgets("a").flink_runs("a", vertices=False)
+
+    found = restarted_from_empty.examine(tale.looked_at())
+
+    assert isinstance(found, CannotTell)
+
+
+def test_neither_a_restore_nor_the_first_run_is_a_start_without_state() -> None:
+    """A run that Flink restored, and a run on a table without commits of the job."""
+    restored = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FINISHED").flink_runs("b", restored=2)
+    first = Tale().commits(None).flink_runs("a").commits("a", 1)
+
+    found = [restarted_from_empty.examine(tale.looked_at()) for tale in (restored.commits("b", 3), first)]
+
+    assert [Excluded, Excluded] == [type(one) for one in found]
+
+
+def test_a_run_after_a_batch_job_is_none() -> None:
+    """A drained commit ends a job on purpose: the next one has nothing to restore."""
+    tale = Tale().flink_runs("a").commits("a", DRAINED).becomes("a", "FINISHED").flink_runs("b").commits("b", 1)
+
+    found = restarted_from_empty.examine(tale.looked_at())
+
+    assert isinstance(found, Excluded)
+
+
+def test_its_neighbours_leave_it_alone() -> None:
+    """Neither a restore from an older point (F2) nor dropped commits (F4)."""
+    case = started_empty().looked_at(duplicates=20)
+
+    found = [
+        restored_from_older_savepoint.examine(case),
+        commits_dropped_after_empty_start.examine(case),
+    ]
+
+    assert [Excluded, Excluded] == [type(one) for one in found]
+
+
+@pytest.mark.parametrize("lists_writer", [True, False], ids=["both listed", "the living run"])
+@pytest.mark.parametrize("path", [f"s3://state/{job_id('a')}/chk-5", None], ids=["another run's", "untold"])
+def test_a_run_that_took_over_from_elsewhere_leaves_its_rows_open(path: str | None, lists_writer: bool) -> None:
+    """Its point's id lies above those of the start without state, which began at 1, so ids accuse it of nothing."""
+    tale = started_empty().becomes("b", "CANCELED").flink_runs("c").came_from("c", 5, path)
+    tale = tale if lists_writer else tale.forgets("a").forgets("b")
+
+    found = restarted_from_empty.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert found.remedy is Remedy.REWIND_TABLE_AND_JOB
+    first = f"the first rows of run {job_id('c')[:6]}, which was restored from"
+    assert (
+        first if path else "tells no path, and run aaaaaa has, or may have, completed that id before"
+    ) in found.reasons[-1]
+
+
+def test_a_run_that_took_over_from_the_start_itself_leaves_nothing_open() -> None:
+    """The path of its restore names that run; and so do its own rows, once they were counted."""
+    tale = started_empty().becomes("b", "CANCELED").flink_runs("c").came_from("c", 2, f"s3://state/{job_id('b')}/chk-2")
+    silent = restarted_from_empty.examine(tale.looked_at())
+
+    brought = restarted_from_empty.examine(tale.commits("c", 3).looked_at())
+
+    assert isinstance(silent, Matches)
+    assert isinstance(brought, Matches)
+    assert [Remedy.TELL_CONSUMERS] * 2 == [silent.remedy, brought.remedy]
+
+
+def test_rows_of_a_run_that_took_over_are_counted_too() -> None:
+    """It is over since, and the run that goes on from it says nothing of where it had begun."""
+    tale = started_empty()
+    counted = counted_at(tale)
+    tale.becomes("b", "CANCELED").flink_runs("c").came_from("c", 5, f"s3://state/{job_id('a')}/chk-5").commits("c", 6)
+
+    found = restarted_from_empty.examine(tale.looked_at(evidence=counted))
+
+    assert isinstance(found, Matches)
+    assert found.remedy is Remedy.REWIND_TABLE_AND_JOB
+
+
+def dropped() -> Tale:
+    """As run on Flink 1.20.3 with the V2 sink: 5 committed, started anew, 1 to 4 completed, nothing committed."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).becomes("a", "CANCELED")
+    return tale.starts_again("a").completes("a", 1, 2, 3, 4).leaves_manifest("a", 1, 2, 3, 4)
+
+
+def test_a_silent_v2_sink_after_an_empty_start_matches() -> None:
+    """Its completed checkpoints, its dropped rows and the job to stop are named."""
+    tale = dropped()
+
+    found = mode.examine(tale.looked_at(leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED)))
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 5), job_id("a"), Remedy.RESTART_WITH_NEW_JOB_ID) == (
+        found.last_good,
+        found.wrong_run,
+        found.remedy,
+    )
+    assert any("completed 1, 2, 3 and 4" in reason for reason in found.reasons)
+    assert any("40 rows never committed" in reason for reason in found.reasons)
+
+
+def test_it_matches_before_a_checkpoint_completed() -> None:
+    """The first commit is dropped already: what decides is the start, not the loss."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").starts_again("a")
+
+    found = mode.examine(tale.case())
+
+    assert isinstance(found, Matches)
+    assert any("Nobody has looked" in reason for reason in found.reasons)
+
+
+def test_once_the_ids_have_passed_the_rows_are_appended_from_their_manifests() -> None:
+    """The job commits again by itself, so its id no longer matters; what was dropped stays dropped."""
+    tale = dropped().completes("a", 5, 6).commits("a", 6)
+
+    found = mode.examine(tale.looked_at(leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED), gaps=hole(40)))
+
+    assert isinstance(found, Matches)
+    assert (Remedy.RECOVER_LEAKED_MANIFESTS, None) == (found.remedy, found.wrong_run)
+
+
+def test_once_what_was_dropped_came_again_it_is_over() -> None:
+    """As after a replay of the source: its manifests stay on storage."""
+    tale = dropped().completes("a", 5, 6).commits("a", 6)
+    left = leaks(*tale.manifests, standing=LeakStanding.DROPPED, positions=(20, 29))
+    whole = GapsFinding(lowest=0, highest=99, positions=100, missing=0, gaps=())
+
+    found = mode.examine(tale.looked_at(leaked=left, gaps=whole))
+
+    assert isinstance(found, Excluded)
+    assert "came again since" in found.reason
+
+
+def test_once_the_ids_have_passed_and_the_files_are_gone_the_source_is_read_again() -> None:
+    """A manifest whose data files were cleaned up cannot be appended."""
+    tale = dropped().completes("a", 5, 6).commits("a", 6)
+    gone = leaks(*tale.manifests, standing=LeakStanding.DROPPED, missing_files=1)
+
+    found = mode.examine(tale.looked_at(leaked=gone, gaps=hole(40)))
+
+    assert isinstance(found, Matches)
+    assert Remedy.REPLAY_SOURCE_RANGE is found.remedy
+
+
+def test_the_v1_sink_commits_from_its_first_checkpoint() -> None:
+    """It looks for older commits only after a restore (facts F4)."""
+    tale = Tale().flink_runs("a", v1=True).commits("a", 1, 2, 3).becomes("a", "CANCELED").starts_again("a", v1=True)
+
+    silent, wrote = mode.examine(tale.case()), mode.examine(tale.commits("a", 1).case())
+
+    assert isinstance(silent, Excluded)
+    assert isinstance(wrote, Excluded)
+    assert "F15" in wrote.reason
+
+
+def test_a_new_job_id_drops_nothing() -> None:
+    """Its commits are checked against its own id."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").flink_runs("b")
+
+    found = mode.examine(tale.case())
+
+    assert isinstance(found, Excluded)
+    assert "id of its own" in found.reason
+
+
+def test_a_restore_is_no_empty_start() -> None:
+    """Restored from below under its own id: F3."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).flink_runs("a", restored=1)
+
+    found = mode.examine(tale.case())
+
+    assert isinstance(found, Excluded)
+
+
+def test_an_unknown_sink_is_told_by_what_it_left_behind() -> None:
+    """Without operators only a dropped manifest shows the V2 sink."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").starts_again("a")
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"vertices": ()})
+    tale.completes("a", 1, 2).leaves_manifest("a", 1)
+
+    before = mode.examine(tale.case())
+    after = mode.examine(tale.case(leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED)))
+
+    assert isinstance(before, CannotTell)
+    assert isinstance(after, Matches)
+
+
+def test_only_flink_can_tell_that_nothing_was_restored() -> None:
+    """A frozen table alone may be a quiet source."""
+    found = mode.examine(dropped().flink_is_down().case())
+
+    assert isinstance(found, CannotTell)
+
+
+def test_nobody_is_asked_to_bring_back_what_the_restart_reads_again() -> None:
+    """From a point that pairs with the head the source reads again whatever was dropped since."""
+    assert "bring back" not in Remedy.RESTART_WITH_NEW_JOB_ID.words
+    assert "reads again" in Remedy.RESTART_WITH_NEW_JOB_ID.words
+
+
+MINUTE = timedelta(minutes=1)
+ROWS = ["duplicate_rows", "missing_positions"]
+
+
+def goes_on(tale: Tale) -> None:
+    """Two more checkpoints have their commits."""
+    tale.commits("b", 3, 4)
+
+
+def is_idle(tale: Tale) -> None:
+    """Two more checkpoints complete, and there was nothing to commit."""
+    tale.completes("b", 3, 4)
+
+
+def down(then: Callable[[Tale], None]) -> tuple[Case, Case]:
+    """The case while the run without state was alive, and after this happened, and the run has died."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 6)).becomes("a", "CANCELED").flink_runs("b").commits("b", 1, 2)
+    alive = tale.looked_at()
+    tale.now += 3 * MINUTE
+    then(tale)
+    tale.now += 2 * MINUTE
+    tale.becomes("b", "FAILED")
+    tale.now += MINUTE
+    return alive, tale.looked_at()
+
+
+def looked_at(world: Asked, then: Callable[[Tale], None], *, without: str | None = None) -> Asked:
+    """All was looked at while the run was alive (`without`: but for this); then that."""
+    world.case, now = down(then)
+    world.runs.clear()
+    world.looks()
+    world.runs = [run for run in world.runs if run.task != without]
+    world._known.clear()
+    world.case = now
+    return world
+
+
+def told(diagnosis: Diagnosis) -> Matches:
+    """What F15 says."""
+    return next(found for mode, found in diagnosis.matches if mode.code == "F15")
+
+
+@pytest.mark.parametrize(
+    ("then", "without", "asked"),
+    [(is_idle, "orphan_files", ["orphan_files"]), (is_idle, None, ["orphan_files"]), (goes_on, None, ROWS)],
+)
+def test_what_must_be_known_is_collected_and_settles_it(
+    then: Callable[[Tale], None], without: str | None, asked: list[str]
+) -> None:
+    """It said what to know, and nobody collected it: the job stayed down."""
+    world = looked_at(Anew(), then, without=without)
+
+    diagnosis = diagnosed(world)
+
+    assert asked == world.asked
+    assert told(diagnosis).remedy is Remedy.RESTORE_JOB_ONLY
+    assert "asks" not in told(diagnosis).model_dump(mode="json")
+
+
+@pytest.mark.parametrize(("then", "asked"), [(is_idle, ["orphan_files"]), (goes_on, ROWS)])
+def test_what_gives_no_answer_is_named_and_not_run_again_at_every_diagnosis(
+    then: Callable[[Tale], None], asked: list[str]
+) -> None:
+    """Counting rows takes minutes; what was counted before still counts."""
+    world = looked_at(Asked(Refused), then)
+
+    diagnosis = diagnosed(world)
+    again = diagnosed(world)
+
+    assert asked == world.asked
+    assert [Remedy.TELL_CONSUMERS] * 2 == [told(each).remedy for each in (diagnosis, again)]
+    assert all(f"must be known: {', '.join(asked)}" in told(each).reasons[-1] for each in (diagnosis, again))
+
+
+def test_it_says_what_to_ask_for() -> None:
+    """A responder reads it where nobody collects by itself."""
+    _alive, dead = down(is_idle)
+
+    found = restarted_from_empty.examine(dead.model_copy(update={"orphans": None}))
+
+    assert isinstance(found, Matches)
+    assert ("orphan_files",) == found.asks
+    assert found.reasons[-1].endswith("Ask for orphan_files.")
+
+
+def forgotten(*, pause: int, at: int = 2, ids: tuple[int, ...] = (1, 2)) -> Tale:
+    """Run a commits these, a checkpoint every three seconds; so many seconds later run b is restored from `at`, and
+    Flink has forgotten run a."""
+    tale = Tale().flink_runs("a").commits("a", *ids).becomes("a", "CANCELED")
+    tale.now += timedelta(seconds=pause)
+    return tale.forgets("a").flink_runs("b").came_from("b", at, f"s3://state/{job_id('a')}/chk-{at}")
+
+
+@pytest.mark.parametrize(("pause", "is_open"), [(0, False), (1, True)])
+def test_there_must_have_been_time_to_count_up_to_it(*, pause: int, is_open: bool) -> None:
+    """11 s pass by themselves: for two checkpoints, and what clocks may differ."""
+    found = which_point(forgotten(pause=pause).looked_at())
+
+    assert (found is not None) is is_open
+
+
+def test_a_high_id_is_none_that_was_counted_in_between() -> None:
+    """A minute is too short for 40 checkpoints."""
+    tale = forgotten(pause=60, at=41, ids=(40, 41))
+
+    assert which_point(tale.looked_at()) is None
+    assert isinstance(examine(tale.looked_at()), Matches)
+
+
+def test_the_table_is_not_called_right_before_the_first_rows_tell() -> None:
+    """They do, once they were counted."""
+    tale = forgotten(pause=60)
+    silent = examine(tale.looked_at())
+
+    assert isinstance(silent, CannotTell)
+    assert "may have been started without state after …002002" in silent.missing[0]
+    assert isinstance(examine(tale.commits("b", 3).looked_at()), Matches)
+
+
+def test_when_the_point_was_written_tells() -> None:
+    """Before main had its commit: that of the first count. Later: another one under the same id."""
+    tale = forgotten(pause=60).keeps_point("a", 2)
+    assert which_point(tale.looked_at()) is None
+
+    tale.points = [tale.points[0].model_copy(update={"written_at": tale.now - timedelta(seconds=20)})]
+
+    assert "was written after the commit" in (which_point(tale.looked_at()) or "")
+
+
+@pytest.mark.parametrize(
+    ("reached", "number", "pause", "is_open"),
+    [(2, 4, 0, False), (2, 7, 60, True), (2, 7, 11, False), (40, 42, 60, False)],
+    ids=["at once", "it should have come further", "so far it would have come", "too far from 1"],
+)
+def test_an_id_above_mains_may_be_of_a_count_from_1(*, reached: int, number: int, pause: int, is_open: bool) -> None:
+    """11 s pass by themselves, and a checkpoint takes three."""
+    tale = Tale().flink_runs("a").commits("a", reached - 1, reached).forgets("a").flink_runs("a")
+    tale.now += timedelta(seconds=pause)
+    tale.came_from("a", number, f"s3://state/{job_id('a')}/chk-{number}")
+
+    assert (which_point(tale.looked_at()) is not None) is is_open
+
+
+def test_a_start_that_is_listed_hides_no_other() -> None:
+    """Flink would list a later one."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED")
+    tale.now += timedelta(minutes=2)
+    tale.flink_runs("b").came_from("b", 2, f"s3://state/{job_id('a')}/chk-2")
+
+    assert which_point(tale.looked_at()) is None
+
+
+@pytest.mark.parametrize(("pause", "is_open"), [(0, False), (60, True)])
+def test_without_a_path_a_silent_run_may_have_had_the_id(*, pause: int, is_open: bool) -> None:
+    """Run a had come to 3, a checkpoint every ten seconds; run b went on from there, later, and committed 8 to 10, from
+    which run c goes on."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED")
+    tale.now += timedelta(seconds=pause)
+    tale.flink_runs("b").commits("b", 8, 9, 10).becomes("b", "CANCELED").forgets("a")
+
+    told = which_point(tale.flink_runs("c", restored=10).looked_at())
+
+    assert (told is not None and "run aaaaaa may have completed that id" in told) is is_open
+
+
+def under_id(job: str) -> Tale:
+    """A job that has run under this id from its first commit on."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2)
+    tale.snapshots = [s.model_copy(update={"summary": s.summary | {"flink.job-id": job}}) for s in tale.snapshots]
+    tale.runs = {"a": tale.runs["a"].model_copy(update={"job_id": JobId(job)})}
+    return tale
+
+
+@pytest.mark.parametrize("job", ["0" * 32, "000000005f3c21aa" + "0" * 16, "ffffffff8f3c21aa" + "0" * 16])
+def test_an_id_that_is_hashed_from_the_cluster_is_told(job: str) -> None:
+    """Zero, and a 32-bit hash of either sign in the upper half."""
+    found = job_id_reused.examine(under_id(job).looked_at())
+
+    assert isinstance(found, Matches)
+    assert job in found.reasons[0]
+    assert (None, Remedy.NOTHING) == (found.last_good, found.remedy)
+
+
+def test_a_drawn_id_is_no_hash() -> None:
+    """An id with digits in its lower half was drawn for one submission."""
+    found = job_id_reused.examine(under_id("00000000" + "5f3c21aa" * 3).looked_at())
+
+    assert isinstance(found, Excluded)
+
+
+def test_an_id_that_started_again_is_told_by_the_time() -> None:
+    """The table has commits by the id from before the start that Flink shows."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).forgets("a").flink_runs("a", restored=2)
+
+    found = job_id_reused.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert "the table has commits by it since 2026-11-21 12:00:20 UTC" in found.reasons[0]
+
+
+def test_a_failover_is_no_new_start() -> None:
+    """Flink keeps the start time of a run that failed over."""
+    found = job_id_reused.examine(Tale().flink_runs("a").commits("a", 1).flink_runs("a", restored=1).looked_at())
+
+    assert isinstance(found, Excluded)
+
+
+def taken_over(*, restored: int = 2, is_savepoint: bool = False, path: str | None = None, later_s: float = 30) -> Tale:
+    """`a` has 1 and 2 on main, and by Flink began so long after its last commit, from this point."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2)
+    began = tale.now + timedelta(seconds=later_s)
+    tale.flink_runs("a", restored=restored)
+    point = tale.runs["a"].restored
+    assert point is not None
+    point = point.model_copy(update={"at": began, "is_savepoint": is_savepoint, "path": path})
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"started_at": began, "restored": point})
+    tale.now = began
+    return tale
+
+
+@pytest.mark.parametrize("path", [None, f"s3://state/{job_id('a')}/chk-2"])
+def test_a_jobmanager_that_failed_over_is_not_called_a_second_start(path: str | None) -> None:
+    """It brings the run back from its newest checkpoint; a restart from there looks the same."""
+    found = job_id_reused.examine(taken_over(path=path).looked_at())
+
+    assert isinstance(found, CannotTell)
+    assert "JobManager" in found.missing[0]
+
+
+@pytest.mark.parametrize(
+    ("tale", "said"),
+    [
+        (taken_over(is_savepoint=True), "savepoint"),
+        (taken_over(restored=1), "below 2"),
+        (taken_over(path=f"s3://state/{job_id('b')}/chk-2"), "another run's checkpoint"),
+        (Tale().flink_runs("a").commits("a", 1, 2).starts_again("a"), "without state"),
+    ],
+)
+def test_what_no_failover_does_is_a_second_start(tale: Tale, said: str) -> None:
+    """A failover takes the newest checkpoint of the run itself, and nothing else."""
+    found = job_id_reused.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert said in found.reasons[0]
+
+
+def test_a_commit_a_moment_before_the_start_is_of_another_clock() -> None:
+    """The committer's clock and the JobManager's may differ by seconds."""
+    tale = Tale().flink_runs("a").commits("a", 1)
+    began = tale.now + timedelta(seconds=2)
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"started_at": began})
+
+    found = job_id_reused.examine(tale.looked_at())
+
+    assert isinstance(found, Excluded)
+
+
+def test_start_times_cannot_be_told_without_flink() -> None:
+    """Only Flink knows when a run started."""
+    found = job_id_reused.examine(Tale().flink_runs("a").commits("a", 1).flink_is_down().looked_at())
+
+    assert isinstance(found, CannotTell)

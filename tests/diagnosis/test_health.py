@@ -1,0 +1,677 @@
+"""`healthy` says no more than was looked at, and only while that still holds."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+import bot.diagnosis
+from bot.diagnosis import (
+    flink_is_recovering,
+    no_snapshot_advanced,
+    recovered_by_itself,
+    two_jobs_write_the_table,
+)
+from bot.diagnosis._arrivals import unaccounted
+from bot.diagnosis._asked import lacking
+from bot.diagnosis._examine import diagnose
+from bot.diagnosis._scan import scan
+from bot.domain.contract import TableContract
+from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
+from bot.domain.evidence import Verdict
+from bot.domain.findings import GapsFinding, LeakStanding, RepeatedCommit, ReplayedRowsFinding, UnreadableFile
+from bot.domain.flink import CheckpointSettings
+from bot.domain.ids import CheckpointId, SnapshotId, short
+from bot.domain.ledger import BesideMain
+from tests.cases import NOON, Tale, job_id
+from tests.diagnosis.little_evidence import case_of, look
+from tests.diagnosis.little_silences import commits_nothing
+from tests.diagnosis.little_world import World
+from tests.found import hole, leaks, orphans, repeats, ruled_out, unreadable
+
+TASKS = recovered_by_itself.MODE.needs
+MODES = scan(bot.diagnosis)
+
+
+def healthy() -> Tale:
+    return Tale().flink_runs("a").commits("a", 1, 2, 3)
+
+
+def pinned(case: Case, head: SnapshotId, since: SnapshotId | None = None) -> Case:
+    """All evidence was collected when the table stood at this head."""
+    evidence = tuple(ruled_out(case, task, head, since) for task in TASKS)
+    return case.model_copy(update={"evidence": evidence})
+
+
+def repeated(how: str, tale: Tale) -> RepeatedCommit:
+    return RepeatedCommit.model_validate(
+        {
+            "first": tale.at("a", 1),
+            "again": tale.at("a", 3),
+            "how": how,
+            "job_id": job_id("a"),
+            "checkpoint_id": CheckpointId(3),
+            "rows": 10,
+        }
+    )
+
+
+def test_newer_commits_of_the_job_are_named_and_not_vouched_for() -> None:
+    """The trusted snapshot is the newest that evidence covers, although the job goes on."""
+    tale = healthy()
+    case = pinned(tale.looked_at(), tale.at("a", 2))
+
+    found = recovered_by_itself.examine(case)
+
+    assert isinstance(found, Matches)
+    assert tale.at("a", 2) == found.last_good
+    assert found.reasons[-1].startswith("Commits by the job came after the evidence (1)")
+
+
+@pytest.mark.parametrize("happens", ["foreign", "rolled back"])
+def test_evidence_of_a_table_that_has_changed_since_is_asked_for_again(happens: str) -> None:
+    """Another writer's commit, or a rollback below what was looked at, was not part of the answer."""
+    tale = healthy()
+    looked_at = tale.at("a", 3)
+    if happens == "foreign":
+        tale.commits(None, operation="replace")
+    else:
+        tale.rolls_back_to("a", 2).becomes("a", "FINISHED").flink_runs("b", restored=2)
+
+    found = recovered_by_itself.examine(pinned(tale.looked_at(), looked_at))
+
+    assert isinstance(found, CannotTell)
+    assert all("once more" in each for each in found.missing)
+
+
+def test_evidence_for_a_shorter_window_is_asked_for_again() -> None:
+    """What lay below it was not looked at."""
+    tale = healthy()
+
+    found = recovered_by_itself.examine(pinned(tale.looked_at(), tale.at("a", 3), since=tale.at("a", 1)))
+
+    assert isinstance(found, CannotTell)
+    assert "duplicate_rows, once more (It was asked for a shorter window.)" in found.missing
+
+
+def test_without_a_column_of_positions_nobody_is_told_that_all_is_there() -> None:
+    """The contract must name one; the answer says so."""
+    case = healthy().looked_at(gaps=None).model_copy(update={"contract": TableContract(key=("id",))})
+
+    found = recovered_by_itself.examine(case)
+
+    assert isinstance(found, CannotTell)
+    assert any(each.startswith("contract.position:") for each in found.missing)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        {"unreadable": unreadable(UnreadableFile(path="f", what="data", snapshot_id=None, rows=3, problem="gone"))},
+        {"gaps": hole(0).model_copy(update={"to_come": 3})},
+        {"duplicate_commits": "same-files"},
+        {"duplicate_commits": "same-checkpoint"},
+        {"leaked": LeakStanding.DROPPED},
+        {"leaked": LeakStanding.LOST_STATE},
+        {"leaked": LeakStanding.PENDING},
+    ],
+    ids=str,
+)
+def test_whatever_is_wrong_with_rows_or_files_excludes_it(found: dict[str, Any]) -> None:
+    """An unreadable file, rows to come, a repeated commit, a manifest that was dropped, lost or is overdue."""
+    tale = healthy().completes("a", 4).leaves_manifest("a", 4).completes("a", 5, 6, 7, 8, 9)
+    told = {
+        field: repeats(repeated(value, tale))
+        if field == "duplicate_commits"
+        else leaks(*tale.manifests, standing=value)
+        if field == "leaked"
+        else value
+        for field, value in found.items()
+    }
+
+    answer = recovered_by_itself.examine(tale.looked_at(**({"leaked": leaks()} | told)))
+
+    assert isinstance(answer, Excluded)
+
+
+@pytest.mark.parametrize(("found", "expected"), [(orphans(), Matches), (orphans(2), CannotTell), (None, CannotTell)])
+def test_silence_is_quiet_only_when_no_file_is_left_over(found: Any, expected: type) -> None:
+    """A commit that went from the metadata without a trace leaves its files behind; a quiet source leaves none."""
+    tale = healthy().completes("a", *range(4, 12))
+
+    answer = recovered_by_itself.examine(tale.looked_at(orphans=found))
+
+    assert isinstance(answer, expected)
+
+
+def test_the_newest_checkpoint_may_be_on_its_way() -> None:
+    """A checkpoint of the last seconds needs no explanation."""
+    found = recovered_by_itself.examine(healthy().completes("a", 4, 5).looked_at(orphans=None))
+
+    assert isinstance(found, Matches)
+
+
+@pytest.mark.parametrize(("replayed", "expected"), [(None, CannotTell), (5, CannotTell), (0, Matches)])
+def test_a_source_range_that_came_twice_is_explained_first(replayed: int | None, expected: type) -> None:
+    """No key lives twice, but the copies may have other keys."""
+    tale = healthy()
+    again = None
+    if replayed is not None:
+        again = ReplayedRowsFinding(rows_checked=30, replayed=replayed, changed=0, first=None, last=None, pairs=())
+
+    case = tale.looked_at(duplicate_commits=repeats(repeated("same-source-range", tale)), replayed=again)
+    found = recovered_by_itself.examine(case)
+
+    assert isinstance(found, expected)
+
+
+def test_a_rolled_back_commit_that_was_put_back_is_no_fault() -> None:
+    """The chain jumps, and evidence found every row: nothing is to be done."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 6)).rolls_back_to("a", 3).commits("a", 6)
+
+    diagnosis = diagnose(tale.looked_at(), MODES)
+
+    assert ("healthy",) == diagnosis.codes
+
+
+@pytest.mark.parametrize("expired", [0, 2])
+def test_how_far_back_the_table_is_known_to_be_complete_is_said(expired: int) -> None:
+    """Nobody reads what lies below the oldest listed commit: its commits have expired."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 6)).completes("a", 5)
+    tale.snapshots, tale.moves = tale.snapshots[expired:], tale.moves[expired:]
+
+    found = recovered_by_itself.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert ("the table is complete from …003003 up to …005005" in found.headline) == bool(expired)
+    assert ("the table is complete up to …005005" in found.headline) == (not expired)
+
+
+def test_a_catalog_that_points_nowhere_is_never_healthy() -> None:
+    """What is read then is an older state of the table (F10)."""
+    case = healthy().looked_at()
+    lost = case.observation.table.model_copy(update={"lost_metadata": "s3://lake/metadata/00010.metadata.json"})
+
+    found = recovered_by_itself.examine(
+        case.model_copy(update={"observation": case.observation.model_copy(update={"table": lost})})
+    )
+
+    assert isinstance(found, Excluded)
+
+
+def test_it_says_from_where_on_the_table_is_complete() -> None:
+    """Files of older commits are not tried: one of them that is gone must not be covered by the sentence."""
+    tale = healthy()
+
+    whole = recovered_by_itself.examine(tale.looked_at())
+    part = recovered_by_itself.examine(tale.looked_at(since=tale.at("a", 1)))
+
+    assert isinstance(whole, Matches)
+    assert isinstance(part, Matches)
+    assert "complete up to" in whole.headline
+    assert f"complete from {short(tale.at('a', 1))} up to" in part.headline
+    assert "Files of older commits were not tried." in " ".join(part.reasons)
+    assert "older commits" not in " ".join(whole.reasons)
+
+
+def test_rows_of_other_branches_are_not_vouched_for() -> None:
+    """The table is complete as main has it: who reads an audit branch is not told that its rows are right."""
+    tale = healthy()
+    case = tale.looked_at()
+    assert case.ledger is not None
+    audit = BesideMain(
+        branch="audit", snapshot_id=SnapshotId(77), commits=2, added_rows=30, removed_rows=0, job_ids=(),
+        engines=("spark",), last_at=case.observation.table.read_at,
+    )  # fmt: skip
+    ledger = case.ledger.model_copy(update={"branches": (audit,)})
+
+    alone, beside = (recovered_by_itself.examine(each) for each in (case, case.model_copy(update={"ledger": ledger})))
+
+    assert isinstance(alone, Matches)
+    assert isinstance(beside, Matches)
+    assert set(beside.reasons) - set(alone.reasons) == {
+        "This is said of main: rows of 2 commits on branch audit were not looked at."
+    }
+
+
+def test_a_table_is_not_healthy_while_evidence_that_it_rests_on_is_inconclusive() -> None:
+    """It says what was not looked at."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    case = pinned(tale.looked_at(), tale.at("a", 3))
+    told = {"verdict": Verdict.INCONCLUSIVE, "headline": "5 older ones not looked at."}
+    evidence = tuple(e.model_copy(update=told if e.task == "unreadable_files" else {}) for e in case.evidence)
+
+    found = recovered_by_itself.examine(case.model_copy(update={"evidence": evidence}))
+
+    assert isinstance(found, CannotTell)
+    assert ("unreadable_files (it ran and could not answer: 5 older ones not looked at.)",) == found.missing
+
+
+def test_a_mode_that_matches_by_what_was_seen_goes_by_an_inconclusive_answer() -> None:
+    """Where Flink is away, the ledger cannot explain each gap; what its rows show is there all the same."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    case = pinned(tale.looked_at(), tale.at("a", 3))
+    evidence = tuple(
+        e.model_copy(update={"verdict": Verdict.INCONCLUSIVE} if e.task == "ledger" else {}) for e in case.evidence
+    )
+    away = case.model_copy(update={"evidence": evidence})
+
+    assert lacking(away, "ledger") == ()
+    assert len(lacking(away, "ledger", whole=True)) == 1
+
+
+def test_where_no_manifest_lies_on_storage_the_unseen_decides_nothing() -> None:
+    """The checkpoint storage is away, and there is nothing whose fate it could tell."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    case = pinned(tale.looked_at(), tale.at("a", 3))
+    evidence = tuple(
+        e.model_copy(update={"verdict": Verdict.INCONCLUSIVE} if e.task == "leaked_manifests" else {})
+        for e in case.evidence
+    )
+
+    found = recovered_by_itself.examine(case.model_copy(update={"evidence": evidence}))
+
+    assert isinstance(found, Matches)
+
+
+WHOLE = GapsFinding(lowest=0, highest=29, positions=30, missing=0, gaps=())
+
+
+def _said(case: Case) -> str:
+    found = recovered_by_itself.examine(case)
+    return found.missing[0] if isinstance(found, CannotTell) else found.verdict
+
+
+def _placed(case: Case, *ends: tuple[int, int] | None) -> Case:
+    """With the source positions of each commit that the ledger lists, oldest first."""
+    assert case.ledger is not None
+    rows = [
+        row.model_copy(update={"position_from": end[0], "position_until": end[1]} if end is not None else {})
+        for row, end in zip(case.ledger.rows, ends, strict=True)
+    ]
+    return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": tuple(rows)})})
+
+
+def submitted_twice() -> Tale:
+    """Run a has committed 1 and 2; b is started from 2 beside it, commits 3, and is cancelled."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).flink_runs("b")
+    return tale.came_from("b", 2, f"s3://state/{job_id('a')}/chk-2").commits("b", 3).becomes("b", "CANCELED")
+
+
+def test_rows_of_a_second_run_that_was_cancelled_may_come_again() -> None:
+    """The first one has them still before it."""
+    assert _said(submitted_twice().looked_at(gaps=WHOLE)).startswith("whether the rows of …003003 come again")
+
+
+def test_also_where_flink_has_forgotten_it() -> None:
+    """It committed by the same sink."""
+    case = submitted_twice().forgets("b").looked_at(gaps=WHOLE)
+
+    assert _said(case).startswith("whether the rows of …003003 come again")
+
+
+def test_also_after_the_first_one_was_restored_from_its_own_checkpoint() -> None:
+    """That one holds none of them."""
+    tale = submitted_twice().came_from("a", 2, f"s3://state/{job_id('a')}/chk-2")
+
+    assert _said(tale.looked_at(gaps=WHOLE)).startswith("whether the rows of …003003 come again")
+
+
+@pytest.mark.parametrize("rest", ["owed to the run before", "a hand-over"])
+def test_what_the_run_before_had_written_is_held(rest: str) -> None:
+    """Commits under the old id at a restore, and an orderly upgrade, make no doubt."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2)
+    if rest == "a hand-over":
+        tale.commits("a", 3)
+    tale.becomes("a", "CANCELED").flink_runs("b").came_from("b", 3, f"s3://state/{job_id('a')}/chk-3")
+    if rest == "owed to the run before":
+        tale.commits("a", 3)
+
+    assert isinstance(recovered_by_itself.examine(tale.looked_at(gaps=WHOLE)), Matches)
+
+
+def test_another_jobs_rows_are_no_matter() -> None:
+    """By a sink of its own."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits("z", 7).by_sink("ee" * 16)  # type: ignore[arg-type]
+
+    assert isinstance(recovered_by_itself.examine(tale.looked_at(gaps=WHOLE)), Matches)
+
+
+def rewound_and_picked() -> Tale:
+    """Main goes back to 1, run b is started from there, and somebody picks the lost commit again."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2)
+    lost = tale.at("a", 2)
+    tale.becomes("a", "CANCELED").rolls_back_to("a", 1).flink_runs("b")
+    tale.came_from("b", 1, f"s3://state/{job_id('a')}/chk-1")
+    return tale.commits(None).counts(source_snapshot_id=lost)
+
+
+def test_lost_rows_that_were_picked_may_come_again() -> None:
+    """The run that was restored from below reads them anew."""
+    assert "a cherry-pick of …002002" in _said(rewound_and_picked().looked_at(gaps=WHOLE))
+
+
+def test_nobody_waits_for_the_rest_of_them_as_after_a_rewind() -> None:
+    """Some are to come, and some to come again."""
+    case = rewound_and_picked().looked_at(gaps=WHOLE.model_copy(update={"to_come": 5}))
+
+    assert not isinstance(flink_is_recovering.examine(case), Matches)
+
+
+def test_once_the_run_has_brought_rows_as_far_evidence_tells() -> None:
+    """Copies would have been found."""
+    tale = rewound_and_picked().commits("b", 2)
+    short = _placed(tale.looked_at(gaps=WHOLE), (0, 9), (10, 19), (10, 19), (10, 14))
+    far = _placed(tale.looked_at(gaps=WHOLE.model_copy(update={"highest": 19})), (0, 9), (10, 19), (10, 19), (10, 19))
+
+    assert "which has come to 14, brings again what lies up to 29" in _said(short)
+    assert _said(far) == "matches"
+
+
+def test_a_pick_of_what_the_running_job_had_committed_fills_its_hole() -> None:
+    """It goes on above: it holds these rows."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2)
+    lost = tale.at("a", 2)
+    tale.rolls_back_to("a", 1).commits(None).counts(source_snapshot_id=lost).commits("a", 3)
+
+    assert isinstance(recovered_by_itself.examine(tale.looked_at(gaps=WHOLE)), Matches)
+
+
+def test_a_job_that_is_down_brings_nothing() -> None:
+    """The doubt is of a living run alone: restore points are held against main by themselves."""
+    tale = submitted_twice().becomes("a", "FAILED")
+
+    found = no_snapshot_advanced.examine(tale.looked_at(gaps=WHOLE))
+
+    assert not (isinstance(found, CannotTell) and "come again" in " ".join(found.missing))
+
+
+def test_two_unlisted_turns_are_no_meant_writer_before_evidence_has_seen_the_last() -> None:
+    """No key lived twice when it was looked: what came since may be copies."""
+    tale = submitted_twice().forgets("b")
+    before = tale.looked_at(gaps=WHOLE)
+    assert tale.head is not None
+    old = ruled_out(before, "duplicate_rows", tale.head)
+    tale.commits("a", 3)
+    case = tale.looked_at(gaps=WHOLE, evidence=(old,))
+
+    assert isinstance(two_jobs_write_the_table.examine(case), CannotTell)
+    assert isinstance(two_jobs_write_the_table.examine(tale.looked_at(gaps=WHOLE)), Excluded)
+
+
+ROWS = 10
+
+
+def failed_over() -> Tale:
+    """Run a fails after checkpoint 2, goes on from it, and commits 3 and 4."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2)
+    return tale.came_from("a", 2, f"s3://state/{job_id('a')}/chk-2").commits("a", 3, 4)
+
+
+def _looked(tale: Tale, *, ledger_until: int, until: int = 4, highest: int) -> Case:
+    """Positions were looked for up to run a's checkpoint `until`, the head; the ledger covers up to the other one."""
+    case = tale.looked_at(gaps=GapsFinding(lowest=0, highest=highest, positions=highest + 1, missing=0, gaps=()))
+    assert case.ledger is not None
+    edge = case.observation.table.place_of(tale.at("a", ledger_until))
+    listed = [row for row in case.ledger.rows if case.observation.table.place_of(row.snapshot_id) <= edge]
+    rows = tuple(
+        row.model_copy(update={"position_from": index * ROWS, "position_until": index * ROWS + ROWS - 1})
+        for index, row in enumerate(sorted(listed, key=lambda row: row.committed_at))
+    )
+    asked = tuple(
+        ruled_out(case, task, tale.at("a", ledger_until) if task == "ledger" else tale.at("a", until))
+        for task in ("ledger", "missing_positions")
+    )
+    return case.model_copy(
+        update={"ledger": case.ledger.model_copy(update={"rows": rows}), "evidence": (*case.evidence, *asked)}
+    )
+
+
+def test_the_ledger_is_asked_for_once_more_where_the_run_may_have_brought_the_highest_position() -> None:
+    """It has come to 29 in the ledger and main to 39: that is its own commit 4, or rows that it is to bring again."""
+    found = recovered_by_itself.examine(_looked(failed_over(), ledger_until=3, highest=39))
+
+    assert isinstance(found, CannotTell)
+    assert found.asks == ("ledger",)
+    assert found.missing == (
+        "ledger, once more: …004004, which it does not list, may have brought the highest position",
+    )
+
+
+def test_a_ledger_that_covers_as_much_settles_it() -> None:
+    """Both ways."""
+    assert isinstance(recovered_by_itself.examine(_looked(failed_over(), ledger_until=4, highest=39)), Matches)
+
+    behind = recovered_by_itself.examine(_looked(failed_over(), ledger_until=4, highest=49))
+
+    assert isinstance(behind, CannotTell)
+    assert "which has come to 39, brings again what lies up to 49" in behind.missing[0]
+
+
+def test_no_ledger_is_asked_for_where_another_run_had_come_further() -> None:
+    """What it lists shows already that rows are to come again."""
+    tale = Tale().flink_runs("z").commits("z", 1, 2, 3).becomes("z", "CANCELED").flink_runs("a")
+    tale.came_from("a", 3, f"s3://state/{job_id('z')}/chk-3").commits("a", 4, 5)
+    case = _looked(tale, ledger_until=4, until=5, highest=39)
+    assert case.ledger is not None
+    filled = [
+        row.model_copy(update={"position_from": 12, "position_until": 15}) if row.job_id == job_id("a") else row
+        for row in case.ledger.rows
+    ]
+
+    found = recovered_by_itself.examine(
+        case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": tuple(filled)})})
+    )
+
+    assert isinstance(found, CannotTell)
+    assert "ledger" not in found.asks
+    assert "which has come to 15, brings again what lies up to 39" in found.missing[0]
+
+
+def erased_below_an_empty_commit(*, reads: int) -> World:
+    """The newest of so many commits with rows goes without a trace; above it lies an empty one."""
+    world = World(keeps_keys=False)
+    for _ in range(reads):
+        world.reads(2)
+    commits_nothing(world)
+    world.erases(world.chain()[-2].snapshot_id)
+    return world
+
+
+@pytest.mark.parametrize("reads", [1, 2], ids=["all", "the newest"])
+@pytest.mark.parametrize("dead", [False, True], ids=["alive", "dead"])
+def test_it_vouches_for_no_checkpoint_below_it(reads: int, *, dead: bool) -> None:
+    """Flink completed the checkpoint, no commit carries it, and a file that nothing names lies on storage."""
+    world = erased_below_an_empty_commit(reads=reads)
+    if dead:
+        world.tale.becomes(world.run, "FAILED")
+    looked = look(world)
+
+    found = (no_snapshot_advanced if dead else recovered_by_itself).examine(case_of(world, looked))
+
+    assert world.lost(looked.finished)
+    assert isinstance(found, CannotTell)
+    assert "1 orphan files" in found.missing[0]
+
+
+@pytest.mark.parametrize("dead", [False, True], ids=["alive", "dead"])
+def test_an_idle_job_is_asked_for_its_files_and_found_well(*, dead: bool) -> None:
+    """No file is left over, so the checkpoints without a commit held no row."""
+    world = World()
+    world.reads(2)
+    for _ in range(2):
+        world.reads(0)
+        world.reads(0)
+        commits_nothing(world)
+    if dead:
+        world.tale.becomes(world.run, "FAILED")
+    looked = look(world)
+    examine = (no_snapshot_advanced if dead else recovered_by_itself).examine
+
+    unlisted = examine(case_of(world, looked, ["orphans"]))
+
+    assert isinstance(unlisted, CannotTell)
+    assert "orphan_files" in unlisted.asks
+    assert isinstance(examine(case_of(world, looked)), Matches)
+
+
+def test_it_shows_nothing_of_rows_that_main_lost_above_all_that_live() -> None:
+    """Found by the histories of `test_never_healthy`: no file tells any more what the commit had brought."""
+    world = World(keeps_keys=False)
+    world.reads(2)
+    world.reads(1)
+    world.rolls_back_to(world.chain()[0].snapshot_id)
+    commits_nothing(world)
+    case = case_of(world, look(world))
+    assert case.gaps is not None
+    case = case.model_copy(update={"gaps": case.gaps.model_copy(update={"to_come": 0})})
+
+    found = recovered_by_itself.examine(case)
+
+    assert {2} == world.taken_off()
+    assert not isinstance(found, Matches)
+
+
+def idle_then_redeployed(*, goes_on_from: int, reads: int) -> World:
+    """A failover leaves a file, rows come, then hours without any; the next run has read on since."""
+    world = World()
+    world.reads(2)
+    world.fails_over()
+    world.reads(2)
+    for _ in range(6):
+        world.reads(0)
+    commits_nothing(world)
+    world.restarts(world.points[goes_on_from])
+    for _ in range(reads):
+        world.reads(2)
+    return world
+
+
+@pytest.mark.parametrize("partition", [None, "source_partition"])
+@pytest.mark.parametrize(("from_newest", "reads"), [(True, 5), (True, 0), (False, 5)])
+def test_rows_of_the_run_that_went_on_vouch_for_what_it_was_restored_from(
+    partition: str | None, reads: int, *, from_newest: bool
+) -> None:
+    """They lie above what the idle checkpoints could have lost; from below these they would only come again."""
+    world = idle_then_redeployed(goes_on_from=-1 if from_newest else 2, reads=reads)
+    looked = look(world)
+    looked.found["orphans"] = orphans(1)
+    case = case_of(world, looked)
+    contract = case.contract.model_copy(update={"position_partition": partition})
+
+    found = unaccounted(case.model_copy(update={"contract": contract}), case.observation.table.head)
+
+    assert (found is None) is (from_newest and reads > 0)
+
+
+@pytest.mark.parametrize(("partition", "expected"), [(None, type(None)), ("source_partition", CannotTell)])
+def test_of_a_source_in_partitions_several_commits_vouch(partition: str | None, expected: type) -> None:
+    """A partition may be silent over some."""
+    world = idle_then_redeployed(goes_on_from=-1, reads=4)
+    looked = look(world)
+    looked.found["orphans"] = orphans(1)
+    case = case_of(world, looked)
+    contract = case.contract.model_copy(update={"position_partition": partition})
+
+    found = unaccounted(case.model_copy(update={"contract": contract}), case.observation.table.head)
+
+    assert isinstance(found, expected)
+
+
+@pytest.mark.parametrize("path", ["chk-9", f"{job_id('a')}/chk-9", f"{job_id('b')}/chk-9"])
+def test_the_path_of_the_restore_tells_whose_rows_they_vouch_for(path: str) -> None:
+    """Where it names another run, what that one had read tells nothing of this one."""
+    world = idle_then_redeployed(goes_on_from=-1, reads=5)
+    now = world.tale.runs[world.run]
+    assert now.restored is not None
+    restored = now.restored.model_copy(update={"path": f"s3://lake/checkpoints/{path}"})
+    world.tale.runs[world.run] = now.model_copy(update={"restored": restored})
+    looked = look(world)
+    looked.found["orphans"] = orphans(1)
+    case = case_of(world, looked)
+
+    found = unaccounted(case, case.observation.table.head)
+
+    assert (found is None) is (job_id("a") in path)
+
+
+def idle_at_night(*, then: int = 0) -> World:
+    """A failover leaves a file, rows come for a while, then only checkpoints without any."""
+    world = World()
+    world.reads(2)
+    world.fails_over()
+    world.reads(2)
+    world.tale.now += timedelta(minutes=30)
+    world.reads(2)
+    stays_idle(world)
+    for _ in range(then):
+        stays_idle(world)
+    return world
+
+
+def stays_idle(world: World) -> None:
+    """Checkpoints without rows, up to the commit that the sink makes all the same."""
+    for _ in range(3):
+        world.reads(0)
+    commits_nothing(world)
+
+
+@pytest.mark.parametrize("then", [0, 5], ids=["evening", "night"])
+@pytest.mark.parametrize("dead", [False, True], ids=["alive", "dead"])
+@pytest.mark.parametrize(
+    ("written_at", "expected"),
+    [
+        (timedelta(0), Matches),
+        (timedelta(minutes=28), CannotTell),
+        (timedelta(minutes=31), CannotTell),
+        (None, CannotTell),
+    ],
+    ids=["by the failover", "too close for two clocks", "since the last rows", "not told"],
+)
+def test_a_file_from_before_the_last_rows_holds_none_of_later_checkpoints(
+    written_at: timedelta | None, expected: type, then: int, *, dead: bool
+) -> None:
+    """Each failover leaves one, and nothing is lost with it: its rows have come again."""
+    world = idle_at_night(then=then)
+    if dead:
+        world.tale.becomes(world.run, "FAILED")
+    looked = look(world)
+    failed_at = world.tale.runs["a"].restored
+    assert failed_at is not None
+    at = failed_at.at + written_at if written_at is not None else None
+    looked.found["orphans"] = orphans(1, newest_at=at)
+
+    found = (no_snapshot_advanced if dead else recovered_by_itself).examine(case_of(world, looked))
+
+    assert isinstance(found, expected)
+
+
+def test_a_commit_that_a_restore_may_have_delayed_dates_no_file() -> None:
+    """What Flink completed in the meantime may have been written long before; Flink lists its checkpoint no longer."""
+    world = idle_at_night()
+    world.fails_over()
+    for _ in range(5):
+        stays_idle(world)
+    looked = look(world)
+    looked.found["orphans"] = orphans(1, newest_at=NOON)
+
+    found = recovered_by_itself.examine(case_of(world, looked))
+
+    assert isinstance(found, CannotTell)
+
+
+@pytest.mark.parametrize(("tolerable", "expected"), [(0, Matches), (3, CannotTell), (None, CannotTell)])
+def test_nor_does_one_that_a_catalog_may_have_held_while_checkpoints_failed(
+    tolerable: int | None, expected: type
+) -> None:
+    """Where the job tolerates none, it would have failed over."""
+    world = idle_at_night()
+    for _ in range(5):
+        stays_idle(world)
+    run = world.tale.runs["a"]
+    settings = CheckpointSettings(timeout_ms=60_000, tolerable_failures=tolerable)
+    world.tale.runs["a"] = run.model_copy(update={"failed_count": 2, "settings": settings})
+    looked = look(world)
+    looked.found["orphans"] = orphans(1, newest_at=NOON)
+
+    assert isinstance(recovered_by_itself.examine(case_of(world, looked)), expected)

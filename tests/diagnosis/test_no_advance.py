@@ -1,0 +1,568 @@
+"""`no-advance` and checkpoints that do not complete: the job does not go on over the table."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+import bot.diagnosis
+from bot.diagnosis import checkpoint_folder_taken, checkpoints_failed, recovered_by_itself
+from bot.diagnosis import no_snapshot_advanced as mode
+from bot.diagnosis._examine import diagnose
+from bot.diagnosis._scan import scan
+from bot.domain.contract import TableContract
+from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
+from bot.domain.evidence import Evidence, Verdict
+from bot.domain.findings import LeakStanding, PairingFinding, PairVerdict
+from bot.domain.flink import CheckpointKind, CheckpointSettings, StoredCheckpoint
+from bot.domain.ids import DRAINED, CheckpointId, EvidenceId
+from bot.domain.looked import Seen
+from bot.domain.table import Window
+from tests.cases import NOON, Tale, job_id
+from tests.found import files_twice, leaks, point, points
+
+
+def given_up() -> Tale:
+    """Three commits, and the run failed for good."""
+    return Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "FAILED")
+
+
+def looping() -> Tale:
+    """The run fails and restarts."""
+    return Tale().flink_runs("a").commits("a", 1, 2, 3).completes("a", 3).fails("a", times=3).becomes("a", "RESTARTING")
+
+
+def forgotten() -> Tale:
+    """The cluster knows no such job, and for longer than a sink is silent without rows nobody has committed."""
+    return later(Tale().flink_runs("a").commits("a", 1, 2, 3).forgets("a"), minutes=10)
+
+
+def counted_at(tale: Tale) -> Evidence:
+    """No source position is missing, at the head as it is."""
+    return Evidence(
+        verdict=Verdict.RULED_OUT, headline="None is missing.", id=EvidenceId("1"), task="missing_positions",
+        task_version=1, question="?", metadata_location=tale.table.metadata_location, head=tale.head,
+        window=Window(since=None, until=tale.head), at=tale.now, took_ms=1, bytes_read=0,
+    )  # fmt: skip
+
+
+def later(tale: Tale, **passed: float) -> Tale:
+    """So much time goes by."""
+    tale.now += timedelta(**passed)
+    return tale
+
+
+@pytest.mark.parametrize(
+    ("tale", "said"), [(given_up(), "is FAILED"), (looping(), "failed 3 times"), (forgotten(), "knows no run")]
+)
+def test_a_job_that_stands_still_is_recovered_without_the_table(tale: Tale, said: str) -> None:
+    """Failed, looping or gone: the head is right, and the point that pairs with it is named."""
+    pairing = points(point(job_id("a"), 3, tale.at("a", 3)))
+
+    found = mode.examine(tale.looked_at(pairing=pairing))
+
+    assert isinstance(found, Matches)
+    assert (Remedy.RESTORE_JOB_ONLY, tale.head, None) == (found.remedy, found.last_good, found.wrong_run)
+    assert said in found.reasons[0]
+    assert Remedy.RESTORE_JOB_ONLY.words == found.what_to_do
+    assert "s3://state/savepoint-aaaaaa-3" in found.reasons[-1]
+
+
+@pytest.mark.parametrize(("begins", "said"), [(None, "right: "), (1, "right from …001001 on: ")])
+def test_the_table_is_called_right_no_further_down_than_it_was_looked_at(begins: int | None, said: str) -> None:
+    """A window says nothing of what lies below it."""
+    tale = given_up()
+
+    found = mode.examine(tale.looked_at(since=None if begins is None else tale.at("a", begins)))
+
+    assert isinstance(found, Matches)
+    assert f"and the table is {said}recover the job" in found.headline
+
+
+def test_nor_further_down_than_commits_are_listed() -> None:
+    """The first has expired: its rows were looked at by nobody."""
+    found = mode.examine(given_up().expires("a", 1).looked_at())
+
+    assert isinstance(found, Matches)
+    assert "the table is right from …002002 on" in found.headline
+
+
+def test_a_point_ahead_of_the_head_commits_what_it_owes() -> None:
+    """Newer than any commit is not too new: the sink commits at the restore."""
+    pairing = points(point(job_id("a"), 4, None, PairVerdict.AHEAD))
+
+    found = mode.examine(given_up().looked_at(pairing=pairing))
+
+    assert isinstance(found, Matches)
+    assert Remedy.RESTORE_JOB_ONLY is found.remedy
+
+
+def test_an_older_point_alone_takes_the_table_along() -> None:
+    """Restored from 2 against checkpoint 3 the job would write rows twice."""
+    tale = given_up()
+
+    found = mode.examine(tale.looked_at(pairing=points(point(job_id("a"), 2, tale.at("a", 2)))))
+
+    assert isinstance(found, Matches)
+    assert (Remedy.REWIND_TABLE_AND_JOB, job_id("a")) == (found.remedy, found.wrong_run)
+
+
+def kept(run: str, checkpoint: int) -> StoredCheckpoint:
+    """A retained checkpoint."""
+    return StoredCheckpoint(
+        path=f"s3://state/{job_id(run)}/chk-{checkpoint}",
+        kind=CheckpointKind.CHECKPOINT,
+        checkpoint_id=CheckpointId(checkpoint),
+        job_id=job_id(run),
+        written_at=NOON + timedelta(minutes=checkpoint),
+    )
+
+
+def beside_others() -> Tale:
+    """Another engine has written the table, and the job's run begins."""
+    return Tale().commits(None).flink_runs("a")
+
+
+def test_a_job_whose_commits_pyiceberg_may_have_taken_out_is_not_said_to_have_none() -> None:
+    """What is left has no parent's id, and counts rows that it did not bring."""
+    tale = beside_others().counts(total_records=40).fails("a").becomes("a", "FAILED")
+
+    assert not isinstance(mode.examine(tale.case()), Matches)
+
+
+def test_a_job_that_failed_before_its_first_checkpoint_owes_the_table_nothing() -> None:
+    """Nobody has to look at a row for that, and what others wrote stays as it is."""
+    tale = beside_others().fails("a").becomes("a", "FAILED")
+
+    found = mode.examine(tale.case())
+
+    assert isinstance(found, Matches)
+    assert "has never committed to this table, and run aaaaaa is FAILED" in found.headline
+    assert (Remedy.RESTORE_JOB_ONLY, tale.head) == (found.remedy, found.last_good)
+    assert "owes the table nothing" in found.reasons[2]
+    assert found.reasons[-1] == "Flink says: java.io.IOException: lost."
+    assert found.what_to_do.endswith("as it is deployed: it has no state yet")
+
+
+def test_a_job_that_never_committed_goes_on_from_its_newest_checkpoint() -> None:
+    """From nothing it would leave behind what its committer owes."""
+    tale = beside_others().completes("a", 1, 2).leaves_manifest("a", 1, 2).becomes("a", "FAILED")
+    case = tale.case()
+    points = (kept("a", 1), kept("a", 2), kept("b", 7))
+    seen = Seen[StoredCheckpoint](source="the folder of checkpoints", values=points)
+    with_them = case.model_copy(update={"observation": case.observation.model_copy(update={"checkpoints": seen})})
+
+    found = mode.examine(with_them)
+
+    assert isinstance(found, Matches)
+    assert found.what_to_do.endswith(f"start it by hand from {points[1].path}")
+    assert isinstance(mode.examine(case), CannotTell)
+
+
+@pytest.mark.parametrize(
+    "tale",
+    [
+        beside_others().becomes("a", "FINISHED"),
+        Tale().flink_runs("z").commits("z", 1).forgets("z").flink_runs("a").becomes("a", "FAILED"),
+        Tale().commits("z", 1).commits(None).expires("z", 1).flink_runs("a").becomes("a", "FAILED"),
+    ],
+    ids=["its end", "commits by a forgotten run", "commits that expired"],
+)
+def test_a_job_that_may_have_committed_is_not_told_to_begin_anew(tale: Tale) -> None:
+    """From nothing it would repeat what was read before."""
+    assert not isinstance(mode.examine(tale.case()), Matches)
+
+
+@pytest.mark.parametrize(
+    ("pairing", "said"),
+    [
+        (points(), "holds no restore point that"),
+        (points(point(job_id("a"), 4, None, PairVerdict.BEHIND)), "None of 1 restore point on storage"),
+    ],
+)
+def test_without_a_point_that_fits_it_says_so(pairing: PairingFinding, said: str) -> None:
+    """No table state goes with any, so nothing "goes together"; the source's position is what is left."""
+    found = mode.examine(given_up().looked_at(pairing=pairing))
+
+    assert isinstance(found, Matches)
+    assert (Remedy.RESTORE_JOB_ONLY, None) == (found.remedy, found.wrong_run)
+    assert found.headline.endswith("but no restore point is left from which the job could go on.")
+    assert said in found.reasons[-1]
+    assert found.what_to_do.startswith("find a restore point elsewhere, as none that was found fits the table")
+    assert "its source set to go on after what the table holds" in found.reasons[-1]
+    assert not any("go together" in reason for reason in found.reasons)
+
+
+@pytest.mark.parametrize(
+    ("tale", "said"),
+    [(given_up(), "after position 99, the highest on the table"), (looping(), "after what the table holds")],
+    ids=["down", "alive"],
+)
+def test_a_position_is_named_only_where_none_higher_can_come(tale: Tale, said: str) -> None:
+    """A run that only fails may still commit what it owes; nothing is known of a head that nobody has looked at."""
+    case = tale.looked_at(pairing=points(), evidence=(counted_at(tale),))
+    found, unknown = mode.examine(case), mode.examine(case.model_copy(update={"evidence": ()}))
+
+    assert isinstance(found, Matches)
+    assert isinstance(unknown, Matches)
+    assert said in " ".join(found.reasons)
+    assert "the highest on the table" not in " ".join(unknown.reasons)
+
+
+def test_before_anybody_looked_no_restore_point_is_promised() -> None:
+    """What to do is to look first; once a point is known, the remedy's own words are true."""
+    found = mode.examine(given_up().looked_at())
+
+    assert isinstance(found, Matches)
+    assert found.what_to_do.startswith("look which restore point")
+    assert "newest restore point" not in found.what_to_do
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        (given_up().looked_at(duplicates=3), "keys live more than once"),
+        (given_up().looked_at(missing=3), "are missing"),
+        (Tale().flink_runs("a").commits("a", 1, DRAINED).becomes("a", "FINISHED").looked_at(), "F5"),
+        (given_up().misses_manifest("a", "a", 4).looked_at(), "F7, F8, F9"),
+    ],
+)  # fmt: skip
+def test_a_wrong_table_is_never_left_to_the_job(case: Case, said: str) -> None:
+    """Whatever is wrong with rows or history is named instead."""
+    found = mode.examine(case)
+
+    assert isinstance(found, Excluded)
+    assert said in found.reason
+
+
+def test_a_hole_is_never_left_to_the_job() -> None:
+    """A rollback under the running job: before positions were counted nobody knows, without any it is wrong."""
+    tale = (
+        Tale().flink_runs("a").commits("a", *range(1, 6)).rolls_back_to("a", 3).commits("a", 6).becomes("a", "FAILED")
+    )
+    uncounted = tale.looked_at(gaps=None)
+    unnamed = uncounted.model_copy(update={"contract": TableContract(key=("id",))})
+
+    assert isinstance(mode.examine(uncounted), CannotTell)
+    assert isinstance(mode.examine(unnamed), Excluded)
+
+
+def test_dropped_rows_are_never_left_to_the_job() -> None:
+    """A restart would not read them again."""
+    tale = given_up().leaves_manifest("a", 2)
+
+    found = mode.examine(tale.looked_at(leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED)))
+
+    assert isinstance(found, Excluded)
+
+
+@pytest.mark.parametrize("lacks", ["duplicates", "gaps", "leaked", "unreadable"])
+def test_the_table_is_not_called_right_before_it_was_looked_at(lacks: str) -> None:
+    """Each source may show what the others do not."""
+    case = given_up().looked_at().model_copy(update={lacks: None})
+
+    found = mode.examine(case)
+
+    assert isinstance(found, CannotTell)
+    assert 1 == len(found.missing)
+
+
+def test_a_run_that_is_alive_does_not_stand_still() -> None:
+    """Running, or restarting for the first time: see `wait`."""
+    running = Tale().flink_runs("a").commits("a", 1, 2)
+
+    assert isinstance(mode.examine(running.looked_at()), Excluded)
+    assert isinstance(mode.examine(running.fails("a").becomes("a", "RESTARTING").looked_at()), Excluded)
+
+
+def test_flink_must_be_asked() -> None:
+    """A table that does not advance may have a job that runs."""
+    assert isinstance(mode.examine(given_up().flink_is_down().looked_at()), CannotTell)
+
+
+def test_files_that_are_live_twice_are_never_left_to_the_job() -> None:
+    """Evidence that was not asked for but is there counts, too."""
+    tale = given_up()
+
+    found = mode.examine(tale.looked_at(duplicate_files=files_twice(10, tale.at("a", 2), tale.at("a", 3))))
+
+    assert isinstance(found, Excluded)
+
+
+def elsewhere() -> Tale:
+    """Run a failed; run b commits, and the cluster that is asked does not know it."""
+    return Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "FAILED").commits("b", 4, 5, 6)
+
+
+def back_again() -> Tale:
+    """The run failed three times, and commits since a moment."""
+    return looping().commits("a", 4)
+
+
+@pytest.mark.parametrize(
+    ("tale", "said"),
+    [
+        (elsewhere(), "whether run bbbbbb still writes"),
+        (later(elsewhere(), hours=5), "whether run bbbbbb still writes"),
+        (Tale().flink_runs("a").commits("a", 1, 2, 3).forgets("a"), "whether run aaaaaa still writes"),
+        (Tale().flink_runs("a").commits("a", 1).forgets("a"), "whether run aaaaaa still writes"),
+        (Tale().commits("z", 1, 2).flink_runs("a").becomes("a", "FAILED"), "whether run zzzzzz still writes"),
+        (later(given_up(), minutes=1).commits("a", 4), "who writes the table as run aaaaaa"),
+        (back_again(), "whether run aaaaaa comes back"),
+    ],
+    ids=["elsewhere", "elsewhere, long ago", "forgotten just now", "no rhythm", "replaced just now", "after its end",
+         "after its failure"],
+)  # fmt: skip
+def test_a_job_is_not_restored_beside_a_writer_that_may_go_on(tale: Tale, said: str) -> None:
+    """A fork would write each row twice: who made the newest commit must be known to have stopped."""
+    newest = tale.snapshots[-1]
+    pairing = points(point(newest.job_id or job_id("a"), newest.checkpoint_id or 0, newest.snapshot_id))
+
+    found = mode.examine(tale.looked_at(pairing=pairing))
+
+    assert isinstance(found, CannotTell)
+    assert 1 == len(found.missing)
+    assert said in found.missing[0]
+
+
+@pytest.mark.parametrize(
+    "tale",
+    [
+        later(Tale().commits("z", 1, 2).flink_runs("a").becomes("a", "FAILED"), minutes=1),
+        later(back_again(), minutes=1),
+    ],
+    ids=["another run came after it", "silent again"],
+)
+def test_a_writer_that_was_replaced_or_fell_silent_does_not_go_on(tale: Tale) -> None:
+    """An upgrade that never committed, and a recovery that did not last."""
+    assert isinstance(mode.examine(tale.looked_at()), Matches)
+
+
+def test_a_job_that_flink_forgot_is_looked_for_elsewhere_first() -> None:
+    """Its silence shows that nothing commits, and not that nothing runs."""
+    found = mode.examine(forgotten().looked_at())
+
+    assert isinstance(found, Matches)
+    assert any("Flink has forgotten run aaaaaa: see that no other cluster runs it" in each for each in found.reasons)
+
+
+MODES = scan(bot.diagnosis)
+MINUTE = timedelta(minutes=1)
+
+
+def silent(lasts: timedelta, *, failed: tuple[int, ...] = ()) -> Tale:
+    """Checkpoints 1 to 3 are committed, one every 3 s; then these fail and time passes."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).remembers("a", 1, 2, 3).completes("a", *failed)
+    listed = tuple(
+        c.model_copy(update={"status": "FAILED", "failure": "Checkpoint expired."}) if c.checkpoint_id in failed else c
+        for c in tale.runs["a"].checkpoints
+    )
+    tale.now += lasts
+    return told(tale, checkpoints=listed, failed_count=len(failed))
+
+
+def told(tale: Tale, **fields: Any) -> Tale:
+    """Flink tells this of the run."""
+    tale.runs["a"] = tale.runs["a"].model_copy(update=fields)
+    return tale
+
+
+def test_hours_without_a_checkpoint_are_not_healthy() -> None:
+    """Consumers are told that the table gets no rows; nothing is to be repaired."""
+    diagnosis = diagnose(silent(timedelta(hours=5)).looked_at(), MODES)
+
+    assert ("F20",) == diagnosis.codes
+    assert diagnosis.decisive is not None
+    assert Remedy.TELL_CONSUMERS is diagnosis.decisive[1].remedy
+    assert "No checkpoint of run aaaaaa completed for 5 h 1 s, since checkpoint 3" in diagnosis.decisive[1].reasons[-1]
+    assert "is not healthy" in diagnosis.nothing_matches
+
+
+@pytest.mark.parametrize(
+    ("lasts", "healthy", "failed"),
+    [(MINUTE, Matches, Excluded), (5 * MINUTE, CannotTell, CannotTell), (11 * MINUTE, Excluded, Matches)],
+)
+def test_a_slow_checkpoint_is_told_from_none_once_it_would_have_failed(
+    lasts: timedelta, healthy: type, failed: type
+) -> None:
+    """Between some intervals and Flink's limit of ten minutes nobody knows whether the next one comes."""
+    case = silent(lasts).looked_at()
+
+    assert isinstance(recovered_by_itself.examine(case), healthy)
+    assert isinstance(checkpoints_failed.examine(case), failed)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [CheckpointSettings(timeout_ms=3_600_000), CheckpointSettings(min_pause_ms=900_000)],
+    ids=["limit", "pause"],
+)
+def test_the_runs_own_settings_decide_how_long_is_too_long(settings: CheckpointSettings) -> None:
+    """A checkpoint may take an hour, or a quarter of an hour may lie between two."""
+    case = told(silent(20 * MINUTE), settings=settings).looked_at()
+
+    assert not isinstance(checkpoints_failed.examine(case), Matches)
+    assert not isinstance(recovered_by_itself.examine(case), Excluded)
+
+
+def test_without_an_interval_nobody_can_tell() -> None:
+    """A batch job takes none either; what the contract says counts where Flink told nothing."""
+    tale = told(silent(timedelta(hours=5)), checkpoint_interval_ms=None)
+    case = tale.looked_at()
+    promised = case.model_copy(
+        update={"contract": TableContract(key=("id",), position="pos", checkpoint_every=timedelta(seconds=3))}
+    )
+
+    found = (recovered_by_itself.examine(case), checkpoints_failed.examine(case))
+
+    assert all(isinstance(each, CannotTell) and "Flink tells of no interval" in each.missing[-1] for each in found)
+    assert isinstance(checkpoints_failed.examine(promised), Matches)
+
+
+def test_savepoints_are_no_checkpoints() -> None:
+    """They commit nothing by themselves (facts 0.5)."""
+    tale = silent(timedelta(hours=5)).completes("a", 4)
+    newest, *older = tale.runs["a"].checkpoints
+    told(tale, checkpoints=(newest.model_copy(update={"kind": CheckpointKind.SAVEPOINT}), *older))
+
+    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Excluded)
+
+
+@pytest.mark.parametrize("state", ["RESTARTING", "FAILED"])
+def test_a_run_that_is_down_is_not_silent(state: str) -> None:
+    """`wait` and `no-advance` tell of it; and one that was restored a moment ago has time."""
+    down = silent(timedelta(hours=5)).becomes("a", state)
+    restored = silent(timedelta(hours=5))
+    listed = restored.runs["a"].checkpoints
+    triggered = {"triggered_at": listed[0].triggered_at - MINUTE}
+    told(restored.flink_runs("a", restored=3), checkpoints=[c.model_copy(update=triggered) for c in listed])
+
+    assert isinstance(checkpoints_failed.examine(down.looked_at()), Excluded)
+    assert isinstance(recovered_by_itself.examine(restored.looked_at()), Matches)
+
+
+def test_a_commit_shows_what_flink_no_longer_lists() -> None:
+    """The case may hold no checkpoint of the run at all."""
+    tale = silent(timedelta(hours=5)).commits("a", 9_000)
+
+    assert isinstance(checkpoints_failed.examine(tale.looked_at()), Excluded)
+
+
+def test_two_failures_may_be_too_long_as_well() -> None:
+    """Each expired after ten minutes; "no row is lost by that" was all that was said, beside `healthy`."""
+    diagnosis = diagnose(silent(25 * MINUTE, failed=(4, 5)).looked_at(), MODES)
+
+    ((mode, found),) = diagnosis.matches
+    assert ("F20", Remedy.TELL_CONSUMERS) == (mode.code, found.remedy)
+    assert "fail one after the other, so nothing reaches the table" in found.headline
+
+
+def test_a_silence_after_failures_that_were_made_good_is_told_too() -> None:
+    """The failures are over, the silence is not."""
+    tale = silent(timedelta(0), failed=(4,)).completes("a", 5).commits("a", 5)
+    tale.now += timedelta(hours=1)
+
+    found = checkpoints_failed.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert Remedy.TELL_CONSUMERS is found.remedy
+    assert "completes no checkpoint any more" in found.headline
+
+
+EXPIRED = "Checkpoint expired before completing."
+
+
+def collides(*completed: int, failure: str = "Failure to finalize checkpoint.") -> Tale:
+    """As run on Flink 1.20: 1 to 9 committed, restored from 4 under the same id, 5 and 6 fail."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 10)).flink_runs("a", restored=4).completes("a", 5, 6)
+    failed = tuple(c.model_copy(update={"status": "FAILED", "failure": failure}) for c in tale.runs["a"].checkpoints)
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoints": failed, "failed_count": 2})
+    return tale.completes("a", *completed)
+
+
+def stored(case: Case, *checkpoints: int, after_minutes: int = 0) -> Case:
+    """These checkpoint folders are on storage, written at noon, which is before everything, or later."""
+    folders = tuple(
+        StoredCheckpoint(
+            path=f"s3://lake/checkpoints/{job_id('a')}/chk-{each}",
+            kind=CheckpointKind.CHECKPOINT,
+            checkpoint_id=CheckpointId(each),
+            job_id=job_id("a"),
+            written_at=NOON.replace(minute=after_minutes),
+        )
+        for each in checkpoints
+    )
+    seen = Seen[StoredCheckpoint](source="s3://lake/checkpoints", values=folders)
+    return case.model_copy(update={"observation": case.observation.model_copy(update={"checkpoints": seen})})
+
+
+def test_folders_that_are_older_than_the_restore_are_freed() -> None:
+    """Storage shows it, whatever Flink's words were."""
+    tale = collides()
+
+    found = checkpoint_folder_taken.examine(stored(tale.looked_at(), 4, 5, 6))
+
+    assert isinstance(found, Matches)
+    assert (Remedy.FREE_CHECKPOINT_FOLDER, tale.at("a", 9)) == (found.remedy, found.last_good)
+    assert "5 and 6" in found.headline
+
+
+def test_flinks_own_words_are_enough() -> None:
+    """A failure that names an existing target needs no look at storage."""
+    found = checkpoint_folder_taken.examine(
+        collides(failure="IOException: Target file chk-5 already exists.").looked_at()
+    )
+
+    assert isinstance(found, Matches)
+
+
+def test_numbers_that_the_old_start_had_committed_are_enough_when_the_last_step_failed() -> None:
+    """As run on Flink 2.1: Flink has removed the old folders, and each failover restored checkpoint 4 once more."""
+    tale = collides()
+    again = tale.runs["a"].restored
+    assert again is not None
+    failed_over = again.model_copy(update={"at": again.at + timedelta(minutes=30)})
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"restored": failed_over, "started_at": again.at})
+
+    found = checkpoint_folder_taken.examine(stored(tale.looked_at(), 4))
+
+    assert isinstance(found, Matches)
+    assert "5 and 6" in found.headline
+
+
+def test_once_a_number_was_free_nothing_is_to_be_done() -> None:
+    """The next id completed, and the match says nothing of which snapshot to trust."""
+    found = checkpoint_folder_taken.examine(stored(collides(10).looked_at(), 4, 5, 6))
+
+    assert isinstance(found, Matches)
+    assert (Remedy.NOTHING, None) == (found.remedy, found.last_good)
+
+
+def test_failures_without_old_folders_have_another_cause() -> None:
+    """Folders that were written since the restore took nobody's place."""
+    found = checkpoint_folder_taken.examine(stored(collides(failure=EXPIRED).looked_at(), 5, 6, after_minutes=40))
+
+    assert isinstance(found, Excluded)
+
+
+@pytest.mark.parametrize("tale", [collides(failure=EXPIRED), collides().flink_is_down()])
+def test_without_storage_or_flink_it_stays_open(tale: Tale) -> None:
+    """Flink's words are vague, and nobody could look at the folders; or Flink says nothing at all."""
+    found = checkpoint_folder_taken.examine(tale.looked_at())
+
+    assert isinstance(found, CannotTell)
+
+
+def test_a_collision_is_not_a_plain_failure() -> None:
+    """The cause is named once (F25), and F20 points to it."""
+    found = checkpoints_failed.examine(stored(collides().looked_at(), 5, 6))
+
+    assert isinstance(found, Excluded)
+    assert "(F25)" in found.reason
+
+
+def test_a_run_that_was_not_restored_cannot_collide() -> None:
+    """Its numbers begin at 1 in a folder of its own."""
+    found = checkpoint_folder_taken.examine(Tale().flink_runs("a").completes("a", 1).commits("a", 1).looked_at())
+
+    assert isinstance(found, Excluded)

@@ -1,0 +1,518 @@
+"""F21: commits that are not the job's, cherry-picks, compactions and other branches."""
+
+from collections.abc import Callable
+
+import pytest
+
+from bot.diagnosis import (
+    another_writer_changed_rows,
+    commit_not_made_yet,
+    no_snapshot_advanced,
+    recovered_by_itself,
+    source_positions_skipped,
+)
+from bot.domain.diagnosis import CannotTell, Case, Examined, Excluded, Matches, Remedy
+from bot.domain.findings import CompactedRows, CorrectedRowsFinding
+from bot.domain.ids import OperatorId, SnapshotId
+from bot.domain.table import Ref
+from tests.cases import Tale
+
+
+def compacted(**counts: str) -> Tale:
+    """Two commits of the job, then a compaction with these counters."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="replace")
+    tale.snapshots[-1] = tale.snapshots[-1].model_copy(
+        update={"summary": {"engine-name": "spark", "added-records": "20"} | counts}
+    )
+    return tale
+
+
+@pytest.mark.parametrize("operation", ["append", "delete", "overwrite"])
+def test_rows_changed_by_another_writer_are_told(operation: str) -> None:
+    """The last good commit is the one below it, and no run of the job is to be undone."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation=operation).commits("a", 3)
+
+    found = another_writer_changed_rows.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 2), None, Remedy.STOP_CULPRIT) == (found.last_good, found.wrong_run, found.remedy)
+    assert "1 commit of the job came on top" in found.reasons[-1]
+
+
+def test_the_newest_change_of_another_writer_is_named() -> None:
+    """By it the watch knows a change that came after an incident from those that it left."""
+    tale = Tale().flink_runs("a").commits("a", 1).commits(None, operation="delete").commits("a", 2).commits(None)
+    newest = tale.head
+
+    found = another_writer_changed_rows.examine(tale.commits("a", 3).looked_at())
+
+    assert isinstance(found, Matches)
+    assert newest == found.newest_wrong
+
+
+def converted(tale: Tale, source: SnapshotId, **counts: str) -> Tale:
+    """Flink's table maintenance commits on top: it turned the equality deletes of that snapshot into vectors."""
+    tale.commits(None, operation="overwrite")
+    told = {"engine-name": "flink", "equality-convert-staging-snapshot": str(source), "added-dvs": "1"}
+    tale.snapshots[-1] = tale.snapshots[-1].model_copy(
+        update={"summary": told | {key.replace("_", "-"): value for key, value in counts.items()}}
+    )
+    return tale
+
+
+def test_a_conversion_of_equality_deletes_where_they_lie_is_maintenance() -> None:
+    """It adds vectors and removes the deletes that they stand for; a data file neither comes nor goes."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, operation="overwrite")
+
+    found = another_writer_changed_rows.examine(
+        converted(tale, tale.at("a", 2), added_position_deletes="3", removed_equality_delete_files="1").looked_at()
+    )
+
+    assert isinstance(found, Excluded)
+    assert "Iceberg's own maintenance" in found.reason
+
+
+def test_a_conversion_from_a_staging_branch_brings_the_job_s_rows() -> None:
+    """As a cherry-pick of a staged commit does: the same data files, with vectors for its equality deletes."""
+    tale = Tale().flink_runs("a").commits("a", 1).stages("a", 2)
+    staged = tale.at("a", 2)
+
+    found = another_writer_changed_rows.examine(
+        converted(tale, staged, added_data_files="1", added_records="10").looked_at()
+    )
+
+    assert isinstance(found, Excluded)
+
+
+def test_a_conversion_that_changes_more_is_told() -> None:
+    """Another number of rows than was staged, data files that went, or the same snapshot once more, which may take rows
+    that were written anew."""
+    tale = Tale().flink_runs("a").commits("a", 1).stages("a", 2)
+    staged, own = tale.at("a", 2), tale.at("a", 1)
+    more = converted(tale, staged, added_data_files="1", added_records="11").looked_at()
+    gone = Tale().flink_runs("a").commits("a", 1)
+    lost = converted(gone, own, deleted_data_files="1").looked_at()
+    twice = Tale().flink_runs("a").commits("a", 1)
+    again = converted(converted(twice, own), own).looked_at()
+
+    told = [another_writer_changed_rows.examine(case) for case in (more, lost, again)]
+
+    assert [Matches] * 3 == [type(found) for found in told]
+
+
+def test_a_conversion_of_what_is_no_longer_listed_is_untold() -> None:
+    """Whose rows it brought, only the staged snapshot could tell."""
+    tale = Tale().flink_runs("a").commits("a", 1)
+
+    found = another_writer_changed_rows.examine(converted(tale, SnapshotId(4711)).looked_at())
+
+    assert isinstance(found, CannotTell)
+    assert "a conversion of" in found.missing[0]
+
+
+def test_the_writer_is_named() -> None:
+    """The application id leads to whoever started it."""
+    tale = Tale().flink_runs("a").commits("a", 1).commits(None, operation="delete")
+    tale.snapshots[-1] = tale.snapshots[-1].model_copy(
+        update={"summary": {"engine-name": "spark", "spark.app.id": "local-17", "added-position-deletes": "40"}}
+    )
+
+    found = another_writer_changed_rows.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert "spark application local-17" in found.headline
+    assert "40 rows deleted by position" in found.reasons[0]
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        {"deleted-records": "20"},
+        {"deleted-records": "25", "removed-position-deletes": "5"},
+        {"entries-processed": "2", "manifests-replaced": "2"},
+    ],
+    ids=["rows kept", "deletes worked in", "manifests alone"],
+)
+def test_a_compaction_that_keeps_its_rows_changes_none(counts: dict[str, str]) -> None:
+    """The same rows in other files; rows that were deleted before may go."""
+    found = another_writer_changed_rows.examine(compacted(**counts).looked_at())
+
+    assert isinstance(found, Excluded)
+    assert "compactions (1), which kept" in found.reason
+
+
+def test_a_compaction_that_lost_rows_is_told() -> None:
+    """It read more rows than it wrote, and removed no deletes that would explain it."""
+    found = another_writer_changed_rows.examine(compacted(**{"deleted-records": "25"}).looked_at())
+
+    assert isinstance(found, Matches)
+    assert "a compaction that lost 5 rows" in found.reasons[0]
+
+
+def test_deletes_worked_in_excuse_no_more_rows_than_they_deleted() -> None:
+    """One position delete of thirty rows leaves 29, whatever else the compaction says."""
+    tale = compacted(**{"deleted-records": "30", "added-records": "1", "removed-position-deletes": "1"})
+
+    found = another_writer_changed_rows.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert "a compaction that lost 28 rows" in found.reasons[0]
+
+
+@pytest.mark.parametrize("kind", ["position", "equality"])
+def test_deletes_that_a_compaction_leaves_behind_may_have_been_worked_in(kind: str) -> None:
+    """Spark rewrites the files and may keep delete files that delete nothing any more; or they are of other files."""
+    tale = compacted(**{"deleted-records": "30", "added-records": "25"})
+    parent = tale.snapshots[-2]
+    totals = {"total-position-deletes": "0", "total-equality-deletes": "0", f"total-{kind}-deletes": "5"}
+    tale.snapshots[-2] = parent.model_copy(update={"summary": {**parent.summary, **totals}})
+
+    found = another_writer_changed_rows.examine(tale.looked_at())
+
+    assert isinstance(found, CannotTell)
+
+
+def test_a_cherry_pick_is_no_change_of_its_own() -> None:
+    """A responder puts a rolled-back commit back; its summary names the source and no job."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None)
+    source = {"source-snapshot-id": str(tale.at("a", 2))}
+    tale.snapshots[-1] = tale.snapshots[-1].model_copy(update={"summary": source})
+
+    found = another_writer_changed_rows.examine(tale.looked_at())
+
+    assert isinstance(found, Excluded)
+    assert "cherry-pick" in found.reason
+
+
+def test_a_table_without_any_job_id_has_no_other_writer() -> None:
+    """Flink CDC leaves no job id: nobody can tell who should write."""
+    found = another_writer_changed_rows.examine(Tale().commits(None).commits(None).looked_at())
+
+    assert isinstance(found, CannotTell)
+
+
+def test_a_change_below_the_window_is_not_todays() -> None:
+    """The window's lower edge is exclusive."""
+    tale = Tale().flink_runs("a").commits("a", 1).commits(None, operation="delete").commits("a", 2, 3)
+
+    found = another_writer_changed_rows.examine(tale.looked_at(since=tale.at("a", 2)))
+
+    assert isinstance(found, Excluded)
+
+
+NOTHING_YET = {"total-records": "0", "total-data-files": "0", "total-delete-files": "0"}
+
+
+@pytest.mark.parametrize(
+    ("summary", "changes"),
+    [
+        (NOTHING_YET | {"changed-partition-count": "0"}, False),
+        (NOTHING_YET | {"added-records": "20"}, True),
+        (NOTHING_YET | {"total-records": "20"}, True),
+        ({"total-records": "0"}, True),
+    ],
+    ids=["of nothing", "counted rows", "another total", "too few totals"],
+)
+def test_a_commit_of_nothing_changed_no_rows(summary: dict[str, str], *, changes: bool) -> None:
+    """The dynamic sink begins an empty table with one that names no job (Iceberg 1.11)."""
+    tale = Tale().flink_runs("a").commits(None)
+    tale.snapshots[-1] = tale.snapshots[-1].model_copy(update={"summary": summary})
+
+    found = another_writer_changed_rows.examine(tale.commits("a", 1, 2).looked_at())
+
+    assert isinstance(found, Matches) is changes
+
+
+def published(operation: str = "overwrite", *, by: str | None = None) -> Tale:
+    """A commit is staged beside main (None: by Spark), the job goes on, and the staged one is picked onto main."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).completes("a", 3)
+    tale.stages(by, 0, operation=operation)
+    staged = tale.snapshots[-1].snapshot_id
+    return picks(tale.commits("a", 4).completes("a", 4), staged, operation).commits("a", 5, 6).completes("a", 5, 6)
+
+
+def picks(tale: Tale, source: int, operation: str = "append") -> Tale:
+    """What Iceberg leaves on main: the counters, the source, and whatever engine picked."""
+    tale.commits(None, operation=operation)
+    told = {**tale.snapshots[-1].summary, "source-snapshot-id": str(source)}
+    tale.snapshots[-1] = tale.snapshots[-1].model_copy(update={"summary": told})
+    return tale
+
+
+def without_source(tale: Tale) -> Tale:
+    """Expiry has taken the staged commit."""
+    gone = tale.snapshots[3].snapshot_id
+    tale.snapshots = [s for s in tale.snapshots if s.snapshot_id != gone]
+    return tale
+
+
+@pytest.mark.parametrize("operation", ["overwrite", "append"])
+def test_a_staged_change_that_was_published_is_another_writers(operation: str) -> None:
+    """Write-audit-publish of a Spark job: the rows of main are not those that the job wrote."""
+    tale = published(operation)
+
+    found = another_writer_changed_rows.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert tale.at("a", 4) == found.last_good
+    assert "a cherry-pick of " in found.reasons[0]
+    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Excluded)
+    assert isinstance(no_snapshot_advanced.examine(tale.becomes("a", "FAILED").looked_at()), Excluded)
+
+
+def test_a_pick_whose_source_is_gone_may_be_anybodys() -> None:
+    """Neither that the job's rows were put back is known, nor that another writer's were brought."""
+    tale = without_source(published())
+
+    told = [
+        another_writer_changed_rows.examine(tale.looked_at()),
+        recovered_by_itself.examine(tale.looked_at()),
+        no_snapshot_advanced.examine(tale.becomes("a", "FAILED").looked_at()),
+    ]
+
+    assert [CannotTell] * 3 == [type(each) for each in told]
+    assert all("cherry-pick" in each.missing[-1] for each in told if isinstance(each, CannotTell))
+
+
+def test_a_commit_of_the_job_that_is_put_back_is_no_change() -> None:
+    """Also where it was picked, rolled back once more, and picked from that pick."""
+    tale = published(by="a")
+    again = next(s for s in tale.snapshots if "source-snapshot-id" in s.summary)
+    picks(tale, again.snapshot_id)
+
+    assert isinstance(another_writer_changed_rows.examine(tale.looked_at()), Excluded)
+    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
+
+
+def test_a_pick_that_overwrote_took_rows_off() -> None:
+    """Rows that are missing under it were written once, whoever staged it: no replay of the source tells them right."""
+    tale = without_source(published())
+
+    found = source_positions_skipped.examine(tale.looked_at(missing=5))
+
+    assert isinstance(found, Excluded)
+    assert "(F21)" in found.reason
+
+
+EXAMINES = pytest.mark.parametrize(
+    ("state", "examine"),
+    [
+        ("RUNNING", recovered_by_itself.examine),
+        ("FAILED", no_snapshot_advanced.examine),
+        ("RUNNING", another_writer_changed_rows.examine),
+    ],
+    ids=["healthy", "no-advance", "F21"],
+)
+
+
+def compacted_beside(*, position: int = 0, equality: int = 0, state: str = "RUNNING", **counts: int) -> Tale:
+    """Four commits of the job, a compaction with these counters, and another commit; the table's deletes before it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).completes("a", 4).commits("a", 4)
+    _counts(tale, {"total-position-deletes": position, "total-equality-deletes": equality})
+    tale.commits(None, operation="replace")
+    _counts(tale, {key.replace("_", "-"): number for key, number in counts.items()})
+    return tale.completes("a", 5).commits("a", 5).becomes("a", state)
+
+
+def _counts(tale: Tale, counts: dict[str, int]) -> None:
+    newest = tale.snapshots[-1]
+    told = {**newest.summary, **{key: str(number) for key, number in counts.items()}}
+    tale.snapshots[-1] = newest.model_copy(update={"summary": told})
+
+
+def compared(tale: Tale, lost: int) -> Case:
+    """Evidence has compared the compaction with its parent."""
+    compaction = next(s for s in tale.snapshots if s.operation == "replace")
+    told = (CompactedRows(snapshot_id=compaction.snapshot_id, lost=lost),)
+    return tale.looked_at(corrected=CorrectedRowsFinding(keys=0, gone=lost, columns={}, compactions=told))
+
+
+def beside_position_deletes(state: str) -> Tale:
+    """Fifty rows are gone, and the table has fifty deletes: of another partition, as it were."""
+    return compacted_beside(position=50, state=state, deleted_records=100, added_records=50)
+
+
+def beside_equality_deletes(state: str) -> Tale:
+    """Nobody counts how many rows five equality deletes take."""
+    return compacted_beside(equality=5, state=state, deleted_records=3010, added_records=10)
+
+
+def without_counters(state: str) -> Tale:
+    """What it read is in no summary: positions do not show it either where the lowest rows are gone."""
+    return compacted_beside(state=state)
+
+
+DELETES = pytest.mark.parametrize("tale", [beside_position_deletes, beside_equality_deletes, without_counters])
+
+
+@DELETES
+@EXAMINES
+def test_rows_that_deletes_may_have_taken_are_compared(
+    tale: Callable[[str], Tale], state: str, examine: Callable[[Case], Examined]
+) -> None:
+    """It said healthy, and that the table is right; the evidence that tells is asked for."""
+    found = examine(tale(state).looked_at())
+
+    assert isinstance(found, CannotTell)
+    assert found.asks == ("corrected_rows",)
+    assert "only the keys before and after it show whether" in found.missing[0]
+
+
+@DELETES
+@EXAMINES
+def test_a_comparison_that_finds_every_row_clears_it(
+    tale: Callable[[str], Tale], state: str, examine: Callable[[Case], Examined]
+) -> None:
+    """An upsert table that is compacted every hour is healthy for all that."""
+    found = examine(compared(tale(state), lost=0))
+
+    assert isinstance(found, Excluded if examine is another_writer_changed_rows.examine else Matches)
+
+
+@DELETES
+def test_a_comparison_that_misses_rows_tells_the_loss(tale: Callable[[str], Tale]) -> None:
+    """By the rows, where the counters could not."""
+    case = compared(tale("RUNNING"), lost=50)
+
+    told = another_writer_changed_rows.examine(case)
+
+    assert isinstance(told, Matches)
+    assert "a compaction that lost 50 rows" in told.reasons[0]
+    assert isinstance(recovered_by_itself.examine(case), Excluded)
+    dead = no_snapshot_advanced.examine(compared(tale("FAILED"), lost=50))
+    assert isinstance(dead, Excluded)
+
+
+def test_positions_are_not_skipped_while_a_compaction_may_have_lost_them() -> None:
+    """A replay of the source would be the wrong remedy for what somebody dropped."""
+    case = beside_position_deletes("RUNNING").looked_at(missing=50)
+
+    assert isinstance(source_positions_skipped.examine(case), CannotTell)
+    cleared = compared(beside_position_deletes("RUNNING"), lost=0).model_copy(update={"gaps": case.gaps})
+    assert isinstance(source_positions_skipped.examine(cleared), Matches)
+
+
+@pytest.mark.parametrize(
+    ("removed", "verdict"), [(50, Excluded), (49, CannotTell), (51, CannotTell)], ids=["all", "fewer", "more"]
+)
+def test_deletes_that_the_compaction_removed_account_for_just_as_many(removed: int, verdict: type[Examined]) -> None:
+    """With the files went the deletes that named their rows; more of them had deleted nothing any more."""
+    tale = compacted_beside(position=80, deleted_records=100, added_records=50, removed_position_deletes=removed)
+
+    assert isinstance(another_writer_changed_rows.examine(tale.looked_at()), verdict)
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ({"added-delete-files": "1", "removed-delete-files": "3", "removed-position-deletes": "9"}, Matches),
+        ({"removed-delete-files": "3"}, Matches),
+        ({"added-delete-files": "1", "deleted-data-files": "3"}, CannotTell),
+        ({}, CannotTell),
+    ],
+    ids=["delete files", "delete files that had nothing to delete", "data files too", "nothing is counted"],
+)
+def test_a_compaction_of_delete_files_alone_keeps_every_row(counts: dict[str, str], expected: type) -> None:
+    """Also where what it stands on has expired, so that nobody can compare the keys any more."""
+    tale = compacted_beside()
+    place = next(place for place, s in enumerate(tale.snapshots) if s.operation == "replace")
+    summary = {"engine-name": "spark", "total-records": "40", **counts}
+    tale.snapshots[place] = tale.snapshots[place].model_copy(update={"summary": summary})
+    tale.expires("a", 1, 2, 3, 4)
+
+    assert isinstance(recovered_by_itself.examine(tale.looked_at()), expected)
+
+
+SECOND = OperatorId("dd" * 16)
+
+
+def on_branch(tale: Tale, *checkpoints: int, sink: OperatorId | None = None) -> Tale:
+    """The run commits these to branch `audit`; main stays."""
+    main = tale.head
+    tale.head = next((ref.snapshot_id for ref in tale.refs if ref.name == "audit"), main)
+    for checkpoint in checkpoints:
+        tale.completes("a", checkpoint).stages("a", checkpoint)
+        if sink is not None:
+            tale.by_sink(sink)
+        tale.head = tale.snapshots[-1].snapshot_id
+    tale.refs = [Ref(name="audit", kind="branch", snapshot_id=tale.snapshots[-1].snapshot_id)]
+    tale.head = main
+    return tale
+
+
+def job() -> Tale:
+    return Tale().flink_runs("a").completes("a", 1, 2, 3).commits("a", 1, 2, 3)
+
+
+@pytest.mark.parametrize("last", [9, 30])
+def test_main_is_not_called_healthy_for_a_job_that_writes_a_branch(last: int) -> None:
+    """It was, with six commits of the living run on the branch; and none of them is missing either, however many."""
+    found = recovered_by_itself.examine(on_branch(job(), *range(4, last + 1)).looked_at())
+
+    assert isinstance(found, CannotTell)
+    (missing,) = found.missing
+    assert "branch audit" in missing
+    assert "what is judged here is main" in missing
+    assert f"up to checkpoint {last}" in missing
+
+
+def test_what_the_branch_holds_did_carry_rows() -> None:
+    """F11 said of the six checkpoints that they carried none; of what comes after them it may."""
+    tale = on_branch(job(), *range(4, 10))
+
+    found = commit_not_made_yet.examine(tale.looked_at())
+    later = commit_not_made_yet.examine(tale.completes("a", 10, 11).looked_at())
+
+    assert isinstance(found, Excluded)
+    assert "9 is on branch audit" in found.reason
+    assert "no rows" not in found.reason
+    assert isinstance(later, Excluded)
+    assert "2 checkpoints of run aaaaaa since 9" in later.reason
+
+
+def test_a_dead_job_that_wrote_a_branch_does_not_leave_main_right() -> None:
+    """The same rule: a restore that pairs with main would write the branch."""
+    found = no_snapshot_advanced.examine(on_branch(job(), 4, 5).becomes("a", "FAILED").looked_at())
+
+    assert isinstance(found, CannotTell)
+
+
+def test_the_next_run_is_judged_by_the_last_one_until_it_commits() -> None:
+    """It may go on with the branch, or come back to main."""
+    tale = on_branch(job(), 4, 5).becomes("a", "FINISHED").flink_runs("b", restored=5)
+
+    before = recovered_by_itself.examine(tale.looked_at())
+    after = recovered_by_itself.examine(tale.completes("b", 6).commits("b", 6).looked_at())
+
+    assert isinstance(before, CannotTell)
+    assert isinstance(after, Matches)
+
+
+@pytest.mark.parametrize("sink", [SECOND, None], ids=["two sinks", "one sink for both"])
+def test_a_job_that_writes_both_is_judged_by_main(sink: OperatorId | None) -> None:
+    """The branch's rows are named as not looked at; a dynamic sink commits both under one id, one after the other."""
+    tale = job().completes("a", 4).commits("a", 4)
+    on_branch(tale, 4, sink=sink)
+
+    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
+
+
+def test_a_sink_that_left_main_is_told_beside_one_that_stays() -> None:
+    """Found by the property of `healthy`: another sink of the run has its newest commit on main."""
+    tale = job().commits("a", 3).by_sink(SECOND)
+
+    found = recovered_by_itself.examine(on_branch(tale, 4, 5).looked_at())
+
+    assert isinstance(found, CannotTell)
+
+
+def test_a_branch_of_another_engine_or_job_is_no_branch_of_the_job() -> None:
+    """An audit branch of Spark, and what a guest by another sink commits beside main."""
+    tale = job()
+    tale.stages(None, 0).stages("z", 7).by_sink(SECOND)
+    tale.refs = [
+        Ref(name=name, kind="branch", snapshot_id=s.snapshot_id)
+        for name, s in zip(("spark", "guest"), tale.snapshots[-2:], strict=True)
+    ]
+
+    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)

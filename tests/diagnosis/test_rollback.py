@@ -1,0 +1,818 @@
+"""Main was rolled back: under a running job, twice, below the window, beyond what is listed, and what explains it."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from bot.diagnosis import (
+    flink_is_recovering,
+    recovered_by_itself,
+    rolled_back_while_running,
+    source_positions_skipped,
+)
+from bot.diagnosis._asked import lacking
+from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
+from bot.domain.evidence import Ask
+from bot.domain.findings import GapsFinding, PositionGap
+from bot.domain.ids import SnapshotId, short
+from bot.domain.rollbacks import Sequel, rollbacks
+from bot.domain.suspicion import propose_window
+from bot.domain.table import HeadMove, Window
+from bot.service.observing import readers_since
+from tests.cases import Tale, job_id
+from tests.diagnosis.little_evidence import Looked, case_of, look
+from tests.diagnosis.little_world import World
+from tests.found import hole
+
+
+def rolled_back() -> Tale:
+    """As run on Flink 1.20.3: 3 committed, 4 to 21 rolled back, 22 and 23 on top of 3."""
+    return Tale().flink_runs("a").commits("a", *range(1, 22)).rolls_back_to("a", 3).commits("a", 22, 23)
+
+
+def test_a_rollback_under_a_running_job_trusts_its_target() -> None:
+    """The rows are what was lost and what came on top; the running writer is to be stopped."""
+    tale = rolled_back()
+
+    found = rolled_back_while_running.examine(tale.case())
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 3), job_id("a")) == (found.last_good, found.wrong_run)
+    assert {tale.at("a", c) for c in range(4, 24)} == set(found.rows)
+
+
+@pytest.mark.parametrize(("since", "expected"), [(3, Matches), (22, Excluded)])
+def test_a_rollback_below_the_window_is_not_todays_fault(since: int, expected: type) -> None:
+    """The target itself is the window's lower edge, and still counts."""
+    tale = rolled_back()
+
+    found = rolled_back_while_running.examine(tale.case(since=tale.at("a", since)))
+
+    assert isinstance(found, expected)
+
+
+def test_a_rollback_is_seen_without_flink() -> None:
+    """The snapshot log and the chain are enough once the run has committed again."""
+    found = rolled_back_while_running.examine(rolled_back().flink_is_down().case())
+
+    assert isinstance(found, Matches)
+
+
+def test_a_rollback_whose_writer_ended_names_no_run_to_stop() -> None:
+    """Nothing runs, so nothing is stopped; the hole is there all the same."""
+    found = rolled_back_while_running.examine(rolled_back().becomes("a", "FAILED").case())
+
+    assert isinstance(found, Matches)
+    assert found.wrong_run is None
+
+
+def test_a_rollback_whose_rows_were_put_back_is_no_hole() -> None:
+    """Evidence that looked and found every position outweighs the chain's jump."""
+    found = rolled_back_while_running.examine(rolled_back().case(gaps=hole(0)))
+
+    assert isinstance(found, Excluded)
+
+
+def test_an_open_rollback_cannot_be_judged_without_flink() -> None:
+    """Whether its writer is alive decides whether a hole will come."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 8)).rolls_back_to("a", 3).flink_is_down()
+
+    found = rolled_back_while_running.examine(tale.case())
+
+    assert isinstance(found, CannotTell)
+
+
+def test_staged_snapshots_are_not_rolled_back() -> None:
+    """Write-audit-publish leaves snapshots that never were head of main."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).stages("a", 3).commits("a", 4)
+
+    found = rolled_back_while_running.examine(tale.case())
+
+    assert isinstance(found, Excluded)
+    assert "none in the window ever was its head" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("field", "task"),
+    [
+        ("duplicates", "duplicate_rows"),
+        ("gaps", "missing_positions"),
+        ("duplicate_commits", "duplicate_commits"),
+        ("leaked", "leaked_manifests"),
+        ("unreadable", "unreadable_files"),
+    ],
+)
+def test_health_is_not_claimed_before_everything_was_looked_at(field: str, task: str) -> None:
+    """An unbroken chain does not say that its rows are right, nor that its files can be read."""
+    case = Tale().flink_runs("a").commits("a", 1, 2, 3).looked_at().model_copy(update={field: None})
+
+    found = recovered_by_itself.examine(case)
+
+    assert isinstance(found, CannotTell)
+    assert (task,) == found.missing
+
+
+def test_health_names_the_restore_and_the_attempt() -> None:
+    """A responder sees that there was a failure, and that it is over."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).flink_runs("a", restored=3).commits("a", 4)
+
+    found = recovered_by_itself.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert "from checkpoint 3" in found.reasons[0]
+    assert "highest attempt 1" in found.reasons[0]
+    assert (tale.head, None, Remedy.NOTHING) == (found.last_good, found.wrong_run, found.remedy)
+
+
+@pytest.mark.parametrize(("completed", "expected"), [(13, Matches), (14, Excluded)])
+def test_a_quiet_source_is_healthy_until_an_empty_commit_is_due(completed: int, expected: type) -> None:
+    """Without rows the sink commits every tenth checkpoint; one more may be on its way."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).completes("a", *range(3, completed + 1))
+
+    found = recovered_by_itself.examine(tale.looked_at())
+
+    assert isinstance(found, expected)
+
+
+def test_the_tables_own_limit_of_empty_commits_counts() -> None:
+    """`flink.max-continuous-empty-commits` moves the point at which silence becomes suspicious."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).completes("a", *range(3, 20))
+    tale.properties["flink.max-continuous-empty-commits"] = "50"
+
+    found = recovered_by_itself.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+
+
+def test_a_completed_checkpoint_ends_the_waiting() -> None:
+    """After a failover the next completed checkpoint shows that the job is itself again."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).fails("a").flink_runs("a", restored=2)
+    waiting = Tale().flink_runs("a").commits("a", 1, 2).fails("a")
+
+    before, after = (
+        flink_is_recovering.examine(waiting.case()),
+        flink_is_recovering.examine(tale.completes("a", 3).case()),
+    )
+
+    assert isinstance(before, Matches)
+    assert isinstance(after, Excluded)
+
+
+@pytest.mark.parametrize(("times", "expected"), [(2, Matches), (3, Excluded)])
+def test_a_restart_loop_is_not_waited_for(times: int, expected: type) -> None:
+    """The third failure without a checkpoint in between is a loop."""
+    tale = Tale().flink_runs("a").completes("a", 1).commits("a", 1).fails("a", times=times).becomes("a", "RESTARTING")
+
+    found = flink_is_recovering.examine(tale.case())
+
+    assert isinstance(found, expected)
+
+
+ENDS = ["FAILED", "CANCELED", "FINISHED"]
+
+
+def under_its_run(*, upgraded: bool = False) -> Tale:
+    """Main goes back to 2 while run a lives, or run b, which was restored from run a's 3."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    if upgraded:
+        tale.becomes("a", "FINISHED").flink_runs("b", restored=3)
+    return tale.rolls_back_to("a", 2)
+
+
+def ends(tale: Tale, run: str, state: str, *, after_s: int = 20) -> Tale:
+    """The run, so many seconds later."""
+    tale.now += timedelta(seconds=after_s)
+    return tale.becomes(run, state)
+
+
+@pytest.mark.parametrize("state", ENDS)
+@pytest.mark.parametrize("upgraded", [False, True])
+def test_a_restart_would_leave_the_hole(upgraded: bool, state: str) -> None:
+    """The run's last checkpoint holds what main lost; nobody is sent to stop it once more."""
+    tale = ends(under_its_run(upgraded=upgraded), "b" if upgraded else "a", state)
+
+    found = rolled_back_while_running.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 2), None) == (found.last_good, found.wrong_run)
+    assert f"is {state} by now" in " ".join(found.reasons)
+    assert tale.at("a", 2) == propose_window(tale.table, tale.jobs).trusted
+
+
+@pytest.mark.parametrize("state", ENDS)
+def test_a_run_that_was_stopped_first_is_as_a_rewind_asks(state: str) -> None:
+    """By clocks that may differ. One that failed at about that time was not stopped."""
+    before = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", state).rolls_back_to("a", 2)
+    at_once = ends(under_its_run(), "a", state, after_s=3)
+
+    assert isinstance(rolled_back_while_running.examine(before.looked_at()), Excluded)
+    expected = Matches if state == "FAILED" else Excluded
+    assert isinstance(rolled_back_while_running.examine(at_once.looked_at()), expected)
+
+
+def test_a_run_restored_from_the_target_since_settles_it() -> None:
+    """And so does a table that is set back further, once the run has ended."""
+    restarted = ends(under_its_run(), "a", "FAILED").flink_runs("b", restored=2)
+    further = ends(under_its_run(), "a", "FAILED").rolls_back_to("a", 1)
+
+    assert isinstance(rolled_back_while_running.examine(restarted.looked_at()), Excluded)
+    assert isinstance(rolled_back_while_running.examine(further.looked_at()), Excluded)
+
+
+def test_it_has_lost_nothing_that_its_state_holds_where_it_was_rewound() -> None:
+    """Restored from the target before it failed."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 2).flink_runs("a", restored=2)
+    tale = ends(tale, "a", "FAILED")
+
+    assert isinstance(rolled_back_while_running.examine(tale.looked_at()), Excluded)
+
+
+def expired() -> Tale:
+    """Main goes from 4 back to 2 while run a runs, and 3 and 4 expire."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4).completes("a", 5)
+    return tale.rolls_back_to("a", 2).expires("a", 3, 4)
+
+
+@pytest.mark.parametrize("by_numbers", [True, False], ids=["sequence numbers", "the way back"])
+def test_an_expired_rollback_is_not_excluded(by_numbers: bool) -> None:
+    """Format v1 has no numbers: the log tells."""
+    tale = expired()
+    tale.numbers_snapshots = by_numbers
+
+    assert isinstance(rolled_back_while_running.examine(tale.looked_at()), CannotTell)
+
+
+def test_positions_that_are_missing_settle_nothing() -> None:
+    """The run went on above the hole."""
+    assert isinstance(rolled_back_while_running.examine(expired().commits("a", 6).looked_at(missing=20)), CannotTell)
+
+
+def test_rows_that_came_since_settle_it() -> None:
+    """No position is missing below them: what is gone was not main's, or was brought again."""
+    assert isinstance(rolled_back_while_running.examine(expired().commits("a", 6).looked_at()), Excluded)
+
+
+def test_ordinary_expiry_is_none() -> None:
+    """The oldest go first."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4).expires("a", 1, 2)
+
+    assert isinstance(rolled_back_while_running.examine(tale.looked_at()), Excluded)
+    assert isinstance(rolled_back_while_running.examine(tale.case()), Excluded)
+
+
+WHOLE = GapsFinding(lowest=0, highest=29, positions=30, missing=0, gaps=())
+
+
+def rolled_back_below() -> Tale:
+    """Main went from 6 back to 3 while the job was down."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5, 6).becomes("a", "FINISHED")
+    return tale.rolls_back_to("a", 3)
+
+
+# ---------------------------------------------------------------------- before it commits
+
+
+def forgotten(began: int) -> Tale:
+    """The run's source is quiet, and it has failed over from a checkpoint of its own."""
+    return rolled_back_below().flink_runs("b", restored=began).completes("b", 7).flink_runs("b", restored=7)
+
+
+def taken_over(began: int) -> Tale:
+    """The same by a JobManager that counts anew."""
+    tale = rolled_back_below().flink_runs("b", restored=began)
+    tale.runs["b"] = tale.runs["b"].model_copy(update={"restored_count": 0})
+    return tale.came_from("b", 7, f"s3://lake/checkpoints/{job_id('b')}/chk-7").completes("b", 8)
+
+
+@pytest.mark.parametrize("began", [3, 6])
+@pytest.mark.parametrize("tell", [forgotten, taken_over])
+def test_a_silent_run_of_which_nothing_tells_where_it_began_is_in_doubt(
+    tell: Callable[[int], Tale], began: int
+) -> None:
+    """Flink shows the same of a run from the target and of one from beyond: rows may be lost for ever."""
+    case = tell(began).looked_at(gaps=WHOLE)
+
+    found = rolled_back_while_running.examine(case)
+
+    assert isinstance(found, CannotTell)
+    assert found.missing == ("the point from which run bbbbbb was first restored, which Flink no longer lists",)
+    assert isinstance(recovered_by_itself.examine(case), Excluded)
+
+
+def by_history(began: int) -> Tale:
+    """It failed over, and Flink lists all that it completed."""
+    ids = range(began + 1, began + 6)
+    tale = rolled_back_below().flink_runs("b", restored=began).remembers("b", *ids)
+    return tale.came_from("b", ids[-1], f"s3://lake/checkpoints/{job_id('b')}/chk-{ids[-1]}")
+
+
+def by_path(began: int) -> Tale:
+    """It failed before it completed anything, and went back to the same point."""
+    tale = rolled_back_below().flink_runs("b", restored=began)
+    return tale.came_from("b", began, f"s3://lake/checkpoints/{job_id('a')}/chk-{began}")
+
+
+@pytest.mark.parametrize("tell", [by_history, by_path])
+@pytest.mark.parametrize(("began", "expected"), [(3, Excluded), (4, Matches), (6, Matches)])
+def test_what_flink_still_shows_of_its_beginning_tells(tell: Callable[[int], Tale], began: int, expected: type) -> None:
+    """From beyond the target its state holds what main lost; from the target it reads that again."""
+    found = rolled_back_while_running.examine(tell(began).looked_at(gaps=WHOLE))
+
+    assert isinstance(found, expected)
+    if isinstance(found, Excluded):
+        assert "reads again what main lost" in found.reason
+
+
+# ---------------------------------------------------------------------- after its first commits
+
+
+def failed_over(began: int) -> Tale:
+    """The run has committed 5 and 6 above the target, and then failed over."""
+    tale = rolled_back_below().flink_runs("b", restored=began).completes("b", 4).commits("b", 5, 6)
+    return tale.flink_runs("b", restored=6)
+
+
+def followed(began: int) -> Tale:
+    """Another run has taken over from it, and Flink has forgotten it."""
+    tale = failed_over(began).becomes("b", "FINISHED").forgets("b").flink_runs("c")
+    return tale.came_from("c", 6, f"s3://lake/checkpoints/{job_id('b')}/chk-6")
+
+
+def under_one_id(began: int) -> Tale:
+    """The job kept its id."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5, 6).rolls_back_to("a", 3)
+    return tale.flink_runs("a", restored=began).commits("a", 5, 6).flink_runs("a", restored=6)
+
+
+def found_in(tale: Tale, *, missing: tuple[int, int] | None, bounds: bool = True) -> Case:
+    """Each commit brought ten positions, from (n - 1) * 10; those of this gap are missing."""
+    gap = () if missing is None else (PositionGap(first=missing[0], last=missing[1]),)
+    lacks = sum(each.last - each.first + 1 for each in gap)
+    gaps = GapsFinding(lowest=0, highest=59, positions=60 - lacks, missing=lacks, gaps=gap)
+    case = tale.looked_at(gaps=gaps)
+    assert case.ledger is not None
+    told = [row.model_copy(update=brought(row.checkpoint_id or 0)) for row in case.ledger.rows]
+    ledger = case.ledger.model_copy(update={"rows": tuple(told)})
+    return case.model_copy(update={"ledger": ledger}) if bounds else case
+
+
+def brought(checkpoint: int) -> dict[str, int]:
+    """The bounds of a commit's positions."""
+    return {"position_from": 10 * (checkpoint - 1), "position_until": 10 * checkpoint - 1}
+
+
+LATER = pytest.mark.parametrize("tell", [failed_over, followed, under_one_id])
+
+
+@LATER
+def test_missing_positions_tell_that_the_run_began_beyond_the_target(tell: Callable[[int], Tale]) -> None:
+    """It began at 4, and nothing brings what 4 had brought."""
+    tale = tell(4)
+    case = found_in(tale, missing=(30, 39))
+
+    found, skipped = rolled_back_while_running.examine(case), source_positions_skipped.examine(case)
+
+    assert [Sequel.UNTOLD] == [each.sequel for each in rollbacks(tale.table, tale.jobs.values)]
+    assert isinstance(found, Matches)
+    assert tale.at("a", 3) == found.last_good
+    assert any("so it began beyond the target" in reason for reason in found.reasons)
+    assert isinstance(skipped, Excluded)
+    assert "(F6)" in skipped.reason
+
+
+@LATER
+def test_a_run_from_the_target_that_was_quiet_at_first_is_not_accused(tell: Callable[[int], Tale]) -> None:
+    """It brought the rows of 4 again under 5: every position is there, and the table is right."""
+    case = found_in(tell(3), missing=None)
+
+    found = rolled_back_while_running.examine(case)
+
+    assert isinstance(found, Excluded)
+    assert found.reason.endswith("the rows were put back or read again.")
+    assert isinstance(recovered_by_itself.examine(case), Matches)
+
+
+@LATER
+def test_before_positions_are_looked_for_nobody_can_tell(tell: Callable[[int], Tale]) -> None:
+    """And it is said what would."""
+    found = rolled_back_while_running.examine(tell(4).case())
+
+    assert isinstance(found, CannotTell)
+    assert "first restored" in found.missing[0]
+    assert "missing_positions" in found.missing[1]
+
+
+@LATER
+def test_positions_that_are_missing_elsewhere_are_none_of_it(tell: Callable[[int], Tale]) -> None:
+    """The source skipped them."""
+    case = found_in(tell(3), missing=(20, 29))
+
+    assert isinstance(rolled_back_while_running.examine(case), Excluded)
+    assert isinstance(source_positions_skipped.examine(case), Matches)
+
+
+@LATER
+def test_without_bounds_missing_positions_may_be_of_either(tell: Callable[[int], Tale]) -> None:
+    """Neither mode is excluded."""
+    case = found_in(tell(4), missing=(30, 39), bounds=False)
+
+    assert isinstance(rolled_back_while_running.examine(case), CannotTell)
+    assert isinstance(source_positions_skipped.examine(case), CannotTell)
+
+
+def test_a_run_that_begins_with_the_first_lost_id_came_from_the_target() -> None:
+    """Below its first commit nothing was lost, whatever Flink has forgotten."""
+    tale = rolled_back_below().flink_runs("b", restored=3).commits("b", 4, 5, 6).flink_runs("b", restored=6)
+
+    (found,) = rollbacks(tale.table, tale.jobs.values)
+
+    assert Sequel.OTHER_RUN is found.sequel
+
+
+@pytest.mark.parametrize("ids", [(3,), (2, 3)], ids=["one id twice", "counted anew"])
+def test_a_silent_run_from_a_checkpoint_that_came_twice_is_in_doubt(ids: tuple[int, ...]) -> None:
+    """What main lost carries the ids of what it has: a restore from 3 may be from the one or the other state."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    target = tale.head
+    tale.commits("a", *ids).becomes("a", "FINISHED")
+    tale.head = target
+    tale.moves.append(HeadMove(at=tale.now, snapshot_id=target))
+    case = tale.flink_runs("b", restored=3).looked_at(gaps=WHOLE)
+
+    found = rolled_back_while_running.examine(case)
+
+    assert isinstance(found, CannotTell)
+    assert "its next commit tells" in found.missing[0]
+    assert not isinstance(recovered_by_itself.examine(case), Matches)
+
+
+def test_a_silent_run_from_below_what_came_twice_reads_all_of_it_again() -> None:
+    """Checkpoint 1 is below both."""
+    tale = Tale().flink_runs("a").commits("a", 1)
+    target = tale.head
+    tale.commits("a", 2, 3).becomes("a", "FINISHED")
+    tale.head = target
+    tale.moves.append(HeadMove(at=tale.now, snapshot_id=target))
+
+    found = rolled_back_while_running.examine(tale.flink_runs("b", restored=1).looked_at(gaps=WHOLE))
+
+    assert isinstance(found, Excluded)
+
+
+def gone_back(*above: int) -> tuple[Tale, SnapshotId]:
+    """An incident looks at what came after 6; then main goes back to 4, and the job goes on with 8 and 9."""
+    tale = Tale().flink_runs("a").completes("a", *range(1, 7)).commits("a", *range(1, 7))
+    since = tale.at("a", 6)
+    tale.completes("a", *above)
+    if above:
+        tale.commits("a", *above)
+    return tale.rolls_back_to("a", 4).completes("a", 8, 9).commits("a", 8, 9), since
+
+
+@pytest.mark.parametrize("above", [(), (7,)], ids=["up to the beginning", "above it too"])
+def test_it_is_told_with_all_that_main_lost(above: tuple[int, ...]) -> None:
+    """The rows were written, and the last good snapshot is on main."""
+    tale, since = gone_back(*above)
+    case = tale.looked_at(since=since, missing=20 + 10 * len(above))
+
+    found, skipped = rolled_back_while_running.examine(case), source_positions_skipped.examine(case)
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 4), job_id("a"), Remedy.REWIND_TABLE_AND_JOB) == (
+        found.last_good,
+        found.wrong_run,
+        found.remedy,
+    )
+    assert {tale.at("a", c) for c in (5, 6, *above, 8, 9)} == set(found.rows)
+    assert isinstance(skipped, Excluded)
+    assert "(F6)" in skipped.reason
+
+
+def test_it_is_not_healthy_before_the_job_goes_on() -> None:
+    """Nothing is missing below the head yet."""
+    tale = Tale().flink_runs("a").completes("a", *range(1, 7)).commits("a", *range(1, 7))
+    since = tale.at("a", 6)
+
+    found = recovered_by_itself.examine(tale.rolls_back_to("a", 4).looked_at(since=since))
+
+    assert isinstance(found, Excluded)
+    assert "rolled back" in found.reason
+
+
+def test_a_window_begins_on_main() -> None:
+    """Whoever builds a case or asks a task: what both answer for reaches down to where main left the line."""
+    tale, since = gone_back(7)
+    case: Case = tale.case(since=since)
+
+    asked = Ask(
+        observation=case.observation, window=Window(since=since, until=case.window.until), contract=case.contract
+    )
+
+    assert tale.at("a", 4) == case.window.since == asked.window.since
+    assert [5, 6, 7, 8, 9] == [s.checkpoint_id for s in Window(since=since, until=case.window.until).of(tale.table)]
+    before = tale.table.by_id[tale.at("a", 5)].committed_at
+    assert readers_since(tale.table, Window(since=since, until=case.window.until)) < before
+
+
+def test_evidence_of_the_narrower_window_is_asked_again() -> None:
+    """It was asked before anybody went back, for less than is in doubt now."""
+    world = World()
+    for _ in range(6):
+        world.reads(2)
+    looked = look(world, since=world.tale.at("a", 6))
+    world.rolls_back_to(world.tale.at("a", 4))
+    world.reads(2)
+
+    assert lacking(case_of(world, looked), "missing_positions")
+    assert not lacking(case_of(world, look(world, since=world.tale.at("a", 6))), "missing_positions")
+
+
+def test_a_line_that_main_shares_nothing_with_begins_nowhere() -> None:
+    """As when all that is older was expired: then everything that is listed is looked at."""
+    tale, since = gone_back()
+    tale.expires("a", 1, 2, 3, 4)
+
+    assert tale.case(since=since).window.since is None
+
+
+def put_back() -> tuple[World, Looked]:
+    """Main went from 4 back to 2, the job went on with 5, and evidence has found the rows of 3 and 4 in the table."""
+    world = World()
+    committed = [world.reads(10) for _ in range(4)]
+    goes_back(world, committed[1])
+    world.reads(10)
+    looked = look(world)
+    return world, looked._replace(found={**looked.found, "gaps": hole(0)})
+
+
+def goes_back(world: World, snapshot: SnapshotId | None) -> None:
+    """Main is set to that commit."""
+    assert snapshot is not None
+    world.rolls_back_to(snapshot)
+
+
+def lost_again(*, goes_on: bool) -> tuple[World, Looked, SnapshotId]:
+    """Then main loses 6, too; and the snapshot that it was set to."""
+    world, looked = put_back()
+    target = world.tale.head
+    world.reads(10)
+    goes_back(world, target)
+    if goes_on:
+        world.reads(10)
+    assert target is not None
+    return world, looked, target
+
+
+def test_rows_that_were_put_back_are_no_hole() -> None:
+    """Evidence that looked since found all of them."""
+    assert isinstance(rolled_back_while_running.examine(case_of(*put_back())), Excluded)
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_later_hole_is_told_by_itself(goes_on: bool) -> None:
+    """What was found before it says nothing of it; and nothing is taken back that was mended."""
+    world, looked, target = lost_again(goes_on=goes_on)
+
+    found = rolled_back_while_running.examine(case_of(world, looked))
+
+    assert isinstance(found, Matches)
+    assert (target, world.tale.at("a", 6)) == (found.last_good, found.newest_wrong)
+    assert not any("once more" in reason for reason in found.reasons)
+
+
+def test_without_flink_nobody_knows_whether_a_later_hole_comes() -> None:
+    """The one that was put back settles nothing of it."""
+    world, looked, _ = lost_again(goes_on=False)
+    world.tale.flink_is_down()
+
+    assert isinstance(rolled_back_while_running.examine(case_of(world, looked)), CannotTell)
+
+
+def test_a_hole_that_the_next_commit_leaves_is_told_beside_one_that_stands() -> None:
+    """Before the job makes it: the first hole alone would say that all of it is long done."""
+    world = World()
+    committed = [world.reads(10) for _ in range(4)]
+    goes_back(world, committed[1])
+    stands = world.reads(10)
+    world.reads(10)
+    goes_back(world, stands)
+
+    found = rolled_back_while_running.examine(case_of(world, look(world)))
+
+    assert isinstance(found, Matches)
+    assert (committed[1], world.tale.at("a", 6)) == (found.last_good, found.newest_wrong)
+    assert any("its next commit leaves that hole, too" in reason for reason in found.reasons)
+
+
+def looked_at_both(*gaps: tuple[int, int], lowest: int = 0, missing: int | None = None, bounds: bool = True) -> Case:
+    """Evidence has looked after the second hole, and misses these positions. Commit n holds 10 n - 10 to 10 n - 1."""
+    world, _, _ = lost_again(goes_on=True)
+    case = case_of(world, look(world))
+    assert case.ledger is not None
+    numbers = {s.snapshot_id: s.checkpoint_id or 0 for s in world.tale.snapshots}
+    rows = tuple(
+        row.model_copy(
+            update={"position_from": 10 * n - 10, "position_until": 10 * n - 1}
+            if bounds or n != 3
+            else {"position_from": None, "position_until": None}
+        )
+        for row in case.ledger.rows
+        for n in [numbers[row.snapshot_id]]
+    )
+    told = tuple(PositionGap(first=first, last=last) for first, last in gaps)
+    found = GapsFinding(
+        lowest=lowest, highest=69, positions=0, gaps=told,
+        missing=sum(gap.last - gap.first + 1 for gap in told) if missing is None else missing,
+    )  # fmt: skip
+    return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows}), "gaps": found})
+
+
+def test_the_hole_is_told_in_which_positions_are_missing() -> None:
+    """The rows of the first one are all there: going back below it would undo what was mended."""
+    case = looked_at_both((50, 59))
+
+    found = rolled_back_while_running.examine(case)
+
+    assert isinstance(found, Matches)
+    assert short(found.last_good) in found.headline
+    assert 5 == case.observation.table.by_id[found.last_good or SnapshotId(0)].checkpoint_id
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        looked_at_both((39, 39), (50, 59)),
+        looked_at_both((20, 20), (50, 59)),
+        looked_at_both((50, 59), missing=11),
+        looked_at_both((50, 59), lowest=21),
+        looked_at_both((50, 59), bounds=False),
+    ],
+    ids=["its last row", "its first row", "a gap that is not named", "not looked so far down", "unknown bounds"],
+)
+def test_a_hole_of_which_a_row_may_be_missing_is_told(case: Case) -> None:
+    """Below all others: a rewind would have to begin there."""
+    found = rolled_back_while_running.examine(case)
+
+    assert isinstance(found, Matches)
+    assert 2 == case.observation.table.by_id[found.last_good or SnapshotId(0)].checkpoint_id
+
+
+def test_bounds_of_several_source_partitions_fill_no_hole() -> None:
+    """They are of all of them together: a gap of one may lie anywhere."""
+    case = looked_at_both((50, 59))
+    contract = case.contract.model_copy(update={"position_partition": "source_partition"})
+
+    found = rolled_back_while_running.examine(case.model_copy(update={"contract": contract}))
+
+    assert isinstance(found, Matches)
+    assert 2 == case.observation.table.by_id[found.last_good or SnapshotId(0)].checkpoint_id
+
+
+def test_gaps_that_were_named_before_a_hole_came_do_not_fill_it() -> None:
+    """Nobody has looked for its rows yet."""
+    case = looked_at_both((20, 29))
+    early = tuple(
+        each.model_copy(update={"head": case.observation.table.chain[1].snapshot_id}) for each in case.evidence
+    )
+
+    found = rolled_back_while_running.examine(case.model_copy(update={"evidence": early}))
+
+    assert isinstance(found, Matches)
+    assert any("once more" in reason for reason in found.reasons)
+
+
+def test_the_newest_commit_that_main_lost_is_named() -> None:
+    """It stays the same while the run goes on over the hole, and when the run ends."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 9)).rolls_back_to("a", 6)
+    found = [rolled_back_while_running.examine(tale.looked_at())]
+    tale.commits("a", 9, 10)
+    found.append(rolled_back_while_running.examine(tale.looked_at(missing=20)))
+    tale.becomes("a", "CANCELED")
+    found.append(rolled_back_while_running.examine(tale.looked_at(missing=20)))
+
+    assert [tale.at("a", 8)] * 3 == [each.newest_wrong for each in found if isinstance(each, Matches)]
+
+
+def restored_at(checkpoint: int, first: int) -> Tale:
+    """Main went from 8 back to 3 while the job was down; the next run was restored and first commits this."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 9)).completes("a", *range(1, 9)).becomes("a", "CANCELED")
+    tale.rolls_back_to("a", 3).flink_runs("b", restored=checkpoint)
+    return tale.commits("b", first, first + 1).completes("b", first + 1)
+
+
+def test_a_run_from_beyond_the_target_leaves_a_hole() -> None:
+    """Restored from 8 over a table at 3: what 4 to 8 had brought is not read again."""
+    tale = restored_at(8, 9)
+    case = tale.looked_at(missing=50)
+
+    found, skipped = rolled_back_while_running.examine(case), source_positions_skipped.examine(case)
+
+    assert isinstance(found, Matches)
+    assert found.headline.endswith(", and run bbbbbb went on from beyond it.")
+    assert (tale.at("a", 3), job_id("b"), Remedy.REWIND_TABLE_AND_JOB) == (
+        found.last_good,
+        found.wrong_run,
+        found.remedy,
+    )
+    assert any("restored it last from checkpoint 8" in reason for reason in found.reasons)
+    assert isinstance(skipped, Excluded)
+    assert "(F6)" in skipped.reason
+    assert isinstance(recovered_by_itself.examine(tale.looked_at(gaps=None)), Excluded | CannotTell)
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "first", "sequel"),
+    [
+        (3, 4, Sequel.OTHER_RUN),
+        (3, 9, Sequel.OTHER_RUN),
+        (2, 3, Sequel.OTHER_RUN),
+        (5, 6, Sequel.WENT_ON),
+        (8, 9, Sequel.WENT_ON),
+    ],
+    ids=["at the target", "at the target, then quiet", "below it", "between", "at the end"],
+)
+def test_where_flink_restored_the_run_tells_it(checkpoint: int, first: int, sequel: Sequel) -> None:
+    """Whatever checkpoint id its first commit has."""
+    tale = restored_at(checkpoint, first)
+
+    (found,) = rollbacks(tale.table, tale.jobs.values)
+
+    assert sequel is found.sequel
+
+
+def silent(checkpoint: int, run: str) -> Tale:
+    """Main went from 8 back to 3; then this run was restored, under the old job id or a new one, and is silent."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 9))
+    tale = tale.becomes("a", "CANCELED") if run != "a" else tale
+    return tale.rolls_back_to("a", 3).flink_runs(run, restored=checkpoint)
+
+
+@pytest.mark.parametrize("run", ["a", "b"])
+@pytest.mark.parametrize("checkpoint", [4, 6, 8])
+def test_a_silent_run_from_beyond_the_target_will_leave_a_hole(run: str, checkpoint: int) -> None:
+    """Its state holds rows that main lost: to be stopped before it commits, and nothing is healthy meanwhile."""
+    tale = silent(checkpoint, run)
+
+    found = rolled_back_while_running.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert (job_id(run), tale.at("a", 3)) == (found.wrong_run, found.last_good)
+    assert any(f"restored it last from checkpoint {checkpoint}" in reason for reason in found.reasons)
+    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Excluded)
+
+
+@pytest.mark.parametrize("run", ["a", "b"])
+@pytest.mark.parametrize("checkpoint", [2, 3])
+def test_a_silent_run_from_the_target_was_rewound_with_the_table(run: str, checkpoint: int) -> None:
+    """It reads again what main lost, under whichever job id."""
+    found = rolled_back_while_running.examine(silent(checkpoint, run).looked_at())
+
+    assert isinstance(found, Excluded)
+    assert "reads again what main lost" in found.reason
+
+
+def test_without_flink_the_ids_tell_what_they_can() -> None:
+    """Above all that was lost: a hole. Within it, nobody knows where the run was restored."""
+    above, within = restored_at(8, 9).flink_is_down(), restored_at(3, 4).flink_is_down()
+
+    assert isinstance(rolled_back_while_running.examine(above.looked_at(missing=50)), Matches)
+    assert isinstance(rolled_back_while_running.examine(within.looked_at(missing=50)), CannotTell)
+
+
+def test_the_same_job_id_restored_between_leaves_a_hole_too() -> None:
+    """Main at 3, and the job goes on from 6: it commits 7 again, but nothing brings 4 to 6."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 9)).rolls_back_to("a", 3)
+    tale.flink_runs("a", restored=6).commits("a", 7, 8)
+
+    (found,) = rollbacks(tale.table, tale.jobs.values)
+
+    assert Sequel.WENT_ON is found.sequel
+
+
+def test_commits_that_were_expired_may_have_held_the_rows() -> None:
+    """Their sequence numbers are missing; nobody can say that nobody ever wrote them."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 9)).rolls_back_to("a", 3).commits("a", 9, 10)
+    tale.expires("a", 4, 5, 6, 7, 8)
+
+    found = source_positions_skipped.examine(tale.looked_at(missing=50))
+
+    assert isinstance(found, Matches)
+    assert "never written" not in found.headline
+    assert "5 commits between those on main are not listed any more" in found.reasons[-1]
+
+
+def test_what_a_rolled_back_commit_had_brought_was_not_skipped() -> None:
+    """Also where table and job were rewound together, and the run then left these rows out."""
+    tale = restored_at(3, 4)
+    case = tale.looked_at(missing=50)
+    assert case.ledger is not None
+    bounds = {"on_main": False, "position_from": 0, "position_until": 99}
+    rows = (*case.ledger.rows, case.ledger.rows[0].model_copy(update=bounds))
+    ledger = case.ledger.model_copy(update={"rows": rows})
+    gaps = hole(50).model_copy(update={"gaps": (PositionGap(first=40, last=89),)})
+
+    found = source_positions_skipped.examine(case.model_copy(update={"ledger": ledger, "gaps": gaps}))
+
+    assert isinstance(found, Excluded)
+    assert "was rolled back" in found.reason

@@ -1,0 +1,429 @@
+"""F18: positions that nobody ever wrote, apart from those that were written and taken away again."""
+
+import pytest
+
+from bot.diagnosis import recovered_by_itself, restarted_from_empty, source_positions_skipped
+from bot.diagnosis._last_good import rows_up_to
+from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
+from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
+from bot.domain.last_good import LastGoodRows
+from bot.domain.ledger import Ledger
+from tests.cases import Tale
+from tests.found import hole, leaks, orphans
+
+GAP = GapsFinding(lowest=0, highest=99, positions=80, missing=20, gaps=(PositionGap(first=50, last=69),))
+
+
+def jumped() -> Tale:
+    """Run a commits up to position 49; run b starts without state and goes on at 70."""
+    return Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FAILED").flink_runs("b").commits("b", 1, 2)
+
+
+def with_bounds(case: Case) -> Case:
+    """The ledger's rows hold 25 positions each, with 20 left out in the middle."""
+    assert case.ledger is not None
+    starts = (0, 25, 70, 95)
+    rows = tuple(
+        row.model_copy(update={"position_from": start, "position_until": start + 24})
+        for row, start in zip(case.ledger.rows, starts, strict=True)
+    )
+    return case.model_copy(update={"ledger": Ledger(rows=rows, readers_known=False)})
+
+
+def test_a_jump_of_the_source_is_replayed_from_below_it() -> None:
+    """The two commits beside the gap show it, and the run that began too late is named."""
+    tale = jumped()
+
+    found = source_positions_skipped.examine(with_bounds(tale.looked_at(gaps=GAP)))
+
+    assert isinstance(found, Matches)
+    assert ((tale.at("a", 2), tale.at("b", 1)), tale.at("a", 2)) == (found.rows, found.last_good)
+    assert found.remedy is Remedy.REPLAY_SOURCE_RANGE
+    assert "first commit of run bbbbbb, which started without state (F15)" in found.reasons[2]
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_files_that_no_commit_names_are_to_be_looked_into_first(count: int) -> None:
+    """Of a commit that went with every trace in the metadata they are the only copy."""
+    found = source_positions_skipped.examine(with_bounds(jumped().looked_at(gaps=GAP, orphans=orphans(count))))
+
+    assert isinstance(found, Matches)
+    assert any("3 files on storage that no commit names" in reason for reason in found.reasons) is bool(count)
+
+
+def test_without_bounds_only_the_windows_edge_is_trusted() -> None:
+    """No bound tells which commit is the first above the gap."""
+    tale = jumped()
+
+    found = source_positions_skipped.examine(tale.looked_at(gaps=GAP, since=tale.at("a", 1)))
+
+    assert isinstance(found, Matches)
+    assert (tale.at("a", 1), ()) == (found.last_good, found.rows)
+
+
+def test_rows_that_were_rolled_back_were_not_skipped() -> None:
+    """They were written once, and the rollback is the fault (F6)."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 6)).rolls_back_to("a", 2).commits("a", 6)
+
+    found = source_positions_skipped.examine(tale.looked_at(missing=30))
+
+    assert isinstance(found, Excluded)
+    assert "(F6)" in found.reason
+
+
+def test_rows_that_another_writer_deleted_were_not_skipped() -> None:
+    """They were written once, and the deletion is the fault (F21)."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="delete").commits("a", 3)
+
+    found = source_positions_skipped.examine(tale.looked_at(missing=30))
+
+    assert isinstance(found, Excluded)
+    assert "(F21)" in found.reason
+
+
+def test_rows_in_a_dropped_manifest_were_not_skipped() -> None:
+    """The source gave them, and the sink lost them."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).leaves_manifest("a", 2).commits("a", 3)
+
+    found = source_positions_skipped.examine(
+        tale.looked_at(missing=30, leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED))
+    )
+
+    assert isinstance(found, Excluded)
+    assert "never committed" in found.reason
+
+
+def test_what_an_untold_manifest_holds_may_be_what_is_missing() -> None:
+    """Nobody can tell whether its rows were read again: then they may have been written after all."""
+    tale = jumped().leaves_manifest("a", 2)
+
+    found = source_positions_skipped.examine(
+        tale.looked_at(gaps=GAP, leaked=leaks(*tale.manifests, standing=LeakStanding.UNTOLD))
+    )
+
+    assert isinstance(found, CannotTell)
+    assert "whether the missing rows are those of 1 Flink manifest" in found.missing[0]
+
+
+@pytest.mark.parametrize(
+    ("run", "positions", "answer"),
+    [("a", (50, 59), CannotTell), ("a", (70, 79), Matches), ("b", (50, 59), Matches)],
+    ids=["in the gap", "beside it", "of the living run"],
+)
+def test_rows_that_a_restore_would_commit_were_not_skipped(run: str, positions: tuple[int, int], answer: type) -> None:
+    """Run a is over, and a savepoint lists its manifest: to say that nobody wrote these rows would be false."""
+    tale = jumped().leaves_manifest(run, 3)
+
+    found = source_positions_skipped.examine(
+        tale.looked_at(gaps=GAP, leaked=leaks(*tale.manifests, positions=positions))
+    )
+
+    assert isinstance(found, answer)
+
+
+def test_before_manifests_were_listed_it_stays_open() -> None:
+    """The missing rows may wait in files on storage."""
+    found = source_positions_skipped.examine(jumped().looked_at(gaps=GAP, leaked=None))
+
+    assert isinstance(found, CannotTell)
+    assert ("leaked_manifests",) == found.missing
+
+
+def test_complete_positions_exclude_it() -> None:
+    """Evidence that looked and found none missing."""
+    found = source_positions_skipped.examine(jumped().looked_at(gaps=hole(0)))
+
+    assert isinstance(found, Excluded)
+
+
+def by_key(case: Case, starts: tuple[int, ...]) -> Case:
+    """The same of an upsert table whose commits begin at these positions, 25 in each."""
+    assert case.ledger is not None
+    rows = tuple(
+        row.model_copy(update={"position_from": start, "position_until": start + 24})
+        for row, start in zip(case.ledger.rows, starts, strict=True)
+    )
+    world = case.observation
+    table = world.table.model_copy(update={"properties": {**world.table.properties, "write.upsert.enabled": "true"}})
+    told = {"ledger": Ledger(rows=rows, readers_known=False), "observation": world.model_copy(update={"table": table})}
+    return case.model_copy(update=told)
+
+
+def test_a_row_that_was_replaced_takes_its_position_along() -> None:
+    """Seen on a real upsert table: every position of a replaced row is missing, and no row is."""
+    case = by_key(jumped().looked_at(gaps=GAP), (0, 25, 50, 75))
+
+    found = source_positions_skipped.examine(case)
+
+    assert isinstance(found, CannotTell)
+    assert "replaced by a newer row" in found.missing[0]
+
+
+def test_replaced_rows_are_no_wrong_rows_and_no_all_clear() -> None:
+    """They neither speak against the table, nor let it be called complete."""
+    going_on = Tale().flink_runs("a").commits("a", 1, 2, 3, 4)
+    case = by_key(going_on.looked_at(gaps=GAP), (0, 25, 50, 75))
+
+    found = recovered_by_itself.examine(case)
+
+    assert isinstance(found, CannotTell)
+    assert "replaced by a newer row" in " ".join(found.missing)
+
+
+def test_a_jump_shows_in_an_upsert_table_too() -> None:
+    """What lies between all commits was written by none: only these positions count."""
+    case = by_key(jumped().looked_at(gaps=GAP), (0, 25, 60, 85))
+
+    found = source_positions_skipped.examine(case)
+
+    assert isinstance(found, Matches)
+    assert found.headline.startswith("10 source positions")
+    assert "the first gap is 50 to 59" in found.reasons[0]
+
+
+def test_bounds_of_several_source_partitions_show_no_jump() -> None:
+    """The bounds of a file are of all partitions together."""
+    case = by_key(jumped().looked_at(gaps=GAP), (0, 25, 60, 85))
+    contract = case.contract.model_copy(update={"position_partition": "source_partition"})
+
+    found = source_positions_skipped.examine(case.model_copy(update={"contract": contract}))
+
+    assert isinstance(found, CannotTell)
+
+
+def deleting(*counts: tuple[int, int]) -> Tale:
+    """The commits carry so many (equality deletes, position deletes) each."""
+    tale = jumped()
+    told = [{"added-equality-deletes": str(one), "added-position-deletes": str(other)} for one, other in counts]
+    tale.snapshots = [
+        each.model_copy(update={"summary": {**each.summary, **its}})
+        for each, its in zip(tale.snapshots, told, strict=True)
+    ]
+    return tale
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        (((10, 0), (10, 0), (10, 0), (10, 0)), Matches),
+        (((11, 0), (8, 2), (7, 3), (12, 0)), Matches),
+        (((10, 0), (11, 0), (10, 0), (10, 0)), CannotTell),
+        (((10, 0), (10, 0), (8, 3), (10, 0)), CannotTell),
+        (((10, 0), (4, 0), (10, 0), (10, 0)), CannotTell),
+    ],
+    ids=["a delete a row", "deletes elsewhere", "one more below", "one more above", "not told"],
+)
+def test_a_deleted_key_leaves_no_position_either(counts: tuple[tuple[int, int], ...], expected: type) -> None:
+    """An upsert writes a delete with each of its ten rows; one more is a deletion that may be what the seam held."""
+    found = source_positions_skipped.examine(by_key(deleting(*counts).looked_at(gaps=GAP), (0, 25, 60, 85)))
+
+    assert isinstance(found, expected)
+    if isinstance(found, CannotTell):
+        assert "whether the source skipped positions 50 to 59 or had deletes there" in found.missing[0]
+
+
+def of_changelog(*counts: tuple[int, int], bounds: tuple[tuple[int, int] | None, ...]) -> Case:
+    """The job writes by key without upserts."""
+    case = deleting(*counts).looked_at(gaps=GAP)
+    assert case.ledger is not None
+    told = [{} if each is None else {"position_from": each[0], "position_until": each[1]} for each in bounds]
+    rows = tuple(row.model_copy(update=its) for row, its in zip(case.ledger.rows, told, strict=True))
+    return case.model_copy(update={"ledger": Ledger(rows=rows, readers_known=False)})
+
+
+def test_deletes_of_a_changelog_may_have_been_the_whole_commit() -> None:
+    """Without upserts each delete may stand alone; a commit of deletes between the two has no position at all."""
+    apart = of_changelog((1, 0), (0, 0), (0, 0), (1, 0), bounds=((0, 24), (25, 49), (60, 84), (85, 109)))
+    between = of_changelog((0, 0), (30, 0), (0, 0), (0, 0), bounds=((0, 49), None, (60, 84), (85, 109)))
+
+    assert isinstance(source_positions_skipped.examine(apart), Matches)
+    assert isinstance(source_positions_skipped.examine(between), CannotTell)
+
+
+def test_where_replaced_rows_were_told_apart_what_is_left_was_skipped() -> None:
+    """The task looked into what the commits brought: bounds of files need not tell."""
+    found = GAP.model_copy(update={"replaced": 7})
+    case = by_key(jumped().looked_at(gaps=found), (0, 25, 50, 75))
+
+    examined = source_positions_skipped.examine(case)
+
+    assert isinstance(examined, Matches)
+    assert examined.headline.startswith(f"{GAP.missing} source position")
+
+
+def test_where_deletes_may_account_for_all_that_is_left_nobody_can_tell() -> None:
+    """Neither skipped for sure nor complete, and it is said from where on."""
+    found = GAP.model_copy(update={"replaced": 7, "is_untold": True})
+    case = by_key(jumped().looked_at(gaps=found), (0, 25, 60, 85))
+
+    examined = source_positions_skipped.examine(case)
+
+    assert isinstance(examined, CannotTell)
+    assert "of which no commit brought a row held deletes" in examined.missing[0]
+
+
+@pytest.mark.parametrize(
+    ("took", "answer"),
+    [
+        ({"deleted-records": "30"}, Excluded),
+        ({"deleted-records": "29"}, CannotTell),
+        ({"deleted-records": "0"}, Matches),
+        ({"deleted-records": "29", "added-position-deletes": "1"}, Excluded),
+        ({"deleted-records": "29", "added-equality-deletes": "1"}, Excluded),
+        ({"deleted-records": "29", "added-delete-files": "1"}, Excluded),
+    ],
+    ids=["all", "some", "none", "by position too", "by key too", "nobody knows how many"],
+)
+def test_another_writer_explains_no_more_rows_than_it_took(took: dict[str, str], answer: type) -> None:
+    """Thirty positions are missing; what it cannot have taken is some other fault's."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="delete").commits("a", 3)
+    change = tale.snapshots[2]
+    tale.snapshots[2] = change.model_copy(update={"summary": {**change.summary, **took}})
+
+    assert isinstance(source_positions_skipped.examine(tale.looked_at(missing=30)), answer)
+
+
+@pytest.mark.parametrize(("wrote", "answer"), [(0, Excluded), (70, Excluded), (71, CannotTell), (100, CannotTell)])
+def test_an_overwrite_writes_anew_what_it_leaves(wrote: int, answer: type) -> None:
+    """Spark took 100 rows in whole files and wrote some of them again: as many as the others may be missing by it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="overwrite").commits("a", 3)
+    change = tale.snapshots[2]
+    summary = {**change.summary, "deleted-records": "100", "added-records": str(wrote)}
+    tale.snapshots[2] = change.model_copy(update={"summary": summary})
+    case = with_bounds(tale.looked_at(missing=30))
+
+    found = source_positions_skipped.examine(case)
+
+    assert isinstance(found, answer)
+    if isinstance(found, CannotTell):
+        assert f"took 100 rows, and wrote {wrote} anew" in found.missing[0]
+
+
+def test_an_overwrite_without_positions_has_brought_none_back() -> None:
+    """What it wrote cannot be among the rows that are missing."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="overwrite").commits("a", 3)
+    change = tale.snapshots[2]
+    summary = {**change.summary, "deleted-records": "100", "added-records": "100"}
+    tale.snapshots[2] = change.model_copy(update={"summary": summary})
+
+    assert isinstance(source_positions_skipped.examine(tale.looked_at(missing=30)), Excluded)
+
+
+def test_an_overwrite_by_another_flink_job_brings_its_own_rows() -> None:
+    """It writes nothing anew of what it took, wherever its rows come from."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2)
+    tale.commits("z", 1, operation="overwrite").commits("a", 3)
+    change = tale.snapshots[2]
+    summary = {**change.summary, "deleted-records": "100", "added-records": "100"}
+    tale.snapshots[2] = change.model_copy(update={"summary": summary})
+
+    assert isinstance(source_positions_skipped.examine(with_bounds(tale.looked_at(missing=30))), Excluded)
+
+
+def of_partitions(
+    case: Case, bounds: tuple[tuple[int, int] | None, ...], *gaps: PositionGap, missing: int | None = None
+) -> Case:
+    """The source has several partitions, whose positions the bounds of each commit's files hold together."""
+    assert case.ledger is not None
+    told = [{} if each is None else {"position_from": each[0], "position_until": each[1]} for each in bounds]
+    rows = tuple(row.model_copy(update=its) for row, its in zip(case.ledger.rows, told, strict=True))
+    count = sum(gap.size for gap in gaps) if missing is None else missing
+    found = GapsFinding(lowest=0, highest=600, positions=581, missing=count, gaps=gaps)
+    contract = case.contract.model_copy(update={"position_partition": "source_partition"})
+    ledger = Ledger(rows=rows, readers_known=False)
+    return case.model_copy(update={"contract": contract, "ledger": ledger, "gaps": found})
+
+
+IN_0 = PositionGap(first=500, last=509, partition="0")
+IN_1 = PositionGap(first=100, last=109, partition="1")
+
+
+def test_the_last_good_snapshot_lies_below_the_gaps_of_every_source_partition() -> None:
+    """Partition 0 is whole up to 499, and partition 1 up to 99: what lies below the first is not below the second."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    case = tale.looked_at()
+
+    mixed = source_positions_skipped.examine(of_partitions(case, ((0, 300), (110, 499), (201, 600)), IN_0, IN_1))
+    told = source_positions_skipped.examine(of_partitions(case, ((0, 99), (80, 300), (201, 600)), IN_0, IN_1))
+    since = source_positions_skipped.examine(
+        of_partitions(tale.looked_at(since=tale.at("a", 1)), ((110, 499), (201, 600)), IN_0, IN_1)
+    )
+
+    assert isinstance(mixed, Matches)
+    assert isinstance(told, Matches)
+    assert isinstance(since, Matches)
+    assert (None, tale.at("a", 1), tale.at("a", 1)) == (mixed.last_good, told.last_good, since.last_good)
+
+
+def test_gaps_that_are_not_named_may_lie_lower() -> None:
+    """Twenty are named, partition after partition."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    bounds = ((0, 99), (80, 300), (201, 600))
+
+    found = source_positions_skipped.examine(of_partitions(tale.looked_at(), bounds, IN_0, IN_1, missing=30))
+
+    assert isinstance(found, Matches)
+    assert found.last_good is None
+
+
+def test_a_commit_whose_bounds_nobody_knows_may_hold_a_hole() -> None:
+    """What it holds may lie above the gap."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+
+    found = source_positions_skipped.examine(of_partitions(tale.looked_at(), ((0, 90), None, (201, 600)), IN_0, IN_1))
+
+    assert isinstance(found, Matches)
+    assert tale.at("a", 1) == found.last_good
+
+
+def test_bounds_of_several_partitions_acquit_no_source_and_name_no_seam() -> None:
+    """That a commit which was rolled back lies around a gap, or two commits beside one, says nothing of a partition."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).rolls_back_to("a", 1).flink_runs("b", restored=1).commits("b", 2)
+    touching = Tale().flink_runs("a").commits("a", 1, 2)
+
+    around = source_positions_skipped.examine(of_partitions(tale.looked_at(), ((0, 99), (100, 400), (110, 600)), IN_1))
+    beside = source_positions_skipped.examine(of_partitions(touching.looked_at(), ((0, 99), (110, 600)), IN_1))
+
+    assert isinstance(around, CannotTell)
+    assert "was rolled back, had brought" in around.missing[0]
+    assert isinstance(beside, Matches)
+    assert () == beside.rows
+
+
+WHOLE = GapsFinding(lowest=0, highest=19, positions=40, missing=0, gaps=())
+
+
+def _in_partitions(case: Case) -> Case:
+    contract = case.contract.model_copy(update={"position_partition": "source_partition"})
+    return case.model_copy(update={"contract": contract})
+
+
+def _remedy(commits: int) -> Remedy:
+    """Of a start without state that has committed so often since."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").flink_runs("b")
+    tale.commits("b", *range(1, commits + 1))
+    found = restarted_from_empty.examine(_in_partitions(tale.looked_at(gaps=WHOLE)))
+    assert isinstance(found, Matches)
+    return found.remedy
+
+
+def test_rows_after_a_start_without_state_are_right_only_once_each_partition_had_time_to_come() -> None:
+    """Five commits, after which `missing_positions` itself asks why one is silent."""
+    assert _remedy(4) is Remedy.REWIND_TABLE_AND_JOB
+    assert _remedy(5) is Remedy.TELL_CONSUMERS
+
+
+def test_rows_are_not_clean_while_a_partition_has_positions_to_come() -> None:
+    """Rows of another one came above the rollback that took them."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 1).commits("a", 4)
+    to_come = WHOLE.model_copy(update={"to_come": 10})
+
+    assert rows_up_to(_in_partitions(tale.looked_at(gaps=to_come)), tale.at("a", 4)) is LastGoodRows.NOT_LOOKED_AT
+    assert rows_up_to(tale.looked_at(gaps=to_come), tale.at("a", 4)) is LastGoodRows.CLEAN
+
+
+def test_nor_where_what_main_lost_may_have_expired_since() -> None:
+    """The sequence numbers tell that something was there."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 1).commits("a", 4).expires("a", 2, 3)
+
+    assert rows_up_to(_in_partitions(tale.looked_at(gaps=WHOLE)), tale.at("a", 4)) is LastGoodRows.NOT_LOOKED_AT

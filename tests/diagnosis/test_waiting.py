@@ -1,0 +1,675 @@
+"""`wait` and F11: commits and rows that are still to come, slow checkpoints and silent sources."""
+
+from collections.abc import Collection
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bot.actions._effects._started import run_check, standing
+from bot.bootstrap import failure_modes
+from bot.diagnosis import checkpoints_failed, flink_is_recovering, no_snapshot_advanced, recovered_by_itself
+from bot.diagnosis import commit_not_made_yet as mode
+from bot.diagnosis._asked import answers
+from bot.diagnosis._examine import diagnose
+from bot.domain.diagnosis import HEALTHY, CannotTell, Case, Excluded, Matches, Remedy
+from bot.domain.effects import StartJob
+from bot.domain.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, Vertex
+from bot.domain.ids import DRAINED, CheckpointId, OperatorId
+from bot.service.watch_unnamed import silent_for, unnamed_signs
+from tests.cases import Tale
+from tests.diagnosis.little_evidence import Looked, case_of, look
+from tests.diagnosis.little_world import World
+from tests.diagnosis.test_asked_for import MINUTE, Anew, diagnosed, quiet
+from tests.found import hole, leaks, points
+from tests.job_tale import JOB, JobTale, job_id
+
+
+def waiting(upto: int) -> Tale:
+    """2 is committed; Flink completed the rest, and their manifests are on storage."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).completes("a", *range(3, upto + 1))
+    return tale.leaves_manifest("a", *range(3, upto + 1))
+
+
+@pytest.mark.parametrize(("upto", "remedy"), [(5, Remedy.WAIT), (13, Remedy.WAIT), (14, Remedy.RESTORE_JOB_ONLY)])
+def test_what_waits_is_committed_by_the_next_checkpoint_or_by_a_restart(upto: int, remedy: Remedy) -> None:
+    """Beyond the longest silence that a quiet source explains, waiting no longer helps."""
+    tale = waiting(upto)
+
+    found = mode.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert (remedy, tale.head, None) == (found.remedy, found.last_good, found.wrong_run)
+    assert any("Do not remove orphan files" in reason for reason in found.reasons)
+
+
+@pytest.mark.parametrize("failed", [0, 5, 60, 300])
+@pytest.mark.parametrize("is_v1", [False, True])
+def test_failures_of_long_ago_do_not_keep_people_waiting(failed: int, is_v1: bool) -> None:
+    """Flink counts them for the run's whole life, and lists the newest ten."""
+    tale = Tale().flink_runs("a", v1=is_v1).commits("a", 1, 2).completes("a", *range(3, 31))
+    tale.leaves_manifest("a", *range(3, 31))
+    tale._change("a", checkpoints=tale.runs["a"].checkpoints[:10], failed_count=failed)
+
+    found = mode.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert found.remedy is Remedy.RESTORE_JOB_ONLY
+
+
+def test_a_restart_needs_no_restore_point_that_nobody_has_seen() -> None:
+    """A run with all its operators running takes a savepoint as it stops; else a point must be found, and what waits is
+    never given up by a start without state."""
+    running = mode.examine(waiting(14).looked_at(pairing=points()))
+    down = waiting(14).becomes("a", "RESTARTING")
+    unseen, none = mode.examine(down.looked_at()), mode.examine(down.looked_at(pairing=points()))
+
+    told = [found.what_to_do for found in (running, unseen, none) if isinstance(found, Matches)]
+    words = ("stop the job with a savepoint", "look which restore point", "find a restore point elsewhere")
+    assert [True, True, True] == [text.startswith(begin) for begin, text in zip(words, told, strict=True)]
+    assert "do not start without state" in told[-1]
+
+
+@pytest.mark.parametrize("upto", [2, 3, 4])
+def test_the_newest_checkpoints_are_on_their_way(upto: int) -> None:
+    """The commit follows a completed checkpoint within moments."""
+    found = mode.examine(waiting(upto).looked_at())
+
+    assert isinstance(found, Excluded)
+
+
+def test_a_quiet_source_leaves_no_manifest() -> None:
+    """Checkpoints without rows wait for nothing."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).completes("a", *range(3, 12))
+
+    found = mode.examine(tale.looked_at())
+
+    assert isinstance(found, Excluded)
+    assert "carried no rows" in found.reason
+
+
+def test_one_manifest_that_waits_for_too_long_is_enough() -> None:
+    """A busy source may complete few checkpoints; evidence knows how long the manifest has waited."""
+    tale = waiting(4)
+    found = leaks(*tale.manifests)
+    late = found.manifests[0].model_copy(update={"is_overdue": True})
+
+    young = mode.examine(tale.looked_at())
+    old = mode.examine(tale.looked_at(leaked=found.model_copy(update={"manifests": (late,)})))
+
+    assert isinstance(young, Excluded)
+    assert isinstance(old, Matches)
+
+
+def test_manifests_of_another_run_are_not_this_runs() -> None:
+    """They are leaked, not waiting."""
+    tale = Tale().flink_runs("b").flink_runs("a").commits("a", 1, 2).completes("a", 3, 4, 5).leaves_manifest("b", 3, 4)
+
+    found = mode.examine(tale.becomes("b", "CANCELED").looked_at())
+
+    assert isinstance(found, Excluded)
+
+
+@pytest.mark.parametrize(
+    ("tale", "code"),
+    [
+        (Tale().flink_runs("a").commits("a", *range(1, 11)).flink_runs("a", restored=4), "restored from below"),
+        (Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED").starts_again("a"), "without state"),
+        (Tale().flink_runs("a", v1=True).commits("a", DRAINED).flink_runs("a", restored=1, v1=True), "F5"),
+    ],
+)
+def test_commits_that_never_come_are_not_waited_for(tale: Tale, code: str) -> None:
+    """F3, F4 and F5 look the same from outside, and waiting cures none of them."""
+    tale.completes("a", 5, 6, 7, 8).leaves_manifest("a", 5, 6, 7, 8)
+
+    found = mode.examine(tale.looked_at())
+
+    assert isinstance(found, Excluded)
+    assert code in found.reason
+
+
+def test_without_a_listing_a_silence_is_neither_waiting_nor_quiet() -> None:
+    """Only the manifests on storage tell which."""
+    tale = waiting(6)
+    tale.storage_down = True
+
+    found = mode.examine(tale.looked_at())
+
+    assert isinstance(found, CannotTell)
+    assert "It timed out" in found.missing[0]
+
+
+def test_nothing_is_waited_for_where_no_run_is_alive() -> None:
+    """And nothing is said where Flink cannot be asked."""
+    assert isinstance(mode.examine(waiting(6).becomes("a", "FAILED").looked_at()), Excluded)
+    assert isinstance(mode.examine(waiting(6).flink_is_down().looked_at()), CannotTell)
+
+
+def told_as(tale: Tale, **change: object) -> Tale:
+    """Four of the checkpoints in between are told otherwise."""
+    listed = tale.runs["a"].checkpoints
+    some = tuple(c.model_copy(update=change) if c.checkpoint_id in (4, 6, 8, 10) else c for c in listed)
+    tale._change("a", checkpoints=some)
+    return tale
+
+
+def v1() -> Tale:
+    """Of `waiting`, with the V1 sink."""
+    tale = waiting(16)
+    tale._change("a", vertices=Tale().flink_runs("a", v1=True).runs["a"].vertices)
+    return tale
+
+
+@pytest.mark.parametrize(
+    ("tale", "remedy"),
+    [
+        (told_as(waiting(16), status="FAILED"), Remedy.WAIT),
+        (told_as(v1(), kind=CheckpointKind.SAVEPOINT), Remedy.WAIT),
+        (told_as(waiting(16), kind=CheckpointKind.SAVEPOINT), Remedy.RESTORE_JOB_ONLY),
+        (v1(), Remedy.RESTORE_JOB_ONLY),
+    ],
+    ids=["failed", "savepoints under V1", "savepoints under V2", "V1"],
+)
+def test_commits_are_waited_for_as_long_as_the_sink_counts(tale: Tale, remedy: Remedy) -> None:
+    """F11 was said to be past waiting by the distance of ids alone."""
+    found = mode.examine(tale.looked_at())
+
+    assert isinstance(found, Matches)
+    assert remedy is found.remedy
+
+
+def rewound(to_come: int) -> Case:
+    """Table and job went back to checkpoint 2 together; so many positions are not written again yet."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 6)).becomes("a", "FINISHED").rolls_back_to("a", 2)
+    gaps = hole(0).model_copy(update={"to_come": to_come})
+    return tale.flink_runs("b", restored=2).commits("b", 3).looked_at(gaps=gaps)
+
+
+def test_a_rewound_job_is_waited_for_until_it_has_caught_up() -> None:
+    """Nothing is wrong and nothing is whole: the rows come by themselves."""
+    case = rewound(to_come=20)
+
+    wait, healthy = flink_is_recovering.examine(case), recovered_by_itself.examine(case)
+
+    assert isinstance(wait, Matches)
+    assert (Remedy.WAIT, None) == (wait.remedy, wait.last_good)
+    assert isinstance(healthy, Excluded)
+
+
+def test_a_rewound_job_that_has_caught_up_is_healthy() -> None:
+    """No position is missing and none is to come."""
+    case = rewound(to_come=0)
+
+    wait, healthy = flink_is_recovering.examine(case), recovered_by_itself.examine(case)
+
+    assert [Excluded, Matches] == [type(wait), type(healthy)]
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_rows_below_a_running_job_do_not_come_again(goes_on: bool) -> None:
+    """A rollback under a run that goes on is a hole (F6): waiting does not fill it."""
+    tale = Tale().flink_runs("a", restored=0).commits("a", *range(1, 6)).rolls_back_to("a", 2)
+    if goes_on:
+        tale.commits("a", 6)
+    case = tale.looked_at(gaps=hole(0).model_copy(update={"to_come": 20}))
+
+    found = flink_is_recovering.examine(case)
+
+    assert isinstance(found, Excluded)
+
+
+def not_up(state: str, **later: float) -> Tale:
+    """A run that was restored, and stands so long in this state, or with its operators in it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "FINISHED")
+    tale.flink_runs("b", restored=3, state="CREATED" if state == "CREATED" else "RUNNING")
+    run = tale.runs["b"]
+    told = tuple(each.model_copy(update={"status": state}) for each in run.vertices)
+    tale.runs["b"] = run.model_copy(update={"vertices": told})
+    tale.now += timedelta(**later)
+    return tale
+
+
+@pytest.mark.parametrize("state", ["CREATED", "SCHEDULED"])
+def test_a_run_that_does_not_come_up_is_not_waited_for_ever(state: str) -> None:
+    """Six hours without a slot: the job stands still, and people are told where to look."""
+    case = not_up(state, hours=6).looked_at()
+
+    wait, still = flink_is_recovering.examine(case), no_snapshot_advanced.examine(case)
+
+    assert isinstance(wait, Excluded)
+    assert isinstance(still, Matches)
+    assert "has not come up since 12:00:50" in still.reasons[0]
+    assert "free slots" in still.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("interval", "timeout", "limit"),
+    [
+        (timedelta(seconds=3), None, timedelta(minutes=10, seconds=6)),
+        (timedelta(minutes=5), timedelta(minutes=20), timedelta(minutes=30)),
+        (timedelta(hours=2), timedelta(hours=3), timedelta(hours=1)),
+    ],
+    ids=["short", "as the job's settings say", "an hour at most"],
+)
+def test_the_limit_is_the_jobs_own(interval: timedelta, timeout: timedelta | None, limit: timedelta) -> None:
+    """What may take a checkpoint that long may take a restore as long; one moment more is too long."""
+    told = []
+    for seconds in (-2, 2):
+        tale = not_up("INITIALIZING", seconds=limit.total_seconds() + seconds)
+        settings = CheckpointSettings(timeout_ms=None if timeout is None else round(timeout.total_seconds() * 1000))
+        changed = {"checkpoint_interval_ms": round(interval.total_seconds() * 1000), "settings": settings}
+        tale.runs["b"] = tale.runs["b"].model_copy(update=changed)
+        told.append(type(flink_is_recovering.examine(tale.looked_at())))
+
+    assert [Matches, Excluded] == told
+
+
+def test_waiting_vouches_for_no_snapshot() -> None:
+    """Nothing needs to be looked at to say that Flink is at work."""
+    found = flink_is_recovering.examine(not_up("CREATED", minutes=1).case())
+
+    assert isinstance(found, Matches)
+    assert found.last_good is None
+
+
+SLOW = timedelta(seconds=57)
+
+
+def takes(tale: Tale, duration: timedelta) -> None:
+    """The run's newest checkpoint completed now, and was triggered so long ago."""
+    newest, *older = tale.runs["a"].checkpoints
+    told = {"triggered_at": tale.now - duration, "took_ms": duration // timedelta(milliseconds=1)}
+    tale._change("a", checkpoints=(newest.model_copy(update=told), *older))
+
+
+def is_taking(tale: Tale, checkpoint: int) -> None:
+    """The run's next checkpoint is triggered now, and Flink shows it in progress."""
+    begun = CompletedCheckpoint(
+        checkpoint_id=CheckpointId(checkpoint),
+        kind=CheckpointKind.CHECKPOINT,
+        status="IN_PROGRESS",
+        triggered_at=tale.now,
+        path=None,
+        discarded=False,
+    )
+    tale._change("a", checkpoints=(begun, *tale.runs["a"].checkpoints))
+
+
+def with_manifest(world: World, age: timedelta) -> None:
+    """The manifest of the checkpoint after the newest, so old."""
+    world.tale.leaves_manifest("a", world.checkpoint + 1)
+    world.tale.now += age
+
+
+def well() -> tuple[World, Looked]:
+    """A job that is well, its newest commit eight seconds old, and a look from before that."""
+    world = quiet()
+    looked = look(world)
+    world.reads(2)
+    world.tale.now += timedelta(seconds=8)
+    return world, looked
+
+
+def test_a_look_from_before_a_checkpoint_completed_says_nothing_of_it() -> None:
+    """Storage was looked at 45 seconds after the trigger; its rows came later, and their commit went without a trace:
+    such a table was called right."""
+    world = quiet()
+    world.tale.now += timedelta(seconds=55)
+    looked = look(world)
+    world.reads(2)
+    takes(world.tale, SLOW)
+    world.erases(world.chain()[-1].snapshot_id)
+    world.tale.now += 5 * MINUTE
+    world.tale.becomes("a", "FAILED")
+    world.tale.now += 5 * MINUTE
+
+    found = no_snapshot_advanced.examine(case_of(world, looked))
+
+    assert world.never_arrived(world.finished)
+    assert isinstance(found, CannotTell)
+    assert ("orphan_files",) == found.asks
+
+
+def test_a_manifest_whose_checkpoint_is_in_progress_makes_no_look_old() -> None:
+    """It is written at the barrier, and nothing commits it before the checkpoint completes."""
+    world, looked = well()
+    is_taking(world.tale, world.checkpoint + 1)
+    with_manifest(world, timedelta(seconds=25))
+
+    found = recovered_by_itself.examine(case_of(world, looked))
+
+    assert isinstance(found, Matches)
+
+
+@pytest.mark.parametrize("pace", ["took", "pause"])
+def test_a_manifest_may_wait_as_long_as_the_next_checkpoint_takes(pace: str) -> None:
+    """As long as the longest has taken, or by Flink's least pause between two, whatever the interval."""
+    world, looked = well()
+    if pace == "took":
+        takes(world.tale, SLOW)
+    else:
+        world.tale._change("a", settings=CheckpointSettings(min_pause_ms=20_000))
+    with_manifest(world, timedelta(seconds=25))
+
+    assert answers(case_of(world, looked), "leaked_manifests")
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_manifests_are_looked_at_again_where_a_new_one_lies_there(dies: bool) -> None:
+    """It said that they were to be looked at once more, and asked for nothing."""
+    world = quiet()
+    looked = look(world)
+    world.tale.now += timedelta(seconds=10)
+    with_manifest(world, timedelta(seconds=25))
+    if dies:
+        world.tale.becomes("a", "FAILED")
+    mode = no_snapshot_advanced if dies else recovered_by_itself
+
+    found = mode.examine(case_of(world, looked))
+
+    assert isinstance(found, CannotTell)
+    assert found.missing[0].startswith("leaked_manifests, once more")
+    assert ("leaked_manifests",) == found.asks
+
+
+def test_one_diagnosis_looks_at_them_and_is_done() -> None:
+    """The job is well: healthy failed at nearly every diagnosis."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    world = Anew()
+    world.case = tale.looked_at()
+    world.looks()
+    tale.now += MINUTE
+    tale.leaves_manifest("a", 4)
+    tale.now += timedelta(seconds=25)
+    world.case = tale.looked_at(leaked=world.case.leaked)
+
+    diagnosis = diagnosed(world)
+
+    assert ["leaked_manifests"] == world.asked
+    assert HEALTHY in diagnosis.codes
+
+
+def busy(pace: timedelta, checkpoints: int = 6) -> World:
+    """Each checkpoint brings rows, takes so long from its trigger, and is committed."""
+    world = World()
+    for _ in range(checkpoints):
+        world.tale.now += pace
+        world.reads(5)
+        takes(world.tale, pace)
+    return world
+
+
+def told_of(world: World) -> list[str]:
+    """What the watch would tell that no failure mode names."""
+    return [sign.code for sign in unnamed_signs(case_of(world, look(world)), MINUTE)]
+
+
+@pytest.mark.parametrize(
+    ("pace", "interval", "since"),
+    [(90, 5, 70), (420, 60, 300)],
+    ids=["90 s, one each 5 s", "7 min, one each minute"],
+)
+def test_a_job_whose_checkpoints_take_long_is_well_until_the_next_is_due(pace: int, interval: int, since: int) -> None:
+    """Silence was counted from the trigger, and held against the time between two that complete."""
+    world = busy(timedelta(seconds=pace))
+    world.tale._change("a", checkpoint_interval_ms=1000 * interval)
+    world.tale.now += timedelta(seconds=since)
+    case = case_of(world, look(world))
+
+    assert isinstance(recovered_by_itself.examine(case), Matches)
+    assert isinstance(checkpoints_failed.examine(case), Excluded)
+    assert told_of(world) == []
+
+
+def test_the_watch_knows_the_least_pause_between_two() -> None:
+    """A commit each five minutes, though the interval is ten seconds."""
+    world = busy(timedelta(seconds=3))
+    world.tale._change("a", checkpoint_interval_ms=10_000)
+    world.tale.now += timedelta(seconds=200)
+    assert told_of(world) == ["no-commit"]
+
+    world.tale._change("a", settings=CheckpointSettings(min_pause_ms=300_000))
+    assert told_of(world) == []
+
+
+def test_the_watch_expects_nothing_of_a_dynamic_sink_without_rows() -> None:
+    """It leaves out what is empty; a promise of commits holds for it, too."""
+    world = busy(timedelta(seconds=3))
+    vertices = tuple(
+        v.model_copy(update={"name": "DynamicIcebergSink pre commit topology"}) for v in world.tale.runs["a"].vertices
+    )
+    world.tale._change("a", vertices=vertices)
+    for _ in range(25):
+        world.reads(0)
+    case = case_of(world, look(world))
+    promised = case.contract.model_copy(update={"commit_every": timedelta(seconds=20)})
+
+    (sign,) = unnamed_signs(case.model_copy(update={"contract": promised}), MINUTE)
+
+    assert told_of(world) == []
+    assert sign.code == "no-commit"
+    assert "a commit would have come" not in str(sign.reasons)
+
+
+@pytest.mark.parametrize("completed", [3, 9])
+def test_one_slow_checkpoint_puts_the_watch_off_by_its_length_only(completed: int) -> None:
+    """Half an hour, as the first after a restart may take, and not that for each that may pass."""
+    world = busy(timedelta(seconds=1), completed)
+    slowest, *others = world.tale.runs["a"].checkpoints
+    told = slowest.model_copy(update={"took_ms": 1_800_000})
+    world.tale._change("a", checkpoints=(told, *others), checkpoint_interval_ms=60_000)
+
+    world.tale.now += timedelta(minutes=35)
+    assert told_of(world) == []
+
+    world.tale.now += timedelta(minutes=15)
+    assert told_of(world) == ["no-commit"]
+
+
+def test_the_least_pause_begins_when_a_checkpoint_has_completed() -> None:
+    """Of a minute each: a quiet sink commits the tenth, after twenty minutes."""
+    world = busy(timedelta(seconds=60), 9)
+    world.tale._change("a", checkpoint_interval_ms=60_000, settings=CheckpointSettings(min_pause_ms=60_000))
+
+    world.tale.now += timedelta(minutes=21)
+    assert told_of(world) == []
+
+    world.tale.now += timedelta(minutes=6)
+    assert told_of(world) == ["no-commit"]
+
+
+SOME = (2, 5, 8, 11)
+EARLY = (0, 1, 2, 3, 4)
+
+
+def busy_nights(*, v1: bool = False) -> World:
+    """Two commits with rows; then the night begins."""
+    world = World()
+    if v1:
+        world.tale.flink_runs("a", v1=True)
+        world.tale._change("a", restored=None, restored_count=0)
+    world.reads(2)
+    world.reads(2)
+    return world
+
+
+def idles(
+    world: World,
+    checkpoints: int,
+    *,
+    failovers: Collection[int] = (),
+    failed: Collection[int] = (),
+    savepoints: Collection[int] = (),
+) -> World:
+    """So many checkpoints without rows, of which these failed or were savepoints, and after these the run failed
+    over; Flink lists the newest ten."""
+    for each in range(checkpoints):
+        world.reads(0)
+        newest, *older = world.tale.runs[world.run].checkpoints
+        if each in failed:
+            newest = newest.model_copy(update={"status": "FAILED"})
+        if each in savepoints:
+            newest = newest.model_copy(update={"kind": CheckpointKind.SAVEPOINT})
+        count = world.tale.runs[world.run].failed_count + (each in failed)
+        world.tale._change(world.run, checkpoints=(newest, *older), failed_count=count)
+        if each in failovers:
+            world.fails_over()
+    world.tale.now += timedelta(seconds=40)
+    return world
+
+
+def health(world: World) -> object:
+    return recovered_by_itself.examine(case_of(world, look(world)))
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        idles(busy_nights(), 18, failovers=[8]),
+        idles(busy_nights(), 14, failed=SOME),
+        idles(busy_nights(v1=True), 14, savepoints=SOME),
+    ],
+    ids=["failover", "failed checkpoints", "savepoints under V1"],
+)
+def test_a_night_without_rows_is_healthy(world: World) -> None:
+    """It was said of it that one of the checkpoints would have been committed even without rows: the sink counts anew
+    from a restore on, and what failed, or a savepoint under V1, is none to it."""
+    assert isinstance(health(world), Matches)
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        idles(busy_nights(), 19, failovers=[6, 13]),
+        idles(busy_nights(), 25, failed=range(14)),
+        idles(busy_nights(v1=True), 15, savepoints=EARLY),
+    ],
+    ids=["two failovers", "failed checkpoints", "savepoints under V1"],
+)
+def test_what_flink_tells_no_more_may_explain_the_silence(world: World) -> None:
+    """Of a run it tells the newest restore, and of checkpoints the newest ten."""
+    found = health(world)
+
+    assert isinstance(found, CannotTell)
+    assert "its next commit settles it" in found.missing[0]
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_a_run_that_flink_has_forgotten_may_explain_it_too(is_listed: bool) -> None:
+    """How often it was restored, and what failed, nobody knows any more."""
+    world = idles(busy_nights(), 14)
+    world.restarts(world.points[-1])
+    if not is_listed:
+        world.forgets_runs()
+    idles(world, 3)
+
+    assert isinstance(health(world), Excluded if is_listed else CannotTell)
+
+
+def test_what_failed_of_the_run_before_explains_nothing_of_the_present_one() -> None:
+    """Their ids may be the same: it had gone on from where the present one was restored."""
+    world = busy_nights()
+    point = world.points[-1]
+    idles(world, 9, failed=range(9))
+    world.restarts(point)
+
+    found = health(idles(world, 13))
+
+    assert isinstance(found, Excluded)
+    assert "13 checkpoints of run bbbbbb since 2, and none of them was committed" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("world", "since"),
+    [
+        (idles(busy_nights(), 12), 2),
+        (idles(busy_nights(), 40), 2),
+        (idles(busy_nights(), 20, failovers=[7]), 10),
+        (idles(busy_nights(), 20, failovers=[15]), 2),
+        (idles(busy_nights(), 40, failovers=[5, 35]), 2),
+        (idles(busy_nights(), 20, failed=SOME), 2),
+        (idles(busy_nights(), 14, savepoints=SOME), 2),
+        (idles(busy_nights(v1=True), 60, savepoints=SOME), 2),
+    ],
+    ids=["short", "long", "since", "before", "two failovers", "failed", "savepoints under V2", "V1"],
+)
+def test_a_sink_that_is_stuck_is_not_healthy(world: World, since: int) -> None:
+    """More were completed than all that is told explains."""
+    found = health(world)
+
+    assert isinstance(found, Excluded)
+    assert f"since {since}, and none of them was committed" in found.reason
+
+
+READ = Vertex(vertex_id=OperatorId("e" * 32), name="Source: countries", parallelism=1, status="FINISHED", attempt=0)
+
+
+def with_vertices(tale: JobTale, run: str, *vertices: Vertex) -> None:
+    """The run has these operators, too, before its own."""
+    told = tale.runs[run]
+    tale.runs[run] = told.model_copy(update={"vertices": (*vertices, *told.vertices)})
+
+
+def running() -> Tale:
+    """A job that commits, and has read a table of countries to its end."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 6))
+    with_vertices(tale, "a", READ)
+    return tale
+
+
+def test_a_run_whose_bounded_source_has_ended_is_settled() -> None:
+    """With its scale; one that has nothing left to do, or waits for a slot as well, is not."""
+    tale = running()
+    run = tale.runs["a"]
+    waits = READ.model_copy(update={"status": "SCHEDULED", "vertex_id": OperatorId("d" * 32)})
+
+    assert run.is_settled
+    assert len(run.parallelism) == 3
+    assert run.waiting == ()
+    assert not run.model_copy(update={"vertices": (READ,)}).is_settled
+    assert not run.model_copy(update={"vertices": (*run.vertices, waits)}).is_settled
+
+
+@pytest.mark.parametrize(("status", "is_settled"), [("IN_PROGRESS", False), ("COMPLETED", False), ("FAILED", True)])
+def test_a_run_halfway_through_a_stop_is_not_settled(status: str, is_settled: bool) -> None:
+    """Its operators end one by one once the savepoint is complete; after a failed one it goes on."""
+    tale = running().completes("a", 6)
+    run = tale.runs["a"]
+    stop = run.checkpoints[0].model_copy(update={"kind": CheckpointKind.STOP_SAVEPOINT, "status": status})
+
+    assert run.model_copy(update={"checkpoints": (stop,)}).is_settled is is_settled
+
+
+def test_such_a_job_is_not_waited_for() -> None:
+    """What is found is what is found of a job without such a source."""
+    plain = diagnose(Tale().flink_runs("a").commits("a", *range(1, 6)).looked_at(), failure_modes())
+
+    found = diagnose(running().looked_at(), failure_modes())
+
+    assert ["healthy"] == [mode.code for mode, _ in plain.matches]
+    assert ["healthy"] == [mode.code for mode, _ in found.matches]
+
+
+def test_the_silence_of_such_a_job_is_told() -> None:
+    """It runs and commits nothing."""
+    tale = running()
+    tale.now += timedelta(hours=6)
+
+    assert silent_for(tale.looked_at()) is not None
+
+
+def test_a_start_of_such_a_job_is_proven() -> None:
+    """It runs from the point that was approved; what is still waited for is named by its own name."""
+    tale = Tale().flink_runs("b", restored=3)
+    with_vertices(tale, "b", READ)
+    run = tale.runs["b"]
+    later = tuple(each.model_copy(update={"status": "INITIALIZING"}) for each in run.vertices[1:])
+    flink: Any = SimpleNamespace(run=lambda _: run)
+    world: Any = SimpleNamespace(jobs={JOB: SimpleNamespace(flink=flink)})
+    effect = StartJob(job=JOB, path="s3://state/3", checkpoint_id=CheckpointId(3))
+
+    check = run_check(effect, job_id("b"), world)
+
+    assert check.passed
+    assert "operator Source is INITIALIZING" in standing(run.model_copy(update={"vertices": (READ, *later)}))

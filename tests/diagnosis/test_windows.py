@@ -1,0 +1,540 @@
+"""The window of commits under review: what opens an incident, and what evidence of it may speak of."""
+
+from datetime import timedelta
+
+import pytest
+
+import bot.diagnosis
+from bot.diagnosis import no_snapshot_advanced, recovered_by_itself, restarted_from_empty, restored_from_older_savepoint
+from bot.diagnosis._asked import answers, checked_until
+from bot.diagnosis._examine import diagnose
+from bot.diagnosis._last_good import rows_up_to
+from bot.diagnosis._scan import scan
+from bot.domain.asked_window import asked_window
+from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
+from bot.domain.ids import DRAINED, OperatorId, short
+from bot.domain.last_good import LastGoodRows
+from bot.domain.suspicion import Suspicion, propose_window
+from bot.domain.table import Window
+from tests.cases import Tale
+from tests.diagnosis.test_health import pinned
+from tests.found import ledger_of, orphans, points
+
+
+def proposed(tale: Tale) -> Suspicion:
+    return propose_window(tale.table, tale.jobs)
+
+
+def rewound(*, v1: bool = False) -> Tale:
+    """`a` reached 10; `b` was restored from 6."""
+    tale = Tale().flink_runs("a", v1=v1).commits("a", *range(1, 11)).becomes("a", "FINISHED")
+    return tale.flink_runs("b", restored=6, v1=v1)
+
+
+def test_a_rewinds_window_holds_both_copies() -> None:
+    """It begins at the snapshot that carries the savepoint; consumers are pinned below the wrong run."""
+    tale = rewound().commits("b", 7, 8)
+
+    found = proposed(tale)
+
+    assert (tale.at("a", 6), tale.head) == (found.window.since, found.window.until)
+    assert tale.at("a", 10) == found.trusted
+    assert "Run bbbbbb was restored from checkpoint 6 although run aaaaaa had committed checkpoint 10" in found.because
+
+
+def test_a_savepoint_that_was_merged_begins_below_itself() -> None:
+    """V1 commits no intermediate savepoint: the newest commit below it holds less, never more."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 4, 5).becomes("a", "FINISHED").flink_runs("b", restored=3)
+
+    found = proposed(tale.commits("b", 4))
+
+    assert tale.at("a", 2) == found.window.since
+
+
+def test_a_silent_rewind_is_suspected_before_it_commits() -> None:
+    """V1 holds everything back: the head is still right, and is what consumers are pinned to."""
+    tale = rewound(v1=True).completes("b", 7, 8)
+
+    found = proposed(tale)
+
+    assert (tale.at("a", 6), tale.at("a", 10)) == (found.window.since, found.trusted)
+    assert "has committed nothing since" in found.because
+
+
+def test_falling_ids_are_enough_when_flink_is_down() -> None:
+    """The sentence says that Flink was not asked."""
+    tale = rewound().commits("b", 7, 8).flink_is_down()
+
+    found = proposed(tale)
+
+    assert (tale.at("a", 6), tale.at("a", 10)) == (found.window.since, found.trusted)
+    assert "Flink was not asked" in found.because
+
+
+def test_a_rollback_under_a_running_job_begins_at_its_target() -> None:
+    """The target is the last snapshot that both histories share."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 8)).rolls_back_to("a", 3).commits("a", 8)
+
+    found = proposed(tale)
+
+    assert (tale.at("a", 3), tale.at("a", 3)) == (found.window.since, found.trusted)
+    assert "lost 4 commits" in found.because
+
+
+@pytest.mark.parametrize("restored", [14, 11, 8], ids=["above the hole", "at its edge", "from within what was lost"])
+@pytest.mark.parametrize("commits", [True, False], ids=["it has committed", "it is silent"])
+def test_a_later_rewind_does_not_hide_an_older_rollback(restored: int, commits: bool) -> None:
+    """Main lost 6 to 10 under the running job; the rows above the hole were never proven."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 11)).rolls_back_to("a", 5).commits("a", *range(11, 17))
+    tale.becomes("a", "FINISHED").flink_runs("b", restored=restored)
+    tale = tale.commits("b", restored + 1, restored + 2) if commits else tale
+
+    found = proposed(tale)
+
+    assert (tale.at("a", 5), tale.at("a", 5), tale.head) == (found.window.since, found.trusted, found.window.until)
+    assert "rolled back" in found.because
+
+
+def test_a_rollback_above_a_rewind_leaves_the_window_below_that() -> None:
+    """Both faults lie in it, and consumers are pinned below the lower one."""
+    tale = rewound().commits("b", *range(7, 15)).rolls_back_to("b", 9).commits("b", 15)
+
+    found = proposed(tale)
+
+    assert (tale.at("a", 6), tale.at("a", 10)) == (found.window.since, found.trusted)
+    assert "Run bbbbbb was restored from checkpoint 6" in found.because
+
+
+def test_a_rewind_together_is_not_suspected_again() -> None:
+    """A restored run on top of the target explains the rollback."""
+    tale = rewound().commits("b", 7, 8, 9).becomes("b", "CANCELED").rolls_back_to("a", 6)
+    tale.flink_runs("c", restored=6).commits("c", *range(7, 40))
+
+    found = proposed(tale)
+
+    assert tale.at("a", 6) == found.trusted
+    assert "Run cccccc was restored from checkpoint 6" in found.because
+
+
+def test_a_failover_is_looked_at_from_twenty_commits_below() -> None:
+    """The last commit before the restore is trusted."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 31)).flink_runs("a", restored=30).commits("a", 31, 32)
+
+    found = proposed(tale)
+
+    assert (tale.at("a", 10), tale.at("a", 30)) == (found.window.since, found.trusted)
+
+
+@pytest.mark.parametrize(("commits", "since"), [(30, 10), (20, None), (3, None)])
+def test_nothing_suspicious_trusts_the_head(commits: int, since: int | None) -> None:
+    """Twenty commits are looked at, or all that are listed."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, commits + 1))
+
+    found = proposed(tale)
+
+    assert tale.head == found.trusted
+    assert (tale.at("a", since) if since else None) == found.window.since
+
+
+def test_nothing_below_a_trusted_waterline_is_suspected() -> None:
+    """An earlier rewind that was accepted and verified is over."""
+    tale = rewound().commits("b", *range(7, 20)).trusts("b", 12)
+
+    found = proposed(tale)
+
+    assert "was restored from checkpoint 6 at" in found.because
+    assert tale.at("b", 12) == found.trusted
+
+
+def test_a_waterline_under_review_excuses_nothing() -> None:
+    """Only a verified one counts."""
+    tale = rewound().commits("b", *range(7, 20)).trusts("b", 12, status="under-review")
+
+    found = proposed(tale)
+
+    assert tale.at("a", 10) == found.trusted
+
+
+def test_a_rollback_above_the_waterline_is_suspected() -> None:
+    """Proven commits stay proven, but what was lost above them is a new fault."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 8)).trusts("a", 3).rolls_back_to("a", 3).commits("a", 8)
+
+    found = proposed(tale)
+
+    assert tale.at("a", 3) == found.trusted
+    assert "rolled back" in found.because
+
+
+def test_a_rollback_below_the_waterline_is_over() -> None:
+    """The waterline was verified after it."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 8)).rolls_back_to("a", 3).commits("a", 8, 9).trusts("a", 9)
+
+    found = proposed(tale)
+
+    assert tale.head == found.trusted
+
+
+def test_a_rollback_that_takes_the_waterline_off_main_is_suspected() -> None:
+    """A tag that is no ancestor of the head proves nothing of the head."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 8)).trusts("a", 6).rolls_back_to("a", 3).commits("a", 8)
+
+    found = proposed(tale)
+
+    assert tale.at("a", 3) == found.trusted
+
+
+@pytest.mark.parametrize(("commits", "checkpoint"), [(300, 299), (10, 3)], ids=["long ago", "near the head"])
+def test_a_failover_makes_no_old_rollback_the_edge(commits: int, checkpoint: int) -> None:
+    """Run b was restored from what main was rolled back to, was quiet at 4, and went on. Since it failed over nothing
+    shows where it began: that opens no window over all that came since."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5, 6).becomes("a", "FINISHED").rolls_back_to("a", 3)
+    tale.flink_runs("b", restored=3).commits("b", *range(5, commits)).flink_runs("b", restored=commits - 1)
+
+    found = propose_window(tale.table, tale.jobs)
+
+    assert found.trusted is not None
+    assert tale.table.by_id[found.trusted].checkpoint_id == checkpoint
+
+
+OTHER_SINK = OperatorId("ee" * 16)
+
+
+def ran(*, v1: bool = False) -> Tale:
+    """`a` committed 1 to 5 and was cancelled."""
+    return Tale().flink_runs("a", v1=v1).commits("a", *range(1, 6)).becomes("a", "CANCELED")
+
+
+def started_empty(commits: int = 3) -> Tale:
+    """`b` runs without state on top of what `a` committed."""
+    return ran().flink_runs("b").commits("b", *range(1, commits + 1))
+
+
+@pytest.mark.parametrize("commits", [3, 40], ids=["near the head", "long ago"])
+def test_a_start_without_state_is_suspected_at_any_depth(commits: int) -> None:
+    """Consumers are pinned below its first commit, where the window begins."""
+    tale = started_empty(commits)
+
+    found = proposed(tale)
+
+    assert (tale.at("a", 5), tale.at("a", 5)) == (found.window.since, found.trusted)
+    assert "Run bbbbbb was started without state although run aaaaaa had committed checkpoint 5" in found.because
+
+
+def test_the_window_and_the_diagnosis_agree() -> None:
+    """In its window it is F15, however clean the evidence is."""
+    tale = started_empty(40)
+
+    told = diagnose(tale.looked_at(since=proposed(tale).window.since), scan(bot.diagnosis))
+
+    assert ["F15"] == [mode.code for mode, _match in told.matches]
+
+
+def test_flink_tells_a_start_whose_first_ids_brought_nothing() -> None:
+    """It was never restored, and first committed checkpoint 3."""
+    tale = ran().flink_runs("b").commits("b", *range(3, 40))
+
+    found = proposed(tale)
+
+    assert tale.at("a", 5) == found.trusted
+
+
+def test_ids_that_begin_at_one_are_enough_when_flink_is_down() -> None:
+    """After any restore the first id is higher."""
+    tale = started_empty(40).flink_is_down()
+
+    found = proposed(tale)
+
+    assert tale.at("a", 5) == found.trusted
+    assert "Flink was not asked" in found.because
+
+
+def test_a_start_under_the_same_job_id_is_suspected() -> None:
+    """The V1 sink commits what it brings."""
+    tale = ran(v1=True)
+    below = tale.head
+    tale.starts_again("a", v1=True).commits("a", *range(1, 40))
+
+    found = proposed(tale)
+
+    assert below == found.trusted
+    assert "although it had committed checkpoint 5" in found.because
+
+
+@pytest.mark.parametrize(("restored", "since"), [(10, 5), (2, 2)])
+def test_beside_a_rewind_the_lower_of_both_is_trusted(restored: int, since: int) -> None:
+    """Neither fault lies below the trusted snapshot, and the window holds the first copies of the rewind."""
+    tale = ran().flink_runs("b").commits("b", *range(3, 20))
+    tale.flink_runs("c", restored=restored)
+    tale.commits("c", *range(restored + 1, 30))
+
+    found = proposed(tale)
+
+    assert (tale.at("a", since), tale.at("a", 5)) == (found.window.since, found.trusted)
+
+
+def test_below_a_trusted_waterline_it_is_over() -> None:
+    """What was proven since is not suspected again."""
+    tale = started_empty(40).trusts("b", 30)
+
+    found = proposed(tale)
+
+    assert tale.head == found.trusted
+
+
+def guest_between() -> Tale:
+    """A backfill under another name, which Flink does not list as the job's, wrote while `a` ran."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 6)).commits("c", 1, 2)
+    return tale.commits("a", *range(6, 40))
+
+
+def second_sink() -> Tale:
+    """`b` of another sink begins beside `a`."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 6))
+    for checkpoint in range(1, 30):
+        tale.commits("c", checkpoint).by_sink(OTHER_SINK)
+    return tale
+
+
+def drained() -> Tale:
+    """`a` ended on purpose before `b` began."""
+    tale = Tale().flink_runs("a").commits("a", 1, DRAINED).becomes("a", "FINISHED")
+    return tale.flink_runs("b").commits("b", *range(1, 30))
+
+
+def ended() -> Tale:
+    """`b` went on with the state of `a`; of it nothing but its end is known."""
+    return ran().flink_runs("b").commits("b", *range(6, 30)).becomes("b", "FINISHED")
+
+
+def silent() -> Tale:
+    """`b` has committed nothing: the head is still right."""
+    return ran().flink_runs("b")
+
+
+def repeated() -> Tale:
+    """Checkpoint 1 was committed twice."""
+    return Tale().flink_runs("a").commits("a", 1, 1, *range(2, 30))
+
+
+@pytest.mark.parametrize(
+    "tale",
+    [
+        guest_between(),
+        guest_between().flink_is_down(),
+        guest_between().forgets("a"),
+        second_sink(),
+        drained(),
+        ended(),
+        silent(),
+        repeated(),
+    ],
+    ids=["guest", "guest, no Flink", "guest, forgotten", "second sink", "drained", "ended", "silent", "repeated"],
+)
+def test_what_is_no_start_without_state_leaves_the_head_trusted(tale: Tale) -> None:
+    """Another job's run, another sink, the run after a drained one, or one of which nothing tells."""
+    found = proposed(tale)
+
+    assert tale.head == found.trusted
+
+
+def test_a_job_that_is_down_long_after_an_empty_start_is_brought_back() -> None:
+    """The start was meant, and its rows are right: what is wrong today is that no run is alive."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").flink_runs("b")
+    tale.commits("b", *range(1, 60)).completes("b", 59)
+    alive = restarted_from_empty.examine(tale.looked_at())
+    down = restarted_from_empty.examine(tale.becomes("b", "FAILED").looked_at())
+
+    assert isinstance(alive, Matches)
+    assert isinstance(down, Matches)
+    assert (Remedy.TELL_CONSUMERS, Remedy.RESTORE_JOB_ONLY) == (alive.remedy, down.remedy)
+
+
+def down(last: Tale) -> tuple[Remedy, str]:
+    """(remedy, last reason) of a start without state whose rows are right."""
+    found = restarted_from_empty.examine(last.looked_at())
+    assert isinstance(found, Matches)
+    return found.remedy, found.reasons[-1]
+
+
+def both_ended() -> Tale:
+    """`b` had no state, its rows are right, and it has ended."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").flink_runs("b")
+    return tale.commits("b", 1, 2, 3).becomes("b", "CANCELED")
+
+
+def test_no_job_is_brought_back_beside_a_run_that_flink_does_not_list() -> None:
+    """The newest commits are by a run that goes on from `b`'s state, on a cluster that nobody asks."""
+    remedy, said = down(both_ended().commits("c", 4, 5, 6))
+
+    assert remedy is Remedy.TELL_CONSUMERS
+    assert "whether run cccccc still writes the table" in said
+    assert "look for it on every cluster" in said
+
+
+def test_no_job_is_brought_back_while_rows_may_be_in_doubt() -> None:
+    """Flink completed what no commit carries, and files lie there that nothing names."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").flink_runs("b")
+    tale.commits("b", 1, 2, 3).completes("b", 4, 5)
+    tale.now += timedelta(minutes=1)
+    tale.becomes("b", "FAILED")
+    clean = restarted_from_empty.examine(tale.looked_at())
+    left = restarted_from_empty.examine(tale.looked_at(orphans=orphans(3)))
+
+    assert isinstance(clean, Matches)
+    assert isinstance(left, Matches)
+    assert (Remedy.RESTORE_JOB_ONLY, Remedy.TELL_CONSUMERS) == (clean.remedy, left.remedy)
+    assert "3 orphan files" in left.reasons[-1]
+
+
+def checkpoints(tale: Tale, since: int | None, run: str = "a") -> list[int | None]:
+    assert tale.head is not None
+    window = Window(since=None if since is None else tale.at(run, since), until=tale.head)
+    return [s.checkpoint_id for s in window.of(tale.table)]
+
+
+def test_a_window_begins_after_since_and_holds_its_head() -> None:
+    """`since` is exclusive, `until` inclusive; None begins with the first commit that is listed."""
+    tale = Tale().commits("a", 1, 2, 3, 4)
+
+    assert checkpoints(tale, 2) == [3, 4]
+    assert checkpoints(tale, None) == [1, 2, 3, 4]
+    assert checkpoints(tale, 4) == []
+
+
+def test_what_was_rolled_back_off_the_window_belongs_to_it() -> None:
+    """Also when the rollback's target is the window's lower edge itself."""
+    tale = Tale().commits("a", 1, 2, 3, 4, 5).rolls_back_to("a", 3).commits("a", 6)
+
+    assert checkpoints(tale, 3) == [4, 5, 6]
+    assert checkpoints(tale, 2) == [3, 4, 5, 6]
+
+
+def test_what_was_rolled_back_below_the_window_does_not() -> None:
+    """An old, settled rollback is neither read nor judged again: cost follows the window."""
+    tale = Tale().commits("a", 1, 2, 3, 4, 5).rolls_back_to("a", 3).commits("a", 6, 7, 8)
+
+    assert checkpoints(tale, 6) == [7, 8]
+
+
+def five() -> Tale:
+    """A run that lives, and has committed five times."""
+    return Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5)
+
+
+def seen_through(tale: Tale, window: Window) -> Case:
+    """All evidence looked at this window, at the present head."""
+    case = tale.looked_at(pairing=points(), ledger=ledger_of(tale.table, window))
+    assert tale.head is not None
+    found = tuple(each.model_copy(update={"window": window}) for each in pinned(case, tale.head).evidence)
+    return case.model_copy(update={"window": window, "evidence": found})
+
+
+@pytest.mark.parametrize("until", [1, 2, 4])
+def test_healthy_reaches_to_the_windows_end(until: int) -> None:
+    """The rows above it were not read, so the head is not named, and the reader is told."""
+    tale = five()
+    end = tale.at("a", until)
+
+    found = recovered_by_itself.examine(seen_through(tale, asked_window(f"..{end}", tale.table)))
+
+    assert isinstance(found, Matches)
+    assert found.headline.endswith(f"the table is complete up to {short(end)}.")
+    assert end == found.last_good
+    assert f"The window ends at {short(end)}; {5 - until} commit" in found.reasons[-1]
+    assert "not vouched for" in found.reasons[-1]
+
+
+def test_a_window_up_to_the_head_is_as_it_was() -> None:
+    """Its end told by its id or left out."""
+    tale = five()
+
+    for text in (f"{tale.at('a', 1)}", f"{tale.at('a', 1)}..{tale.head}"):
+        found = recovered_by_itself.examine(seen_through(tale, asked_window(text, tale.table)))
+
+        assert isinstance(found, Matches)
+        assert tale.head == found.last_good
+
+
+@pytest.mark.parametrize("ends", [3, 2])
+def test_rows_above_the_windows_end_are_not_called_clean(ends: int) -> None:
+    """What other modes name as last good is held against the same evidence."""
+    tale = five()
+    case = seen_through(tale, asked_window(f"..{tale.at('a', ends)}", tale.table))
+
+    told = rows_up_to(case, tale.at("a", 3))
+
+    assert told is (LastGoodRows.CLEAN if ends == 3 else LastGoodRows.NOT_LOOKED_AT)
+
+
+def test_no_advance_names_the_head_and_cannot_tell_from_a_window_below_it() -> None:
+    """Whoever starts the job goes on from the head, whose rows were not read."""
+    tale = five().becomes("a", "FAILED")
+    whole = seen_through(tale, Window(since=None, until=tale.head))
+    below = seen_through(tale, asked_window(f"..{tale.at('a', 4)}", tale.table))
+
+    assert isinstance(no_snapshot_advanced.examine(whole), Matches)
+    found = no_snapshot_advanced.examine(below)
+
+    assert isinstance(found, CannotTell)
+    assert f"the window ends at {short(tale.at('a', 4))}, below the head {short(tale.head)}" in found.missing[0]
+
+
+def test_answers_of_two_windows_cover_what_both_have_read() -> None:
+    """The end that lies further down counts."""
+    tale = five()
+    case = seen_through(tale, Window(since=None, until=tale.head))
+    lower = {"window": Window(since=None, until=tale.at("a", 3))}
+    mixed = tuple(e.model_copy(update=lower) if e.task == "missing_positions" else e for e in case.evidence)
+    case = case.model_copy(update={"evidence": mixed})
+
+    assert tale.head == checked_until(case, "duplicate_rows")
+    assert tale.at("a", 3) == checked_until(case, "duplicate_rows", "missing_positions")
+
+
+@pytest.mark.parametrize("turned", [True, False], ids=["ends turned round", "an end off main"])
+def test_evidence_of_a_window_that_is_none_of_main_is_no_answer(turned: bool) -> None:
+    """A recorded case may hold one from before such windows were refused."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4)
+    if turned:
+        window = Window(since=tale.at("a", 4), until=tale.at("a", 2))
+    else:
+        window = Window(since=tale.at("a", 1), until=tale.at("a", 4))
+        tale.rolls_back_to("a", 2).commits("a", 5)
+    case = seen_through(tale, window)
+
+    assert not answers(case, "duplicate_rows")
+    assert not isinstance(recovered_by_itself.examine(case), Matches)
+
+
+def test_a_replay_is_not_called_harmless_by_a_window_that_ends_within_it() -> None:
+    """The copies may lie above its end: what the replay calls for is not put off."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 9)).becomes("a", "FINISHED")
+    tale.flink_runs("b", restored=4).commits("b", *range(5, 12)).completes("b", 11)
+    below = asked_window(f"..{tale.at('b', 6)}", tale.table)
+
+    whole, part = (
+        restored_from_older_savepoint.examine(seen_through(tale, window))
+        for window in (Window(since=None, until=tale.head), below)
+    )
+
+    assert isinstance(whole, Matches)
+    assert isinstance(part, Matches)
+    assert Remedy.DEDUPLICATE_ROWS is not whole.remedy
+    assert Remedy.DEDUPLICATE_ROWS is part.remedy
+
+
+def test_a_window_up_to_the_head_has_what_was_rolled_back_until_now() -> None:
+    """Nothing was committed since, so each lost commit is younger than the head."""
+    table = Tale().flink_runs("a").commits("a", 1, 2, 3, 4).rolls_back_to("a", 2).table
+
+    inside = Window(since=table.chain[-1].snapshot_id, until=table.head).of(table)
+
+    assert [2, 3, 4] == [s.checkpoint_id for s in inside]
+
+
+def test_a_window_that_ended_before_has_it_not() -> None:
+    """It speaks of what was there then."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 2)
+    until = tale.head
+
+    assert [1, 2] == [s.checkpoint_id for s in Window(since=None, until=until).of(tale.commits("a", 4).table)]

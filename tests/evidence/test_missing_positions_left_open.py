@@ -1,0 +1,302 @@
+"""Missing positions where deletes, keys, partitions' tails or several topics could hide or explain them."""
+
+from collections.abc import Collection, Iterable
+from datetime import timedelta
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from bot.domain.evidence import Verdict
+from bot.domain.findings import PositionGap
+from bot.domain.ids import SnapshotId
+from tests.evidence.conftest import Asks
+from tests.evidence.restore_points import stored
+from tests.evidence.test_missing_positions import BY_PARTITION, gaps_of
+from tests.evidence.test_recovery_extent import reading_on
+from tests.evidence.test_replayed_rows import replayed_of
+from tests.tables import OrdersTable, job, of_flink, rows
+
+
+def test_rows_deleted_behind_the_last_live_one_leave_it_open(orders: OrdersTable, asks: Asks) -> None:
+    """Nothing lives above them, so no gap tells."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    orders.deletes("source_position >= 15")
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "5 positions that the window brought behind the last live row were deleted" in answer.headline
+    assert "(15 to 19)" in answer.headline
+
+
+def test_a_deleted_file_that_is_gone_from_storage_leaves_it_open(orders: OrdersTable, asks: Asks) -> None:
+    """What it held can no longer be read; the table does not need it, so nothing fails."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    there = set(orders.data_folder.rglob("*.parquet"))
+    orders.commits("a", 3, range(20, 30))
+    [file] = set(orders.data_folder.rglob("*.parquet")) - there
+    orders.deletes("source_position >= 20")
+    file.unlink()
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "gone from storage" in answer.headline
+
+
+def test_a_file_that_ends_below_the_last_live_row_is_not_read(orders: OrdersTable, asks: Asks) -> None:
+    """Its bounds tell that it held nothing behind that, so that it is gone from storage leaves nothing open."""
+    before = orders.commits("a", 1, range(10))
+    there = set(orders.data_folder.rglob("*.parquet"))
+    orders.commits("a", 2, range(10, 20))
+    [file] = set(orders.data_folder.rglob("*.parquet")) - there
+    orders.commits("a", 3, range(20, 30))
+    orders.deletes("source_position >= 10 AND source_position < 20")
+    file.unlink()
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert gaps_of(answer).missing == 10
+    assert not any("gone from storage" in each.reason for each in answer.could_not_look)
+
+
+def test_a_partition_that_came_in_the_window_and_was_deleted_leaves_it_open(orders: OrdersTable, asks: Asks) -> None:
+    """It wrote nothing below the window, so it is not known as one that fell silent."""
+    before = orders.commits("a", 1, range(10))
+    both = [rows(range(10, 20)), rows(range(10), partition=1, orders=range(1000, 1010))]
+    orders.appends(pa.concat_tables(both), of_flink("a", 2))
+    orders.commits("a", 3, range(20, 30))
+    orders.deletes("source_partition == 1")
+
+    answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "0 to 9 of partition 1" in answer.headline
+
+
+def test_copies_that_were_deleted_again_are_not_missing(orders: OrdersTable, asks: Asks) -> None:
+    """A partition came again in the window and its copies were taken away: older rows carry its positions."""
+    first = [rows(range(10)), rows(range(10), partition=1, orders=range(1000, 1010))]
+    orders.appends(pa.concat_tables(first), of_flink("a", 1))
+    before = orders.commits("a", 2, range(10, 20))
+    orders.appends(rows(range(10), partition=1, orders=range(2000, 2010)), of_flink("b", 1))
+    orders.commits("a", 3, range(20, 30))
+    orders.deletes("order_id >= 2000")
+
+    answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
+
+    assert "deleted or replaced" not in answer.headline
+
+
+def test_a_hole_between_negative_positions_is_a_hole(orders: OrdersTable, asks: Asks) -> None:
+    """A source may count from below zero: what lies below the window is looked for there, too."""
+    before = orders.commits("a", 1, range(-30, -20))
+    orders.commits("a", 2, range(-10, 5))
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert (gaps_of(answer).missing, gaps_of(answer).gaps[0].first) == (10, -20)
+
+
+def test_a_hole_that_ends_at_position_0_is_a_hole(orders: OrdersTable, asks: Asks) -> None:
+    """That the window begins there does not say that the source does."""
+    before = orders.commits("a", 1, range(-30, -20))
+    orders.commits("a", 2, range(5))
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert (gaps_of(answer).missing, gaps_of(answer).gaps[0].first) == (20, -20)
+
+
+def test_rows_that_a_compaction_lost_behind_the_last_live_one_leave_it_open(orders: OrdersTable, asks: Asks) -> None:
+    """It wrote fewer rows than it read; one that kept its rows is not looked behind."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    orders.compacts(rows(range(20)))
+    whole = asks("missing_positions", orders.ask(before))
+    orders.compacts(rows(range(15)))
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert whole.verdict is Verdict.RULED_OUT
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "(15 to 19)" in answer.headline
+
+
+def goes_on(orders: OrdersTable, commits: int, writes: Collection[int]) -> SnapshotId:
+    """Partition 0 writes ten positions with each checkpoint from 1 on, partition 1 five with these; where the window
+    begins, which is after the first."""
+    before: SnapshotId | None = None
+    other = 0
+    for checkpoint in range(1, commits + 1):
+        parts = [rows(range(10 * checkpoint - 10, 10 * checkpoint))]
+        if checkpoint in writes:
+            parts.append(rows(range(other, other + 5), partition=1, orders=range(9_000 + other, 9_005 + other)))
+            other += 5
+        made = orders.appends(pa.concat_tables(parts), of_flink("a", checkpoint))
+        before = before if before is not None else made
+    assert before is not None
+    return before
+
+
+def test_what_the_committed_checkpoint_had_read_and_no_row_carries_is_missing(orders: OrdersTable, asks: Asks) -> None:
+    """Partition 1 stops at 14, and the state of the newest commit's own checkpoint goes on at 20."""
+    before = goes_on(orders, 4, (1, 2, 3))
+    point = reading_on(stored(job("a"), 4, owes=()), 40, 20)
+
+    answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION, checkpoints=[point]))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert (gaps_of(answer).missing, gaps_of(answer).gaps) == (5, (PositionGap(first=15, last=19, partition="1"),))
+    assert answer.headline == (
+        "5 positions are missing: 15 to 19 of partition 1; 5 of them the job had read by checkpoint 4, which the "
+        "newest commit carries."
+    )
+
+
+def test_what_a_later_checkpoint_has_read_is_not_committed_yet(orders: OrdersTable, asks: Asks) -> None:
+    """The next commit may bring it: that is no loss, and it is said. The oldest such point tells most."""
+    before = goes_on(orders, 4, (1, 2, 3))
+    later = [reading_on(stored(job("a"), number, owes=()), 30 + 2 * number, 20) for number in (9, 5)]
+
+    answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION, checkpoints=later))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert answer.headline.endswith(
+        "By the state of checkpoint 5 the job has read 5 positions more, not committed yet: the newest commit is of "
+        "checkpoint 4."
+    )
+
+
+def test_a_state_that_agrees_with_no_partition_accuses_none(orders: OrdersTable, asks: Asks) -> None:
+    """Its offsets may be of another topic, or not what the column holds: it is said, and nothing is confirmed."""
+    before = goes_on(orders, 4, (1, 2, 3))
+    point = reading_on(stored(job("a"), 4, owes=()), 47, 20)
+
+    answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION, checkpoints=[point]))
+
+    assert (answer.verdict, answer.finding) == (Verdict.INCONCLUSIVE, None)
+    assert "the job has read 7 offsets beyond the last row of partition 0" in answer.headline
+
+
+@pytest.mark.parametrize(
+    ("commits", "writes", "verdict"),
+    [
+        (6, (1, 2, 3, 4), Verdict.RULED_OUT),
+        (8, (1, 2, 3, 4), Verdict.RULED_OUT),
+        (9, (1, 2, 3, 4), Verdict.INCONCLUSIVE),
+        (10, (1, 4, 5), Verdict.INCONCLUSIVE),
+        (10, (1, 5), Verdict.RULED_OUT),
+    ],
+    ids=["two commits", "four commits", "five commits", "longer than twice before", "it writes rarely"],
+)
+def test_a_silence_counts_where_it_is_several_commits_and_longer_than_any_before(
+    orders: OrdersTable, asks: Asks, commits: int, writes: Collection[int], verdict: Verdict
+) -> None:
+    """No offset is known: a partition that is quiet for a moment is no doubt, and one that stopped is not ruled out."""
+    before = goes_on(orders, commits, writes)
+
+    answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
+
+    last = 5 * len(writes) - 1
+    assert answer.verdict is verdict
+    if verdict is Verdict.INCONCLUSIVE:
+        assert f"source partition 1 (last {last}) has no row in the newest 5 commits with rows" in answer.headline
+        assert "idle, or its last rows are lost" in answer.headline
+        assert "Ask the source" in answer.could_not_look[0].remedy
+
+
+def test_a_silence_that_the_jobs_state_shows_to_be_idle_is_none(orders: OrdersTable, asks: Asks) -> None:
+    """Nothing came after its last row."""
+    before = goes_on(orders, 9, (1, 2, 3, 4))
+    idle, read_on = (reading_on(stored(job("a"), 10, owes=()), 95, following) for following in (20, 22))
+
+    quiet = asks("missing_positions", orders.ask(before, contract=BY_PARTITION, checkpoints=[idle]))
+    waits = asks("missing_positions", orders.ask(before, contract=BY_PARTITION, checkpoints=[read_on]))
+
+    assert quiet.verdict is Verdict.RULED_OUT
+    assert waits.verdict is Verdict.INCONCLUSIVE
+    assert "the job has read 2 offsets beyond the last row of partition 1" in waits.headline
+
+
+def test_hidden_values_of_a_partition_that_stopped_are_not_told(orders: OrdersTable, asks: Asks) -> None:
+    """Neither its name nor its last position."""
+    before = goes_on(orders, 9, (1, 2, 3, 4))
+    hidden = BY_PARTITION.model_copy(update={"redacted": ("source_position", "source_partition")})
+
+    answer = asks("missing_positions", orders.ask(before, contract=hidden))
+
+    assert "source partition ••• (last •••) has no row in the newest 5 commits" in answer.headline
+
+
+def of_topic_b(positions: Iterable[int]) -> pa.Table:
+    """Rows of another topic: the same partition and positions, other orders at other times."""
+    places = list(positions)
+    made = rows(places, orders=[9_000 + place for place in places])
+    later = pc.add(made["event_time"], pa.scalar(timedelta(minutes=7)))
+    return made.set_column(made.schema.get_field_index("event_time"), made.schema.field("event_time"), later)
+
+
+def test_a_hole_that_another_topic_fills_is_not_ruled_out(orders: OrdersTable, asks: Asks) -> None:
+    """Topic A lost 50 to 59 of its partition 0, topic B has these positions of its own. Both stand at 39 to 49 and 60
+    to 64."""
+    before = orders.appends(pa.concat_tables([rows(range(40)), of_topic_b(range(45))]))
+    orders.appends(pa.concat_tables([rows([*range(40, 50), *range(60, 70)]), of_topic_b(range(45, 65))]))
+
+    answer = asks("missing_positions", orders.ask(before, contract=BY_PARTITION))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "16 positions of one source_partition are carried by rows of different keys" in answer.headline
+    assert "several topics" in answer.headline
+    assert answer.could_not_look[0].source == "contract.position_partition"
+    assert "topic and partition together" in answer.could_not_look[0].remedy
+
+
+@pytest.mark.parametrize(("named", "verdict"), [("event_time", Verdict.CONFIRMED), (None, Verdict.INCONCLUSIVE)])
+def test_rows_of_one_record_share_its_time(
+    orders: OrdersTable, asks: Asks, named: str | None, verdict: Verdict
+) -> None:
+    """A record may make several rows of different keys: where the time of the event is named, it shows that."""
+    before = orders.appends(rows(range(10)))
+    lines = rows([*range(10, 15), *range(17, 20)])
+    more = rows(lines["source_position"].to_pylist(), orders=range(500, 508))
+    orders.appends(pa.concat_tables([lines, more]))
+    contract = BY_PARTITION.model_copy(update={"event_time": named})
+
+    answer = asks("missing_positions", orders.ask(before, contract=contract))
+
+    assert answer.verdict is verdict
+    if named:
+        assert gaps_of(answer).missing == 2
+    else:
+        assert "name event_time" in answer.could_not_look[0].remedy
+
+
+def test_records_of_two_topics_do_not_repeat_each_other(orders: OrdersTable, asks: Asks) -> None:
+    """What has the same place, another key and another time may be another record, and nobody knows."""
+    before = orders.appends(rows(range(20)))
+    orders.appends(of_topic_b(range(10, 20)))
+
+    answer = asks("replayed_rows", orders.ask(before, contract=BY_PARTITION))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert replayed_of(answer).replayed == 0
+    assert "10 rows of the window carry a position that a row of another key had before" in answer.headline
+
+
+def test_what_surely_came_again_is_told_beside_them(orders: OrdersTable, asks: Asks) -> None:
+    """Rows of the same key or the same time are copies, whatever else the window brought."""
+    before = orders.appends(rows(range(20)))
+    again = orders.appends(pa.concat_tables([rows(range(5)), of_topic_b(range(10, 20))]))
+
+    answer = asks("replayed_rows", orders.ask(before, contract=BY_PARTITION))
+
+    assert answer.verdict is Verdict.CONFIRMED
+    assert [(pair.first, pair.second, pair.keys) for pair in replayed_of(answer).pairs] == [(before, again, 5)]
+    assert answer.could_not_look[0].source == "contract.position_partition"

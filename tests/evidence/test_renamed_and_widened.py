@@ -1,0 +1,287 @@
+"""Columns and tables that were renamed, added or replaced are read by their field ids."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyiceberg.expressions import EqualTo
+from pyiceberg.types import LongType
+from pyspark.sql import SparkSession
+
+from bot.adapters.iceberg.reading import table_state
+from bot.domain.contract import TableContract
+from bot.domain.evidence import Ask, Verdict
+from bot.domain.findings import CorrectedRowsFinding, GapsFinding, PositionGap, ReplayedRowsFinding
+from bot.domain.ids import TableName
+from bot.domain.table import Window
+from tests.evidence.conftest import Asks
+from tests.evidence.test_duplicate_rows import duplicates_of, found_by
+from tests.evidence.test_missing_positions import gaps_of
+from tests.merges import MergedTable
+from tests.tables import CONTRACT, ORDERS, OrdersTable, of_flink, rows
+
+pytestmark = pytest.mark.slow
+
+BY_PLACE = CONTRACT.model_copy(update={"position": "place"})
+BY_LINE = CONTRACT.model_copy(update={"key": ("order_id", "line")})
+
+
+def with_column(name: str, positions: range) -> pa.Table:
+    """Rows that have the new column too, with the position in it."""
+    return rows(positions).append_column(name, pa.array(list(positions), pa.int64()))
+
+
+def commits_with(orders: OrdersTable, run: str, checkpoint: int, name: str, positions: range) -> None:
+    """One checkpoint of a Flink run that fills the new column."""
+    orders.appends(with_column(name, positions), of_flink(run, checkpoint, None))
+
+
+def test_a_position_that_was_added_in_the_window_tells_of_later_rows_alone(orders: OrdersTable, asks: Asks) -> None:
+    """Rows from before have none: whether they came again is not known, and is not called ruled out."""
+    before = orders.commits("a", 1, range(50))
+    orders.adds_column("place", LongType())
+    commits_with(orders, "a", 2, "place", range(50, 70))
+
+    fresh = asks("replayed_rows", orders.ask(before, contract=BY_PLACE))
+    commits_with(orders, "b", 2, "place", range(60, 75))
+    again = asks("replayed_rows", orders.ask(before, contract=BY_PLACE))
+
+    assert fresh.verdict is Verdict.INCONCLUSIVE
+    assert "Column place was added after the window begins" in fresh.headline
+    assert isinstance(again.finding, ReplayedRowsFinding)
+    assert (again.verdict, again.finding.replayed) == (Verdict.CONFIRMED, 10)
+
+
+@pytest.mark.parametrize("window", ["only appends", "deletes too"])
+def test_a_key_column_that_was_added_in_the_window_is_null_in_older_rows(
+    orders: OrdersTable, asks: Asks, window: str
+) -> None:
+    """Copies among the later rows are found; that there is none at all is not said."""
+    before = orders.commits("a", 1, range(50))
+    orders.adds_column("line", LongType())
+    commits_with(orders, "a", 2, "line", range(40, 70))
+    if window == "deletes too":
+        orders.deletes("order_id < 5")
+
+    fresh = [asks(task, orders.ask(before, contract=BY_LINE)) for task in ("duplicate_rows", "extra_copies")]
+    commits_with(orders, "b", 2, "line", range(60, 75))
+    again = [asks(task, orders.ask(before, contract=BY_LINE)) for task in ("duplicate_rows", "extra_copies")]
+
+    assert [each.verdict for each in fresh] == [Verdict.INCONCLUSIVE, Verdict.INCONCLUSIVE]
+    assert (duplicates_of(again[0]).keys, found_by(again[1]).rows) == (10, 10)
+
+
+def test_a_key_column_that_was_added_after_the_last_commit_is_null_everywhere(orders: OrdersTable, asks: Asks) -> None:
+    """The window's end has it not either."""
+    before = orders.commits("a", 1, range(50))
+    orders.commits("a", 2, range(45, 60))
+    orders.adds_column("line", LongType())
+
+    counted = asks("duplicate_rows", orders.ask(before, contract=BY_LINE))
+    extra = asks("extra_copies", orders.ask(before, contract=BY_LINE))
+
+    assert (duplicates_of(counted).keys, found_by(extra).rows) == (5, 5)
+
+
+def test_a_position_that_was_renamed_after_the_last_commit_is_still_the_position(
+    orders: OrdersTable, asks: Asks
+) -> None:
+    """Iceberg knows a pushed filter by the present name alone, and the snapshot by its old one."""
+    before = orders.commits("a", 1, range(50))
+    orders.commits("a", 2, range(60, 70))
+    orders.renames_column("source_position", "place")
+
+    answer = asks("missing_positions", orders.ask(before, contract=BY_PLACE))
+
+    assert isinstance(answer.finding, GapsFinding)
+    assert (answer.verdict, answer.finding.missing) == (Verdict.CONFIRMED, 10)
+
+
+def test_two_columns_that_changed_names_are_not_mixed_up(orders: OrdersTable, asks: Asks) -> None:
+    """Each is read by its field id: the present key was called otherwise when the window began."""
+    before = orders.commits("a", 1, range(10), orders=range(100, 110))
+    orders.commits("a", 2, range(100, 103), orders=range(200, 203))
+    for old, new in (("order_id", "spare"), ("source_position", "order_id"), ("spare", "source_position")):
+        orders.renames_column(old, new)
+    contract = TableContract(key=("order_id",))
+
+    answer = asks("duplicate_rows", orders.ask(before, contract=contract))
+
+    assert answer.verdict is Verdict.RULED_OUT
+
+
+PLAIN = ("order_id", "source_partition", "source_position", "event_time")
+
+
+class NamedTable:
+    """`sales.orders`, made anew with other names, and with further columns."""
+
+    def __init__(self, orders: OrdersTable, names: Mapping[str, str], further: Sequence[str]) -> None:
+        self.orders, self._names, self._further = orders, names, further
+        orders.catalog.drop_table(ORDERS)
+        orders._table = orders.catalog.create_table(ORDERS, schema=self.rows(range(1)).schema)
+        key, partition, position, event = (names.get(name, name) for name in PLAIN)
+        self.contract = TableContract(
+            key=(key,), position=position, position_partition=partition, event_time=event
+        )  # fmt: skip
+
+    def rows(self, positions: range) -> pa.Table:
+        """One row per position."""
+        made = rows(positions)
+        made = made.rename_columns([self._names.get(name, name) for name in made.column_names])
+        for name in self._further:
+            made = made.append_column(name, pa.array(["v"] * made.num_rows))
+        return made
+
+
+@pytest.mark.parametrize(
+    ("names", "further"),
+    [
+        ({}, ("name", "snapshot_id", "file_path", "_path", "_name", "at", "of", "partition", "position", "status")),
+        pytest.param(
+            dict(zip(PLAIN, ("name", "of", "snapshot_id", "latest"), strict=True)), (), marks=pytest.mark.long
+        ),
+        (dict(zip(PLAIN, ("file_path", "partition", "position", "at"), strict=True)), ()),
+        (dict(zip(PLAIN, ("größe", "a b", "pos`x", "event time"), strict=True)), ("ß", "a.b")),
+        ({}, ("ORDER_ID", "Source_Position", "Event_Time", "note", "NOTE")),
+    ],
+    ids=["beside", "of commits", "of files", "odd", "but for case"],
+)
+def test_what_came_again_and_what_is_gone_is_told_whatever_columns_are_called(
+    orders: OrdersTable, asks: Asks, names: Mapping[str, str], further: Sequence[str]
+) -> None:
+    """Rows of the window's own files are read, older ones, and those that a delete left."""
+    table = NamedTable(orders, names, further)
+    orders.appends(table.rows(range(5)), of_flink("a", 1))
+    before = orders.appends(table.rows(range(5, 10)), of_flink("a", 2))
+    orders.appends(table.rows(range(10, 20)), of_flink("a", 3))
+    orders.appends(table.rows(range(15, 25)), of_flink("b", 3))
+    orders.deletes(EqualTo(table.contract.key[0], 7))
+    ask = orders.ask(before, contract=table.contract)
+
+    again, gone, copies, missing, late = (
+        asks(task, ask)
+        for task in ("replayed_rows", "corrected_rows", "duplicate_rows", "missing_positions", "late_rows")
+    )
+
+    assert isinstance(again.finding, ReplayedRowsFinding)
+    assert (again.finding.replayed, again.finding.first, again.finding.last) == (5, 15, 19)
+    assert isinstance(gone.finding, CorrectedRowsFinding)
+    assert (gone.finding.keys, gone.finding.gone) == (0, 1)
+    assert duplicates_of(copies).keys == 5
+    assert [(gap.first, gap.last) for gap in gaps_of(missing).gaps] == [(7, 7)]
+    assert late.verdict is Verdict.CONFIRMED
+
+
+RENAMED = CONTRACT.model_copy(update={"position": "place"})
+
+
+def with_places(positions: range) -> pa.Table:
+    """Rows as they are written since the position was renamed."""
+    made = rows(positions)
+    return made.rename_columns(["place" if name == "source_position" else name for name in made.column_names])
+
+
+def test_a_hole_in_what_was_compacted_shows_after_a_renaming(orders: OrdersTable, asks: Asks) -> None:
+    """The compacted files hold the column under its old name, and no row of theirs is without a position."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(12, 20))
+    orders.compacts(orders.live())
+    orders.renames_column("source_position", "place")
+    orders.appends(with_places(range(20, 25)), of_flink("a", 3))
+    orders.deletes("place == 24")
+
+    answer = asks("missing_positions", orders.ask(before, contract=RENAMED))
+
+    assert gaps_of(answer).gaps == (PositionGap(first=10, last=11, partition=None),)
+    assert not any("null" in each.reason for each in answer.could_not_look)
+
+
+def test_what_was_compacted_under_another_column_of_the_name_is_not_missing(orders: OrdersTable, asks: Asks) -> None:
+    """The position was dropped and added anew: rows from before have none, and nobody knows of theirs."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 15))
+    orders.compacts(orders.live())
+    table = orders.catalog.load_table(ORDERS)
+    table.update_schema().delete_column("source_position").commit()
+    table.update_schema().add_column("source_position", LongType()).commit()
+    order = ["order_id", "source_partition", "event_time", "customer", "source_position"]
+    orders.appends(rows(range(18, 20)).select(order), of_flink("a", 3))
+    orders.deletes("order_id == 19")
+
+    answer = asks("missing_positions", orders.ask(before))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert answer.finding is None
+
+
+ROWS = ("duplicate_rows", "corrected_rows", "replayed_rows", "missing_positions", "duplicate_commits", "missing_files")
+
+
+@pytest.mark.parametrize("when", ["pinned before", "asked after"])
+def test_a_renaming_of_the_table_loses_and_doubles_nothing(orders: OrdersTable, asks: Asks, when: str) -> None:
+    """Its files and its metadata stay where they are; evidence that was pinned before is read still."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    ask = orders.ask(before)
+    table = orders.catalog.rename_table(ORDERS, "sales.renamed")
+    table.append(rows(range(20, 30)), snapshot_properties=of_flink("a", 3))
+    if when == "asked after":
+        state = table_state(TableName("sales.renamed"), table.metadata, table.metadata_location, datetime.now(UTC))
+        world = ask.observation.model_copy(update={"table": state})
+        ask = Ask(observation=world, window=Window(since=before, until=state.head), contract=ask.contract)
+
+    answers = {task: asks(task, ask).verdict for task in ROWS}
+
+    assert set(answers.values()) == {Verdict.RULED_OUT}, answers
+
+
+def test_a_renaming_by_spark_loses_and_doubles_nothing(
+    orders: OrdersTable, session: SparkSession, asks: Asks, tmp_path: Path
+) -> None:
+    """`ALTER TABLE ... RENAME TO` by another engine than the one that made the table, which then goes on writing: what
+    was pinned before is told as it was, and what is asked after holds the newer rows too."""
+    before = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    pinned = orders.ask(before)
+    named = {"": "org.apache.iceberg.spark.SparkCatalog", ".type": "jdbc", ".uri": f"jdbc:sqlite:{tmp_path}/catalog.db"}
+    for key, value in {**named, ".warehouse": f"file://{tmp_path}/lake"}.items():
+        session.conf.set(f"spark.sql.catalog.lake{key}", value)
+    session.sql("ALTER TABLE lake.sales.orders RENAME TO sales.renamed")
+    session.sql("INSERT INTO lake.sales.renamed SELECT 20, 0, 20, timestamp'2026-11-03 00:00:20', 'customer-20'")
+    table = orders.catalog.load_table("sales.renamed")
+    state = table_state(TableName("sales.renamed"), table.metadata, table.metadata_location, datetime.now(UTC))
+    world = pinned.observation.model_copy(update={"table": state})
+    later = Ask(observation=world, window=Window(since=before, until=state.head), contract=pinned.contract)
+
+    answers = {task: [asks(task, ask).verdict for ask in (pinned, later)] for task in (*ROWS, "schema_drift")}
+    ledgers = [asks("ledger", ask) for ask in (pinned, later)]
+
+    assert {Verdict.RULED_OUT} == {verdict for each in answers.values() for verdict in each}, answers
+    assert [len(each.rows) for each in ledgers] == [1, 2]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["calm", "replayed"])
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_compaction_of_the_files_from_before_an_append_hides_nothing_and_makes_nothing_up(
+    session: SparkSession, asks: Asks, tmp_path: Path, version: int, again: bool
+) -> None:
+    """It takes what lay there before rows landed, and is committed after them; in format 3 rows keep their ids."""
+    table = MergedTable(session, tmp_path, mode="merge-on-read", version=version)
+    before = table.commits("a", 1, 0, 10)
+    table.commits("a", 2, 10, 20)
+    table.commits("a", 3, 20, 30)
+    table.commits("b", 3, 15 if again else 30, 40)
+    table.compacts("source_position < 20")
+    table.commits("b", 4, 40, 50)
+    ask = table.ask(before)
+
+    copies, commits, missing = (
+        asks(each, ask) for each in ("duplicate_rows", "duplicate_commits", "missing_positions")
+    )
+
+    assert missing.verdict is Verdict.RULED_OUT
+    assert commits.verdict is (Verdict.CONFIRMED if again else Verdict.RULED_OUT)
+    assert duplicates_of(copies).keys == (15 if again else 0)
