@@ -7,7 +7,7 @@ from io import BytesIO
 
 import pytest
 
-from bot.adapters.iceberg.history import read_split
+from bot.adapters.iceberg.streaming_metadata import read_split
 from bot.diagnosis import (
     another_writer_changed_rows,
     checkpoint_committed_twice,
