@@ -128,9 +128,9 @@ def unnamed_still(spark: SparkSession, table: TableState, files: DataFrame) -> D
     found = listed(spark, at).dropDuplicates(["manifest_path"]).limit(MAX_MANIFESTS + 1).collect()
     if len(found) > MAX_MANIFESTS:
         raise EvidenceFailed(
-            "Whether older commits name the files that the window's do not cannot be told.",
+            "It cannot be determined whether older commits reference files that the window's commits do not.",
             f"Expected at most {MAX_MANIFESTS:,} manifests on main, branches and tags; there are more.",
-            "Have the manifests rewritten into fewer, then ask again.",
+            "Rewrite the manifests into fewer, then run it again.",
         )
     every = entries_of(spark, [manifest_of(row) for row in found]).where("status != 2")
     live = every.select(inside_of(F.col("file_path")).alias("inside"), F.lit(True).alias("is_live"))

@@ -71,9 +71,9 @@ def files_of(
     rows = told.limit(MAX_FILES + 1).collect()
     if len(rows) > MAX_FILES:
         raise EvidenceFailed(
-            "The window is too large to be looked at.",
+            "The window is too large to read.",
             f"Expected at most {MAX_FILES:,} files in its commits; there are more.",
-            "Choose a window that begins later, then ask again.",
+            "Choose a window that begins later, then run it again.",
         )
     return tuple(_file(row) for row in rows)
 

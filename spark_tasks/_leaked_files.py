@@ -127,10 +127,10 @@ def paths_in(
 
 def _too_many(manifests: int) -> EvidenceFailed:
     return EvidenceFailed(
-        "Flink's manifests list too many files to look at each.",
+        "Flink's manifests list too many files to check each.",
         f"Expected at most {MAX_PATHS:,} files in {counted(manifests, 'manifest')}; there are more.",
-        "Have the job commit them if it still can; else put those manifests aside whose runs are over and that no "
-        "restore point needs, then ask again.",
+        "Let the job commit them if it still can. Else move aside the manifests of ended runs that no restore "
+        "point needs. Then run it again.",
     )
 
 

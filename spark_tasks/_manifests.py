@@ -105,9 +105,9 @@ def not_too_many(manifests: int) -> None:
     """Raises EvidenceFailed above `MAX_MANIFESTS`."""
     if manifests > MAX_MANIFESTS:
         raise EvidenceFailed(
-            "The window is too large to be looked at.",
+            "The window is too large to read.",
             f"Expected at most {MAX_MANIFESTS:,} manifests; there are more.",
-            "Choose a window that begins later, then ask again.",
+            "Choose a window that begins later, then run it again.",
         )
 
 

@@ -155,9 +155,9 @@ def _files(spark: SparkSession, manifests: Sequence[Manifest], window: Sequence[
     found = files.limit(MAX_PATHS + 1).collect()
     if len(found) > MAX_PATHS:
         raise EvidenceFailed(
-            "The window has too many files to look at each.",
+            "The window has too many files to check each.",
             f"Expected at most {MAX_PATHS:,} files; there are more.",
-            "Choose a window that begins later, then ask again.",
+            "Choose a window that begins later, then run it again.",
         )
     return list({row["file_path"]: row for row in found}.values())
 

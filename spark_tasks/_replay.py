@@ -160,5 +160,5 @@ def _unfit(recipe: ReplayRecipe, expected: str, found: str) -> EvidenceFailed:
     return EvidenceFailed(
         "The declared replay cannot be used as it is.",
         f"Expected {expected} of {recipe.function or 'its SELECT'}; found {found}.",
-        "Correct `replay` of the table in the configuration file, restart Waterline, and ask again.",
+        "Correct `replay` of the table in the configuration file, restart Waterline, and run it again.",
     )

@@ -98,9 +98,9 @@ def ranges_of(added: DataFrame, table: TableState, contract: TableContract) -> C
     rows = grouped.limit(MAX_RANGES + 1).collect()
     if len(rows) > MAX_RANGES:
         raise EvidenceFailed(
-            "The window's commits cover too many parts of the source to be compared.",
+            "The window's commits cover too many source ranges to compare.",
             f"Expected at most {MAX_RANGES:,} ranges, one for each commit and source partition; there are more.",
-            "Choose a window that begins later, then ask again.",
+            "Choose a window that begins later, then run it again.",
         )
     return _covered(_Alike(*row) for row in rows)
 

@@ -65,9 +65,9 @@ def sizes_of(spark: SparkSession, table: TableState, paths: Iterable[str]) -> On
     wanted = list(dict.fromkeys(paths))
     if len(wanted) > MAX_PATHS:
         raise EvidenceFailed(
-            "The window has too many files to look at each.",
+            "The window has too many files to check each.",
             f"Expected at most {MAX_PATHS:,} files; there are {len(wanted):,}.",
-            "Choose a window that begins later, then ask again.",
+            "Choose a window that begins later, then run it again.",
         )
     by_root: dict[str, list[str]] = {}
     for path in wanted:

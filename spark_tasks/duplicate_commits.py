@@ -371,7 +371,7 @@ def _some(reach: Reach, repeated: tuple[RepeatedCommit, ...], compared: int, dou
         headline=" ".join((_headline(repeated, rows), *(each.reason for each in doubts.unseen))),
         measures=(
             Measure(name="repeating commits", value=len(repeated), unit="commits"),
-            Measure(name="rows brought again", value=rows, unit="rows"),
+            Measure(name="repeated rows", value=rows, unit="rows"),
             Measure(name="commits of the window", value=len(reach.main), unit="commits"),
             Measure(name="commits compared", value=compared, unit="commits"),
         ),
@@ -388,9 +388,9 @@ _SOURCES = (f"files, bounds and summaries of the window's commits and of the {CO
 
 def _headline(repeated: Sequence[RepeatedCommit], rows: int) -> str:
     ways = {
-        "same-files": "the very files",
+        "same-files": "the files",
         "same-checkpoint": "a checkpoint",
-        "same-source-range": "a part of the source",
+        "same-source-range": "a source range",
     }
     if len(repeated) == 1:
         one = repeated[0]
@@ -398,14 +398,14 @@ def _headline(repeated: Sequence[RepeatedCommit], rows: int) -> str:
         most = "up to " if one.is_at_most else ""
         where = f": position{'' if _is_one_place(one) else 's'} {_places(one)}" if one.parts else ""
         return (
-            f"Commit {short(one.again)} brings {ways[one.how]} of {short(one.first)} again, "
+            f"Commit {short(one.again)} repeats {ways[one.how]} of {short(one.first)}, "
             f"{most}{counted(rows, 'row')}{own}{where}."
         )
     counts = {how: sum(each.how == how for each in repeated) for how in STRENGTH}
-    told = ", ".join(f"{number} {ways[how]}" for how, number in counts.items() if number)
+    told = ", ".join(f"{number} with the same {how[5:].replace('-', ' ')}" for how, number in counts.items() if number)
     again = ids([each.again for each in repeated])
     most = "up to " if any(each.is_at_most for each in repeated) else ""
-    return f"{len(repeated)} commits bring again what others had brought ({told}), {most}{rows:,} rows in all: {again}."
+    return f"{len(repeated)} commits repeat rows of earlier commits ({told}), {most}{rows:,} rows in total: {again}."
 
 
 def _is_one_place(each: RepeatedCommit) -> bool:

@@ -125,7 +125,7 @@ TASK = Task(
 )
 MAX_COMMITS = 8
 """So many are named in a row of the sample, the oldest copies first."""
-_OLDER = "No key lives more than once with a copy from the window: compactions only rewrote copies that are older."
+_OLDER = "The window added no duplicate key: its compactions only rewrote older copies."
 
 
 def answer(spark: SparkSession, ask: Ask) -> Answer:
@@ -150,12 +150,12 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         assert total is not None
         if total["keys"] == 0 and total["keyless"]:
             bare = _without_a_key(ask, total["keyless"])
-            return could_not(f"No key lives more than once, but not every row has one: {bare.reason}", bare)
+            return could_not(f"No duplicate key was found, but not every row has a key: {bare.reason}", bare)
         if total["keys"] == 0 and (added := added_since(ask.observation.table, begin_of(reach), ask.contract.key)):
-            return could_not(f"No key lives more than once as far as can be seen: {added[0].reason}", *added)
+            return could_not(f"No duplicate key was found, but not all could be read: {added[0].reason}", *added)
         if total["keys"] == 0:
             rows = counted(copies.window_rows, "row")
-            return _none(copies.window_rows, f"Every key of {rows} in the window lives exactly once.", copies.sources)
+            return _none(copies.window_rows, f"Each key of {rows} in the window occurs once.", copies.sources)
         return _some(spark, ask, reach, written, copies, grouped.where(_has(copies.keys)), int(total["keyless"] or 0))
     finally:
         grouped.unpersist()
@@ -263,10 +263,9 @@ def _behind_a_compaction(ask: Ask, keys: int) -> NotSeen:
 
 
 def _headline(finding: DuplicatesFinding) -> str:
-    lives = "lives" if finding.keys == 1 else "live"
-    told = f"{counted(finding.keys, 'key')} {lives} more than once, {counted(finding.extra_rows, 'row')} too many"
+    told = f"{counted(finding.keys, 'duplicate key')}, {counted(finding.extra_rows, 'extra row')}"
     if not finding.pairs:
-        return f"{told}; a compaction has rewritten the copies and hides which commits wrote them."
+        return f"{told}. A compaction has rewritten the copies and hides which commits wrote them."
     largest = finding.pairs[0]
     first = f"commit {short(largest.first)}" if largest.first else "a commit that is not known"
     where = (
@@ -275,7 +274,7 @@ def _headline(finding: DuplicatesFinding) -> str:
         else f"was written by {first} and again by {short(largest.second)}"
     )
     hidden = f" Of {counted(finding.hidden, 'key')} a compaction hides who wrote a copy." if finding.hidden else ""
-    return f"{told}; the largest share ({counted(largest.keys, 'key')}) {where}.{hidden}"
+    return f"{told}. The largest share ({counted(largest.keys, 'key')}) {where}.{hidden}"
 
 
 def _row(ask: Ask, keys: tuple[str, ...], row: Row) -> tuple[str, ...]:

@@ -163,7 +163,7 @@ def _too_many(table: TableState) -> Answer:
         NotSeen(
             source=f"the manifests of {table.name}",
             reason=f"The head has more than {MAX_MANIFESTS:,}.",
-            remedy="Have the manifests rewritten into fewer, then ask again.",
+            remedy="Rewrite the manifests into fewer, then run it again.",
         ),
     )
 

@@ -173,7 +173,7 @@ def headline(
     several = f" in {gaps} gaps, the first {where}{partition}" if gaps > 1 else f": {where}{partition}"
     told = f"{_replaced(finding)}{waiting_in_words(tails)}"
     is_or_are = "is" if finding.missing == 1 else "are"
-    cause = f"; {inside:,} of them stood in {of_rolled_back} ({ids(lost)})" if inside else ""
+    cause = f"; {inside:,} of them were in {of_rolled_back} ({ids(lost)})" if inside else ""
     if tails.size:
         cause += (
             f"; {tails.size:,} of them the job had read by checkpoint {tails.state_of}, which the newest commit carries"

@@ -75,7 +75,7 @@ def rewind(at: datetime, *, readers_known: bool = True) -> Proposal:
             replayed_from=CheckpointId(10),
             affected_runs=(reader,) if readers_known else (),
             readers_known=readers_known,
-            sure="300 rows leave main of sales.orders, and the job restarts from checkpoint 10.",
+            sure="300 rows are removed from main of sales.orders, and the job restarts from checkpoint 10.",
             sentences=("Stop run b92e04.", "Move main to …377421.", "Start from checkpoint 10."),
         ),
         evidence=(EvidenceId("01JBQ5M7Z3T9K4X8V2N6R0PE01"),),

@@ -23,14 +23,14 @@ from bot.domain.proposal import FINAL, Proposal
 from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent, StartPossible
 
 FREEZES = (
-    "Stop expiry and orphan removal of the table (gc.enabled=false) until the incident is closed; then what was set "
-    "before is set again."
+    "Stop expiry and orphan removal of the table (gc.enabled=false) until the incident is closed. Closing it "
+    "restores the earlier setting."
 )
 STAYS_FROZEN = (
-    "Expiry and orphan removal of the table stay stopped (gc.enabled=false) until the incident is closed; they are "
-    "stopped again first, if somebody has let them go on."
+    "Expiry and orphan removal of the table stay stopped (gc.enabled=false) until the incident is closed. If "
+    "somebody has allowed them since, they are stopped again first."
 )
-NOT_STOPPED = "Compaction is not stopped by this."
+NOT_STOPPED = "This does not stop compaction."
 
 
 def completed(proposal: Proposal, plan: Plan) -> Proposal:
@@ -49,7 +49,7 @@ def completed(proposal: Proposal, plan: Plan) -> Proposal:
     table = plan.case.observation.table
     freezes = STAYS_FROZEN if stays_frozen_for(table, plan.incident) else FREEZES
     freeze = FreezeMaintenance(table=table.name, incident=plan.incident)
-    compactions = f"Pause {' and '.join(plan.compactions)} for so long." if plan.compactions else NOT_STOPPED
+    compactions = f"Pause {' and '.join(plan.compactions)} until then." if plan.compactions else NOT_STOPPED
     sentences = (f"{freezes} {compactions}", *whole.preview.sentences)
     preview = whole.preview.model_copy(update={"sentences": sentences})
     return whole.model_copy(update={"effects": (freeze, *whole.effects), "preview": preview})
@@ -74,7 +74,8 @@ def _must_hold_its_state(proposal: Proposal) -> None:
     for effect in proposal.effects:
         if isinstance(effect, StartJob) and not any(may_be_same(effect.path, each) for each in held):
             raise Refused(
-                f"“{proposal.title}” cannot be proposed: nothing holds the state from which it starts {effect.job}.",
+                f"“{proposal.title}” cannot be proposed: it does not check the state from which it starts "
+                f"{effect.job}.",
                 f"Expected a requirement RestorePointIntact for {effect.path}; found none.",
                 f"Add it to the action {proposal.action}.",
             )
@@ -100,7 +101,8 @@ def must_be_destructive(proposal: Proposal, action: Action) -> None:
         taken.append(f"its undo says “{FINAL}”")
     if taken:
         raise Refused(
-            f"“{proposal.title}” cannot be proposed: two teams have to approve it, and its action does not say so.",
+            f"“{proposal.title}” cannot be proposed: it needs the approval of two teams, and its action does not "
+            "say so.",
             f"Expected is_destructive=True of {action.name}; found that {'; '.join(taken)}.",
             "Set is_destructive=True in its ACTION.",
         )
@@ -110,7 +112,7 @@ def _takes_away(effect: Effect) -> str:
     """One clause; empty where an undo brings back what it does."""
     match effect:
         case DropBranch(branch=branch):
-            return f"it removes branch {branch}, which nothing makes again"
+            return f"it removes branch {branch}, which cannot be created again"
         case StopFork(job_id=run):
-            return f"it stops run {short_job(run)} of two writers, and Waterline starts no second one"
+            return f"it stops run {short_job(run)}, one of two writers, and Waterline starts no second writer"
     return ""

@@ -24,8 +24,8 @@ def job_and_head(plan: Plan, action: Action) -> tuple[str, SnapshotId]:
             f"Expected a configured job and a head; found job {job}, head {head}.",
             "Name the table's job in the configuration file."
             if job is None
-            else "Nothing was ever committed to main, so there is no state of it to go back to: mend what keeps the "
-            "job from committing, and start it by hand.",
+            else "Main has no commit, so there is no state to return to. Fix what keeps the job from committing, "
+            "then start it by hand.",
         )
     return job, head
 
@@ -35,7 +35,7 @@ def living(plan: Plan) -> tuple[JobRun, ...]:
     jobs = plan.case.observation.jobs
     if jobs.state == "not-seen":
         raise CouldNotLook(
-            "Nothing can be proposed about the job while Flink cannot be asked.",
+            "Nothing can be proposed about the job while Flink does not answer.",
             f"Expected an answer from {jobs.source}; found: {jobs.reason}",
             jobs.remedy,
         )
@@ -50,7 +50,7 @@ def living_others(plan: Plan) -> tuple[JobRun, ...]:
         return ()
     if others.state == "not-seen":
         raise CouldNotLook(
-            "Nothing can be proposed about another job of the table while its Flink cannot be asked.",
+            "Nothing can be proposed about another job of the table while its Flink does not answer.",
             f"Expected an answer from {others.source}; found: {others.reason}",
             others.remedy,
         )
@@ -65,17 +65,17 @@ def others_to_pause(plan: Plan, *, until: str) -> tuple[str, ...]:
         return ()
     if others.state == "not-seen":
         return (
-            f"Whether another job of the table runs is not known ({others.source}: {others.reason.rstrip('.')}). If "
-            f"one does, stop it before you approve, and start it again when {until}: each commit of it on main ends "
-            "this.",
+            f"It is not known whether another job of the table runs ({others.source}: {others.reason.rstrip('.')}). "
+            f"If one does, stop it before you approve. Start it again when {until}. Any commit of it on main before "
+            "that ends this proposal.",
         )
     live = [f"run {short_job(run.job_id)} of {run.name}" for run in others.values if not run.is_terminal]
     if not live:
         return ()
     them, theirs = ("it", "it") if len(live) == 1 else ("them", "theirs")
     return (
-        f"Before you approve, stop {' and '.join(live)}, which may write the table, too. Start {them} again when "
-        f"{until}: each commit of {theirs} on main ends this.",
+        f"Before you approve, stop {' and '.join(live)}, which may write the table as well. Start {them} again when "
+        f"{until}. Any commit of {theirs} on main before that ends this proposal.",
     )
 
 
@@ -86,19 +86,17 @@ def live_run(plan: Plan) -> JobRun | None:
         raise Refused(
             "This cannot be proposed while several runs of the job are alive.",
             f"Expected at most one; found {', '.join(short_job(run.job_id) for run in live)}.",
-            f"{_end_the_fork(live)} Then collect evidence again, and diagnose.",
+            f"{_end_the_fork(live)} Then collect evidence again and diagnose.",
         )
     return live[0] if live else None
 
 
 def _end_the_fork(live: tuple[JobRun, ...]) -> str:
-    stop = "stop the other by `/waterline propose resolve_fork keep=RUN`"
-    which = (
-        f"with {' or '.join(short_job(run.job_id) for run in live)} for RUN, whichever is to stay the table's writer"
-    )
+    stop = "stop the other one: `/waterline propose resolve_fork keep=RUN`"
+    which = f"RUN is the run that keeps writing the table, {' or '.join(short_job(run.job_id) for run in live)}"
     if len(live) == 2:
-        return f"First {stop}, {which}."
-    return f"First stop all but two by hand, then {stop}, {which}."
+        return f"First {stop}. {which}."
+    return f"First stop all but two by hand. Then {stop}. {which}."
 
 
 def alone(job: str, live: JobRun | None) -> Requirement:
@@ -142,7 +140,7 @@ def untouched(
     )
 
 
-NOTHING_STOPPED = "No run of the job is alive: nothing is stopped."
+NOTHING_STOPPED = "No run of the job is alive, so nothing is stopped."
 
 
 def stop_sentences(live: JobRun, *, needs_state: bool = False, keeps_checkpoints: bool = False) -> tuple[str, ...]:
@@ -150,24 +148,24 @@ def stop_sentences(live: JobRun, *, needs_state: bool = False, keeps_checkpoints
     run = f"Stop run {short_job(live.job_id)} of {live.name}"
     if keeps_checkpoints:
         return (
-            f"{run} by a cancel, without a savepoint: the job is started from a checkpoint of this run, which Flink "
-            "keeps then and would delete after a savepoint. Where it would not keep it, the run goes on and the "
+            f"{run} by a cancel, without a savepoint. The job starts from a checkpoint of this run: Flink keeps it "
+            "after a cancel and deletes it after a savepoint. If Flink would not keep it, the run goes on and the "
             "proposal ends as refused.",
         )
     if needs_state:
         return (
-            f"{run} with a savepoint, never drained; while it is being recovered, by a cancel that keeps its "
-            "checkpoints. Where neither can be, it goes on and the proposal ends as refused.",
+            f"{run} with a savepoint, without draining it. If the run is recovering, cancel it and keep its "
+            "checkpoints. If neither works, the run goes on and the proposal ends as refused.",
         )
-    how = f"{run} (with a savepoint if it can still take one, never drained)."
+    how = f"{run} (with a savepoint if it can still take one, without draining it)."
     if not may_lose_state(live):
         return (how,)
     kept = live.settings.survives_cancel if live.settings is not None else None
-    then = "Flink deletes the checkpoints of a cancelled run" if kept is False else "its checkpoints may go with it"
+    then = "Flink deletes its checkpoints" if kept is False else "Flink may delete its checkpoints"
     return (
         how,
-        f"This may delete state for good: if run {short_job(live.job_id)} cannot take a savepoint, it is cancelled, "
-        f"and {then}. Its newest state is gone then, also if nothing else is done.",
+        f"This may delete state for good. If run {short_job(live.job_id)} cannot take a savepoint, it is cancelled "
+        f"and {then}. Its newest state is then gone, even if no later step runs.",
     )
 
 

@@ -25,7 +25,7 @@ from bot.domain.rewinds import flink_commits
 from bot.domain.sentences import clock_time
 from bot.domain.table import Snapshot, TableState, Window
 
-_UNASKED = NotSeen(source="everything else", reason="Nobody has looked.", remedy="Look again.")
+_UNASKED = NotSeen(source="everything else", reason="This was not read.", remedy="Look again.")
 
 
 def binding_now(world: World, job: str, run: JobId, runs: Sequence[JobRun]) -> Sequence[Snapshot]:
@@ -128,8 +128,8 @@ def unforeseen(requirement: HeadDescends, world: World) -> str | None:
     table, head = world.table, requirement.head
     if head not in table.chain_ids:
         return (
-            f"Approved for head {short(head)}; now the head is {short(table.head)}, which does not descend from it: "
-            "the table was rolled back or its snapshots expired."
+            f"Approved for head {short(head)}; the head is now {short(table.head)}, which does not descend from it. "
+            "The table was rolled back or its snapshots expired."
         )
     if requirement.by_anybody:
         return None
@@ -146,7 +146,9 @@ def unforeseen(requirement: HeadDescends, world: World) -> str | None:
 
 def _allowed(requirement: HeadDescends) -> str:
     run = [f"commits of run {short_job(requirement.job_id)}"] if requirement.job_id else []
-    guests = [f"what other Flink jobs that wrote beside {requirement.starts} commit"] if requirement.starts else []
+    guests = (
+        [f"commits of other Flink jobs that wrote concurrently with {requirement.starts}"] if requirement.starts else []
+    )
     return " and ".join(("the head itself", *run, *guests)) if run or guests else "exactly this head"
 
 

@@ -54,16 +54,18 @@ def stands_on(case: Case, live: JobRun) -> SnapshotId | None:
         return None
     if not has_lost_none_since(live.started_at, table):
         raise Refused(
-            f"The table lists no commit of run {short_job(live.job_id)}, so nothing proves what a stop of it leaves.",
-            f"Expected that main has only gone forward since it began at {live.started_at:%Y-%m-%d %H:%M:%S} UTC; the "
-            "snapshot log does not show that: a commit of the run may have been rolled back, and have expired.",
-            "Wait until it has committed, then propose again. The run was not stopped.",
+            f"The table lists no commit of run {short_job(live.job_id)}, so the state that its stop would leave "
+            "cannot be proven.",
+            f"Expected main only to have moved forward since the run started at {live.started_at:%Y-%m-%d %H:%M:%S} "
+            "UTC; the snapshot log does not show that. A commit of the run may have been rolled back and then "
+            "expired.",
+            "Wait for its next commit, then propose again. The run was not stopped.",
         )
     stored = case.observation.checkpoints
     if stored.state == "not-seen":
         raise CouldNotLook(
-            f"The table lists no commit of run {short_job(live.job_id)}, and whether its state fits is not known.",
-            f"Expected to see from which restore point it began; {stored.source}: {stored.reason}",
+            f"The table lists no commit of run {short_job(live.job_id)}, and it is not known whether its state fits.",
+            f"Expected to read the restore point from which it started; {stored.source}: {stored.reason}",
             stored.remedy,
         )
     commits = commits_that_bind(case)
@@ -73,12 +75,15 @@ def stands_on(case: Case, live: JobRun) -> SnapshotId | None:
     newest = f"{short(commits[-1].snapshot_id)}, the newest commit by Flink" if commits else "a commit by Flink"
     began = began_from(live)
     found = (
-        f"it began from {began}, which is not proven to" if began is not None else "Flink does not tell where it did"
+        f"it started from {began}, which is not proven to pair"
+        if began is not None
+        else "Flink does not show from where it started"
     )
     raise Refused(
-        f"The table lists no commit of run {short_job(live.job_id)}, so nothing proves what a stop of it leaves.",
-        f"Expected that it has one, or began from a restore point that pairs with {newest}; {found}.",
-        "Wait until it has committed, then propose again. The run was not stopped.",
+        f"The table lists no commit of run {short_job(live.job_id)}, so the state that its stop would leave cannot "
+        "be proven.",
+        f"Expected a commit of it, or a start from a restore point that pairs with {newest}; {found}.",
+        "Wait for its next commit, then propose again. The run was not stopped.",
     )
 
 

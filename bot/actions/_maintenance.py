@@ -83,5 +83,5 @@ def as_before(table: TableState) -> str:
     """What a thaw sets back, in words."""
     before = table.properties.get(_BEFORE)
     if before is None:
-        return f"{_GC} stays as it is, for it was frozen by hand"
+        return f"{_GC} stays as it is, because it was frozen by hand"
     return f"{_GC} is not set again" if before == _UNSET else f"{_GC} is {before} again"

@@ -90,7 +90,7 @@ def must_have_passed(plan: Plan) -> tuple[str, ...]:
     reached, highest = max(own.values()), max(told.values())
     if reached < highest:
         if is_reread is None:
-            return (_untold(run, "its source positions fall, and whether rows came twice by that was not looked at"),)
+            return (_untold(run, "its source positions fall, and no evidence says whether that duplicated rows"),)
         if live is None:
             return (_down(case, run, reached, highest),)
         raise _below(case, run, reached, highest)
@@ -100,7 +100,7 @@ def must_have_passed(plan: Plan) -> tuple[str, ...]:
     if beyond is None or is_reread is None:
         return ()
     whose = f"commits of run {short_job(beyond)}" if beyond != run else "commits of an earlier start of it"
-    return (_untold(run, f"the ledger does not reach the {whose if others else 'first commits of it'}"),)
+    return (_untold(run, f"the commit history does not reach the {whose if others else 'first commits of it'}"),)
 
 
 def made_once(case: Case, start: Sequence[Snapshot]) -> list[Snapshot]:
@@ -120,19 +120,19 @@ def has_own_copies(case: Case, commits: Sequence[Snapshot]) -> bool | None:
 
 def _why_untold(case: Case, guests: Guests, *, is_whole: bool) -> str | None:
     if guests.is_untold:
-        return "several jobs write the table, and Flink lists no run that tells which of them is this"
+        return "several jobs write the table, and Flink lists no run by which to tell them apart"
     if not is_whole:
-        return "the ledger does not have the source positions of its commits"
+        return "the commit history lacks source positions of its commits"
     if case.contract.position_partition is not None:
-        return "the source has several partitions, and the ledger tells one range over all of them"
+        return "the source has several partitions, and the commit history has one range over all of them"
     return None
 
 
 def _untold(run: JobId, why: str) -> str:
     return (
-        f"Whether run {short_job(run)} has passed all that main has is not known: {why}. If it was restored from too "
-        "far below and has yet to pass rows that main has, the job repeats the rest of them after this repair: wait "
-        "until it has passed them, or rewind table and job."
+        f"It is not known whether run {short_job(run)} has read past all rows on main: {why}. If it was restored "
+        "from too old a state and has not, the job duplicates the rest after this repair. Wait until it has read "
+        "past them, or rewind table and job."
     )
 
 
@@ -143,8 +143,9 @@ def _down(case: Case, run: JobId, reached: int, highest: int) -> str:
     )
     until = f"{highest:,}" if shown else "that"
     return (
-        f"The job is down, {at}: the rows between, which run {short_job(run)} had yet to pass, come twice once the job "
-        f"goes on from there. Propose this again when it runs and has passed {until}, or rewind table and job."
+        f"The job is down, {at}. Run {short_job(run)} had not read past the rows between. They are duplicated when "
+        f"the job continues from there. Propose this again when the job runs and has passed {until}, or rewind "
+        "table and job."
     )
 
 
@@ -152,15 +153,15 @@ def _below(case: Case, run: JobId, reached: int, highest: int) -> Refused:
     shown = not case.contract.hides(case.contract.position)
     up_to = f"source position {highest:,}" if shown else "a source position that is not shown"
     return Refused(
-        f"Run {short_job(run)} still reads rows that main has: copies that are taken out now would not be the last.",
-        f"Expected it to have passed all that main has of the job, up to {up_to}; it has committed up to "
-        f"{f'{reached:,}' if shown else 'a lower one'} since it was started last.",
-        "Wait until it has passed that, collect the evidence again (`/waterline run ledger`, `/waterline run "
-        "extra_copies`), and propose this again; or rewind table and job (`/waterline propose rewind_table_and_job`). "
-        "If its source has several partitions, positions of one say nothing of another, and the job may stay below for "
-        "good: name the column of theirs as `position_partition` in the table's contract, or, where rows carry none, "
-        "take `position` out of it. Collect the evidence again then: the proposal says that this is not known, and its "
-        "approvers decide.",
+        f"Run {short_job(run)} still reads rows that main already has, so more copies would follow this repair.",
+        f"Expected it to have read past all rows on main, up to {up_to}; since its last start it has "
+        f"committed up to {f'{reached:,}' if shown else 'a lower one'}.",
+        "Wait until it has passed that. Then collect the evidence again (`/waterline run ledger`, `/waterline run "
+        "extra_copies`) and propose this again. Or rewind table and job (`/waterline propose "
+        "rewind_table_and_job`). If the source has several partitions, their positions cannot be compared, and the "
+        "job may stay below for good. Then name the partition column as `position_partition` in the table's "
+        "contract. If rows carry no such column, remove `position` from the contract. Collect the evidence again; "
+        "the proposal then says that this is not known, and its approvers decide.",
     )
 
 

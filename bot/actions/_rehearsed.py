@@ -18,7 +18,7 @@ from bot.domain.own_points import points_told_apart
 from bot.domain.paths import may_be_same
 from bot.domain.record import Record
 
-DOUBLES = "a start would write rows of another table of it a second time"
+DOUBLES = "a start would duplicate rows of another table of the job"
 
 
 class Rehearsed(Record):
@@ -50,8 +50,8 @@ def rehearsed(plan: Plan, action: Action) -> Rehearsed:
     found = _told(plan.rehearsed) if plan.rehearsed is not None else None
     if found is None:
         raise Refused(
-            f"“{action.title}” needs a rehearsal, and there is none.",
-            "Expected a repair of this incident that was made on a branch; found no such branch.",
+            f"“{action.title}” needs a repair on a branch, and there is none.",
+            "Expected a branch with a repair of this incident; found none.",
             "Propose the repair that the diagnosis asks for first.",
         )
     return found
@@ -59,7 +59,7 @@ def rehearsed(plan: Plan, action: Action) -> Rehearsed:
 
 def whose_stop(done: Rehearsed) -> str:
     """`the rehearsal's stop`, where a point comes from it."""
-    return "an earlier stop of this incident" if done.is_of_earlier else "the rehearsal's stop"
+    return "an earlier stop of this incident" if done.is_of_earlier else "the repair's stop"
 
 
 class GoesOn(NamedTuple):
@@ -105,10 +105,10 @@ def spared(plan: Plan, points: Iterable[RestorePoint | None]) -> GoesOn:
 
 def _barred(point: RestorePoint, doubled: Doubled) -> tuple[str, str]:
     return (
-        f"Start no run, and the job stays down. {point.path} pairs with main, but {doubled.happened} {doubled.found}",
-        f"What to do next: tell the owners of {doubled.table}, and open an incident of it. While the job stands still, "
-        f"two people {doubled.back}; then collect evidence again and diagnose, which says from where the job is "
-        "restored. Start it by hand only from a state that pairs with the head of each of its tables.",
+        f"Start no run; the job stays down. {point.path} pairs with main, but {doubled.happened} {doubled.found}",
+        f"What to do next: tell the owners of {doubled.table}, and open an incident for it. While the job is "
+        f"stopped, two people {doubled.back}. Then collect evidence again and diagnose: that says from where to "
+        "restore the job. Start it by hand only from a state that pairs with the head of each of its tables.",
     )
 
 
@@ -149,10 +149,10 @@ def stays_down(case: Case) -> tuple[str, str]:
     told = points_told_apart(case)
     found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for _, p in told[:3]) or "none at all"
     return (
-        "Start no run, and the job stays down. Expected a savepoint or retained checkpoint that pairs with "
-        f"{newest_by_flink(case)}; found {found}. From any of these the job would lose or repeat rows.",
-        "What to do next: collect evidence again and diagnose. It says whether table and job are rewound to a point "
-        "that pairs, or the job is restored in another way. Start it by hand only from a state that pairs with "
+        "Start no run; the job stays down. Expected a savepoint or retained checkpoint that pairs with "
+        f"{newest_by_flink(case)}; found {found}. From any of these, the job would lose or duplicate rows.",
+        "What to do next: collect evidence again and diagnose. That says whether to rewind table and job, or to "
+        "restore the job in another way. Start it by hand only from a state that pairs with "
         f"{newest_by_flink(case)}.",
     )
 

@@ -36,7 +36,7 @@ FILES_TOLD = 3
 _TOLD_BY = {"duplicate_rows": "key", "missing_positions": "position"}
 """Proof -> what the contract must name for it to be told."""
 _STANDS = (
-    "The job stands still until the repair is published or given up, and is started then only from a state that is "
+    "The job stays stopped until the repair is published or dropped. It is then started only from a state that is "
     "proven to pair with main."
 )
 
@@ -99,14 +99,14 @@ def rehearsal_of(
     ]
     stands = _STANDS if live or stood else "No run is alive."
     told = (
-        *others_to_pause(plan, until="the repair is published or given up"),
+        *others_to_pause(plan, until="the repair is published or dropped"),
         *unproven,
         *(stop_sentences(live, needs_state=True) if live else [NOTHING_STOPPED]),
         *((_taken_over(stood),) if stood else ()),
-        f"Begin branch {branch} at the head that is there then; main of {table.name} is not touched.",
+        f"Create branch {branch} at the head of that moment. Main of {table.name} is not changed.",
         *sentences,
-        f"Prove it on the branch: {proof}.",
-        f"Consumers see nothing of it before a second approval publishes it. {stands}",
+        f"Verify on the branch: {proof}.",
+        f"Consumers see none of this until a second approval publishes it. {stands}",
     )
     return drafted(
         plan,
@@ -116,12 +116,12 @@ def rehearsal_of(
         requirements=requirements,
         preview=untouched(
             told,
-            sure=f"{'The job is stopped, and the' if live else 'The'} repair is made on branch {branch}. Main stays as "
-            "it is until a second approval.",
+            sure=f"{'The job is stopped, and the' if live else 'The'} repair is made on branch {branch}. Main does "
+            "not change before a second approval.",
         ),
         undo=(
-            f"Main is as it was. Propose drop_repair_branch to remove branch {branch}"
-            + (" and to start the job again from a state that pairs with main then." if live or stood else ".")
+            f"Main is unchanged. Propose drop_repair_branch to remove branch {branch}"
+            + (" and to start the job again from a state that then pairs with main." if live or stood else ".")
         ),
     )
 
@@ -134,16 +134,16 @@ def _left_by_stop(case: Case, live: JobRun) -> tuple[SnapshotId | None, tuple[st
     except (Refused, CouldNotLook) as unproven:
         return None, (
             f"{unproven.happened} {unproven.found}",
-            f"Run {short_job(live.job_id)} is stopped all the same, and the job is not started from what it leaves "
-            "unless that is proven by then: another point that pairs with main is taken, or the job stays down. Where "
-            "the whole restart was wrong, rewind table and job instead.",
+            f"Run {short_job(live.job_id)} is stopped nevertheless. The job starts from the state that it leaves "
+            "only if that is proven by then. Otherwise it starts from another point that pairs with main, or stays "
+            "down. If the whole restart was wrong, rewind table and job instead.",
         )
 
 
 def _taken_over(stood: StoodStill) -> str:
     return (
-        f"An earlier proposal of this incident has stopped run {short_job(stood.run)}, and the job stands still since: "
-        "from then on it waits for this repair."
+        f"An earlier proposal of this incident stopped run {short_job(stood.run)}, and the job has been stopped "
+        "since. It stays stopped for this repair."
     )
 
 
@@ -151,9 +151,9 @@ def must_be_writable(table: TableState) -> None:
     """Raises Refused for a format whose manifests we cannot write."""
     if table.format_version not in FORMATS_WRITTEN:
         raise Refused(
-            f"Files of {table.name} cannot be repaired by Waterline: it is a table of format {table.format_version}.",
-            "Expected format 2 or 3, whose manifests it can write.",
-            "Rewind table and job instead, or make the repair with the engine that writes the table.",
+            f"Waterline cannot repair files of {table.name}: the table has format version {table.format_version}.",
+            "Expected format version 2 or 3.",
+            "Rewind table and job instead, or repair it with the engine that writes the table.",
         )
 
 
@@ -165,8 +165,8 @@ def _must_be_the_only_one(plan: Plan) -> None:
         return
     raise NotYet(
         "Another repair of this incident is still open.",
-        f"Expected no branch of an earlier rehearsal; {open_on} is there, neither published nor given up.",
-        "Publish it (/waterline propose publish_repair) or give it up (/waterline propose drop_repair_branch), then "
+        f"Expected no branch of an earlier repair; {open_on} exists and is neither published nor dropped.",
+        "Publish it (/waterline propose publish_repair) or drop it (/waterline propose drop_repair_branch). Then "
         "propose this again.",
     )
 
@@ -183,9 +183,9 @@ def _must_be_provable(action: Action, contract: TableContract) -> None:
         names = " and ".join(f"`{column}`" for column, _ in lacking)
         proofs = " and ".join(f"“{name}”" for _, name in lacking)
         raise Refused(
-            f"“{action.title}” could not be proven on its branch, so it could never be published.",
-            f"Expected {names} in the table's contract, by which {proofs} is told; found none.",
-            "Name it in the table's contract, restart Waterline, and propose again; or rewind table and job.",
+            f"“{action.title}” cannot be verified on its branch, so it could never be published.",
+            f"Expected {names} in the table's contract, to check {proofs}; found none.",
+            "Name it in the table's contract, restart Waterline and propose again. Or rewind table and job.",
         )
 
 
@@ -195,9 +195,9 @@ def must_not_rise(survey: FileSurvey, what: str) -> None:
         found = "the table deletes rows by key" if survey.has_equality_deletes else "delete files came with them"
         raise Refused(
             f"{what} cannot be added again to this table: {found}.",
-            "Expected a table that is only appended to; a file that is added now counts as newer than every delete "
-            "before it, so that old values would come back.",
-            "Replay the source range instead, idempotent by key.",
+            "Expected a table that is only appended to. A file that is added now counts as newer than every "
+            "earlier delete, so deleted or old values would reappear.",
+            "Replay the source range by key instead.",
         )
 
 

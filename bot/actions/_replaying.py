@@ -10,7 +10,7 @@ from bot.domain.findings import ReplayableFinding
 from bot.domain.replay import PositionRange, Replay, ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.sentences import counted
 
-IF_OTHERS = "Nothing is written if the source gives other rows by then than it gave for this proposal."
+IF_OTHERS = "Nothing is written if the source by then returns other rows than it did for this proposal."
 
 
 def declared_replay(plan: Plan) -> ReplayRecipe:
@@ -18,10 +18,10 @@ def declared_replay(plan: Plan) -> ReplayRecipe:
     if plan.replay is None:
         name = plan.case.observation.table.name
         raise Refused(
-            f"The rows of {name} cannot be made once more: no replay is declared for it.",
+            f"The rows of {name} cannot be replayed: no replay is declared for it.",
             f"Expected `replay` under `tables.{name}` in the configuration file; found none.",
-            "Declare there `source`, and `sql` (a SELECT with the table's columns) or `function` (PySpark); restart "
-            "Waterline, type `/waterline run replayable_rows`, and propose again.",
+            "Declare `source`, and `sql` (a SELECT with the table's columns) or `function` (PySpark) there. "
+            "Restart Waterline, type `/waterline run replayable_rows`, and propose again.",
         )
     _must_be_appended_to(plan)
     return plan.replay
@@ -61,9 +61,9 @@ def keys_must_come_once(found: ReplayableFinding | SourceSurvey) -> None:
     """Raises Refused where the source gives a key more than once."""
     if found.repeated:
         raise Refused(
-            f"The source gives {counted(found.repeated, 'row')} too many: keys come twice within the range.",
-            "Expected each key once; which copy is right is not the bot's to say.",
-            "Let the declared replay choose one row a key, restart Waterline, and run “replayable_rows” again.",
+            f"The source returns {counted(found.repeated, 'row')} too many: keys occur twice within the range.",
+            "Expected each key once. Waterline does not decide which copy is right.",
+            "Make the declared replay choose one row per key, restart Waterline, and run “replayable_rows” again.",
         )
 
 
@@ -82,7 +82,7 @@ def within(bounds: ReplayRange, contract: TableContract) -> str:
         return "partition " + "/".join(f"{each.field}={each.value}" for each in bounds.partitions)
     if not bounds.positions:
         if contract.hides(contract.event_time):
-            return "events of a range that is not shown"
+            return "events in a range that is not shown"
         return (
             f"events from {bounds.event_from:%Y-%m-%d %H:%M:%S} until before {bounds.event_until:%Y-%m-%d %H:%M:%S} UTC"
         )
@@ -104,10 +104,10 @@ def _must_be_appended_to(plan: Plan) -> None:
     deletes = newest is not None and newest.counted("total-equality-deletes")
     if deletes or table.properties.get("write.upsert.enabled", "").lower() == "true":
         raise Refused(
-            f"The rows of {table.name} cannot be replayed one by one: newer rows replace older ones of their key.",
-            "Expected a table that is only appended to; here a key that does not live may have been deleted on "
-            "purpose, and a position that no row carries may have been replaced.",
-            "Rewind table and job instead: the job then brings its rows in their order.",
+            f"The rows of {table.name} cannot be replayed one by one: newer rows replace older ones of the same key.",
+            "Expected a table that is only appended to. Here a missing key may have been deleted on purpose, and a "
+            "missing position may have been replaced.",
+            "Rewind table and job instead: the job then writes its rows in their order.",
         )
 
 

@@ -36,7 +36,7 @@ def check_all(requirements: Sequence[Requirement], world: World, *, is_begun: bo
     for requirement in requirements:
         problem = problem_with(requirement, world)
         if problem is not None:
-            undone = "This effect was not carried out" if is_begun else "Nothing was changed"
+            undone = "This step was not done" if is_begun else "Nothing was changed"
             happened, remedy = _consequence(requirement, world.table)
             raise Superseded(happened, problem, f"{undone}. {remedy}")
 
@@ -44,20 +44,20 @@ def check_all(requirements: Sequence[Requirement], world: World, *, is_begun: bo
 def _consequence(requirement: Requirement, table: TableState) -> tuple[str, str]:
     """What a requirement that no longer holds means, and what to do then."""
     if isinstance(requirement, PlanCounts):
-        return "The day of the planned savepoint has passed.", f"Plan it anew with /waterline savepoint {table.name}."
+        return "The day of the planned savepoint has passed.", f"Plan it again with /waterline savepoint {table.name}."
     if isinstance(requirement, SiblingSpared):
         return (
-            f"A start of {requirement.job} would write rows of {requirement.table} a second time.",
-            "Collect evidence about both tables, and propose anew.",
+            f"A start of {requirement.job} would duplicate rows of {requirement.table}.",
+            "Collect evidence about both tables, and propose again.",
         )
     if isinstance(requirement, RestorePointIntact):
         return (
-            f"The restore point of {requirement.job} is not there any more as it was approved.",
-            "Collect evidence again and propose anew: there may be another way back.",
+            f"The restore point of {requirement.job} is no longer as it was approved.",
+            "Collect evidence again and propose again: there may be another restore point.",
         )
     return (
-        f"Table {table.name} or its job has moved since this was proposed.",
-        "Collect evidence again and propose anew.",
+        f"Table {table.name} or its job has changed since this was proposed.",
+        "Collect evidence again and propose again.",
     )
 
 
@@ -67,7 +67,7 @@ def problem_with(requirement: Requirement, world: World) -> str | None:  # noqa:
     match requirement:
         case TableIs():
             return None if table.uuid == requirement.uuid else (
-                f"Expected the table with uuid {requirement.uuid}, found {table.uuid}: it was made anew."
+                f"Expected the table with uuid {requirement.uuid}, found {table.uuid}: it was created again."
             )  # fmt: skip
         case SnapshotPresent():
             return None if requirement.snapshot_id in table.by_id else (
@@ -102,14 +102,13 @@ def _start_problem(requirement: StartPossible, world: World) -> str | None:
     job, flink = requirement.job, world.jobs[requirement.job].flink
     obstacle = flink.obstacle(job)
     if obstacle is not None:
-        return f"Expected that {job} can be started again; found: {obstacle}."
+        return f"Expected that {job} can be started; found: {obstacle}."
     declared = flink.declaration(job) if requirement.declaration is not None else None
     if declared == requirement.declaration:
         return None
     return (
-        f"Expected that {job} is started as it was declared when this was proposed "
-        f"({str(requirement.declaration)[:12]}); its jar, statements, arguments or settings are others now "
-        f"({str(declared)[:12]})."
+        f"Expected the declaration of {job} as it was when this was proposed ({str(requirement.declaration)[:12]}). "
+        f"Its jar, statements, arguments or settings have changed ({str(declared)[:12]})."
     )
 
 
@@ -126,9 +125,7 @@ def _other_run(requirement: RunIsCurrent, live: Sequence[JobId]) -> str | None:
     if list(live) == [requirement.job_id]:
         return None
     found = ", ".join(short_job(job_id) for job_id in live) or "no run"
-    return (
-        f"Expected run {short_job(requirement.job_id)} of {requirement.job} to be the one that is alive; found {found}."
-    )
+    return f"Expected only run {short_job(requirement.job_id)} of {requirement.job} to be alive; found {found}."
 
 
 def _rescaled(requirement: RunIsCurrent, run: JobRun) -> str | None:
@@ -142,7 +139,7 @@ def _rescaled(requirement: RunIsCurrent, run: JobRun) -> str | None:
     if not changed:
         return None
     return (
-        f"Expected run {short_job(run.job_id)} at the scale at which it was approved; somebody has rescaled it: "
+        f"Expected run {short_job(run.job_id)} at the approved parallelism; somebody has rescaled it: "
         f"{', '.join(changed)}."
     )
 
@@ -167,8 +164,8 @@ def _day_passed(requirement: PlanCounts, table: TableState) -> str | None:
     if table.read_at < requirement.until:
         return None
     return (
-        f"Expected to be before {requirement.until:%Y-%m-%d %H:%M:%S} UTC, until which it counts; found "
-        f"{table.read_at:%Y-%m-%d %H:%M:%S} UTC: a savepoint that is taken now would count for nobody."
+        f"The plan ended at {requirement.until:%Y-%m-%d %H:%M:%S} UTC; it is now {table.read_at:%Y-%m-%d %H:%M:%S} "
+        "UTC. Nobody would rely on a savepoint that is taken now."
     )
 
 

@@ -25,22 +25,22 @@ def said_of(live: JobRun | None, path: str) -> tuple[str, ...]:
     if live is None or may_go(live, path) is None:
         return ()
     return (
-        f"Before you approve: run {short_job(live.job_id)} may own {path}. If it was restored in CLAIM mode "
-        "(execution.state-recovery.claim-mode; Flink does not tell), Flink deletes what it was restored from when it "
-        "ends: then copy the savepoint's folder beside it first, under a name that begins with savepoint-, collect "
-        "evidence again, and propose from the copy. "
-        "Should it be gone after the stop, nothing that follows is done: main is not moved and no run is started.",
+        f"Before you approve: run {short_job(live.job_id)} may own {path}. Was it restored in CLAIM mode "
+        "(execution.state-recovery.claim-mode)? Flink does not show that. In CLAIM mode, Flink deletes that "
+        "restore point when the run ends. Then first copy the savepoint's folder next to it, under a name that "
+        "begins with savepoint-. Collect evidence again and propose from the copy. If the restore point is gone "
+        "after the stop, the proposal ends there: main is not moved and no run is started.",
     )
 
 
 ENDED_BY = (
-    "Anything that is committed before the start ends this proposal, but for compactions and for other Flink jobs that "
-    "wrote beside this one."
+    "Any commit before the start ends this proposal, except compactions and commits of other Flink jobs that wrote "
+    "concurrently."
 )
 
 _OFF_TOO = (
-    " What was owed is taken off with it, and no start from this point brings it again: its Flink manifests go with "
-    "their commit. The job is started then from a point that pairs with main, and reads these rows again."
+    " This also removes the pending files that the start committed, and no later start from this point commits "
+    "them again. The job then starts from a point that pairs with main, and reads these rows again."
 )
 
 
@@ -75,7 +75,7 @@ def started_on_head(plan: Plan, action: Action, point: RestorePoint, live: JobRu
         *(stop_sentences(live, keeps_checkpoints=keeps) if live else [NOTHING_STOPPED]),
         f"Leave the table as it is, with head {short(head)}. {ENDED_BY}",
         f"Start the job from checkpoint {point.checkpoint_id} at {point.path}, under a new job id. " + _fits(point),
-        f"Verify: {_next_commit(point, head)}no row is there twice, no row is missing.",
+        f"Verify: {_next_commit(point, head)}no duplicate rows, no missing rows.",
     )
     return drafted(
         plan,
@@ -85,7 +85,7 @@ def started_on_head(plan: Plan, action: Action, point: RestorePoint, live: JobRu
         requirements=requirements,
         preview=untouched(
             sentences,
-            sure=f"The job restarts from checkpoint {point.checkpoint_id}; the table is not changed."
+            sure=f"The job restarts from checkpoint {point.checkpoint_id}; the table does not change."
             + ("" if keeps else state_at_risk(live)),
             replayed_from=point.checkpoint_id,
         ),
@@ -103,17 +103,19 @@ def kept_for_start(plan: Plan, job: str, head: SnapshotId, point: RestorePoint) 
 def _fits(point: RestorePoint) -> str:
     if point.owes is not None:
         return (
-            "It holds files that never reached the table; all of them are on storage, and the sink commits them first."
+            "It holds files that were never committed to the table. All of them are on storage, and the sink "
+            "commits them first."
         )
-    return f"It pairs with {short(point.snapshot_id)}: the source goes on where the table ends."
+    return f"It pairs with {short(point.snapshot_id)}: the source continues where the table ends."
 
 
 def _next_commit(point: RestorePoint, head: SnapshotId) -> str:
     if point.owes is not None:
         return (
-            f"what is owed is committed after {short(head)}, the job goes on after checkpoint {point.checkpoint_id}, "
+            f"the pending files are committed after {short(head)}, the job continues after checkpoint "
+            f"{point.checkpoint_id}, "
         )
-    return f"the next commit comes after checkpoint {point.checkpoint_id}, on top of {short(head)}, "
+    return f"the next commit is of a later checkpoint than {point.checkpoint_id}, on top of {short(head)}, "
 
 
 def started_from_stop(plan: Plan, action: Action, live: JobRun, *, first: tuple[str, ...] = ()) -> Proposal:
@@ -123,16 +125,18 @@ def started_from_stop(plan: Plan, action: Action, live: JobRun, *, first: tuple[
     table = plan.case.observation.table
     job, head = job_and_head(plan, action)
     run, on = short_job(live.job_id), stands_on(plan.case, live)
-    silent = (f"The table lists no commit of run {run}; what it began from pairs with {short(on)}.",) if on else ()
+    silent = (
+        (f"The table lists no commit of run {run}; it started from a point that pairs with {short(on)}.",) if on else ()
+    )
     sentences = (
         *first,
         *silent,
         *stop_sentences(live, needs_state=True),
-        f"What it commits as its last act stays on main of {table.name}; nothing is taken off.",
-        f"Look for the newest state that run {run} has left, and prove that it pairs with the head. If none does, "
-        "nothing is started and the proposal ends as refused.",
-        "Start the job from there, under a new job id.",
-        "Verify: the next commit comes after that state, on top of the head, no row is there twice, no row is missing.",
+        f"Its last commit stays on main of {table.name}; nothing is removed.",
+        f"Find the newest state that run {run} left, and prove that it pairs with the head. If none does, nothing "
+        "is started and the proposal ends as refused.",
+        "Start the job from that state, under a new job id.",
+        "Verify: the next commit is of a later checkpoint, on top of the head, no duplicate rows, no missing rows.",
     )
     return drafted(
         plan,
@@ -147,19 +151,21 @@ def started_from_stop(plan: Plan, action: Action, live: JobRun, *, first: tuple[
             alone(job, live),
             HeadDescends(head=head, job_id=live.job_id, starts=job),
         ),
-        preview=untouched(sentences, sure=f"Run {run} is stopped and goes on from its own last state; no row leaves."),
+        preview=untouched(
+            sentences, sure=f"Run {run} is stopped, and the job restarts from its last state. No rows are removed."
+        ),
         undo=_undo(live),
     )
 
 
 def _undo(live: JobRun | None, *, keeps_checkpoints: bool = False) -> str:
-    takes_off = "`/waterline undo` stops the new run, takes what it committed off main again"
+    takes_off = "`/waterline undo` stops the new run, removes what it committed from main"
     if live is None:
-        return f"{takes_off}, and starts none, as none was alive."
-    left = "if its stop could take a savepoint that pairs"
+        return f"{takes_off}, and starts no run, because none was alive."
+    left = "if its stop left a savepoint that pairs"
     if keeps_checkpoints:
-        left = "which is its newest retained checkpoint, while storage has it"
+        left = "if storage still has its newest retained checkpoint"
     return (
-        f"{takes_off}, and starts the job from the state of run {short_job(live.job_id)}, {left}. Its rows are then "
-        "read again."
+        f"{takes_off}, and starts the job from the state of run {short_job(live.job_id)}, {left}. The job then "
+        "reads those rows again."
     )

@@ -17,7 +17,7 @@ from bot.domain.record import Record
 from bot.domain.table import Snapshot
 from bot.domain.unread_points import beside
 
-LOOK_AGAIN = "collect that evidence again (`/waterline run checkpoint_pairing`), and propose this again"
+LOOK_AGAIN = "collect that evidence again (`/waterline run checkpoint_pairing`) and propose this again"
 
 
 def found_since(case: Case, snapshots: Collection[SnapshotId]) -> str | None:
@@ -28,7 +28,7 @@ def found_since(case: Case, snapshots: Collection[SnapshotId]) -> str | None:
     new = next((each for each in shown if each.path not in known), None)
     if new is None:
         return None
-    return f"Storage shows {new.path} by now, which pairs and which “checkpoint_pairing” does not know: {LOOK_AGAIN}."
+    return f"Storage now has {new.path}, which pairs and is not in the evidence “checkpoint_pairing”: {LOOK_AGAIN}."
 
 
 def is_alive(case: Case, each: Pairing) -> bool:
@@ -81,10 +81,11 @@ def newest_pair(case: Case, last_good: SnapshotId) -> RestorePoint:
             return point
     raise Refused(
         "No rewind is possible.",
-        f"Expected a savepoint or retained checkpoint that pairs with snapshot {short(last_good)} or one before it; "
-        f"found {looked_at(case)}.",
+        f"Expected a savepoint or retained checkpoint that pairs with snapshot {short(last_good)} or an earlier "
+        f"one; found {looked_at(case)}.",
         found_since(case, {s.snapshot_id for s in case.observation.table.ancestors(last_good)})
-        or "Look for older savepoints on backup storage, or repair the rows by hand; do not restore an unpaired one.",
+        or "Look for older savepoints on backup storage, or repair the rows by hand. Do not restore one that does "
+        "not pair.",
     )
 
 
@@ -113,9 +114,9 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
     if going:
         raise Refused(
             "The job cannot be restarted on the table as it is.",
-            f"{going[0][0].path} pairs with the head, but its run {short_job(going[0][0].job_id)} is alive, and Flink "
-            "is not known to keep the checkpoints of a cancelled run.",
-            "Set execution.checkpointing.externalized-checkpoint-retention to RETAIN_ON_CANCELLATION, or copy that "
+            f"{going[0][0].path} pairs with the head, but its run {short_job(going[0][0].job_id)} is alive. It is "
+            "not known that Flink keeps the checkpoints of a cancelled run.",
+            "Set execution.checkpointing.externalized-checkpoint-retention to RETAIN_ON_CANCELLATION. Or copy that "
             "folder away, stop the run by hand and start it from the copy.",
         )
     if found:
@@ -137,53 +138,53 @@ def _unpaired(case: Case, newest: SnapshotId | None, remedy: str) -> Refused:
 
 
 def _look_or_rewind(case: Case) -> str:
-    look = "Look for further restore points on backup storage; do not start it from one that does not pair with that"
+    look = "Look for more restore points on backup storage. Do not start the job from one that does not pair with that"
     main = case.observation.table.chain_ids
     below = next((p for each, p in _paired(case) if each.is_durable and p.snapshot_id in main), None)
     if below is None:
         return f"{look}."
     return (
-        f"{look}: it would repeat or lose rows. Or rewind table and job together to checkpoint {below.checkpoint_id} "
-        "(`/waterline propose rewind_table_and_job`): the job reads what came after it again."
+        f"{look}: it would lose or duplicate rows. Or rewind table and job to checkpoint {below.checkpoint_id} "
+        "(`/waterline propose rewind_table_and_job`): the job reads all later rows again."
     )
 
 
 def _not_there(each: Pairing) -> Refused:
     return Refused(
         "The job cannot be restarted on the table as it is.",
-        f"{each.path} pairs with the head, but run {short_job(each.job_id)} has ended since the evidence looked, and "
-        "storage does not show it as it was: Flink may have deleted it.",
-        f"Look whether it is there; {LOOK_AGAIN}.",
+        f"{each.path} pairs with the head, but run {short_job(each.job_id)} has ended since the evidence was "
+        "collected. Storage does not show the path as it was: Flink may have deleted it.",
+        f"Check whether it still exists; {LOOK_AGAIN}.",
     )
 
 
 def _under_a_repair(case: Case, point: RestorePoint) -> Refused:
     assert point.brings_again is not None
     repair = called(case.observation.table.by_id[point.brings_again])
-    way = f"that takes the {repair} off, and the job reads its rows again."
+    way = f"that removes the {repair}, and the job reads its rows again."
     if point.rewind_loses:
         named = ", ".join(map(short, point.rewind_loses))
         way = (
-            f"but this state has rows of {named} behind it, which go off main then and are not read again: they must "
-            "be replayed from the source."
+            f"but this state is past rows of {named}. The rewind removes them from main, and the job does not read "
+            "them again: replay them from the source."
         )
     return Refused(
         "The job cannot be restarted on the table as it is.",
-        f"{point.path} pairs with {short(point.snapshot_id)}, the newest commit by Flink, but {repair} above it has "
-        "put rows on main that this state does not hold: the job would bring them a second time.",
-        "Look for a restore point on backup storage that was written after these rows; or rewind table and job "
-        f"together (/waterline propose rewind_table_and_job): {way}",
+        f"{point.path} pairs with {short(point.snapshot_id)}, the newest commit by Flink. But {repair} above it "
+        "added rows that this state does not know: the job would write them again.",
+        "Look for a restore point on backup storage that was written after these rows. Or rewind table and job "
+        f"(/waterline propose rewind_table_and_job): {way}",
     )
 
 
 def _must_know_whose(case: Case) -> None:
     if Guests(case).is_untold:
         raise Refused(
-            "Which restore points are the job's own is not known.",
-            "Two Flink jobs have written the table beside each other, and Flink lists no run of this one by which they "
-            f"could be told apart; found {looked_at(case)}.",
-            "Set the job's `history_server`, or name the other job in the table's `other_jobs`, and propose again; "
-            "else start it by hand from a point that is surely its own.",
+            "It is not known which restore points belong to the job.",
+            "Two Flink jobs wrote the table concurrently, and Flink lists no run of this one to tell them apart. "
+            f"Found {looked_at(case)}.",
+            "Set the job's `history_server`, or name the other job in the table's `other_jobs`, and propose again. "
+            "Else start the job by hand from a point that certainly belongs to it.",
         )
 
 
@@ -194,12 +195,12 @@ def _ends_with_a_guest(case: Case, commits: Sequence[Snapshot]) -> Refused:
     by_hand = f"by hand from {pair.path}, which pairs with its own newest commit" if pair is not None else "by hand"
     return Refused(
         "The job cannot be restarted on the table as it is.",
-        f"Expected a restore point of the job that pairs with the newest commit by Flink, {short(newest.snapshot_id)}. "
-        f"That is of run {short_job(newest.job_id)}, another job's by what Flink, its sink and the settings tell; the "
-        "job has not committed enough since to prove it, so that run may have gone on where the job had stopped. Found "
-        f"{looked_at(case)}.",
-        f"Ask who runs it what it reads. If it reads another source, start the job {by_hand}. If it went on for this "
-        "job, start the job from nothing but what that run has left, once it has ended.",
+        "Expected a restore point of the job that pairs with the newest commit by Flink, "
+        f"{short(newest.snapshot_id)}. Run {short_job(newest.job_id)} made that commit. By Flink, its sink and the "
+        "settings it belongs to another job. That is not proven: the run may have continued where the job had "
+        f"stopped. Found {looked_at(case)}.",
+        f"Ask its owners what it reads. If it reads another source, start the job {by_hand}. If it continued this "
+        "job, wait for its end, and start the job only from the state that it left.",
     )
 
 
@@ -213,7 +214,7 @@ def goes_on_from(case: Case) -> RestorePoint | None:
     stored = case.observation.checkpoints
     if stored.state == "not-seen":
         raise CouldNotLook(
-            "From where the job can go on is not known: the restore points could not be listed.",
+            "It is not known from where the job can continue: the restore points could not be listed.",
             f"Expected an answer from {stored.source}; found: {stored.reason}",
             stored.remedy,
         )

@@ -124,15 +124,15 @@ def must_be_chosen(plan: Plan, others: Sequence[OtherRows]) -> None:
     if others and not plan.drops_others:
         ask = "Talk to those writers. " if any(each.writer != _REPAIRS for each in others) else ""
         raise Refused(
-            "A rewind would take rows of other writers off main, and the job does not read them again.",
-            f"Expected only commits of the job since; found {in_words(others)}.",
-            f"{ask}If the rows can be written again (those of a repair by a replay from the source), or may go, type "
-            "`/waterline propose rewind_table_and_job drop_others=yes`; else repair by key, `/waterline propose "
-            "deduplicate_rows`.",
+            "A rewind would remove rows of other writers from main, and the job does not read them again.",
+            f"Expected only commits of the job above that point; found {in_words(others)}.",
+            f"{ask}Can the rows be written again (those of a repair by a replay from the source), or may they go? "
+            "Then type `/waterline propose rewind_table_and_job drop_others=yes`. Else repair by key: `/waterline "
+            "propose deduplicate_rows`.",
         )
 
 
-NONE_WAS_ALIVE = "Start no run: none was alive before."
+NONE_WAS_ALIVE = "Start no run, because none was alive."
 
 
 def rewound(
@@ -181,8 +181,8 @@ def rewound(
 
 def _of_others(others: Sequence[OtherRows]) -> str:
     rows, back = sum(each.rows for each in others), sum(each.taken_out for each in others)
-    told = f" {rows:,} rows of other writers are not read again." if rows else ""
-    return told + (f" {back:,} rows that had been taken out return." if back else "")
+    told = f" The job does not read {rows:,} rows of other writers again." if rows else ""
+    return told + (f" {back:,} rows that had been removed return." if back else "")
 
 
 def left_behind(table: TableState, to: SnapshotId | None) -> tuple[Snapshot, ...]:
@@ -192,16 +192,16 @@ def left_behind(table: TableState, to: SnapshotId | None) -> tuple[Snapshot, ...
 
 
 def _undo(kept: str, point: RestorePoint | None, live: JobRun | None) -> str:
-    stays = f"The state that is left behind stays readable under the tag {kept}."
+    stays = f"The present head stays readable under the tag {kept}."
     stop = "stops the new run, " if point is not None else ""
     if live is None:
-        return f"{stays} `/waterline undo` {stop}moves main back to that tag and starts no run, as none was alive."
+        return f"{stays} `/waterline undo` {stop}moves main back to that tag and starts no run, because none was alive."
     is_kept = point is not None and point.goes_with_savepoint
-    left = "while storage has a checkpoint" if is_kept else "if its stop could take a savepoint"
+    left = "if storage still has a checkpoint" if is_kept else "if its stop left a savepoint"
     return (
         f"{stays} `/waterline undo` {stop}moves main back to that tag and starts the job from the state of run "
         f"{short_job(live.job_id)}, {left} that pairs."
-        + (" That brings the fault back, too." if point is None or point.is_right else "")
+        + (" That brings the fault back as well." if point is None or point.is_right else "")
     )
 
 
@@ -223,13 +223,13 @@ def _preview(
         *(said_of(live, point.path) if point is not None and not keeps else ()),
         *(nearer_unread(plan.case, point) if point is not None else ()),
         *(stop_sentences(live, keeps_checkpoints=keeps) if live else [NOTHING_STOPPED]),
-        *(["What that run commits until it stands still is taken off main as well."] if live else []),
-        f"Move main of {table.name} to snapshot {short(to)} in one commit that is refused if "
-        "anything unforeseen was committed; the present head stays readable under a tag.",
+        *(["What that run commits until it has stopped is removed from main as well."] if live else []),
+        f"Move main of {table.name} to snapshot {short(to)} in one commit. It is refused if anything unforeseen was "
+        "committed. The present head stays readable under a tag.",
         *(
             [
-                f"That takes off main as well, and it is not read again by the job: {in_words(others)}. It stays "
-                "readable under that tag alone, until its writer writes it again."
+                f"This also removes from main, and the job does not read again: {in_words(others)}. These rows stay "
+                "readable only under that tag, until their writer writes them again."
             ]
             if others
             else []
@@ -240,15 +240,19 @@ def _preview(
         restarts = "no run is started"
     else:
         sentences += [
-            f"Start the job from checkpoint {point.checkpoint_id} at {point.path}; its source re-reads everything "
-            "after it.",
-            f"Verify: the next commit comes after checkpoint {point.checkpoint_id}, on top of {short(to)}"
+            f"Start the job from checkpoint {point.checkpoint_id} at {point.path}. Its source reads everything "
+            "after that again.",
+            f"Verify: the next commit is of a later checkpoint than {point.checkpoint_id}, on top of {short(to)}"
             + (
-                f", no row is there twice{'' if any(each.rows for each in others) else ', no row is missing'}."
+                f", no duplicate rows{'' if any(each.rows for each in others) else ', no missing rows'}."
                 if point.is_right
                 else "."
             )
-            + (" The table stays under review then: what others had written or mended is not there." if others else ""),
+            + (
+                " The table then stays under review, because it lacks what others had written or repaired."
+                if others
+                else ""
+            ),
         ]
         restarts = f"the job restarts from checkpoint {point.checkpoint_id}"
     return Preview(
@@ -258,7 +262,7 @@ def _preview(
         replayed_from=point.checkpoint_id if point else None,
         affected_runs=readers_of(plan, left),
         readers_known=plan.case.observation.reads.state == "seen",
-        sure=f"{rows:,} rows leave main of {table.name}, and {restarts}."
+        sure=f"{rows:,} rows are removed from main of {table.name}, and {restarts}."
         + _of_others(others)
         + ("" if keeps else state_at_risk(live)),
         sentences=tuple(sentences),

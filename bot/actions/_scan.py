@@ -36,7 +36,7 @@ def _must_be_askable(action: Action) -> None:
         raise BadConfiguration(
             f"The action {action.name} could never be proposed.",
             "Expected a diagnosis that asks for it, or on_request=True; found neither.",
-            "Set on_request=True in its ACTION: then `/waterline propose` knows it.",
+            "Set on_request=True in its ACTION. `/waterline propose` then offers it.",
         )
 
 
@@ -53,14 +53,14 @@ def _must_name_tasks(action: Action) -> None:
             raise BadConfiguration(
                 f"The action {action.name} names evidence that does not exist.",
                 f"Expected evidence tasks in its {where}; found {', '.join(unknown)}.",
-                f"Name those that there are: {', '.join(TASKS)}.",
+                f"Use one of these: {', '.join(TASKS)}.",
             )
     _must_compare_proofs(action)
     if missing := sorted({*action.looks} - {*action.needs}):
         raise BadConfiguration(
             f"The action {action.name} collects evidence that it does not need.",
-            f"Expected all of its looks among its needs; found {', '.join(missing)} in looks alone.",
-            "Name it in needs, too, or in neither.",
+            f"Expected every task of `looks` in `needs` as well; found {', '.join(missing)} only in `looks`.",
+            "Add it to `needs`, or remove it from `looks`.",
         )
 
 
@@ -69,10 +69,10 @@ def _must_compare_proofs(action: Action) -> None:
     comparable = {task for task, _ in action.proofs} & COMPARED
     if others := sorted({*action.no_more_than_before} - comparable):
         raise BadConfiguration(
-            f"The action {action.name} allows faults beside it that nobody can compare.",
-            f"Expected in its no_more_than_before some of its proofs, of {', '.join(sorted(COMPARED))}; found "
-            f"{', '.join(others)}.",
-            "Name there only such tasks, and in proofs, too.",
+            f"The action {action.name} allows earlier faults that cannot be compared.",
+            f"Expected in its no_more_than_before only proofs of it that are among {', '.join(sorted(COMPARED))}; "
+            f"found {', '.join(others)}.",
+            "Name only such tasks there, and name them in proofs as well.",
         )
 
 
@@ -81,7 +81,7 @@ def _must_prove_trust(action: Action) -> None:
     asked = {task for task, _ in action.proofs}
     if action.moves_waterline == "trusted" and not asked & OF_ROWS:
         raise BadConfiguration(
-            f"The action {action.name} calls the table trusted, and nothing proves its rows.",
+            f"The action {action.name} calls the table trusted, but no proof of it checks the rows.",
             f"Expected {' or '.join(sorted(OF_ROWS))} among its proofs; found {', '.join(sorted(asked)) or 'none'}.",
             'Name them in proofs, or leave moves_waterline at "no".',
         )
@@ -105,7 +105,7 @@ def scan(package: ModuleType, own: Sequence[str] = ()) -> Mapping[str, ActionMod
         if made.action.name in found:
             raise BadConfiguration(
                 f"There are two actions {made.action.name}.",
-                f"Expected each name once; {name} bears one that is taken.",
+                f"Expected each name once; {name} uses a name that is taken.",
                 "Rename the module, and its ACTION with it.",
             )
         must_be_whole(made.action)

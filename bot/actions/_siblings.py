@@ -44,8 +44,8 @@ def with_siblings(proposal: Proposal, plan: Plan) -> Proposal:
     for start in starts:
         if not isinstance(start, StartJob):
             told.append(
-                "What the run leaves is compared with that, too: where a start from it would write rows a second "
-                "time, this ends as refused."
+                "The state that the run leaves is compared with these tables too. If a start from it would "
+                "duplicate rows, the proposal ends as refused."
             )
             run, on = start.job_id, start.stands_on if isinstance(start, StartFromStop) else None
             bound += [SiblingSpared(table=t.name, job=job, path=None, job_id=run, stands_on=on) for t in siblings]
@@ -66,9 +66,9 @@ def with_siblings(proposal: Proposal, plan: Plan) -> Proposal:
 
 def _named(job: str, siblings: Sequence[TableState], *, stands_still: bool) -> str:
     names = " and ".join(table.name for table in siblings)
-    they_are, them = ("they are", "them") if len(siblings) > 1 else ("it is", "it")
-    still = f" No row comes to {them} either while the job stands still." if stands_still else ""
-    return f"{job} writes {names} as well: {they_are} not frozen, moved, tagged or repaired by this.{still}"
+    them = "them" if len(siblings) > 1 else "it"
+    still = f" While the job is stopped, nobody writes to {them} either." if stands_still else ""
+    return f"{job} writes {names} as well. This does not freeze, move, tag or repair {them}.{still}"
 
 
 def _stored(plan: Plan, start: StartJob) -> StoredCheckpoint:
@@ -77,9 +77,9 @@ def _stored(plan: Plan, start: StartJob) -> StoredCheckpoint:
         if may_be_same(each.path, start.path):
             return each
     raise Refused(
-        "What the restore would do to the other tables of the job is not known.",
-        f"Expected {start.path} among the restore points that were looked at; it is not.",
-        "See that Waterline can read its folder (`checkpoint_dir`, `savepoint_dir`), then propose again.",
+        "It is not known what the restore would do to the other tables of the job.",
+        f"Expected {start.path} among the restore points that were read; it is missing.",
+        "Make sure that Waterline can read its folder (`checkpoint_dir`, `savepoint_dir`), then propose again.",
     )
 
 
@@ -100,8 +100,8 @@ def _doubled(plan: Plan, stored: StoredCheckpoint, seen: Observation) -> Doubled
     pair = pairs_below(stored, seen)
     return Doubled(
         table=table.name,
-        happened=f"a restore from checkpoint {stored.checkpoint_id} would write rows of {table.name} a second time: "
-        "the job writes that table as well.",
+        happened=f"a restore from checkpoint {stored.checkpoint_id} would duplicate rows of {table.name}, which the "
+        "job writes as well.",
         found=f"Expected no commit of the job there after that checkpoint; found {in_words(after)}.",
         back=f"move main of {table.name} back to {short(pair)} ({pair}), which pairs with that checkpoint"
         if pair is not None
@@ -113,8 +113,8 @@ def _refused(doubled: Doubled) -> Refused:
     return Refused(
         f"A{doubled.happened[1:]}",
         doubled.found,
-        f"Tell the owners of {doubled.table}, and open an incident of it. With the job stopped, two people "
-        f"{doubled.back}; then propose this again while the job still stands.",
+        f"Tell the owners of {doubled.table}, and open an incident for it. Stop the job, then two people "
+        f"{doubled.back}. Propose this again while the job is stopped.",
     )
 
 

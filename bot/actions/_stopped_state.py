@@ -46,7 +46,7 @@ def newest_that_pairs(world: World, job: str, run: JobId, stands_on: SnapshotId 
     told = (f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for _, p in found_now[:3])
     found = "; ".join(told) or "none at all"
     raise Superseded(
-        f"Run {short_job(run)} has ended, and no state of it pairs with the table.",
+        f"Run {short_job(run)} has ended, and none of its states pairs with the table.",
         f"Expected a savepoint or retained checkpoint of it that pairs with {short(newest)}; found {found}.",
-        "The table is as the run left it. Collect evidence again and propose what it asks for.",
+        "The table is as the run left it. Collect evidence again and propose what the diagnosis asks for.",
     )

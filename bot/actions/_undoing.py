@@ -49,24 +49,22 @@ def brought_back(plan: Plan, action: Action, aside: MoveFiles, title: str) -> Pr
     back = _ways_back(aside, plan.written_at([path for pair in aside.moves for path in pair]))
     if not back:
         raise Refused(
-            f"“{title}” has nothing to bring back.",
+            f"“{title}” finds no file to move back.",
             f"Expected some of {len(aside.moves)} files in their folder; none is there.",
-            "They were never moved, or somebody has removed them since.",
+            "Nothing needs to be done: they were never moved, or somebody has removed them since.",
         )
     folder = aside.note.rpartition("/")[0]
     return drafted(
         plan,
         action,
         title=title,
-        effects=(
-            MoveFiles(table=table.name, why="Bring the files back", moves=back, note=f"{folder}/moved-back.json"),
-        ),
+        effects=(MoveFiles(table=table.name, why="Move the files back", moves=back, note=f"{folder}/moved-back.json"),),
         requirements=(TableIs(uuid=table.uuid),),
         preview=untouched(
-            (f"Move {len(back)} files from {folder} back to where they were.", "Neither main nor the job is touched."),
-            sure=f"{len(back)} files that nothing names come back; no row is touched.",
+            (f"Move {len(back)} files from {folder} back to where they were.", "Neither main nor the job is changed."),
+            sure=f"{len(back)} unreferenced files are moved back; no row changes.",
         ),
-        undo="`/waterline undo` puts them aside again.",
+        undo="`/waterline undo` moves them aside again.",
     )
 
 
@@ -92,15 +90,15 @@ def unmarked(plan: Plan, action: Action, marks: Sequence[tuple[Mapping[str, str]
     if not (set_again or gone or back or cleared):
         raise Refused(
             f"“{title}” would change nothing.",
-            "Expected to know which tags or properties were there before; the record does not tell of any.",
-            "Set them by hand, if they are needed.",
+            "Expected the record to show which tags or properties were there before; it shows none.",
+            "Set them by hand if you need them.",
         )
     lost = [f"{tag} on {short(snapshot)}" for tag, snapshot in set_again.items() if snapshot not in table.by_id]
     if lost:
         raise Refused(
-            f"“{title}” cannot set every tag again.",
-            f"Expected their snapshots to be listed; expired are those of {', '.join(lost)}.",
-            "Nothing points to an expired snapshot.",
+            f"“{title}” cannot restore every tag.",
+            f"Expected their snapshots to be listed; these have expired: {', '.join(lost)}.",
+            "A tag on an expired snapshot cannot be restored. Set the others by hand if you need them.",
         )
     return drafted(
         plan,
@@ -109,7 +107,7 @@ def unmarked(plan: Plan, action: Action, marks: Sequence[tuple[Mapping[str, str]
         effects=(
             MarkTable(
                 table=table.name,
-                why="Put the marks back as they were",
+                why="Restore the earlier tags and properties",
                 new_tags=set_again,
                 remove_tags=tuple(gone),
                 set_properties=back,
@@ -128,11 +126,11 @@ def unmarked(plan: Plan, action: Action, marks: Sequence[tuple[Mapping[str, str]
                 *(f"Tag {short(snapshot)} as {tag} again." for tag, snapshot in set_again.items()),
                 *(f"Set {key} to {value} again." for key, value in back.items()),
                 *(f"Remove the property {key}." for key in cleared),
-                "Neither main nor the job is touched.",
+                "Neither main nor the job is changed.",
             ),
-            sure="The marks are as they were before; main and the job stay as they are.",
+            sure="Tags and properties are as they were before; main and the job do not change.",
         ),
-        undo="`/waterline undo` sets the marks again, if nothing has expired meanwhile.",
+        undo="`/waterline undo` sets them again, unless a snapshot has expired meanwhile.",
     )
 
 
@@ -180,10 +178,10 @@ def _by_hand(case: Case, stood: StoodStill, unproven: str) -> str:
     first = f"{stood.savepoint}, which the stop of run {run} took" if stood.savepoint else None
     pairs = "" if lists_none_of(stood.run, case.observation.table) else " and it pairs"
     return (
-        f"Start no run. {unproven} Start the job by hand once main is back: from "
-        + (f"{first}, if storage gives it again{pairs}; else from " if first else "")
-        + f"a restore point that pairs with {newest_by_flink(case)} (`/waterline run checkpoint_pairing` lists them). "
-        "From any other it would lose or repeat rows."
+        f"Start no run. {unproven} Start the job by hand after main has moved back: from "
+        + (f"{first}, if storage can read it again{pairs}; else from " if first else "")
+        + f"a restore point that pairs with {newest_by_flink(case)} (`/waterline run checkpoint_pairing` lists "
+        "them). From any other it would lose or duplicate rows."
     )
 
 
@@ -228,7 +226,7 @@ def undone(plan: Plan, action: Action, past: Past) -> Proposal:
     """Raises Refused with the reason when it cannot be undone, CouldNotLook when Flink was not seen."""
     did = Deeds(past)
     proposal = _undone(plan, action, did, f"Undo: {did.title}")
-    warning = f"Take back “{did.title}”: what it has cured or changed is as before again, a fault included."
+    warning = f"Undo “{did.title}”: table and job return to their earlier state, including the fault."
     sentences = (warning, *proposal.preview.sentences)
     return proposal.model_copy(update={"preview": proposal.preview.model_copy(update={"sentences": sentences})})
 
@@ -237,14 +235,14 @@ def _undone(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
     if did.fork is not None:
         raise _impossible(
             did,
-            f"It stopped run {short_job(did.fork)}, one of two writers; Waterline starts no second writer.",
-            "Start it by hand from the state that its stop has left, if it has to be.",
+            f"It stopped run {short_job(did.fork)}, one of two writers. Waterline starts no second writer.",
+            "If you need that run, start it by hand from the state that its stop left.",
         )
     if did.gives_up is not None:
         raise _impossible(
             did,
-            f"It gave a repair up: branch {did.gives_up} is not made again from what may have expired.",
-            "Propose the repair anew, which makes a new branch.",
+            f"It dropped a repair: branch {did.gives_up} cannot be created again, because its files may have expired.",
+            "Propose the repair again, which creates a new branch.",
         )
     if did.started is not None or did.moved_from is not None:
         return _moved_back(plan, action, did, title)
@@ -255,7 +253,7 @@ def _undone(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
             raise _impossible(
                 did,
                 f"It stopped run {short_job(did.stopped)}, and run {short_job(live.job_id)} is alive now.",
-                "Somebody has started the job since: there is nothing to bring back.",
+                "Somebody has started the job since, so nothing needs to be undone.",
             )
         proposal = started_on_head(plan, action, _state_of(plan, did, did.stopped, head), None)
         return proposal.model_copy(update={"title": title})
@@ -264,7 +262,7 @@ def _undone(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
     if did.marks:
         return unmarked(plan, action, did.marks, title)
     raise _impossible(
-        did, "It has changed neither main nor the job nor a mark of the table.", "Nothing has to be done."
+        did, "It changed neither main, nor the job, nor tags or properties of the table.", "Nothing needs to be done."
     )
 
 
@@ -275,16 +273,16 @@ def _moved_back(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
     if live is not None and live.job_id != did.started:
         raise _impossible(
             did,
-            f"Expected run {short_job(did.started)}, which it has started, or none to be alive; found run "
+            f"Expected run {short_job(did.started)}, which it started, or no run to be alive; found run "
             f"{short_job(live.job_id)}.",
-            "Somebody has started the job since. Diagnose again: what to do is decided by the state of today.",
+            "Somebody has started the job since. Diagnose again, and decide by the present state.",
         )
     to = did.moved_from or did.stood_at
     if to is None or to not in table.by_id:
         raise _impossible(
             did,
-            f"Snapshot {short(to)}, on which the table stood before, is not listed any more.",
-            "Nothing points to an expired snapshot; rows are read again from the source.",
+            f"Snapshot {short(to)}, the earlier head of the table, is not listed any more.",
+            "An expired snapshot cannot be restored. Diagnose again; the job can only read rows again from the source.",
         )
     foreign = [s for s in left_behind(table, to) if s.job_id != did.started and s.snapshot_id not in _known(did, table)]
     if foreign:
@@ -292,9 +290,8 @@ def _moved_back(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
         raise _impossible(
             did,
             f"{short(foreign[0].snapshot_id)} was committed since by {committer(foreign[0])} at "
-            f"{clock_time(foreign[0].committed_at, table.read_at, seconds=True)}{more}: "
-            "an undo would lose what it holds.",
-            "Talk to that writer first. Diagnose again: what to do is decided by the state of today.",
+            f"{clock_time(foreign[0].committed_at, table.read_at, seconds=True)}{more}: an undo would lose its rows.",
+            "Talk to that writer first. Then diagnose again, and decide by the present state.",
         )
     if did.stopped is None and did.stood_still is not None:
         return _as_before_the_rehearsal(plan, action, did, did.stood_still, to, live, title)
@@ -337,7 +334,7 @@ def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoin
     if observation.checkpoints.state == "not-seen":
         missing = observation.checkpoints
         raise CouldNotLook(
-            "Whether it can be undone is not known: the restore points could not be listed.",
+            "It is not known whether this can be undone: the restore points could not be listed.",
             f"Expected an answer from {missing.source}; found: {missing.reason}",
             missing.remedy,
         )
@@ -360,8 +357,8 @@ def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoin
     found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for _, p in told[:3]) or "none at all"
     raise _impossible(
         did,
-        f"Expected a savepoint of run {short_job(run)} that pairs with {stood}, where the table stood; found {found}.",
-        "Without it the job would lose or repeat rows. Diagnose again, and propose what the state of today asks for.",
+        f"Expected a savepoint of run {short_job(run)} that pairs with {stood}, the earlier head; found {found}.",
+        "Without it the job would lose or duplicate rows. Diagnose again, and propose what fits the present state.",
     )
 
 

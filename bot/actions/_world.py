@@ -29,10 +29,9 @@ class ConfiguredJobs(Mapping[str, JobPorts]):
     def __getitem__(self, job: str) -> JobPorts:
         if job not in self._jobs:
             raise CouldNotLook(
-                f"The job {job} cannot be asked.",
-                f"Expected it in the configuration; that names {', '.join(self._jobs) or 'no job'}.",
-                "If it was renamed or removed there while something was under way, put it back as it was, and restart "
-                "Waterline.",
+                f"The job {job} is not configured.",
+                f"Expected it in the configuration file, which names {', '.join(self._jobs) or 'no job'}.",
+                "If it was renamed or removed there during an execution, restore the entry and restart Waterline.",
             )
         return self._jobs[job]
 
@@ -48,9 +47,9 @@ class ConfiguredJobs(Mapping[str, JobPorts]):
 
 def _nobody_loads(table: TableName) -> TableState:
     raise CouldNotLook(
-        f"Table {table} was not looked at.",
-        "Expected a catalog; this look has none.",
-        "Propose it in an incident of a watched table.",
+        f"Table {table} was not read.",
+        "Expected a catalog; there is none here.",
+        "Propose this in an incident of a watched table.",
     )
 
 

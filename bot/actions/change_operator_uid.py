@@ -73,9 +73,9 @@ def untold_since(case: Case, point: StoredCheckpoint) -> str:
     if commits_that_bind(case):
         return ""
     return (
-        " Neither main nor an older metadata file tells what the job has committed since that was written, "
-        f"{point.written_at:%Y-%m-%d %H:%M:%S} UTC: look first whether the table has rows that it read later. They "
-        "would come twice."
+        " Neither main nor an older metadata file shows what the job committed after that was written, "
+        f"{point.written_at:%Y-%m-%d %H:%M:%S} UTC. First check whether the table has rows that it read later. They "
+        "would be duplicated."
     )
 
 
@@ -84,8 +84,8 @@ def why_none(case: Case) -> str:
     known = readable(case)
     twice = next((pair for _, pair in known if _would_repeat(pair)), None)
     if twice is not None:
-        return f"rows after checkpoint {twice.checkpoint_id} would come twice"
-    return f"{known[0][0].path} does not surely go on where main ends. {known[0][1].reason.rstrip('.')}"
+        return f"rows after checkpoint {twice.checkpoint_id} would be duplicated"
+    return f"{known[0][0].path} is not proven to continue where main ends. {known[0][1].reason.rstrip('.')}"
 
 
 def beside_the_last(case: Case) -> tuple[str, StoredCheckpoint] | None:
@@ -140,15 +140,18 @@ def _would_repeat(pair: Pairing) -> bool:
 
 
 HOW = (
-    "in SQL `/*+ OPTIONS('uid-suffix'='NEW') */` behind the table's name in the INSERT (V2 sink; V1 and the dynamic "
-    'sink take none there), in code uidPrefix("NEW") (V1, dynamic) or uidSuffix("NEW") (V2)'
+    "in SQL `/*+ OPTIONS('uid-suffix'='NEW') */` after the table's name in the INSERT (only the V2 sink takes it), "
+    'in code uidPrefix("NEW") (V1, dynamic) or uidSuffix("NEW") (V2)'
 )
 _WITHOUT = "with allowNonRestoredState=true and"
-_SURELY_ITS_OWN = "the newest readable point that is surely the job's own and after which it has committed nothing"
-_AND_SHARED = "and what it names under `shared`"
+_SURELY_ITS_OWN = (
+    "the newest readable point that certainly belongs to the job and after which the job has committed nothing"
+)
+_AND_SHARED = "and what it references under `shared`"
 _TOGETHER = (
-    "Two people do it together: freeze maintenance (`/waterline freeze`), stop the run, change the uid, start it, wait "
-    "for two commits, run missing_positions and duplicate_rows again. Write each step into the thread."
+    "Do it with a second person: freeze maintenance (`/waterline freeze`), stop the run, change the uid, and start "
+    "the job. Wait for two commits, then run missing_positions and duplicate_rows again. Write each step into the "
+    "thread."
 )
 
 
@@ -157,8 +160,10 @@ def by_hand(plan: Plan, case: Case, live: JobRun | None, proof: str, why: str) -
     happened = f"{proof} {why}"
     stop = f"{_cancel(live)}. " if live else ""
     if Guests(case).is_untold or not readable(case):
-        copy = f"Copy {_SURELY_ITS_OWN}, {_AND_SHARED}, away first. " if live and may_lose_state(live) else ""
-        start = f"Start it from {_SURELY_ITS_OWN}, {_WITHOUT} {_another()} Waterline cannot tell which that is."
+        copy = f"First copy away {_SURELY_ITS_OWN}, {_AND_SHARED}. " if live and may_lose_state(live) else ""
+        start = (
+            f"Start the job from {_SURELY_ITS_OWN}, {_WITHOUT} {_another()} Waterline cannot tell which point that is."
+        )
         return Refused(happened, f"{copy}{stop}{start}", _TOGETHER)
     point = point_by_hand(case)
     if point is not None:
@@ -167,28 +172,31 @@ def by_hand(plan: Plan, case: Case, live: JobRun | None, proof: str, why: str) -
     if (guest := beside_the_last(case)) is not None:
         run, own = guest
         asked = (
-            f"Start it {none}, if run {run}, which committed last, went on for this job. Ask who runs it what it "
-            f"reads. If it reads another source: {_start(case, own, live)}"
+            f"Run {run} committed last. Ask its owners what it reads. If it continued this job, start the job "
+            f"{none}. If it reads another source: {_start(case, own, live)}"
         )
         return Refused(happened, asked, _TOGETHER)
     if (pair := _pair_to_rewind_to(plan)) is not None:
         return Refused(
             happened,
-            f"Start it {none}. Rewind table and job to checkpoint {pair.checkpoint_id} instead, with which snapshot "
-            f"{short(pair.snapshot_id)} pairs: the job reads those rows again, and its sink keeps its uid.",
-            "Propose that: `/waterline propose rewind_table_and_job`. Until it is carried out, start nothing by hand.",
+            f"Start the job {none}. Instead, rewind table and job to checkpoint {pair.checkpoint_id}, which pairs "
+            f"with snapshot {short(pair.snapshot_id)}. The job then reads those rows again, and its sink keeps its "
+            "uid.",
+            "Propose that: `/waterline propose rewind_table_and_job`. Start nothing by hand until it is done.",
         )
-    return Refused(happened, f"{stop}Start it {none}. {_without_state(case)}", _TOGETHER)
+    return Refused(happened, f"{stop}Start the job {none}. {_without_state(case)}", _TOGETHER)
 
 
 def _start(case: Case, point: StoredCheckpoint, live: JobRun | None) -> str:
     """From stopping the run to what is lost by it. A state that Flink may delete is brought away first: of what lies
     under `shared` its metadata names the very place."""
-    start = f"Start it from {point.path} (checkpoint {point.checkpoint_id}) {_WITHOUT} {_another()}"
+    start = f"Start the job from {point.path} (checkpoint {point.checkpoint_id}) {_WITHOUT} {_another()}"
     stop = f"{_cancel(live)}. " if live else ""
     if must_be_copied(case, point, live):
-        stop = f"{_cancel(live)} only then, and put back what is gone. " if live else "Put back what is gone by then. "
-        stop = f"Copy {point.path}, {_AND_SHARED}, away first: Flink may delete that. {stop}"
+        stop = (
+            f"{_cancel(live)} only then, and copy back what is gone. " if live else "Copy back what is gone by then. "
+        )
+        stop = f"First copy away {point.path}, {_AND_SHARED}: Flink may delete them. {stop}"
     return f"{stop}{_again(live)}{start}{_lost(case, point)}"
 
 
@@ -200,7 +208,7 @@ def _again(live: JobRun | None) -> str:
     """For a run that goes on until people have cancelled it, a sentence that ends with a blank."""
     if live is None:
         return ""
-    return "If that run has committed anything more by then, start nothing, and propose this again. "
+    return "If that run has committed anything more by then, start nothing and propose this again. "
 
 
 def _another() -> str:
@@ -221,17 +229,17 @@ def _without_state(case: Case) -> str:
     if highest is not None:
         after = f"position {highest}, the highest on the table"
     else:
-        after = "the newest position of it that the table has, in each of its partitions"
+        after = "the newest position that the table has of each of its partitions"
     return (
-        f"Start it without any state instead, its source set after {after}, and with {_another()} What else its state "
-        "held, such as open windows, begins empty."
+        f"Instead, start it without any state, with its source set after {after}, and with {_another()} All other "
+        "state, such as open windows, starts empty."
     )
 
 
 def _lost(case: Case, point: StoredCheckpoint) -> str:
     """What is left behind with its state, a sentence; nothing where that owes nothing that is not on the table."""
     if point.is_drained:
-        return " It was drained: windows and timers that were open then have fired early, and begin anew."
+        return " It was drained: open windows and timers have fired early, and start again empty."
     table = case.observation.table
     owed = owed_to(table, point)
     commits = flink_commits(table)
@@ -240,8 +248,8 @@ def _lost(case: Case, point: StoredCheckpoint) -> str:
         return ""
     count = "1 Flink manifest" if len(owed) == 1 else f"{len(owed)} Flink manifests"
     return (
-        f" Its state still lists {count} ({owed[0]}{', …' if len(owed) > 1 else ''}) and forgets them then: rows of "
-        "these that are not on the table are lost unless their files are appended afterwards (leaked_manifests)."
+        f" Its state still lists {count} ({owed[0]}{', …' if len(owed) > 1 else ''}), which this start drops. Their "
+        "rows that are not in the table are lost unless their files are appended afterwards (leaked_manifests)."
     )
 
 
@@ -296,11 +304,12 @@ def propose(plan: Plan) -> Proposal:
     other = start.model_copy(update={"allow_non_restored": True, "uid_suffix": suffix, "leaves_operator": left})
     preview = proposal.preview
     sentences = (
-        f"{_proof(plan)} {_where(plan, point)} What the old sink's state holds is left behind (allowNonRestoredState).",
+        f"{_proof(plan)} {_where(plan, point)} The start drops the state of the old sink (allowNonRestoredState).",
         *preview.sentences,
-        f"The sink runs under the uid suffix {suffix}, from now on at each start by Waterline from this run's state. "
-        "Set it in the job's `start` and in your own deployment, too.",
-        "Verify: it commits under another operator id, and its source went on from the state of the restore point.",
+        f"The sink runs under the uid suffix {suffix}, also at each later start by Waterline from this run's state. "
+        "Set it in the job's `start` and in your own deployment as well.",
+        "Verify: the job commits under another operator id, and its source continued from the state of the restore "
+        "point.",
     )
     return proposal.model_copy(
         update={"effects": (*before, other), "preview": preview.model_copy(update={"sentences": sentences})}
@@ -310,10 +319,13 @@ def propose(plan: Plan) -> Proposal:
 def _impossible(plan: Plan) -> str | None:
     """Why Waterline cannot change it, a sentence; None where it can."""
     if not plan.renames_sink:
-        return "No `{uid_suffix}` is declared in the job's `start`, so Waterline cannot change it."
+        return "The job's `start` declares no `{uid_suffix}`, so Waterline cannot change the uid."
     graph = next((run for run in plan.case.observation.jobs.values if run.vertices), None)
     if plan.is_sql and graph is not None and not _is_v2(graph):
-        return "In SQL only Iceberg's V2 sink takes a uid (uid-suffix), and this job has another: nothing would change."
+        return (
+            "In SQL only Iceberg's V2 sink takes a uid (uid-suffix), and this job has another sink, so nothing "
+            "would change."
+        )
     gaps = plan.case.gaps
     if gaps is None or not gaps.has_positions or gaps.missing:
         return "So Waterline does not change the uid."
@@ -329,7 +341,7 @@ def _committed(plan: Plan, case: Case, live: JobRun | None) -> RestorePoint:
     try:
         return pair_with_head(case, live)
     except Refused as unpaired:
-        why = f"That the old state owes nothing is not proven: {unpaired.found}"
+        why = f"It is not proven that the old state has nothing left to commit: {unpaired.found}"
         raise by_hand(plan, case, live, _proof(plan), f"{why} So Waterline does not change the uid.") from unpaired
 
 
@@ -341,18 +353,27 @@ def _where(plan: Plan, point: RestorePoint) -> str:
     if not _is_expired(plan, point):
         return ""
     return (
-        f"Checkpoint {point.checkpoint_id} was committed as {short(point.snapshot_id)}, which was expired since: an "
-        "older metadata file still has it, below the head."
+        f"Checkpoint {point.checkpoint_id} was committed as {short(point.snapshot_id)}, which has expired since. An "
+        "older metadata file still lists it, below the head."
     )
 
 
 def _proof(plan: Plan) -> str:
     gaps = plan.case.gaps
     if gaps is None or not gaps.has_positions:
-        return "Whether the rows of the last checkpoint are in the table is not proven: no source position was counted."
+        return "It is not proven that the table has the rows of the last checkpoint: no source position was counted."
     if gaps.is_untold:
-        return f"Whether rows of {gaps.missing} source positions are missing is not known: the old state may owe them."
+        return (
+            f"It is not known whether rows of {gaps.missing} source positions are missing: the old state may "
+            "still have to commit them."
+        )
     if gaps.missing:
-        return f"{gaps.missing} source positions are missing: what the old state owed is lost unless it is replayed."
+        return (
+            f"{gaps.missing} source positions are missing: what the old state still had to commit is lost unless "
+            "it is replayed."
+        )
     highest = plan.case.contract.shown(plan.case.contract.position, gaps.highest)
-    return f"No source position up to {highest} is missing at the head: the old state owes nothing up to there."
+    return (
+        f"No source position up to {highest} is missing at the head: the old state has nothing left to commit up "
+        "to there."
+    )

@@ -74,7 +74,7 @@ def _are_apart(first: Snapshot, second: Snapshot) -> bool:
 ACTION = Action(
     name="deduplicate_rows",
     title="Deduplicate rows",
-    promise="Each key of the window is in the table once, in its oldest copy, or in the newest where that is declared. "
+    promise="The table has each key of the window once: its oldest copy, or the newest where that is declared. "
     "Every other row stays.",
     needs=("duplicate_rows", "extra_copies"),
     looks=("extra_copies",),
@@ -113,14 +113,14 @@ def propose(plan: Plan) -> Proposal:
         delete,
         title=f"{ACTION.title}: {counted(found.rows, 'row')}",
         sentences=(
-            f"Delete {counted(found.rows, 'row')} of {counted(files, 'file')} there by file and place: of "
-            f"{counted(found.keys, 'key')} every copy but the {found.rule.keep}. Brought by "
+            f"Delete {counted(found.rows, 'row')} of {counted(files, 'file')} there by file and position: every "
+            f"copy of {counted(found.keys, 'key')} but the {found.rule.keep}. These rows came with "
             f"{_brought(found)}.",
-            f"All copies of a key are equal in every column{found.rule.but}. The files stay as they are; readers pass "
-            "over the deleted rows.",
+            f"All copies of a key are equal in every column{found.rule.but}. The data files stay as they are; "
+            "readers skip the deleted rows.",
             *untold,
         ),
-        proof="no row is there twice, no row is missing",
+        proof="no duplicate rows, no missing rows",
     )
 
 
@@ -130,31 +130,32 @@ def _extra(case: Case) -> ExtraCopiesFinding:
     if found is None or not found.rows:
         raise Refused(
             "There is no extra copy to delete.",
-            "Expected rows of the window that repeat an older copy of their key; the evidence “extra_copies” found "
-            "none.",
-            "Nothing has to be done about rows. Look at the other evidence.",
+            "Expected rows of the window that duplicate an older copy of their key; the evidence “extra_copies” "
+            "found none.",
+            "No row needs a repair. Look at the other evidence.",
         )
     if found.differing:
         raise Refused(
-            f"The copies of {counted(found.differing, 'key')} differ, so that deleting one of them would lose a value.",
+            f"The copies of {counted(found.differing, 'key')} differ, so deleting one of them would lose a value.",
             f"Expected all copies of a key to be equal; they differ in {_columns(found.columns)}.",
-            "Rewind table and job, which writes these rows anew. If these columns are set by each writing, let the "
-            f"table's owners declare so (`copies` under `tables.{case.observation.table.name}`), restart Waterline, "
-            "and propose again.",
+            "Rewind table and job: the job then writes these rows again. If each write sets these columns, the "
+            f"table's owners can declare that (`copies` under `tables.{case.observation.table.name}`). Then restart "
+            "Waterline and propose again.",
         )
     if found.twice_named:
         raise Refused(
-            f"{counted(found.twice_named, 'row')} cannot be told from their copies: the table names their file twice.",
-            "Expected every copy in a place of its own; a delete by place would take both.",
-            "Propose drop_duplicated_commit: it takes one of the two references out. Where it is refused, rewind table "
-            "and job.",
+            f"{counted(found.twice_named, 'row')} cannot be distinguished from their copies: the table lists "
+            "their file twice.",
+            "Expected each copy at its own position; a delete by position would remove both.",
+            "Propose drop_duplicated_commit, which removes one of the two references. If that is refused, rewind "
+            "table and job.",
         )
     if not found.is_whole or found.rows > MOST_ROWS:
-        scattered = "" if found.is_whole else ", in more than 5,000 separate places"
+        scattered = "" if found.is_whole else ", in more than 5,000 separate ranges"
         raise Refused(
             f"There are too many extra copies to delete them one by one: {counted(found.rows, 'row')}{scattered}.",
-            f"Expected at most {MOST_ROWS:,} rows, in unbroken runs as a replay writes them.",
-            "Rewind table and job instead, or open an incident of a shorter window.",
+            f"Expected at most {MOST_ROWS:,} rows, in contiguous ranges as a replay writes them.",
+            "Rewind table and job instead, or open an incident with a shorter window.",
         )
     return found
 

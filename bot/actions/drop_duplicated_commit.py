@@ -56,7 +56,7 @@ class Repeats(Record):
     def told(self) -> str:
         """What goes, a clause."""
         said = [f"what {every(self.whole)} added"] if self.whole else []
-        said += [f"what {every(self.in_part)} added of files that the table had already"] if self.in_part else []
+        said += [f"files that {every(self.in_part)} added and the table already had"] if self.in_part else []
         return ", and ".join(said)
 
     def sources(self, *, and_all_of: tuple[SnapshotId, ...] = ()) -> FileSources:
@@ -85,7 +85,10 @@ def instead(case: Case) -> str:
     """What to do where the files cannot be taken out: rows of a file that is named twice are not told apart by place,
     so that they cannot be deleted one by one either."""
     if case.duplicate_files is not None and case.duplicate_files.count:
-        return "Rewind table and job to before it: rows of a file that is named twice cannot be deleted one by one."
+        return (
+            "Rewind table and job to before it: the table references a file twice, so its rows cannot be "
+            "deleted one by one."
+        )
     return "Keep one copy of each key instead: deduplicate the rows."
 
 
@@ -100,9 +103,9 @@ def _must_be_counted(found: Sequence[RepeatedCommit]) -> None:
     untold = [each.again for each in found if each.too_many is None and each.how != "same-source-range"]
     if untold:
         raise Refused(
-            f"How many rows of {listed(untold)} are too many is not known.",
-            "Expected the evidence “duplicate_commits” to count them; an older version of Waterline collected it.",
-            "Run it again, diagnose, then propose.",
+            f"It is not known how many rows of {listed(untold)} are duplicates.",
+            "Expected the evidence “duplicate_commits” to count them; it does not.",
+            "Run that evidence again, diagnose, then propose.",
         )
 
 
@@ -111,9 +114,9 @@ def _must_be_whole(case: Case, found: Sequence[RepeatedCommit]) -> None:
     if doubtful:
         rows = sum(each.rows for each in doubtful)
         raise Refused(
-            f"Not all that {listed([each.again for each in doubtful])} brought is surely in the table already.",
-            "Expected a checkpoint that came again in other files to have as many files and rows as the first time, "
-            f"over the same part of the source; found others, and up to {counted(rows, 'row')} too many.",
+            f"It is not proven that the table already had all rows of {listed([each.again for each in doubtful])}.",
+            "Expected a checkpoint that was committed again to have as many files and rows as the first time, over "
+            f"the same source range. Found other numbers, and up to {counted(rows, 'row')} too many.",
             instead(case),
         )
 
@@ -121,10 +124,10 @@ def _must_be_whole(case: Case, found: Sequence[RepeatedCommit]) -> None:
 ACTION = Action(
     name="drop_duplicated_commit",
     title="Drop the duplicated commit",
-    promise="Each row of the repeated commit is in the table once; every other commit stays.",
+    promise="The table has each row of the repeated commit once; every other commit stays.",
     needs=("duplicate_commits", "duplicate_files"),
     proofs=(
-        ("duplicate_files", "No file is live twice"),
+        ("duplicate_files", "No duplicate files"),
         ("duplicate_rows", "No duplicate rows"),
         ("missing_positions", "No missing rows"),
     ),
@@ -133,7 +136,7 @@ ACTION = Action(
 )
 
 
-PROOF = "no file and no row is there twice, no row is missing"
+PROOF = "no duplicate files, no duplicate rows, no missing rows"
 
 
 def propose(plan: Plan) -> Proposal:
@@ -150,10 +153,10 @@ def propose(plan: Plan) -> Proposal:
         ACTION,
         survey,
         title=f"{ACTION.title}: {listed(repeats.commits)}",
-        why="Take the repeated commit out",
+        why="Remove the repeated commit",
         sentences=(
-            f"Take {sized(survey.remove)}{where(survey)} out of it: {repeats.told}, and no other reference. Of a file "
-            "that is named twice, one reference stays.",
+            f"Remove {sized(survey.remove)}{where(survey)} from the branch: {repeats.told}, and no other reference. "
+            "Of a file that is referenced twice, one reference stays.",
             *_own_rows(plan.case.observation.table, repeats, survey),
             *untold,
         ),
@@ -166,7 +169,7 @@ def _own_rows(table: TableState, repeats: Repeats, survey: FileSurvey) -> Iterat
     going = {each.snapshot_id: each.rows for each in survey.by_commit}
     own = sum(table.by_id[each].counted("added-records") - going.get(each, 0) for each in repeats.in_part)
     if own:
-        yield f"{counted(own, 'row')} that {every(repeats.in_part)} brought besides stay where they are."
+        yield f"{counted(own, 'row')} that {every(repeats.in_part)} added besides stay in the table."
 
 
 def _with_compactions(plan: Plan, repeats: Repeats, not_live: Some, untold: Sequence[str]) -> Proposal:
@@ -184,12 +187,12 @@ def _with_compactions(plan: Plan, repeats: Repeats, not_live: Some, untold: Sequ
         ACTION,
         survey,
         title=f"{ACTION.title}: {listed(repeats.commits)}, compacted since",
-        why="Take the repeated commit and its compaction out",
+        why="Remove the repeated commit and its compaction",
         sentences=(
-            f"Take {sized(remove)} out of it: {repeats.told}, and what compaction {every(later)} made of that and of "
-            "other files.",
-            f"Put {sized(add)} back{where(survey)}, which that compaction had replaced and which are still whole: all "
-            f"but the repeated ones. {twice:,} rows leave. Compact the table anew afterwards.",
+            f"Remove {sized(remove)} from the branch: {repeats.told}, and what compaction {every(later)} made of "
+            "these and other files.",
+            f"Add {sized(add)} again{where(survey)}, which that compaction had replaced and which still exist: all "
+            f"but the repeated ones. This removes {twice:,} rows. Compact the table again afterwards.",
             *untold,
         ),
         proof=PROOF,
@@ -200,14 +203,14 @@ def _compactions_after(case: Case, repeats: Repeats, not_live: Some) -> tuple[Sn
     """Oldest first. Raises Refused where a later commit took rows away or wrote them anew, or where there is none."""
     since = since_the_first_of(case.observation.table, repeats.commits)
     later = [s for s in since if s.snapshot_id not in repeats.commits]
-    gone = f"not live: {named(not_live)}" if not_live else "none that the table names twice"
+    gone = f"not live: {named(not_live)}" if not_live else "none that the table references twice"
     other = first_that_took_rows(later)
     if other is not None:
         raise _not_as_committed(
             case,
             repeats,
-            f"{gone}. After it {short(other.snapshot_id)} ({other.operation} by {other.engine}) "
-            "deleted or overwrote rows, which would come back with the files from before",
+            f"{gone}. After it {short(other.snapshot_id)} ({other.operation} by {other.engine}) deleted or "
+            "overwrote rows, which would return with the earlier files",
         )
     found = tuple(s.snapshot_id for s in later if s.operation == "replace")
     if not found:
@@ -217,18 +220,18 @@ def _compactions_after(case: Case, repeats: Repeats, not_live: Some) -> tuple[Sn
 
 def _why_not_whole(survey: FileSurvey, later: tuple[SnapshotId, ...], twice: int) -> str:
     if survey.gone:
-        return f"compaction {listed(later)} replaced {named(survey.gone)}, which storage does not give any more"
+        return f"compaction {listed(later)} replaced {named(survey.gone)}, which storage no longer has"
     came, went = survey.add.rows if survey.add else 0, survey.remove.rows if survey.remove else 0
     return (
-        f"without compaction {listed(later)} {went - came:,} rows would leave instead of the {twice:,} repeated ones: "
-        "it did more than write rows together"
+        f"undoing compaction {listed(later)} would remove {went - came:,} rows instead of the {twice:,} repeated "
+        "ones: it did more than merge files"
     )
 
 
 def _not_as_committed(case: Case, repeats: Repeats, found: str) -> Refused:
     return Refused(
-        f"The files of {listed(repeats.commits)} are not in the table any more as they were committed.",
-        f"Expected each of them to be live, or compacted from files that are still whole; found {found}.",
+        f"The table no longer has the files of {listed(repeats.commits)} as they were committed.",
+        f"Expected each of them to be live, or compacted from files that still exist; found {found}.",
         instead(case),
     )
 
@@ -242,16 +245,15 @@ def _repeating(plan: Plan) -> tuple[SnapshotId, ...]:
     if not again:
         raise Refused(
             "There is no duplicated commit to drop.",
-            "Expected the diagnosis to name a commit on main that brings a checkpoint or a file once more; it names "
-            "none that is there still.",
-            "Diagnose again. If rows are there twice nevertheless, they came by a replay: rewind, or deduplicate the "
-            "rows.",
+            "Expected the diagnosis to name a commit on main that repeats a checkpoint or a file; it names none "
+            "that is still there.",
+            "Diagnose again. If rows are still duplicated, a replay wrote them: rewind, or deduplicate the rows.",
         )
     newer = [each for each in (files.again if files else ()) if each in there and each not in again]
     if newer:
         raise Refused(
-            f"The diagnosis is older than the evidence: {listed(newer)} named files once more, too.",
-            f"Expected it to name every commit by which a file is live twice; it names {listed(again)}.",
+            f"The diagnosis is older than the evidence: {listed(newer)} repeated files as well.",
+            f"Expected it to name every commit that added a file a second time; it names {listed(again)}.",
             "Diagnose again, then propose.",
         )
     return again
@@ -262,8 +264,8 @@ def _must_only_add(case: Case, commit: SnapshotId) -> None:
     removed, deletes = snapshot.counted("deleted-data-files"), snapshot.counted("added-delete-files")
     if removed or deletes:
         raise Refused(
-            f"Commit {short(commit)} cannot be dropped by its files alone.",
+            f"Commit {short(commit)} cannot be removed by its files alone.",
             f"Expected it only to add data files; it also removed {removed} and added {deletes} delete files, which "
-            "took away what it brought again.",
+            "removed what it repeated.",
             instead(case),
         )

@@ -19,14 +19,15 @@ from bot.domain.table import TableState
 
 ACTION = Action(
     name="drop_repair_branch",
-    title="Give the repair up",
-    promise="The repair's branch is gone, main is as it was, and the job goes on, if a state of it pairs with main.",
+    title="Drop the repair",
+    promise="The repair's branch is removed and main does not change. The job starts again if a state of it pairs "
+    "with main.",
     needs=(),
     is_destructive=True,
     proofs=(),
     proofs_of_start=(
-        ("duplicate_rows", "The start repeats no row"),
-        ("missing_positions", "The start loses no row"),
+        ("duplicate_rows", "The start duplicated no rows"),
+        ("missing_positions", "The start lost no rows"),
     ),
     on_request=True,
     moves_waterline="no",
@@ -44,7 +45,7 @@ def propose(plan: Plan) -> Proposal:
     effects: list[Effect] = []
     requirements: list[Requirement] = [TableIs(uuid=table.uuid), RefIs(ref=done.branch, snapshot_id=at)]
     sentences = [f"Main of {table.name} stays at {short(head)}."]
-    sure = f"Branch {done.branch} is {'removed' if at is not None else 'gone already'}"
+    sure = f"Branch {done.branch} is {'removed' if at is not None else 'already gone'}"
     point = None
     if done.stopped is not None and live_run(plan) is None:
         case = knowing(plan.case, done.stopped)
@@ -61,13 +62,13 @@ def propose(plan: Plan) -> Proposal:
             sure += f" and the job starts again from checkpoint {checkpoint}"
         else:
             sentences += barred or stays_down(case)
-            sure += f"; the job stays down, as {DOUBLES if barred else 'no state of it pairs with main'}"
+            sure += f"; the job stays down, because {DOUBLES if barred else 'no state of it pairs with main'}"
     effects.append(DropBranch(table=table.name, branch=done.branch, head=at if at is not None else done.head))
     sentences.append(_removal(done, table, at))
     if point is not None:
         sentences.append(
-            f"Verify: the next commit comes after checkpoint {point.checkpoint_id}, on top of {short(head)}; no more "
-            "rows are there twice or missing than before the start."
+            f"Verify: the next commit is of a later checkpoint than {point.checkpoint_id}, on top of {short(head)}; "
+            "no more rows are duplicated or missing than before the start."
         )
     proposal = drafted(
         plan,
@@ -76,24 +77,24 @@ def propose(plan: Plan) -> Proposal:
         effects=effects,
         requirements=requirements,
         preview=untouched(sentences, sure=f"{sure}.", replayed_from=point.checkpoint_id if point else None),
-        undo="It cannot be undone: propose the repair anew, which makes a new branch.",
+        undo="It cannot be undone. Propose the repair again, which creates a new branch.",
     )
     return proposal.model_copy(update={"because": done.because, "code": done.code})
 
 
 def _removal(done: Rehearsed, table: TableState, at: SnapshotId | None) -> str:
     if at is None:
-        return f"Branch {done.branch} is gone already: somebody has removed it."
+        return f"Branch {done.branch} is already gone: somebody has removed it."
     removed = f"Remove branch {done.branch}, which is at {short(at)}."
     if at == done.base:
-        return f"{removed} It has no commit of its own: the repair was not made."
+        return f"{removed} It has no commit of its own, because the repair was not made."
     if at in table.chain_ids:
         return (
-            f"{removed} Main has that commit, although this incident has not published it: somebody set main to it by "
-            "hand. It stays there, unproven: `/waterline propose trust_present_state` proves it, once the branch is "
-            "gone."
+            f"{removed} Main has that commit, although this incident has not published it: somebody set main to it "
+            "by hand. It stays there unproven. After the branch is removed, `/waterline propose "
+            "trust_present_state` proves it."
         )
-    return f"{removed} Its commits can be expired from then on; no data file of main is among what they added."
+    return f"{removed} Its commits can then be expired. Main uses none of the data files that they added."
 
 
 def _start(point: RestorePoint, done: Rehearsed) -> str:
@@ -101,5 +102,5 @@ def _start(point: RestorePoint, done: Rehearsed) -> str:
     taken = f", which {whose_stop(done)} took" if is_of_stop else ""
     return (
         f"Start the job from checkpoint {point.checkpoint_id} at {point.path}{taken}. It pairs with "
-        f"{short(point.snapshot_id)}: the source goes on where main ends."
+        f"{short(point.snapshot_id)}: the source continues where main ends."
     )

@@ -12,8 +12,8 @@ from bot.domain.proposal import Proposal
 
 ACTION = Action(
     name="forward_job",
-    title="Forward the job",
-    promise="The job goes on from the point of its state that fits the table; the table is not touched.",
+    title="Restore the job at the head of main",
+    promise="The job continues from the restore point that pairs with the table. The table does not change.",
     needs=("ledger", "checkpoint_pairing"),
     proofs=(("duplicate_rows", "No duplicate rows"), ("missing_positions", "No missing rows")),
     moves_waterline="trusted",

@@ -11,8 +11,8 @@ from bot.domain.proposal import Proposal
 
 ACTION = Action(
     name="free_checkpoint_folder",
-    title="Restart with checkpoint folders of its own",
-    promise="Checkpoints complete again, in folders that nobody has used before.",
+    title="Restart with new checkpoint folders",
+    promise="Checkpoints complete again, in folders that no run has used before.",
     needs=("ledger", "checkpoint_pairing"),
     proofs=(("duplicate_rows", "No duplicate rows"), ("missing_positions", "No missing rows")),
     moves_waterline="trusted",

@@ -16,7 +16,7 @@ from bot.domain.table import Snapshot, TableState
 ACTION = Action(
     name="protect_last_commit",
     title="Protect the last commits",
-    promise="Maintenance cannot expire the snapshots that a restore of the job must find.",
+    promise="Maintenance cannot expire the snapshots that a restore of the job needs.",
     needs=("table_health",),
     proofs=(),
     on_request=True,
@@ -32,8 +32,8 @@ def propose(plan: Plan) -> Proposal:
     if not tags:
         raise Refused(
             "There is nothing to protect.",
-            "Expected a run whose newest snapshot on main has no tag of its own; every one has, or none is listed.",
-            "If the run goes on, wait for its next commit, then propose again.",
+            "Expected a run whose newest snapshot on main has no tag of its own; all have one, or none is listed.",
+            "If the run continues, wait for its next commit, then propose again.",
         )
     sentences = [f"Tag {short(snapshot)} as {tag}." for tag, snapshot in tags.items()]
     return drafted(
@@ -45,12 +45,12 @@ def propose(plan: Plan) -> Proposal:
         preview=untouched(
             (
                 *sentences,
-                "Neither main nor the job is touched. A snapshot with a tag is kept, with its files, until "
+                "Neither main nor the job is changed. A snapshot with a tag is kept, with its files, until "
                 "somebody removes the tag.",
             ),
-            sure=f"{', '.join(tags)} keep their snapshots from expiry.",
+            sure=f"{', '.join(tags)} protect their snapshots from expiry.",
         ),
-        undo="`/waterline undo` removes the tags; the table's own retention decides again.",
+        undo="`/waterline undo` removes the tags. The table's own retention then applies again.",
     )
 
 

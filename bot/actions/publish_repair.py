@@ -43,9 +43,9 @@ from bot.domain.table import TableState
 ACTION = Action(
     name="publish_repair",
     title="Publish the repair",
-    promise="Main is what was proven on the branch, and the job goes on, if a state of it pairs with main.",
+    promise="Main becomes what was proven on the branch. The job starts again if a state of it pairs with main.",
     needs=(),
-    proofs=(("duplicate_rows", "No duplicate rows"), ("duplicate_files", "No file is live twice")),
+    proofs=(("duplicate_rows", "No duplicate rows"), ("duplicate_files", "No duplicate files")),
     on_request=True,
     moves_waterline="trusted",
 )
@@ -60,9 +60,9 @@ def propose(plan: Plan) -> Proposal:
     if table.ref(done.branch) is None:
         raise Refused(
             f"The repair on branch {done.branch} cannot be published: somebody has removed the branch.",
-            f"Expected it at {short(done.head)}; there is no branch {done.branch}.",
-            "Give the repair up (/waterline propose drop_repair_branch): that starts the job again if it stands still "
-            "and a state of it pairs with main. Then propose the repair anew.",
+            f"Expected the branch at {short(done.head)}; there is no branch {done.branch}.",
+            "Drop the repair (/waterline propose drop_repair_branch). That starts the job again if it is stopped "
+            "and a state of it pairs with main. Then propose the repair again.",
         )
     _must_be_proven(plan, done)
     job, head = job_and_head(plan, ACTION)
@@ -119,17 +119,15 @@ def _moved_on(table: TableState, done: Rehearsed) -> Refused:
     writers = {s.job_id or s.summary.get("spark.app.id") or s.engine: s for s in reversed(newer)}
     who = " and ".join(committer(s) for s in writers.values())
     is_above = done.base in table.chain_ids
-    again = (
-        "give the branch up (`/waterline propose drop_repair_branch`), and propose the repair anew from the present "
-    )
+    again = "drop the branch (`/waterline propose drop_repair_branch`), and propose the repair again from the present "
     return Refused(
         f"The repair on branch {done.branch} cannot be published: main has moved on.",
         f"Expected main at {short(done.base)}, where the branch began; it is at {short(table.head)}"
         + (f", committed by {who}." if is_above else ", which does not descend from it."),
-        f"Stop that writer first, or it ends the next one, too; it may go on once the repair is published. Then {again}"
-        "head."
+        "Stop that writer first, or it ends the next repair as well. It may continue when the repair is published. "
+        f"Then {again}head."
         if is_above
-        else f"Find out who set main back. Then {again}head.",
+        else f"Find out who moved main back. Then {again}head.",
     )
 
 
@@ -148,17 +146,17 @@ def _must_be_proven(plan: Plan, done: Rehearsed) -> None:
     if proof is not None and proof.passed and proof.head == done.head:
         return
     if proof is None:
-        found = "it was not verified: it is still being looked at, or the rehearsal was not carried out to its end"
+        found = "it was not verified: the verification is still running, or the repair was not done to its end"
     elif not proof.passed:
         failed = (f"{check.name}: {check.sentence}" for check in proof.checks if check.passed is not True)
         found = f"the verification did not pass. {' '.join(failed)}"
     else:
-        found = f"what was verified is {short(proof.head)}"
+        found = f"the verification was of {short(proof.head)}"
     raise Refused(
         f"The repair on branch {done.branch} is not proven, so it cannot be published.",
         f"Expected a verification of it at {short(done.head)} that passed; found: {found.rstrip('.')}.",
-        "Click “Verify again” on the message of the repair's proposal, if it has the button; else give the repair up: "
-        "/waterline propose drop_repair_branch.",
+        "Click “Verify again” on the message of the repair's proposal, if it has that button. Else drop the "
+        "repair: /waterline propose drop_repair_branch.",
     )
 
 
@@ -183,26 +181,29 @@ def _preview(
     said = [f"{sized(files)} {verb}" for files, verb in ((done.add, "more"), (done.remove, "fewer")) if files]
     rows = ((done.written, "more"), (done.rows, "fewer"))
     said += [f"{counted(number, 'row')} {verb}" for number, verb in rows if number]
-    stays = "The branch stays, by policy." if plan.keeps_branch else "The branch is removed by the same commit."
+    stays = "The branch stays, by policy." if plan.keeps_branch else "The same commit removes the branch."
     sentences = [
         *others_to_pause(plan, until="main has moved"),
-        f"Move main from {short(done.base)} forward to {short(done.head)}, which was proven on branch {done.branch}: "
-        f"{' and '.join(said)}. It is refused if anything was committed on main or on the branch since.",
+        f"Move main from {short(done.base)} forward to {short(done.head)}, which was proven on branch "
+        f"{done.branch}: {' and '.join(said)}. This is refused if anything was committed on main or on the branch "
+        "since.",
         f"The present head stays readable under the tag {kept}. {stays}",
         *(
-            f"Tag compaction {short(snapshot)} as {tag}: its expiry would delete files that the repair puts back. This "
-            "tag must stay until these files are rewritten, as by their next compaction."
+            f"Tag compaction {short(snapshot)} as {tag}: its expiry would delete files that the repair adds again. "
+            "Keep this tag until these files are rewritten, for example by their next compaction."
             for tag, snapshot in keeps.items()
         ),
     ]
     sentences += _start(plan, done, goes_on, is_down=is_down)
-    next_commit = f"the next commit comes after checkpoint {point.checkpoint_id}, on the repair, " if point else ""
+    next_commit = (
+        f"the next commit is of a later checkpoint than {point.checkpoint_id}, on top of the repair, " if point else ""
+    )
     sentences.append(
-        f"Verify: {next_commit}no file and no row is there twice, what proved the branch holds of main, and nothing is "
-        "left of what accused the table."
+        f"Verify: {next_commit}no duplicate files, no duplicate rows. What was proven on the branch holds on main, "
+        "and no evidence finds a fault any more."
     )
     left = _left(plan)
-    sentences += [f"That will not hold of what was so before the repair. {said}" for said in left]
+    sentences += [f"One fault is older than the repair and stays: {said}" for said in left]
     removed = done.remove
     return Preview(
         commits=0,
@@ -214,7 +215,7 @@ def _preview(
         else (),
         readers_known=plan.case.observation.reads.state == "seen",
         sure=f"Consumers see the repair from then on: {' and '.join(said)}."
-        + (f" The job stays down, as {why}." if is_down else "")
+        + (f" The job stays down, because {why}." if is_down else "")
         + (" The table stays under review for another fault." if left else ""),
         sentences=tuple(sentences),
     )
@@ -224,13 +225,13 @@ def _start(plan: Plan, done: Rehearsed, goes_on: GoesOn, *, is_down: bool) -> tu
     """From where the job goes on, or why it is not started, sentences."""
     point = goes_on.point
     if done.stopped is None:
-        return ("Start no run: none was alive when the repair was rehearsed.",)
+        return ("Start no run, because none was alive when the repair was made.",)
     if is_down:
         return goes_on.barred or stays_down(published(plan, done))
     if point is None:
         return (
-            f"Look for the newest state that run {short_job(done.stopped)} has left, prove that it pairs with the "
-            "table, and start the job from there; where none does, nothing is started.",
+            f"Find the newest state that run {short_job(done.stopped)} left, prove that it pairs with the table, "
+            "and start the job from it. If none pairs, nothing is started.",
         )
     is_of_stop = done.savepoint is not None and may_be_same(point.path, done.savepoint)
     of = f"which {whose_stop(done)} took" if is_of_stop else f"which pairs with {short(point.snapshot_id)}"
@@ -239,12 +240,12 @@ def _start(plan: Plan, done: Rehearsed, goes_on: GoesOn, *, is_down: bool) -> tu
 
 
 def _undo(kept: str, done: Rehearsed, keeps: Mapping[str, SnapshotId], *, is_started: bool) -> str:
-    stays = "".join(f" The tag {tag} stays, until the files that the repair puts back are rewritten." for tag in keeps)
+    stays = "".join(f" The tag {tag} stays until the files that the repair added again are rewritten." for tag in keeps)
     if done.stopped is None:
-        return f"`/waterline undo` moves main back to the tag {kept}. That brings the fault back, too.{stays}"
+        return f"`/waterline undo` moves main back to the tag {kept}. That brings the fault back as well.{stays}"
     stops = "stops the new run, moves" if is_started else "moves"
     return (
-        f"`/waterline undo` {stops} main back to the tag {kept} and starts the job from the state of "
-        f"run {short_job(done.stopped)}; where that is not proven to pair, from another point that is, or it says why "
-        f"none is started. That brings the fault back, too.{stays}"
+        f"`/waterline undo` {stops} main back to the tag {kept} and starts the job from the state of run "
+        f"{short_job(done.stopped)}. If that does not pair, the job starts from another point that does, or the "
+        f"undo says why none is started. That brings the fault back as well.{stays}"
     )

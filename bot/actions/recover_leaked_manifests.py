@@ -21,12 +21,12 @@ from bot.domain.unread_points import all_are_live, some_are_live
 ACTION = Action(
     name="recover_leaked_manifests",
     title="Recover leaked manifests",
-    promise="What Flink wrote and never committed is in the table, once.",
+    promise="The table has the files that Flink wrote and never committed, each once.",
     needs=("leaked_manifests", "missing_positions"),
     looks=("missing_positions",),
     proofs=(
-        ("leaked_manifests", "Nothing that Flink wrote is left out"),
-        ("duplicate_files", "No file is live twice"),
+        ("leaked_manifests", "No file that Flink wrote is left out"),
+        ("duplicate_files", "No duplicate files"),
         ("duplicate_rows", "No duplicate rows"),
         ("missing_positions", "No missing rows"),
     ),
@@ -42,29 +42,29 @@ def propose(plan: Plan) -> Proposal:
     survey = plan.survey(FileSources(manifests=tuple(leak.path for leak in lost)), None)
     if survey.unfit:
         raise Refused(
-            "The lost rows cannot be appended as they are: their files were not written for the table as it is.",
-            "Expected manifests with a schema and a partition spec that the table has or had; of "
-            f"{len(survey.unfit)} of {len(lost)} they are not. The first is {survey.unfit[0]}.",
-            "Replay their source range instead: the job then writes these rows with the table's present schema.",
+            "The lost rows cannot be appended as they are: their files do not fit the table.",
+            f"Expected manifests with a schema and a partition spec that the table has or had; {len(survey.unfit)} "
+            f"of {len(lost)} have others. The first is {survey.unfit[0]}.",
+            "Replay their source range instead, which writes these rows with the table's present schema.",
         )
     must_not_rise(survey, "The files of leaked manifests")
     if survey.live_already:
         raise Refused(
-            "Some of the files that were taken for lost are in the table.",
-            f"Expected none of them to be live; live are {named(survey.live_already)}.",
-            "Collect the evidence “leaked_manifests” again; nothing is to be appended twice.",
+            "The table already has some of the files that seemed lost.",
+            f"Expected none of them to be live; these are: {named(survey.live_already)}.",
+            "Collect the evidence “leaked_manifests” again, so that nothing is appended twice.",
         )
     if survey.beside:
         ref, files = next(iter(survey.beside.items()))
         raise Refused(
-            "Some of the files that were taken for lost stand on another branch.",
-            f"Expected no branch or tag to name them; {ref} names {named(files)}.",
-            "Leave them there: whoever publishes that branch brings them to main, and they would be there twice. "
-            "Collect the evidence “leaked_manifests” again.",
+            "Another branch or tag has some of the files that seemed lost.",
+            f"Expected no branch or tag to reference them; {ref} references {named(files)}.",
+            "Leave them there: publishing that branch would add them to main a second time. Collect the evidence "
+            "“leaked_manifests” again.",
         )
     if survey.gone or survey.add is None:
         raise Refused(
-            "The lost rows cannot be appended: their files are not whole on storage.",
+            "The lost rows cannot be appended: some of their files are missing or cut.",
             f"Expected every file of {len(lost)} manifests; missing or cut: {named(survey.gone)}.",
             "Restore the files from the storage's own versions, or replay the source range.",
         )
@@ -75,11 +75,11 @@ def propose(plan: Plan) -> Proposal:
         title=f"{ACTION.title}: {_checkpoints(lost)}",
         why="Append the files that were never committed",
         sentences=(
-            f"Append {sized(survey.add)}{where(survey)}: what Flink wrote for {_checkpoints(lost)}. The entries are "
-            "taken from its own manifests as they are; they count as newest, and nothing in the table deletes by key.",
-            "Flink's manifests stay on storage; from then on their files are in the table.",
+            f"Append {sized(survey.add)}{where(survey)}: what Flink wrote for {_checkpoints(lost)}. The entries "
+            "come unchanged from its own manifests. They count as newest, and nothing in the table deletes by key.",
+            "Flink's manifests stay on storage; their files are then part of the table.",
         ),
-        proof="no lost manifest is left, no file and no row is there twice, no row is missing",
+        proof="no lost manifest is left, no duplicate files, no duplicate rows, no missing rows",
         carries=said_of_rows(((leak.job_id, leak.checkpoint_id) for leak in lost), _written(plan.case, lost)),
     )
 
@@ -91,9 +91,9 @@ def _nowhere(case: Case, lost: tuple[LeakedManifest, ...]) -> tuple[LeakedManife
         position = case.contract.position
         low, high = (case.contract.shown(position, edge) for edge in (there[0].position_from, there[0].position_until))
         raise Refused(
-            "Some of the rows that were taken for lost are in the table.",
-            f"Expected no live row between the source positions of a manifest; there are some among {low} to {high}, "
-            f"those of {_checkpoints(there[:1])}: they were read again.",
+            "The table already has some of the rows that seemed lost.",
+            f"Expected no live row between the source positions of a manifest; found rows among {low} to {high}, "
+            f"those of {_checkpoints(there[:1])}. The job has read them again.",
             _instead(case, lost, there),
         )
     return lost
@@ -102,13 +102,13 @@ def _nowhere(case: Case, lost: tuple[LeakedManifest, ...]) -> tuple[LeakedManife
 def _instead(case: Case, lost: tuple[LeakedManifest, ...], there: Sequence[LeakedManifest]) -> str:
     whole = [leak for leak in there if case.gaps is not None and all_are_live(leak, case.gaps)]
     if len(whole) == len(lost):
-        return "All of these rows are there: nothing is to be recovered. Diagnose again."
+        return "The table has all of these rows, so nothing needs to be recovered. Diagnose again."
     if there[0] in whole:
         return (
-            f"All of its rows are there: have {there[0].path} put aside, collect “leaked_manifests” again, and propose "
-            "this once more for the others."
+            f"The table has all of its rows: move {there[0].path} aside, collect “leaked_manifests” again, and "
+            "propose this again for the others."
         )
-    return "Replay what missing_positions calls missing instead: what is appended as it is would be there twice."
+    return "Replay the positions that missing_positions reports instead: appending these files would duplicate rows."
 
 
 def _written(case: Case, lost: Sequence[LeakedManifest]) -> tuple[datetime, ...]:
@@ -126,25 +126,25 @@ def _lost(found: LeakedManifestsFinding | None) -> tuple[LeakedManifest, ...]:
         waiting = found.of(LeakStanding.PENDING) if found else ()
         if found and (untold := found.of(LeakStanding.UNTOLD)) and not waiting:
             raise Refused(
-                "No leaked manifest is to be recovered.",
-                f"Expected manifests whose rows are known to be lost; those of {_checkpoints(untold)} may have been "
-                "read again, or are another branch's, so that they are in the table already.",
-                "Ask missing_positions: what is missing is replayed from the source, never appended on a guess.",
+                "There is no leaked manifest to recover.",
+                f"Expected manifests whose rows are known to be lost. Those of {_checkpoints(untold)} may have been "
+                "read again or belong to another branch, so the table may already have their rows.",
+                "Run missing_positions, and replay from the source what is missing. Never append on a guess.",
             )
-        job = f"{len(waiting)} may still be committed by the job itself" if waiting else "no manifest is left over"
+        job = f"the job may still commit {len(waiting)} by itself" if waiting else "no manifest is left over"
         raise Refused(
-            "No leaked manifest is to be recovered.",
+            "There is no leaked manifest to recover.",
             f"Expected manifests that nothing will commit any more; {job}.",
-            "Wait for the job's next checkpoint: appending what it commits itself would double the rows."
+            "Wait for the job's next checkpoint: appending files that the job commits itself would duplicate rows."
             if waiting
-            else "If rows are missing nevertheless, replay their source range.",
+            else "If rows are missing anyway, replay their source range.",
         )
     hollow = [leak for leak in lost if leak.files is None or leak.missing_files]
     if hollow:
         raise Refused(
             "The lost rows cannot be appended as they are.",
-            f"Expected every manifest and all its files to be readable; of {len(hollow)} of {len(lost)} they are not, "
-            f"the first is {hollow[0].path}.",
+            f"Expected every manifest and all its files to be readable; {len(hollow)} of {len(lost)} are not. The "
+            f"first is {hollow[0].path}.",
             "Replay their source range instead.",
         )
     return lost

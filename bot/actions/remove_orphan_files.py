@@ -21,10 +21,10 @@ from bot.domain.table import TableState
 
 ACTION = Action(
     name="remove_orphan_files",
-    title="Put orphan files aside",
-    promise="Files that nothing names are out of the table's way, and can be brought back.",
+    title="Move orphan files aside",
+    promise="Files that nothing references are moved to a folder of their own, and can be moved back.",
     needs=("orphan_files",),
-    proofs=(("unreadable_files", "Every file of the window is there, in its size"),),
+    proofs=(("unreadable_files", "Every file of the window exists with its recorded size"),),
     moves_waterline="no",
 )
 
@@ -35,45 +35,45 @@ def propose(plan: Plan) -> Proposal:
     listed = found.paths if found else ()
     if not listed or found is None:
         raise Refused(
-            "There is no orphan file to put aside.",
+            "There is no orphan file to move aside.",
             "Expected the evidence “orphan_files” to list some; it lists none.",
-            "Nothing has to be done about files.",
+            "Nothing needs to be done about files.",
         )
     written = plan.written_at(listed)
     if not written:
         raise Refused(
-            "The orphan files that the evidence lists were moved aside or removed since.",
-            f"Expected some of {len(listed)} listed files where they were; none is there.",
-            "Type `/waterline run orphan_files`: it lists the next ones, if there are any. Then propose again.",
+            "The orphan files that the evidence lists have been moved or removed since.",
+            f"Expected some of {len(listed)} listed files at their place; none is there.",
+            "Type `/waterline run orphan_files`, which lists the next ones if there are any. Then propose again.",
         )
     safe_from = _safe_from(plan)
     old = sorted({path for path in listed if (at := written.get(path)) is not None and at < safe_from})
     if not old:
         raise Refused(
-            "No orphan file is old enough to be put aside.",
-            f"Expected files from before {safe_from:%Y-%m-%d %H:%M} UTC; of {len(listed)} listed ones none is.",
-            "Wait: they cost only space, and a younger file may still be committed.",
+            "No orphan file is old enough to be moved aside.",
+            f"Expected files from before {safe_from:%Y-%m-%d %H:%M} UTC; all {len(listed)} listed ones are younger.",
+            "Wait: a younger file may still be committed, and orphan files only cost space.",
         )
     folder = f"{table.location.rstrip('/')}/{ASIDE}/{plan.incident}-{plan.proposal[-4:].lower()}"
     moves = tuple((path, f"{folder}/{_place(path, table)}") for path in old)
     _must_differ(moves)
     left = found.orphans - len(old)
     sentences = [
-        f"Move {len(old)} files that no snapshot and no Flink manifest names into {folder}, and keep the list of them "
-        f"there as moved.json.{_left(left)}",
+        f"Move {len(old)} files that no snapshot and no Flink manifest references into {folder}. The list of them "
+        f"is kept there as moved.json.{_left(left)}",
         *(f"{name}, written {written[path]:%Y-%m-%d %H:%M} UTC." for path, name in told_apart(old).items()),
-        "Verify: every file of the window is there, in its size.",
+        "Verify: every file of the window exists with its recorded size.",
     ]
     return drafted(
         plan,
         ACTION,
         title=f"{ACTION.title}: {len(old)} files",
-        effects=(MoveFiles(table=table.name, why="Put orphan files aside", moves=moves, note=f"{folder}/moved.json"),),
+        effects=(MoveFiles(table=table.name, why="Move orphan files aside", moves=moves, note=f"{folder}/moved.json"),),
         requirements=(TableIs(uuid=table.uuid),),
-        preview=untouched(sentences, sure=f"{len(old)} files that nothing names are moved aside; no row is touched."),
+        preview=untouched(sentences, sure=f"{len(old)} files that nothing references are moved aside; no row changes."),
         undo=(
-            "`/waterline undo` moves the files back; nothing is deleted by this. Maintenance that removes orphan files "
-            "will delete them there for good once it is allowed to."
+            "`/waterline undo` moves the files back; this deletes nothing. Maintenance that removes orphan files "
+            "will delete them there for good when it is allowed again."
         ),
     )
 
@@ -83,7 +83,7 @@ def _left(files: int) -> str:
     if not files:
         return ""
     return (
-        f" {counted(files, 'further orphan')} stay{'s' if files == 1 else ''} for now: run orphan_files again "
+        f" {counted(files, 'further orphan')} stay{'s' if files == 1 else ''} for now. Run orphan_files again "
         "afterwards, which lists the oldest that are left, and propose again."
     )
 
@@ -118,7 +118,7 @@ def _must_differ(moves: Sequence[tuple[str, str]]) -> None:
         other = first.setdefault(target, source)
         if other != source:
             raise Refused(
-                "Two orphan files would be put aside to one place.",
+                "Two orphan files would be moved to one place.",
                 f"Expected a place for each; found {target} for {other} and for {source}.",
-                "Move one of them by hand, if it is in the way. Then run orphan_files again and propose again.",
+                "Move one of them by hand if it is in the way. Then run orphan_files again and propose again.",
             )

@@ -71,18 +71,18 @@ def lost_files(case: Case) -> LostFiles:
 ACTION = Action(
     name="repair_unreadable_files",
     title="Repair unreadable files",
-    promise="Every file that the table names is there; what is lost is stated.",
+    promise="Every file that the table references exists, and the loss is stated.",
     needs=("unreadable_files", "missing_files"),
     looks=("missing_files",),
     proofs=(
-        ("unreadable_files", "Every file of the window is there, in its size"),
-        ("missing_files", "No file that the table names is missing"),
+        ("unreadable_files", "Every file of the window exists with its recorded size"),
+        ("missing_files", "No file that the table references is missing"),
         ("duplicate_rows", "No duplicate rows"),
     ),
     no_more_than_before=("duplicate_rows",),
     moves_waterline="trusted",
 )
-_PROOF = "every file is there, those of older commits too; no row is there twice"
+_PROOF = "every file exists, those of older commits too; no duplicate rows"
 
 
 def propose(plan: Plan) -> Proposal:
@@ -97,8 +97,8 @@ def _must_be_data(lost: LostFiles) -> None:
     if not lost.count:
         raise Refused(
             "There is no unreadable file to repair.",
-            "Expected data files that storage does not give; found none.",
-            "If reads fail nevertheless, look at a longer window.",
+            "Expected data files that storage cannot read; found none.",
+            "If reads still fail, look at a longer window.",
         )
     other = next((f for f in lost.files if f.what != "data"), None)
     if other is None:
@@ -107,11 +107,11 @@ def _must_be_data(lost: LostFiles) -> None:
         "Dropping it would bring deleted rows back. Restore it from the storage's own versions, or rewind table and "
         "job to before it."
         if other.what == "deletes"
-        else "Which rows it leads to is not known. Restore it from the storage's own versions, or rewind table and job "
-        "to a snapshot that can be read."
+        else "Restore it from the storage's own versions, or rewind table and job to a snapshot that can be read. "
+        "It is not known which rows it leads to."
     )
     raise Refused(
-        f"A {other.what.replace('-', ' ')} cannot be read, and no reference to it can be dropped.",
+        f"A {other.what.replace('-', ' ')} cannot be read, and its reference cannot be dropped.",
         f"Expected only data files to be lost; found {other.path}.",
         remedy,
     )
@@ -146,10 +146,10 @@ def _put_back(plan: Plan, survey: FileSurvey, commits: tuple[SnapshotId, ...]) -
         ACTION,
         survey,
         title=f"{ACTION.title}: undo compaction {listed(commits)}",
-        why="Put back what the compaction replaced",
+        why="Restore what the compaction replaced",
         sentences=(
-            f"Take {sized(survey.remove)} out of it, which {every(commits)} wrote, and put {sized(survey.add)} back, "
-            f"which that compaction had replaced and which are still whole{where(survey)}. No row is lost.",
+            f"Remove {sized(survey.remove)} from the branch, which {every(commits)} wrote. Add {sized(survey.add)} "
+            f"again{where(survey)}, which that compaction had replaced and which still exist. No row is lost.",
         ),
         proof=_PROOF,
     )
@@ -165,10 +165,10 @@ def _dropped(plan: Plan, lost: LostFiles) -> Proposal:
     if survey.remove is None or (not lost.is_all and survey.remove.files < lost.count):
         seen = sized(survey.remove) if survey.remove else "none of them"
         raise Refused(
-            "The unreadable files are not those that the evidence found.",
-            f"Expected {lost.count} of them; storage lacks {seen}.",
+            "The unreadable files have changed since the evidence was collected.",
+            f"Expected {lost.count} of them; storage now lacks {seen}.",
             "Collect the evidence “unreadable_files” and “missing_files” again. If it finds files of more than 20 "
-            "commits, restore them from the storage's own versions, or rewind table and job.",
+            "commits, restore them from the storage's own versions or rewind table and job.",
         )
     gone = f"; {named(survey.not_live)} is not live any more" if survey.not_live else ""
     back = f"; {named(survey.whole_again)} can be read again and stays" if survey.whole_again else ""
@@ -179,8 +179,8 @@ def _dropped(plan: Plan, lost: LostFiles) -> Proposal:
         title=f"{ACTION.title}: drop {sized(survey.remove)}",
         why="Drop the references to lost files",
         sentences=(
-            f"Drop the references to {sized(survey.remove)}{where(survey)}{gone}{back}. These rows are lost to the "
-            f"table until they are replayed or their files come back from the storage's own versions{_gap(plan)}.",
+            f"Drop the references to {sized(survey.remove)}{where(survey)}{gone}{back}. The table lacks these rows "
+            f"until they are replayed or their files are restored from the storage's own versions{_gap(plan)}.",
             f"Lost by the commits that added them: {_by_commit(survey)}.",
             *([] if survey.whole_again else [f"The first is {lost.files[0].path}."]),
         ),
@@ -199,7 +199,7 @@ def _must_be_listed(plan: Plan, lost: LostFiles) -> None:
     expired = [each for each in lost.commits if each not in listed]
     if expired and not lost.is_all:
         raise Refused(
-            "Not all of the lost files are named, and commits that added some of them are no longer listed.",
+            "The evidence does not name all lost files, and commits that added some of them are no longer listed.",
             f"Expected at most 20 lost files, or only listed commits; found {lost.count}, of {short(expired[0])} too.",
             "Restore them from the storage's own versions, or rewind table and job to a snapshot that can be read.",
         )

@@ -17,7 +17,7 @@ from bot.domain.sentences import counted
 ACTION = Action(
     name="replay_rows",
     title="Replay rows within bounds",
-    promise="What the source has within the bounds is in the table, each key once; every other row stays as it is.",
+    promise="The table has each key that the source has within the bounds, once. Every other row stays as it is.",
     needs=(),
     proofs=(("duplicate_rows", "No duplicate rows"),),
     no_more_than_before=("duplicate_rows",),
@@ -42,8 +42,8 @@ def propose(plan: Plan) -> Proposal:
     _must_be_settled(found, contract)
     if not found.absent:
         raise Refused(
-            f"There is nothing to write: every row that the source has in {within(bounds, contract)} is there.",
-            f"Expected a key that does not live; of {_compared(found)}.{_differing(found, contract)}",
+            f"There is nothing to write: the table has every row that the source has in {within(bounds, contract)}.",
+            f"Expected a key that the table lacks; found {_compared(found)}.{_differing(found, contract)}",
             "Choose other bounds, or look at the other evidence.",
         )
     key = " and ".join(contract.key)
@@ -53,18 +53,18 @@ def propose(plan: Plan) -> Proposal:
         replayed(plan, recipe, bounds, found),
         title=f"{ACTION.title}: {counted(found.absent, 'row')}",
         sentences=(
-            f"Make {within(bounds, contract)} once more from the source ({recipe.source}), and write "
-            f"{counted(found.absent, 'row')} there.{span(found, contract)}",
+            f"Replay {within(bounds, contract)} from the source ({recipe.source}), and write "
+            f"{counted(found.absent, 'row')} to the branch.{span(found, contract)}",
             f"Within these bounds the source has {_compared(found)}.",
             *((_differing(found, contract).strip(),) if found.differing else ()),
             *_not_given(found),
-            f"A row whose {key} lives already, within the bounds or elsewhere, is left as it is; no other row is "
-            "touched.",
-            "What is missing outside the bounds stays missing, so the waterline stays where it is, also when this is "
-            "published. Propose trust_present_state when nothing is missing any more.",
+            f"A row whose {key} the table already has, within the bounds or elsewhere, stays as it is. No other row "
+            "changes.",
+            "Rows missing outside the bounds stay missing, so publishing this does not move the waterline. Propose "
+            "trust_present_state when nothing is missing any more.",
             IF_OTHERS,
         ),
-        proof="no row is there twice",
+        proof="no duplicate rows",
     )
 
 
@@ -72,7 +72,7 @@ def _must_have_a_key(contract: TableContract) -> None:
     if not contract.key:
         raise Refused(
             "The rows cannot be replayed: the table's contract names no key.",
-            "Expected `key`, the columns by which a row that is there already is known; found none.",
+            "Expected `key`, the columns that identify a row; found none.",
             "Name it in the table's contract, restart Waterline, and propose again.",
         )
 
@@ -93,9 +93,9 @@ def _must_be_whole(found: SourceSurvey, bounds: ReplayRange, recipe: ReplayRecip
     gives = f"{counted(found.places, 'position')} of {wide:,}" if wide else "no row"
     span = f", the lowest {found.first}, the highest {found.last}" if found.places else ""
     raise Refused(
-        "The source does not hold what these bounds ask for.",
-        f"Expected all of it from {recipe.source}; it gives {gives}{span if wide else ''}.",
-        "Choose bounds that it holds; or ask its owners for an archive, and declare that as the replay.",
+        "The source does not have all rows within these bounds.",
+        f"Expected all of them from {recipe.source}; it returns {gives}{span if wide else ''}.",
+        "Choose bounds that it still has. Or ask its owners for an archive, and declare that as the replay.",
     )
 
 
@@ -107,19 +107,19 @@ def _must_be_settled(found: SourceSurvey, contract: TableContract) -> None:
     elif contract.event_time is not None:
         expected = "events that are older than the table's newest by `settled_after` of the declared replay"
     else:
-        expected = "a `position` or an `event_time` in the contract, by which that is told"
+        expected = "a `position` or an `event_time` in the contract, to rule that out"
     raise Refused(
-        f"The job may still bring {counted(found.unsettled, 'row')} of these by itself; they would be there twice.",
+        f"The job may still write {counted(found.unsettled, 'row')} of these by itself, which would duplicate them.",
         f"Expected {expected}.",
-        "End the bounds earlier, or wait until the job has gone on, and propose again.",
+        "End the bounds earlier, or wait until the job has passed them. Then propose again.",
     )
 
 
 def _compared(found: SourceSurvey) -> str:
     same = found.given - found.absent - found.differing
     return (
-        f"{counted(found.given, 'row')}: {same:,} there already and equal, {found.differing:,} there and different, "
-        f"{found.absent:,} to write"
+        f"{counted(found.given, 'row')}: {same:,} already there and equal, {found.differing:,} already there and "
+        f"different, {found.absent:,} to write"
     )
 
 
@@ -133,16 +133,16 @@ def _differing(found: SourceSurvey, contract: TableContract) -> str:
     )
     more = found.differing - len(found.differing_keys)
     return (
-        f" Not overwritten, though the table has other values than the source: {told}"
-        f"{f' and {more:,} more' if more > 0 else ''}. Which are right is for people."
+        " Not overwritten, although the table has other values than the source: "
+        f"{told}{f' and {more:,} more' if more > 0 else ''}. People decide which are right."
     )
 
 
 def _not_given(found: SourceSurvey) -> tuple[str, ...]:
     if not found.not_given:
         return ()
-    lives, stays = ("lives", "it stays") if found.not_given == 1 else ("live", "they stay")
+    stays = "it stays" if found.not_given == 1 else "they stay"
     return (
-        f"{counted(found.not_given, 'row')} {lives} within the bounds that the source does not give; {stays}. See that "
-        "it still reaches back to where the bounds begin.",
+        f"Within the bounds the table has {counted(found.not_given, 'row')} that the source does not return; "
+        f"{stays}. Check that the source still reaches back to the start of the bounds.",
     )

@@ -16,7 +16,7 @@ from bot.domain.sentences import counted
 ACTION = Action(
     name="replay_source_range",
     title="Replay a source range",
-    promise="The missing rows are in the table, made once more from the source; every other row stays as it is.",
+    promise="The missing rows are in the table, replayed from the source. Every other row stays as it is.",
     needs=("replayable_rows",),
     looks=("replayable_rows",),
     proofs=(
@@ -40,12 +40,12 @@ def propose(plan: Plan) -> Proposal:
         replayed(plan, recipe, found.bounds, found),
         title=f"{ACTION.title}: {counted(found.absent, 'row')}",
         sentences=(
-            f"Make {within(found.bounds, contract)} once more from the source ({recipe.source}), and write "
-            f"{counted(found.absent, 'row')} there.{span(found, contract)}",
-            f"A row whose {' and '.join(contract.key)} lives already is left as it is; no other row is touched.",
+            f"Replay {within(found.bounds, contract)} from the source ({recipe.source}), and write "
+            f"{counted(found.absent, 'row')} to the branch.{span(found, contract)}",
+            f"A row whose {' and '.join(contract.key)} the table already has stays as it is. No other row changes.",
             IF_OTHERS,
         ),
-        proof="the source has no row that the table lacks, no row is there twice",
+        proof="the source has no row that the table lacks, no duplicate rows",
     )
 
 
@@ -57,30 +57,31 @@ def _replayable(plan: Plan, recipe: ReplayRecipe) -> ReplayableFinding:
             (item.headline for item in plan.case.evidence if item.task == "replayable_rows"), "It has no answer."
         )
         raise Refused(
-            "What a replay would write is not known.",
-            f"Expected an answer of the evidence “replayable_rows”; found: {said}",
-            "Mend what it names, type `/waterline run replayable_rows`, and propose again.",
+            "It is not known what a replay would write.",
+            f"Expected an answer from the evidence “replayable_rows”; found: {said}",
+            "Fix the cause that it names, type `/waterline run replayable_rows`, and propose again.",
         )
     if not found.missing and not found.absent:
         raise Refused(
             "There is nothing to replay.",
             "Expected rows of the source that the table lacks; the evidence “replayable_rows” found none.",
-            "Nothing has to be done about rows. Look at the other evidence.",
+            "No row needs a repair. Look at the other evidence.",
         )
     if found.not_given:
         raise Refused(
-            f"The source no longer gives {found.not_given:,} of the {found.missing:,} missing positions.",
-            f"Expected all of them from {recipe.source}; it gives {counted(found.given, 'row')}.",
-            "Ask the source's owners for an archive, and declare that as the replay; or rewind table and job to a "
-            "restore point below the hole; or state the loss to the consumers.",
+            f"The source no longer has {found.not_given:,} of the {found.missing:,} missing positions.",
+            f"Expected all of them from {recipe.source}; it returns {counted(found.given, 'row')}.",
+            "Ask the source's owners for an archive, and declare that as the replay. Or rewind table and job to a "
+            "restore point below the gap. Or state the loss to the consumers.",
         )
     keys_must_come_once(found)
     if found.elsewhere:
         raise Refused(
-            f"The keys of {counted(found.elsewhere, 'row')} live already, under other positions than are missing.",
-            "Expected the missing positions' keys not to live; a replay would leave these rows out, and the positions "
-            "would still be missing.",
-            "Decide with the table's owners which row is right; the evidence “duplicate_rows” shows repeated keys.",
+            f"The table already has the keys of {counted(found.elsewhere, 'row')}, under positions other than the "
+            "missing ones.",
+            "Expected the table to lack the keys of the missing positions. A replay would skip these rows, and "
+            "their positions would stay missing.",
+            "Decide with the table's owners which row is right. The evidence “duplicate_rows” shows duplicate keys.",
         )
     if found.absent > recipe.most_rows:
         raise too_many(counted(found.absent, "row"), recipe)

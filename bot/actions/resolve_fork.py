@@ -18,7 +18,7 @@ from bot.domain.requirements import Requirement, RunIsCurrent, RunsAlive, TableI
 ACTION = Action(
     name="resolve_fork",
     title="Resolve the fork",
-    promise="One run writes the table; the rows of the other are taken back by the proposal that follows.",
+    promise="One run writes the table. The next proposal removes the rows of the other.",
     needs=("ledger",),
     is_destructive=True,
     keeps_a_run=True,
@@ -39,10 +39,11 @@ def propose(plan: Plan) -> Proposal:
     its_job = f" of {kept_of}" if of != kept_of else ""
     sentences = (
         *stop_sentences(fork),
-        f"Leave run {other}{its_job} alone: {'people chose it' if chosen else 'by the diagnosis it came first'}, and "
-        f"it keeps the table. If run {one} is the one to keep, say so: propose resolve_fork keep={one}.",
-        f"The rows of run {one} stay in the table for now. When it stands still, diagnose again: the next proposal "
-        "takes them back, by a rewind or by key.",
+        f"Run {other}{its_job} keeps the table: "
+        f"{'a person chose it' if chosen else 'by the diagnosis it was first'}. To keep run {one} instead, propose "
+        f"resolve_fork keep={one}.",
+        f"The rows of run {one} stay in the table for now. When it has stopped, diagnose again. The next proposal "
+        "removes them, by a rewind or by key.",
         *_to_be_configured(plan, job, keep),
         f"Verify: only run {other}{its_job} is alive{f', and none of {of}' if its_job else ''}.",
     )
@@ -54,10 +55,10 @@ def propose(plan: Plan) -> Proposal:
         requirements=(TableIs(uuid=plan.case.observation.table.uuid), *_both_alive(keep, fork)),
         preview=untouched(
             sentences,
-            sure=f"Run {one} is stopped, run {other} goes on. No row leaves the table yet." + state_at_risk(fork),
+            sure=f"Run {one} is stopped; run {other} continues. No rows are removed yet." + state_at_risk(fork),
         ),
-        undo=f"It cannot be undone here: Waterline starts no second writer. Start run {one} by hand from the state "
-        "that its stop has left, if it has to be.",
+        undo=f"It cannot be undone here, because Waterline starts no second writer. If you need run {one}, start it "
+        "by hand from the state that its stop left.",
     )
 
 
@@ -69,11 +70,10 @@ def _pair(plan: Plan, job: str, live: tuple[JobRun, ...]) -> tuple[JobRun, JobRu
         return fork, kept[0]
     alive = ", ".join(_named(run, job) for run in live) or "none"
     raise Refused(
-        "Which run is to be stopped is not clear.",
+        "It is not clear which run to stop.",
         f"Expected {_expected(plan)}; found {alive}.{_unseen_in_words(plan)}",
-        "Where two are alive, name the one that stays: propose resolve_fork keep=RUN. Where fewer are, diagnose "
-        "again: a fork that stands still has left rows. Of more, stop those by hand that Waterline does not see as "
-        "one of the two.",
+        "If two are alive, name the one to keep: propose resolve_fork keep=RUN. If fewer are alive, diagnose "
+        "again: a stopped fork has left rows. If more are alive, stop the others by hand first.",
     )
 
 
@@ -99,24 +99,25 @@ def _to_be_configured(plan: Plan, job: str, keep: JobRun) -> tuple[str, ...]:
         return ()
     table = plan.case.observation.table.name
     return (
-        f"The configuration still names {job} as the job of {table}: once this is carried out, set "
-        f"`tables.{table}.job` to {keep.name} and name {job} in its `other_jobs`, then restart Waterline. Until then "
-        f"it looks for the table's writer under {job}.",
+        f"The configuration still names {job} as the job of {table}. When this is done, set `tables.{table}.job` to "
+        f"{keep.name}, name {job} in its `other_jobs`, and restart Waterline. Until then it looks for the table's "
+        f"writer under {job}.",
     )
 
 
 def _unseen_in_words(plan: Plan) -> str:
     """The runs that wrote in the window and that no configured Flink knows, with their commits; empty: none is."""
     told = "".join(
-        f" Run {run} committed {', '.join(str(each) for each in commits[-3:])}"
-        f"{f' and {len(commits) - 3} before' if len(commits) > 3 else ''}, and no Flink that is configured for the "
-        "table knows it."
+        f" Run {run} committed "
+        f"{', '.join(str(each) for each in commits[-3:])}"
+        f"{f' and {len(commits) - 3} before' if len(commits) > 3 else ''}, and no configured Flink cluster knows it."
         for run, commits in _unseen(plan).items()
     )
     if not told:
         return ""
     return (
-        f"{told} If it writes on, stop it where it runs, or name its job under `jobs` and in the table's `other_jobs`."
+        f"{told} If it still writes, stop it where it runs, or name its job under `jobs` and in the table's "
+        "`other_jobs`."
     )
 
 
@@ -139,5 +140,5 @@ def _expected(plan: Plan) -> str:
     if plan.keeps:
         return f"run {plan.keeps} and one other run alive"
     if plan.match.wrong_run is None:
-        return "two runs alive, and one of them named to stay"
+        return "two runs alive, and one of them named to keep"
     return f"the fork {short_job(plan.match.wrong_run)} and one other run alive"

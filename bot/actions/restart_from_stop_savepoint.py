@@ -10,7 +10,7 @@ from bot.domain.proposal import Proposal
 ACTION = Action(
     name="restart_from_stop_savepoint",
     title="Restart from a stop-savepoint",
-    promise="The job goes on from its last state with the present schema; no row is lost or doubled.",
+    promise="The job continues from its last state with the present schema. No row is lost or duplicated.",
     needs=("ledger",),
     proofs=(("duplicate_rows", "No duplicate rows"), ("missing_positions", "No missing rows")),
     on_request=True,
@@ -25,7 +25,7 @@ def propose(plan: Plan) -> Proposal:
     if live is None or not live.is_settled:
         found = f"run {short_job(live.job_id)} in state {live.state}" if live else "none"
         raise Refused(
-            "There is no run that could take a savepoint now.",
+            "No run can take a savepoint now.",
             f"Expected one run with every operator running; found {found}.",
             "Wait until it runs, or restore the job from a point that pairs with the head.",
         )
@@ -39,6 +39,6 @@ def _ready(plan: Plan) -> tuple[str, ...]:
     if not columns:
         return ()
     return (
-        f"Before you approve: what starts the job must fill {', '.join(columns)} by now. A statement that does "
-        "not fit the table's schema is refused by Flink, and the job then stands still until it is corrected.",
+        f"Before you approve: make sure that what starts the job fills {', '.join(columns)}. Flink refuses a "
+        "statement that does not fit the table's schema, and the job then stays stopped until it is corrected.",
     )

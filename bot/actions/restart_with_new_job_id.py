@@ -13,7 +13,7 @@ from bot.domain.proposal import Proposal
 ACTION = Action(
     name="restart_with_new_job_id",
     title="Restart under a new job id",
-    promise="The job commits again, and reads again what its sink has dropped.",
+    promise="The job commits again, and reads again the rows that its sink dropped.",
     needs=("ledger", "checkpoint_pairing"),
     proofs=(("duplicate_rows", "No duplicate rows"), ("missing_positions", "No missing rows")),
     moves_waterline="trusted",

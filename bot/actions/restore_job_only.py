@@ -64,7 +64,7 @@ def _is_all_there(stored: StoredCheckpoint, newest: Snapshot, world: Observation
 ACTION = Action(
     name="restore_job_only",
     title="Restore the job",
-    promise="The job goes on where the table ends; the table is not touched.",
+    promise="The job continues where the table ends. The table does not change.",
     needs=("ledger", "checkpoint_pairing"),
     proofs=(("duplicate_rows", "No duplicate rows"), ("missing_positions", "No missing rows")),
     moves_waterline="trusted",
@@ -95,8 +95,9 @@ def _ahead(plan: Plan) -> RestorePoint | None:
         return None
     if plan.case.recovery_extent is None:
         raise CouldNotLook(
-            "Nobody has looked yet what a restore would bring back.",
-            f"{newer[0].path} is newer than the table; expected to know what a start from it brings, and what not.",
+            "It is not known yet what a restore would bring back.",
+            f"{newer[0].path} is newer than the table. Expected the evidence recovery_extent to say which rows a "
+            "start from it brings; it was not collected.",
             "Run the evidence recovery_extent, then propose again.",
         )
     brings = {reach.path for reach in plan.case.recovery_extent.points if reach.brings_back}

@@ -49,9 +49,9 @@ def not_read_again(case: Case, lost: Sequence[Snapshot]) -> tuple[tuple[Snapshot
     untold = [s for s in lost if s.snapshot_id not in rows or rows[s.snapshot_id].position_from is None]
     if untold or any(row.position_from is None for row in since):
         raise Refused(
-            "Whether the lost commits were read again cannot be told.",
-            "Expected the source positions of every commit since the rollback; the ledger does not have them all.",
-            f"Name `position` in the contract and collect the ledger again, or {_BY_KEY}.",
+            "It cannot be determined whether the lost commits were read again.",
+            "Expected the source positions of every commit since the rollback; the commit history lacks some.",
+            f"Name `position` in the contract and run the evidence “ledger” again, or {_BY_KEY}.",
         )
     met = {s.snapshot_id: [r.snapshot_id for r in since if _overlap(rows[s.snapshot_id], r)] for s in lost}
     again = {lost_one: brought for lost_one, brought in met.items() if brought}
@@ -61,7 +61,7 @@ def not_read_again(case: Case, lost: Sequence[Snapshot]) -> tuple[tuple[Snapshot
         raise _none_left(tuple(again), is_whole=all(_is_within(rows[each], since) for each in again))
     why = {
         each: f"Lost commit {short(each)} stays out: {every(brought)} brought source positions of it since, and its "
-        "files can only be added whole. What of it was not read again is not put back by this."
+        "files can only be added whole. This does not restore rows of it that were not read again."
         for each, brought in again.items()
     }
     reached = _reached(case, since)
@@ -74,7 +74,7 @@ def not_read_again(case: Case, lost: Sequence[Snapshot]) -> tuple[tuple[Snapshot
     if reached is not None:
         why |= {
             each: f"Lost commit {short(each)} stays out: since the rollback the job has committed up to "
-            f"{_position(case, reached)}, and brings by itself what lies above."
+            f"{_position(case, reached)}. It will read what lies above by itself."
             for each in met
             if each not in again and _ends(rows[each])[1] > reached
         }
@@ -115,36 +115,36 @@ def _ends(row: LedgerRow) -> tuple[int, int]:
 
 def _of_several_partitions(lost: Sequence[SnapshotId]) -> Refused:
     return Refused(
-        "Whether the lost commits were read again cannot be told.",
-        "Expected source positions that no commit brought since. The source has several partitions, the ledger tells "
-        f"one range over all of them, and that of {listed(lost)} overlaps with what is on main, or reaches above it: "
-        "the job may have passed it by, or come to it yet.",
-        f"Look which rows are missing (`/waterline run missing_positions`), and {_BY_KEY}.",
+        "It cannot be determined whether the lost commits were read again.",
+        "Expected source positions that no commit has brought since. The source has several partitions, and the "
+        f"commit history has one range over all of them. The range of {listed(lost)} overlaps with main or reaches "
+        "above it. The job may have skipped those rows or may still read them.",
+        f"Find out which rows are missing (`/waterline run missing_positions`), then {_BY_KEY}.",
     )
 
 
 def _coming_yet(lost: Sequence[SnapshotId], reached: str) -> Refused:
     return Refused(
-        "The job may still bring the lost commits' rows by itself.",
-        f"Expected it to have gone past their source positions since the rollback; it has committed up to {reached}, "
-        f"and {listed(lost)} reach above that.",
-        "Wait until it has gone past them, collect the ledger again (`/waterline run ledger`), and propose this again "
-        "if rows are missing then.",
+        "The job may still read the rows of the lost commits by itself.",
+        "Expected the job to have passed their source positions since the rollback; it has committed up to "
+        f"{reached}, and {listed(lost)} reach above that.",
+        "Wait until it has passed them. Then run the evidence again (`/waterline run ledger`), and propose this "
+        "again if rows are still missing.",
     )
 
 
 def _none_left(lost: Sequence[SnapshotId], *, is_whole: bool) -> Refused:
-    expected = "Expected source positions that no commit brought since; "
+    expected = "Expected source positions that no commit has brought since; "
     if is_whole:
         return Refused(
-            "The lost commits have been read again from the source.",
+            "The job has read the lost commits again from the source.",
             f"{expected}those of {listed(lost)} are on main.",
-            "Nothing has to be restored. Diagnose again.",
+            "Nothing needs to be restored. Diagnose again.",
         )
     return Refused(
-        "The lost commits have been read again from the source in part, and their files can only be added whole.",
+        "The job has read the lost commits again in part, and their files can only be added whole.",
         f"{expected}some of those of {listed(lost)} are on main.",
-        f"Look which rows are missing (`/waterline run missing_positions`), and {_BY_KEY}.",
+        f"Find out which rows are missing (`/waterline run missing_positions`), then {_BY_KEY}.",
     )
 
 
@@ -185,10 +185,10 @@ def _moments(case: Case, commit: Snapshot) -> Iterator[datetime]:
 ACTION = Action(
     name="restore_lost_commits",
     title="Restore lost commits",
-    promise="The commits that were removed from main are part of it again, once.",
+    promise="Main has the commits that were removed from it again, each once.",
     needs=("ledger", "checkpoint_pairing"),
     proofs=(
-        ("duplicate_files", "No file is live twice"),
+        ("duplicate_files", "No duplicate files"),
         ("duplicate_rows", "No duplicate rows"),
         ("missing_positions", "No missing rows"),
     ),
@@ -217,7 +217,7 @@ def propose(plan: Plan) -> Proposal:
     if survey.gone or survey.add is None:
         raise Refused(
             f"The files of {listed(wanted)} cannot be added again.",
-            f"Expected them whole on storage and not live; missing or cut: {named(survey.gone)}, live already: "
+            f"Expected them whole on storage and not live. Missing or cut: {named(survey.gone)}; already live: "
             f"{named(survey.live_already)}.",
             "Restore them from the storage's own versions, or replay the source range.",
         )
@@ -232,12 +232,16 @@ def propose(plan: Plan) -> Proposal:
         title=f"{ACTION.title}: {listed(wanted)}",
         why="Add the lost commits' files again",
         sentences=(
-            f"Add {sized(survey.add)}{where(survey)} again, which {every(wanted)} had brought before main was rolled "
-            "back. They count as newest; nothing in the table deletes by key.",
-            *([f"{named(survey.live_already)} of them stay out: they are live."] if survey.live_already else []),
+            f"Add {sized(survey.add)}{where(survey)} again, which {every(wanted)} had added before main was rolled "
+            "back. They count as newest, and nothing in the table deletes by key.",
+            *(
+                [f"{named(survey.live_already)} of them stay out, because they are live."]
+                if survey.live_already
+                else []
+            ),
             *left_out,
         ),
-        proof="no file and no row is there twice, no row is missing",
+        proof="no duplicate files, no duplicate rows, no missing rows",
         carries=(found_again or rows) | of_them,
         gone_on=GoneOn(above=table.head, carries=rows | of_them) if found_again else None,
     )
@@ -251,7 +255,7 @@ def _forward(plan: Plan, leaf: Snapshot) -> Proposal:
     try:
         point = pair_with_head(case, live)
     except Refused as error:
-        happened = f"Main can be set forward to {short(leaf.snapshot_id)}, but the job cannot be started there."
+        happened = f"Main can be moved forward to {short(leaf.snapshot_id)}, but the job cannot be started there."
         raise Refused(happened, error.found, error.remedy) from error
     title = f"{ACTION.title}: main forward to {short(leaf.snapshot_id)}"
     proposal = rewound(plan, ACTION, leaf.snapshot_id, point, live, title=title)
@@ -262,10 +266,8 @@ def _forward(plan: Plan, leaf: Snapshot) -> Proposal:
 def _comes_back(commits: Sequence[Snapshot]) -> str:
     changes = [s for s in commits if s.operation != "replace"]
     added, deleted = (sum(s.counted(key) for s in changes) for key in ("added-records", "deleted-records"))
-    taken = f" and takes {deleted:,} away again" if deleted else ""
-    return (
-        f"Main has {every([s.snapshot_id for s in commits])} again, which brings {counted(added, 'row')} back{taken}."
-    )
+    taken = f" and removes {deleted:,} again" if deleted else ""
+    return f"Main has {every([s.snapshot_id for s in commits])} again. That brings {counted(added, 'row')} back{taken}."
 
 
 def _left(case: Case) -> tuple[Snapshot, ...]:
@@ -277,7 +279,7 @@ def _left(case: Case) -> tuple[Snapshot, ...]:
         raise Refused(
             "There is no lost commit to restore.",
             "Expected commits of the window that were rolled back and are still listed; found none.",
-            "If rows are missing nevertheless, replay their source range.",
+            "If rows are missing anyway, replay their source range.",
         )
     return left
 
@@ -291,10 +293,9 @@ def _must_only_add(table: TableState, commit: SnapshotId) -> None:
     if snapshot.counted("deleted-data-files") or snapshot.counted("added-delete-files"):
         deleted = counted(snapshot.counted("deleted-records"), "row")
         raise Refused(
-            f"Lost commit {short(commit)} cannot be restored by its files.",
-            f"Expected it only to add data files; it has also taken rows away ({snapshot.operation}, {deleted}).",
-            "Replay the source range of the lost rows instead, idempotent by key, and let its writer do its change "
-            "again.",
+            f"Lost commit {short(commit)} cannot be restored by its files alone.",
+            f"Expected it only to add data files; it also removed rows ({snapshot.operation}, {deleted}).",
+            "Replay the source range of the lost rows by key instead, and let its writer repeat its change.",
         )
 
 
@@ -331,10 +332,10 @@ def _found_again(plan: Plan, leaf: Snapshot | None) -> dict[str, str]:
 def _went_on(leaf: Snapshot, newest: Snapshot, table: TableState) -> Refused:
     run, at = short_job(leaf.job_id), clock_time(newest.committed_at, table.read_at, seconds=True)
     return Refused(
-        "Putting the lost commits back would not let the job restart.",
-        f"Expected nothing by the job on main since it was rolled back, so that a run finds checkpoint "
-        f"{leaf.checkpoint_id} of run {run} committed; found {short(newest.snapshot_id)}, committed by "
-        f"{committer(newest)} at {at}. Above that, a state of run {run} would read its rows again.",
-        "Stop the run that fails. Collect checkpoint_pairing again and diagnose: the job is started from a point that "
-        "pairs with the head, or rewound together with the table. What is missing then is replayed from the source.",
+        "The job could not restart even if the lost commits were restored.",
+        f"To find checkpoint {leaf.checkpoint_id} of run {run} committed, the job must not have committed since the "
+        f"rollback of main. Found {short(newest.snapshot_id)}, committed by {committer(newest)} at {at}. From a "
+        f"state of run {run} the job would read its rows again.",
+        "Stop the failing run. Collect checkpoint_pairing again and diagnose. Then start the job from a point that "
+        "pairs with the head, or rewind table and job. Replay from the source what is still missing.",
     )

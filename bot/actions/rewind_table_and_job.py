@@ -20,7 +20,7 @@ from bot.domain.table import Snapshot, TableState
 ACTION = Action(
     name="rewind_table_and_job",
     title="Rewind table and job",
-    promise="Every source position is in the table exactly once, and the job goes on from there.",
+    promise="The table has every source position exactly once, and the job continues from there.",
     needs=("ledger", "checkpoint_pairing"),
     on_request=True,
     drops_others=True,
@@ -40,7 +40,7 @@ def propose(plan: Plan) -> Proposal:
         raise Refused(
             "A rewind cannot be proposed for this table.",
             "Expected a last good snapshot; the diagnosis names none.",
-            "Widen the window, diagnose again, or repair by hand.",
+            "Widen the window and diagnose again, or repair by hand.",
         )
     point = newest_pair(plan.case, plan.match.last_good)
     to = _farthest(plan.case.observation.table, point, plan.match.last_good)

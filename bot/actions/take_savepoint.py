@@ -16,7 +16,7 @@ from bot.domain.savepoints import recorded_terms
 ACTION = Action(
     name="take_savepoint",
     title="Take the savepoint",
-    promise="One savepoint is proven to pair with the head, and its table state is kept under a tag.",
+    promise="One savepoint is proven to pair with the head, and a tag keeps its table state.",
     needs=("ledger",),
     proofs=(),
     on_request=True,
@@ -36,16 +36,16 @@ def propose(plan: Plan) -> Proposal:
         raise Refused(
             "No savepoint can be taken now.",
             f"Expected one run with every operator running; found {found}.",
-            "Wait until it runs. If it is down already, the authoritative one is its newest point that pairs with the "
-            "head (`/waterline run checkpoint_pairing` lists them). One that pairs with an older snapshot repeats "
-            "rows; for that, rewind table and job (`/waterline propose rewind_table_and_job`).",
+            "Wait until it runs. If it is already down, use its newest point that pairs with the head (`/waterline "
+            "run checkpoint_pairing` lists them). A point that pairs with an older snapshot duplicates rows: for "
+            "that, rewind table and job (`/waterline propose rewind_table_and_job`).",
         )
     if lists_none_of(live.job_id, table):
         raise Refused(
             "No savepoint can be taken now.",
-            f"Expected a run with a commit, with which its savepoint pairs; the table lists none of run "
+            "Expected a commit of the run, with which its savepoint would pair; the table lists none of run "
             f"{short_job(live.job_id)}.",
-            "Wait until it has committed, then propose again. The run was not stopped.",
+            "Wait for its next commit, then propose again. The run was not stopped.",
         )
     tagged = f"{plan.at:%Y%m%d}-{plan.proposal[-4:].lower()}"
     return drafted(
@@ -66,15 +66,15 @@ def propose(plan: Plan) -> Proposal:
         preview=untouched(
             (
                 *stop_sentences(live, needs_state=True),
-                "Prove that the savepoint pairs with the head. If it does not, the proposal ends as refused, and "
-                "nothing may be started from it.",
-                f"Tag the snapshot as savepoint-<checkpoint>-{tagged}, so that no expiry takes it.",
-                "Start nothing: the new code is started by people, from exactly this path.",
+                "Prove that the savepoint pairs with the head. If it does not, the proposal ends as refused; then "
+                "start nothing from it.",
+                f"Tag the snapshot as savepoint-<checkpoint>-{tagged}, so that it does not expire.",
+                "Start nothing. People start the new code, from exactly this path.",
             ),
             recorded=recorded_terms(plan.planned, table, live.code_version, plan.case.contract.keep_snapshots),
             sure=f"Run {short_job(live.job_id)} is stopped and stays stopped; its savepoint is proven and kept.",
         ),
-        undo="`/waterline undo` starts the job again from this very savepoint. The tag stays until its day.",
+        undo="`/waterline undo` starts the job again from exactly this savepoint. The tag stays until its planned day.",
     )
 
 
@@ -83,6 +83,6 @@ def _must_end_later(plan: Plan) -> None:
     if planned is not None and planned.until <= plan.at:
         raise Refused(
             "The day of the planned savepoint has passed.",
-            f"Its plan keeps it until {planned.until:%Y-%m-%d %H:%M} UTC: it would count for nobody.",
-            f"Plan it anew with /waterline savepoint {plan.case.observation.table.name}.",
+            f"The plan ended at {planned.until:%Y-%m-%d %H:%M} UTC, so nobody would rely on this savepoint.",
+            f"Plan it again with /waterline savepoint {plan.case.observation.table.name}.",
         )

@@ -20,7 +20,7 @@ ACTION = Action(
     promise="The repair by hand is proven at the head, and the head becomes the trusted snapshot.",
     needs=("duplicate_rows", "missing_positions"),
     looks=("duplicate_rows", "missing_positions"),
-    proofs=(("duplicate_rows", "each key lives once"), ("missing_positions", "no source position is missing")),
+    proofs=(("duplicate_rows", "Each key occurs once"), ("missing_positions", "No source position is missing")),
     on_request=True,
     moves_waterline="trusted",
 )
@@ -40,21 +40,21 @@ def propose(plan: Plan) -> Proposal:
         plan,
         ACTION,
         title=f"{ACTION.title}: {short(head)} and what follows it",
-        effects=(MarkTable(table=table.name, why="Tag the state that is to be proven", new_tags={tag: head}),),
+        effects=(MarkTable(table=table.name, why="Tag the state to be proven", new_tags={tag: head}),),
         requirements=(TableIs(uuid=table.uuid), *_as_it_was_shown(job, live, head)),
         preview=untouched(
             (
-                f"Tag {short(head)} as {tag}. Neither main nor the job is touched.",
-                "Verify at the head of that moment: each key once, no source position missing, and nothing left of "
-                "what accused the table before.",
-                "If that passes, the waterline moves to that head, and consumers can be told that the table recovered. "
-                "If it does not, nothing changes for them.",
-                "Read in the thread what was done by hand: the yes is for that, too.",
+                f"Tag {short(head)} as {tag}. Neither main nor the job is changed.",
+                "Verify at the head of that moment: each key occurs once, no source position is missing, and no "
+                "evidence finds a fault.",
+                "If that passes, the waterline moves to that head, and consumers can be notified that the table "
+                "recovered. If it fails, nothing changes for them.",
+                "Read in the thread what was done by hand: your approval covers that as well.",
             ),
-            sure="The table is called trusted only if the proof passes.",
+            sure="The table becomes trusted only if the verification passes.",
         ),
-        undo="`/waterline undo` removes the tag. The trust goes back when main is changed once more, when something "
-        "wrong is found, or when a new incident is opened.",
+        undo="`/waterline undo` removes the tag. The table loses its trust again when main is changed once more, a "
+        "fault is found, or a new incident is opened.",
     )
 
 
@@ -64,7 +64,7 @@ def _must_count_nothing(plan: Plan) -> None:
         raise Refused(
             "The table cannot be trusted as it is.",
             f"The newest evidence says: {wrong[0].headline}",
-            "Mend that first. If it is mended already, run this evidence again, then propose once more.",
+            "Fix that first. If it is already fixed, run this evidence again, then propose again.",
         )
 
 

@@ -8,7 +8,7 @@ from bot.domain.proposal import Proposal
 ACTION = Action(
     name="undo_proposal",
     title="Undo",
-    promise="Table and job are as they were before the undone proposal; the fault that it cured is back, too.",
+    promise="Table and job are as they were before the undone proposal. The fault that it fixed is back as well.",
     needs=(),
     proofs=(),
     on_request=True,

@@ -103,7 +103,7 @@ def read_case(path: Path) -> SavedCase:
     except ValidationError as error:
         first = error.errors()[0]
         raise BadConfiguration(
-            f"{path} was saved by a version of Waterline that this one does not understand.",
+            f"{path} was saved by another version of Waterline, which this one cannot read.",
             f"Expected format 1; found at {'.'.join(map(str, first['loc']))}: {first['msg']} "
             f"({error.error_count()} differences in all).",
             "Diagnose it with the version that saved it, or save it again.",
@@ -126,5 +126,5 @@ def raw_of(path: Path) -> dict[str, bytes]:
         raise BadConfiguration(
             f"The sources in {path} cannot be read.",
             f"Expected them below raw/, named in {_INDEX}; found {type(error).__name__}.",
-            "Copy the file again; it may be cut off.",
+            "Copy the file again; it may be incomplete.",
         ) from error

@@ -117,12 +117,12 @@ def names_again(observed: Observation, raw: Mapping[str, bytes]) -> tuple[int, t
     for each in recorded.values:
         now = manifest_named(each.path, each.bytes, each.written_at)
         what = f"Flink manifest {each.path}"
-        told += differences(what, each, now) if now is not None else (f"{what} is not told as one now",)
+        told += differences(what, each, now) if now is not None else (f"{what} is not read as one now",)
     known = {each.path.rpartition("/")[2] for each in recorded.values}
     names = _LINES.validate_json(kept)
     before = observed.table.read_at - _CLOCKS
     told += [
-        f"{name} is told as a Flink manifest only now"
+        f"{name} is read as a Flink manifest only now"
         for name, size, at in names
         if name not in known and at is not None and at < before and manifest_named(name, size, at) is not None
     ]

@@ -305,8 +305,8 @@ class CheckpointFiles:
         if stored is None:
             raise NotThere(
                 f"There is no restore point at {path}.",
-                f"Expected a file {METADATA} in it; there is none.",
-                "Check the path; Flink deletes checkpoints that newer ones replace.",
+                f"Expected a file {METADATA} in it; found none.",
+                "Check the path. Flink deletes checkpoints that newer ones replace.",
             )
         return stored
 
@@ -417,10 +417,10 @@ def _incomplete(files: FileSystem, folder: FileInfo) -> StoredCheckpoint:
 
 def _too_deep(what: str) -> CouldNotLook:
     return CouldNotLook(
-        f"{what} is the folder of one run.",
-        "Expected the folder that holds one for each run; found checkpoints in it, and a run's id for its name, so "
-        "that those of the next run would not be seen.",
-        "Set `checkpoint_dir` to the folder above it, as Flink's `execution.checkpointing.dir` is.",
+        f"{what} is the folder of a single run.",
+        "Expected the folder that holds one folder per run; found checkpoints directly in it. Checkpoints of the "
+        "next run would not be seen.",
+        "Set `checkpoint_dir` to the folder above it, the value of Flink's `execution.checkpointing.dir`.",
     )
 
 
@@ -428,6 +428,6 @@ def _could_not_look(what: str, error: Exception) -> CouldNotLook:
     return CouldNotLook(
         f"{what} could not be read.",
         f"Expected a folder as Flink writes it; found {first_line(error)}",
-        "Check the path in the configuration, and that it is mounted and readable here; "
-        "create the folder if Flink has not yet written to it.",
+        "Check the path in the configuration, and that it is mounted and readable here. Create the folder if Flink "
+        "has not yet written to it.",
     )

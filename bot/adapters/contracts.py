@@ -448,7 +448,7 @@ def _consumer(support: Support) -> Consumer | None:
 
 def _why_not(support: Support, consumer: Consumer | None) -> str:
     if consumer is not None:
-        return "it is told by e-mail, and no mail server is configured"
+        return "it is notified by e-mail, and no mail server is configured"
     match (support.tool or "").lower():
         case "slack":
             return "the contract gives no Slack channel id for it"

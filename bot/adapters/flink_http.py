@@ -175,9 +175,9 @@ class FlinkHttp:
     def unknown(self, doing: str, found: str) -> OutcomeUnknown:
         """The request may or may not have had its effect."""
         return OutcomeUnknown(
-            f"Whether {doing} happened is not known.",
-            f"Expected a yes or no of {self.what} at {self.url}; found {found}.",
-            "Verify it against Flink; do not repeat it before that.",
+            f"It is not known whether {doing} happened.",
+            f"Expected {self.what} at {self.url} to confirm or refuse it; found {found}.",
+            "Check in Flink whether it happened. Do not repeat it before that.",
         )
 
     def garbled(self, asked: str, error: ValidationError) -> WaterlineError:
@@ -185,7 +185,7 @@ class FlinkHttp:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "the body"
         return CouldNotLook(
-            f"{self.what} at {self.url} gave an answer to {asked} that cannot be read.",
+            f"{self.what} at {self.url} answered {asked} with a body that cannot be read.",
             f"Expected a body as Flink 1.20 or 2.x writes it; found at {where}: {first['msg']}.",
             "Check that the address is Flink's and not a login page or another service.",
         )

@@ -51,9 +51,9 @@ class OperatedResource:
             return resource_of(kubernetes.read(), kubernetes.name).settings
         except CouldNotLook as error:
             return CouldNotLook(
-                f"Which settings {self.name} has from its session cluster cannot be seen.",
+                f"The settings that {self.name} has from its session cluster cannot be read.",
                 f"Expected to read {kubernetes.name}; {error.happened} {error.found}",
-                f"Check that {kubernetes.name} is there, and give Waterline's service account the right to get it "
+                f"Check that {kubernetes.name} exists. Give Waterline's service account the right to get it "
                 "(deploy/kubernetes/flink-operator-rights.yaml), then try again.",
             )
 
@@ -74,7 +74,7 @@ class OperatedResource:
                 raise Superseded(
                     f"{self.name} was changed by {seen.last_writer}.",
                     f"Expected generation {first.metadata.generation}; found {seen.metadata.generation}.",
-                    "Nothing of ours was changed. Collect evidence again and propose anew.",
+                    "Waterline changed nothing. Collect evidence again and propose again.",
                 )
             try:
                 self._kubernetes.change(wanted(seen), doing)
@@ -87,8 +87,8 @@ class OperatedResource:
             else:
                 return
         raise CouldNotLook(
-            f"{self.name} was not changed: it did not stand still.",
-            f"Expected one of {_CONFLICTS} tries to meet it as it was read; found it changed each time.",
+            f"{self.name} was not changed: others kept changing it.",
+            f"Expected one of {_CONFLICTS} attempts to find it unchanged since it was read; it had changed each time.",
             "Look at the operator's log, then execute again.",
         )
 
@@ -111,9 +111,9 @@ class OperatedResource:
         if answer is not None:
             return answer
         raise OutcomeUnknown(
-            f"Whether {doing} happened is not known.",
+            f"It is not known whether {doing} happened.",
             f"Expected it within {limit.total_seconds():g} s; found {found}.",
-            f"Look at {self.name} and the operator's log; do not repeat it before that.",
+            f"Look at {self.name} and the operator's log. Do not repeat it before that.",
         )
 
     def told(self, seen: FlinkResource) -> str:
@@ -132,29 +132,29 @@ def suspension_of(
     current = seen.status.job.job_id
     if current != job_id:
         raise Superseded(
-            f"{name} runs another run now.",
+            f"{name} now has another run.",
             f"Expected run {short_job(job_id)}; found {short_job(JobId(current)) if current else 'none'}.",
-            "Nothing was changed. Collect evidence again and propose anew.",
+            "Nothing was changed. Collect evidence again and propose again.",
         )
     if is_on(seen.settings, DRAIN):
         raise CommitRefused(
-            f"{name} was not suspended: it would be drained, and no job goes on from that (F5).",
-            f"Expected `{DRAIN}` not to be true; its flinkConfiguration says that it is.",
-            "Set it to false there, then propose anew.",
+            f"{name} was not suspended: that would drain it, and no job can continue from a drained state (F5).",
+            f"Expected `{DRAIN}` not to be true; its flinkConfiguration sets it to true.",
+            "Set it to false there, then propose again.",
         )
     if needs_state and seen.status.job.state == "RUNNING" and not seen.leaves_savepoint:
         raise CommitRefused(
-            f"{name} was not suspended: no savepoint would be left, and its state is needed.",
-            f"Expected `{SAVEPOINT_DIR}` in its flinkConfiguration, or `upgradeMode: savepoint`; found neither, so "
-            "that commits after its newest checkpoint would have no state that goes with them.",
-            "The run goes on as before. Set a folder for savepoints there, then propose anew.",
+            f"{name} was not suspended: that would leave no savepoint, and its state is needed.",
+            f"Expected `{SAVEPOINT_DIR}` in its flinkConfiguration, or `upgradeMode: savepoint`; found neither. No "
+            "state would then pair with commits after its newest checkpoint.",
+            "Set a folder for savepoints there, then propose again. The run continues.",
         )
     if keeps_checkpoints and (why := seen.why_savepoint) is not None:
         raise CommitRefused(
-            f"{name} was not suspended: the checkpoint to start from would go with it.",
+            f"{name} was not suspended: that would delete the checkpoint to start from.",
             f"Expected the operator to suspend it without a savepoint; found: {why}.",
-            "The run goes on as before. Copy that checkpoint's folder away with all that it names, stop the job by "
-            "hand and start it from the copy; or restore from a savepoint.",
+            "Copy that checkpoint's folder away with all files that it references, stop the job by hand and start "
+            "it from the copy. Or restore from a savepoint. The run continues.",
         )
     return seen.to_suspend(keeps_checkpoints=keeps_checkpoints)
 
@@ -166,16 +166,16 @@ def restoration_of(
     it would run under its old id."""
     if not seen.is_at_rest:
         raise Superseded(
-            f"{resource.name} is running, or is about to.",
+            f"{resource.name} is running or is about to run.",
             f"Expected it suspended or ended; found {resource.told(seen)}, changed last by {seen.last_writer}.",
-            "It was not started. Collect evidence again and propose anew.",
+            "It was not started. Collect evidence again and propose again.",
         )
     if JOB_ID in seen.settings:
         raise CommitRefused(
             f"{resource.name} was not started: its job id is pinned.",
-            f"Expected a new id for a run from {path}; `{JOB_ID}` in {seen.place_of(JOB_ID)} keeps the old one, "
-            "under which commits would be dropped (F3) and checkpoint folders taken (F25).",
-            "Remove that setting, then propose anew.",
+            f"Expected a new id for a run from {path}; `{JOB_ID}` in {seen.place_of(JOB_ID)} keeps the old one. "
+            "Under that id commits would be dropped (F3) and checkpoint folders already exist (F25).",
+            "Remove that setting, then propose again.",
         )
     return seen.to_restore(path, nonce, allow_non_restored=allow_non_restored)
 
@@ -184,8 +184,8 @@ def about_to_start(seen: FlinkResource, name: str, job_id: JobId) -> Superseded:
     """The refusal to stop a run in whose place the operator may start another one at any time."""
     return Superseded(
         f"Run {short_job(job_id)} was not stopped: the operator is about to start its job.",
-        f"Expected {name} as it was carried out; found: {seen.why_started}.",
-        "Suspend it there, or wait until it has started. Then collect evidence again and propose anew.",
+        f"Expected {name} to be reconciled; found: {seen.why_started}.",
+        "Suspend it there, or wait until it has started. Then collect evidence again and propose again.",
     )
 
 
@@ -367,9 +367,9 @@ class FlinkOperator:
             self._resource.until(lambda seen: seen if seen.is_at_rest else None, self._stop_limit, f"the end of {job}")
         except OutcomeUnknown as error:
             raise Superseded(
-                f"Job {job} was not started: by the operator's word it runs or is about to.",
+                f"Job {job} was not started: the operator reports that it runs or is about to run.",
                 error.found,
-                "Look at it, propose anew.",
+                "Look at the job, then propose again.",
             ) from error
 
     def _is_put_away(self, lost: CouldNotLook) -> bool:

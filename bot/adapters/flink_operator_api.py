@@ -153,9 +153,9 @@ def _trusting(where: str, made: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
         return made()
     except (OSError, binascii.Error, UnicodeDecodeError) as error:
         raise BadConfiguration(
-            "The Kubernetes API server's certificate, or ours, cannot be used.",
+            "The certificate of the Kubernetes API server or of Waterline cannot be used.",
             f"Expected certificates in PEM form in {where}; found {type(error).__name__}: {error}.",
-            "Write that file anew.",
+            "Replace that file.",
         ) from error
 
 
@@ -264,14 +264,14 @@ class KubernetesResource:
         return CouldNotLook(
             f"The Kubernetes API server refused to {what} {self.name}.",
             f"Expected success; found HTTP {answer.status_code}: {_reason(answer.content)}.",
-            remedies.get(answer.status_code, "Read its reason; nothing was changed."),
+            remedies.get(answer.status_code, "Read its reason. Nothing was changed."),
         )
 
     def _unknown(self, doing: str, found: str) -> OutcomeUnknown:
         return OutcomeUnknown(
-            f"Whether {doing} was asked for is not known.",
-            f"Expected a yes or no of the Kubernetes API server at {self._login.server}; found {found}.",
-            f"Look at {self.name}; do not repeat it before that.",
+            f"It is not known whether {doing} was requested.",
+            f"Expected the Kubernetes API server at {self._login.server} to accept or refuse it; found {found}.",
+            f"Look at {self.name}. Do not repeat it before that.",
         )
 
 

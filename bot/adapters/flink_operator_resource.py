@@ -305,7 +305,7 @@ class FlinkResource(BaseModel):
         if self.status.lifecycle in _MOVING:
             return f"it is {self.status.lifecycle}"
         if not self.is_reconciled:
-            return "its newest spec is not carried out yet"
+            return "its newest spec is not reconciled yet"
         if self._is_restarted:
             return (
                 f"`{RESTART_FAILED}: true` in {self.place_of(RESTART_FAILED)}, by which a failed job is started again"
@@ -401,8 +401,8 @@ def resource_of(body: bytes, name: str) -> FlinkResource:
         first = error.errors(include_url=False)[0]
         raise CouldNotLook(
             f"{name} cannot be read.",
-            f"Expected it as the Flink Kubernetes operator writes it; found at "
-            f"{'.'.join(map(str, first['loc']))}: {first['msg']}.",
+            f"Expected the format of the Flink Kubernetes operator; found at {'.'.join(map(str, first['loc']))}: "
+            f"{first['msg']}.",
             "Check kind and version of the operator.",
         ) from error
 

@@ -30,16 +30,17 @@ def checkpoint_would_go(job_id: JobId, *, is_at_a_stop: bool) -> CommitRefused:
     `is_at_a_stop`: a stop-with-savepoint was asked for before; else Flink deletes the checkpoints of a cancelled run.
     """
     if is_at_a_stop:
-        found = "Flink is at a stop-with-savepoint of it, which was asked for before"
-        remedy = "Wait until that stop has ended. Then collect evidence again and propose from what it has left."
+        found = "Flink is still doing a stop-with-savepoint of it that was requested before"
+        remedy = "Wait until that stop has ended. Then collect evidence again and propose from the state that it left."
     else:
         found = "it deletes those of a cancelled run"
         remedy = (
-            "Copy that checkpoint's folder away with all that it names, stop the run by hand and start it from the "
-            "copy; or set execution.checkpointing.externalized-checkpoint-retention to RETAIN_ON_CANCELLATION."
+            "Copy that checkpoint's folder away with all files that it references, stop the run by hand and start "
+            "it from the copy. Or set execution.checkpointing.externalized-checkpoint-retention to "
+            "RETAIN_ON_CANCELLATION."
         )
     return CommitRefused(
-        f"Run {short_job(job_id)} was not cancelled: the checkpoint to start from would go with it.",
+        f"Run {short_job(job_id)} was not cancelled: that would delete the checkpoint to start from.",
         f"Expected Flink to keep it; found: {found}.",
         remedy,
     )
@@ -183,7 +184,7 @@ class Stop:
         CouldNotLook, and CommitRefused where it must go on, as its state is needed."""
         if self._may_be_at_work:
             raise self._http.unknown(
-                self._doing, f"an earlier request timed out within Flink and may be carried out; now: {because}"
+                self._doing, f"an earlier request timed out within Flink and may still happen; now: {because}"
             )
         if not may_cancel:
             raise self._goes_on(because)
@@ -207,10 +208,10 @@ class Stop:
 
     def _goes_on(self, because: str) -> CommitRefused:
         return CommitRefused(
-            f"Run {short_job(self._run.job_id)} was not stopped: no state of it would be left that can be relied on.",
+            f"Run {short_job(self._run.job_id)} was not stopped: that would leave no reliable state.",
             f"Expected a savepoint in {self._savepoint_dir or 'the default folder of the cluster'}; found: "
             f"{because.rstrip('.')}.",
-            "The run goes on as before. Mend that cause, or wait until the run has recovered, then propose anew.",
+            "Fix that cause, or wait until the run has recovered. Then propose again. The run continues.",
         )
 
     def _checkpoints_stay(self) -> bool:
@@ -232,9 +233,9 @@ class Stop:
         if found is not None:
             return found[0]
         raise OutcomeUnknown(
-            f"Whether {self._doing} happened is not known.",
-            f"Expected its savepoint within {self._limit_s:g} s; found it still in progress.",
-            f"Look at {self._http.url} until it has ended, or cancel it there.",
+            f"It is not known whether {self._doing} happened.",
+            f"Expected its savepoint within {self._limit_s:g} s; it is still in progress.",
+            f"Watch it at {self._http.url} until it has ended, or cancel it there.",
         )
 
 
@@ -248,7 +249,7 @@ def savepoint_at_work(http: FlinkHttp, job_id: JobId) -> str | None:
         if not told.has_failed:
             return f"Flink is still at its stop-with-savepoint (request {trigger})."
         in_vain |= told.waited_in_vain
-    return "Flink gave up waiting for its stop-with-savepoint, which may be carried out yet." if in_vain else None
+    return "Flink gave up waiting for its stop-with-savepoint, which may still happen." if in_vain else None
 
 
 def _asked_for(http: FlinkHttp, job_id: JobId) -> Iterator[tuple[str, Asked | None]]:
@@ -327,7 +328,7 @@ class FlinkRest:
             raise CouldNotLook(
                 f"Run {short_job(job_id)} of {job} could not be stopped: Flink does not know it.",
                 f"Expected it at {self._http.url}; found HTTP 404 (has the JobManager been restarted?).",
-                "Make sure that nothing writes the table, then collect evidence again and propose anew.",
+                "Make sure that nothing writes the table. Then collect evidence again and propose again.",
             )
         if run.is_terminal:
             told = f"Run {short_job(job_id)} had ended already: it is {run.state}; nothing was done."
@@ -363,7 +364,7 @@ class FlinkRest:
             return
         if self._starter is None:
             raise CommitRefused(
-                f"Job {job} was not started: no way to start it is configured.",
+                f"Job {job} was not started: its `start` is not configured.",
                 "Expected `start` of this job in the configuration file; found none.",
                 f"Start it by hand from {path} with the job id {job_id}.",
             )
@@ -412,9 +413,9 @@ class FlinkRest:
         if answer is not None:
             return answer
         raise OutcomeUnknown(
-            f"Whether {doing} happened is not known.",
+            f"It is not known whether {doing} happened.",
             f"Expected it within {limit.total_seconds():g} s; found {else_found}.",
-            f"Look at {self._http.url}; do not repeat it before that.",
+            f"Look at {self._http.url}. Do not repeat it before that.",
         )
 
 

@@ -245,8 +245,8 @@ class SqlGatewayStart:
             return status
         raise OutcomeUnknown(
             f"The statement {_shown(statement)} has not ended.",
-            f"Expected its end within {self._limit_s:g} s; it still runs on the gateway at {self._http.url}.",
-            "Look at Flink's list of jobs before anything is started again.",
+            f"Expected it to end within {self._limit_s:g} s; it still runs on the gateway at {self._http.url}.",
+            "Look at Flink's list of jobs before you start anything again.",
         )
 
     def _send(self, path: str, body: dict[str, object], kind: type[B]) -> B:
@@ -274,7 +274,7 @@ def _nothing_submitted(error: CouldNotLook | OutcomeUnknown, failed: str) -> Cou
     return CouldNotLook(
         f"The job was not started: {failed}.",
         f"{error.happened} {error.found}",
-        "Mend the cause, then execute again; nothing was submitted.",
+        "Fix the cause, then execute again. Nothing was submitted.",
     )
 
 

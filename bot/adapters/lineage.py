@@ -176,7 +176,7 @@ class AllLineage:
         """See the port. A run and snapshot that two sources tell counts once, at the later time."""
         if not self._sources:
             raise CouldNotLook(
-                "Who read the table is not known.",
+                "It is not known who read the table.",
                 "Expected OpenLineage events; no source is configured.",
                 "Set `lineage.events` or `lineage.marquez` in the configuration file.",
             )
@@ -195,8 +195,8 @@ class AllLineage:
             raise failed[0]
         if failed:
             raise CouldNotLook(
-                f"Not all who read {table.name} are known: {' '.join(error.happened for error in failed)}",
-                f"The others tell of {len(found)} read(s). {' '.join(error.found for error in failed)}",
+                f"Not all readers of {table.name} are known: {' '.join(error.happened for error in failed)}",
+                f"The other sources have {len(found)} read(s). {' '.join(error.found for error in failed)}",
                 " ".join(dict.fromkeys(error.remedy for error in failed)),
             )
         return _part(found, unread)
@@ -233,9 +233,9 @@ class OpenLineageFile:
             )
             if not told:
                 raise CouldNotLook(
-                    f"Who read {table.name} is not known: lineage events could not be read.",
-                    f"Expected one OpenLineage event a line in {self._path}; found {lines.bad_count} lines that are "
-                    f"not, the first is line {lines.bad[0]}.",
+                    f"It is not known who read {table.name}: lineage events could not be read.",
+                    f"Expected one OpenLineage event per line in {self._path}; {lines.bad_count} lines are not. The "
+                    f"first is line {lines.bad[0]}.",
                     "Repair or remove these lines, then look again.",
                 )
         unknown = self._names.unknown(events, table, since)

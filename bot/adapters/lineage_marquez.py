@@ -93,9 +93,9 @@ class Marquez:
             _log.warning("lineage events could not be read", url=self.url, count=bad)
             if not told:
                 raise CouldNotLook(
-                    f"Who read {table.name} is not known: events of Marquez at {self.url} could not be read.",
+                    f"It is not known who read {table.name}: events of Marquez at {self.url} could not be read.",
                     f"Expected OpenLineage run events; {bad} of {len(events) + bad} are not.",
-                    "Look which producer sends them, then look again.",
+                    "Find out which producer sends them, then try again.",
                 )
         unknown = self._names.unknown(events, table, since)
         if unknown is not None and not told:
@@ -131,10 +131,10 @@ class Marquez:
                 return
             if count >= MAX_EVENTS:
                 raise CouldNotLook(
-                    f"Marquez at {self.url} holds too many events to be looked through.",
+                    f"Marquez at {self.url} holds too many events to read.",
                     f"Expected at most {MAX_EVENTS:,} since {since:%Y-%m-%d %H:%M} UTC; found "
                     f"{max(total, count):,} or more.",
-                    "Choose a window that begins later, or let the table's consumers write to a file of events.",
+                    "Choose a window that begins later, or let the table's consumers write their events to a file.",
                 )
             last = max(self._time_of(event) for event in page.events)
             # The whole page is of one moment: a longer one leads past it.

@@ -273,8 +273,8 @@ class Webhook:
         known = self._addresses.get(address.to)
         if known is None and " " in address.to:
             raise NotDelivered(
-                f"The settings have no such address any more at {address.shown}. It was changed since this notice was "
-                "made: preview the notice again, or call them.",
+                f"The settings no longer have an address at {address.shown}. It was changed since this notice was "
+                "made. Preview the notice again, or call them.",
                 is_final=True,
             )
         return known or address.to
@@ -319,7 +319,7 @@ def secrets_in(text: str) -> tuple[bytes, ...]:
             raise BadConfiguration(
                 "The secret WATERLINE_WEBHOOK_SECRET cannot be used.",
                 "Expected `whsec_` and the base64 of at least 24 random bytes; found something else.",
-                "Make one: echo whsec_$(openssl rand -base64 32).",
+                "Create one: echo whsec_$(openssl rand -base64 32).",
             )
         found.append(key)
     return tuple(found)

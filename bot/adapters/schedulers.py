@@ -44,9 +44,9 @@ class HttpSchedulers:
         failed = [f"{each.name}: {problem}" for each, problem in asked if problem]
         if failed:
             raise CouldNotLook(
-                f"A compaction of {table} could not be let go on.",
+                f"A compaction of {table} could not be resumed.",
                 f"Expected its scheduler to answer 2xx; found {'; '.join(failed)}.",
-                "It is asked again by itself. If it stays so, let it go on by hand.",
+                "Waterline tries again. If this continues, resume it by hand.",
             )
 
     def close(self) -> None:

@@ -107,9 +107,9 @@ def file_trouble(error: Exception, what: str) -> FileNotOpened | None:
     if lost is not None:
         return FileNotOpened(
             lost[1],
-            f"A file that the table names is not on storage, so {what} could not be finished.",
+            f"A file that the table references is not on storage, so {what} could not be finished.",
             f"Expected {lost[1]}; storage has no such file.",
-            "Ask whether it can be brought back, and what ran on storage lately: expiry, orphan cleanup, a person.",
+            "Ask whether it can be restored, and what changed storage lately: expiry, orphan cleanup, a person.",
         )
     found = _DAMAGED.search(str(error)) if not _ELSEWHERE.search(str(error)) else None
     return damaged(found[1] or found[2], what) if found is not None else None
@@ -124,9 +124,9 @@ def damaged(path: str, what: str) -> FileDamaged:
     """A file that is there and cannot be read to its end."""
     return FileDamaged(
         path,
-        f"A file that the table names is damaged, so {what} could not be finished.",
-        f"Expected to read {path}; it is on storage, and Spark cannot read it to its end.",
-        "Ask whether the storage keeps an older version of it. Then diagnose: F9 says what can be done.",
+        f"A file that the table references is damaged, so {what} could not be finished.",
+        f"Expected to read {path}; it is on storage, but Spark cannot read it to its end.",
+        "Ask whether the storage keeps an older version of it. Then diagnose: F9 says what to do.",
     )
 
 
@@ -262,19 +262,19 @@ class SparkEvidenceRunner:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0][:_MESSAGE_LENGTH]
         if self._connection.is_lost():
             return EngineEnded(
-                f"Spark went away during {what}.",
+                f"Spark ended during {what}.",
                 f"Expected an answer; the server has ended ({first}).",
-                "Ask again: a new session is started by itself. If it happens again, give Spark more memory.",
+                "Run it again: Waterline starts a new session. If it happens again, give Spark more memory.",
             )
         return EvidenceFailed(
             f"Spark could not finish {what}.",
             f"Expected an answer; found: {first}",
-            "Ask again. If it fails again, run unreadable_files, and missing_files for files of older commits.",
+            "Run it again. If it fails again, run unreadable_files, and missing_files for files of older commits.",
         )
 
     def _too_slow(self, task: Task) -> EvidenceFailed:
         return EvidenceFailed(
-            f"The evidence task {task.name} was ended.",
+            f"The evidence task {task.name} was stopped.",
             f"Expected an answer within {self._time_limit}; it was still running.",
             "Choose a shorter window, or raise the time limit.",
         )
@@ -282,5 +282,5 @@ class SparkEvidenceRunner:
 
 def _cancelled(task: Task) -> EvidenceCancelled:
     return EvidenceCancelled(
-        f"The evidence task {task.name} was cancelled.", "A responder asked for it.", "Run it again when it is needed."
+        f"The evidence task {task.name} was cancelled.", "A responder cancelled it.", "Run it again when you need it."
     )

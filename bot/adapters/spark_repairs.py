@@ -66,7 +66,7 @@ def spark_catalog(name: str, properties: Mapping[str, str], more: Mapping[str, s
     kind = kind_of(properties) or "sql"
     if kind not in _AS_THEY_ARE:
         raise BadConfiguration(
-            f"Spark cannot be told of a catalog of type {kind}.",
+            f"Waterline cannot configure Spark for a catalog of type {kind}.",
             f"Expected one of {', '.join(_AS_THEY_ARE)}.",
             "Configure it in your Spark Connect server, and name it as `spark.catalog`.",
         )
@@ -126,18 +126,18 @@ class SparkReplays:
             raise CouldNotLook(error.happened, error.found, error.remedy) from error
         except TROUBLE as error:
             raise CouldNotLook(
-                "What a replay would write is not known: Spark could not read the source or the table.",
+                "It is not known what a replay would write: Spark could not read the source or the table.",
                 f"Expected rows from {recipe.source}; found: {_first(error)}",
-                "See that Spark reaches both, then propose again.",
+                "Check that Spark can reach both, then propose again.",
             ) from error
 
     def write(self, table: TableState, change: RowReplay) -> None:
         """See the port."""
         if table.ref(change.ref) != change.expected_head:
             raise CommitRefused(
-                f"Nothing was written: branch {change.ref} of {table.name} is not where it was.",
+                f"Nothing was written: branch {change.ref} of {table.name} has moved.",
                 f"Expected it on {short(change.expected_head)}; it is on {short(table.ref(change.ref))}.",
-                "Look at who moved it, then propose the replay anew.",
+                "Find out who moved it, then propose the replay again.",
             )
         spark = self._session(change)
         try:
@@ -171,13 +171,13 @@ class SparkReplays:
             raise CommitRefused(
                 "Nothing was written: the source of the replay could not be read.",
                 f"Expected {change.replay.rows:,} rows from {change.replay.recipe.source}; found: {_first(error)}",
-                "See that Spark reaches the source, run the evidence replayable_rows again, and propose anew.",
+                "Check that Spark can reach the source, run the evidence replayable_rows again, and propose again.",
             ) from error
         if found != (change.replay.rows, change.replay.digest):
             raise CommitRefused(
-                "Nothing was written: the source gives other rows than when the replay was approved.",
+                "Nothing was written: the source returns other rows than when the replay was approved.",
                 f"Expected {change.replay.rows:,} rows, value for value; found {found[0]:,}, or other values in them.",
-                "Run the evidence replayable_rows again, and propose anew.",
+                "Run the evidence replayable_rows again, then propose again.",
             )
         self._append(rows, table, change)
 
@@ -193,12 +193,12 @@ class SparkReplays:
                 raise CommitRefused(
                     f"Nothing was written to branch {change.ref}: Spark could not do it.",
                     f"Expected it to write {change.replay.rows:,} rows; found: {_first(error)}",
-                    "See that Spark can write the table (catalog, driver, rights), then propose anew.",
+                    "Check that Spark can write the table (catalog, driver, rights), then propose again.",
                 ) from error
             raise OutcomeUnknown(
-                f"Whether the replayed rows are on branch {change.ref} is not known.",
+                f"It is not known whether the replayed rows are on branch {change.ref}.",
                 f"Expected Spark to commit them; found: {_first(error)}",
-                "The branch is looked at for the commit's mark; nothing is repeated.",
+                "Waterline looks for the commit on the branch and repeats nothing.",
             ) from error
 
     def _target(self, table: TableState, change: RowReplay) -> str:

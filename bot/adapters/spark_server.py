@@ -162,7 +162,7 @@ class SparkServer:
                 return
             if is_given_up():
                 self.stop()
-                raise EvidenceCancelled("The start of Spark was given up.", "Nobody waits for it.", "Ask again.")
+                raise EvidenceCancelled("The start of Spark was cancelled.", "Nobody was waiting for it.", "Ask again.")
             time.sleep(0.1)
         why = "did not listen in time" if self._is_kept else "ended by itself"
         told = self._log.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -171,8 +171,8 @@ class SparkServer:
         raise EvidenceFailed(
             "The embedded Spark could not be started.",
             f"Expected a server within {within_s:.0f} s; it {why}. Its log ends: {' / '.join(end) or 'empty'}.",
-            "Check that Java 17 or 21 is installed and that the Iceberg packages can be downloaded, "
-            "or name a Spark Connect server by SPARK_REMOTE; then ask again.",
+            "Check that Java 17 or 21 is installed and that the Iceberg packages can be downloaded, or name a "
+            "Spark Connect server by SPARK_REMOTE. Then run it again.",
         )
 
 

@@ -63,7 +63,9 @@ class SparkConnection:
         given up."""
         with self._lock:
             if self._is_closed:
-                raise EvidenceFailed("Spark is stopped.", "Waterline is shutting down.", "Start it and ask again.")
+                raise EvidenceFailed(
+                    "Spark is stopped.", "Waterline is shutting down.", "Start Waterline and run it again."
+                )
             self._start(is_given_up)
             held = self._sessions.get(is_interpreted)
             if held is None or not _answers(held):
@@ -168,7 +170,7 @@ def open_session(
         raise EvidenceFailed(
             "Spark refused the session.",
             f"Expected a Spark Connect server 4.1 at {bare(url)}; found {str(error).splitlines()[0]}.",
-            "Check the server's version and its token, then ask again.",
+            "Check the server's version and its token, then run it again.",
         ) from error
     return session
 
@@ -180,7 +182,8 @@ def _reachable(url: str) -> None:
         raise EvidenceFailed(
             "Spark cannot be reached.",
             f"Expected a Spark Connect server at {bare(url)}; nothing answered within {_PATIENCE_S:.0f} s.",
-            "Start it or correct SPARK_REMOTE, then ask again; without SPARK_REMOTE the embedded Spark is used.",
+            "Start it or correct SPARK_REMOTE, then run it again. Without SPARK_REMOTE, Waterline uses the "
+            "embedded Spark.",
         )
 
 

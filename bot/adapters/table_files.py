@@ -49,8 +49,8 @@ def written_at(paths: Sequence[str], opened: Opened) -> dict[str, datetime | Non
             info = _info(path, opened)
         except _TROUBLE as error:
             raise CouldNotLook(
-                f"The file {path} could not be looked for.",
-                f"Expected storage to tell of it; found {_said(error)}.",
+                f"It is not known whether the file {path} exists.",
+                f"Expected an answer from storage; found {_said(error)}.",
                 "Check that the table's storage is readable from here.",
             ) from error
         if info.type is FileType.File:
@@ -93,7 +93,8 @@ def move(table: TableName, moves: Sequence[tuple[str, str]], note: str, opened: 
         raise CommitRefused(
             f"No file of {table} was moved.",
             f"Expected storage to move {len(moves)} files; found {problem}.",
-            "Check that the bot may write beside the table's data and what lies at the new places, then propose again.",
+            "Check that Waterline may write next to the table's data, and what is at the new places. Then propose "
+            "again.",
         )
     return MovedFiles(arrived=arrived, gone=tuple(gone), left=tuple(left), problem=problem)
 
@@ -103,9 +104,9 @@ def _is_there(path: str, opened: Opened) -> bool:
         return _info(path, opened).type is FileType.File
     except _TROUBLE as error:
         raise OutcomeUnknown(
-            f"Storage does not tell where {path} is.",
+            f"It is not known where {path} is.",
             f"Expected it to be at its old or its new place; found {_said(error)}.",
-            "Nothing is lost: no file was deleted. It will be looked at again.",
+            "Waterline checks again. Nothing is lost, because no file was deleted.",
         ) from error
 
 
@@ -216,7 +217,7 @@ class FolderOfTable:
         except TROUBLE as error:
             said = str(error).strip().partition("\n")[0]
             raise CouldNotLook(
-                f"No file of checkpoint {source.checkpoint_id} says under which columns the job wrote it.",
+                f"No file of checkpoint {source.checkpoint_id} shows with which columns the job wrote it.",
                 f"Expected the schema in a manifest or a file's footer; found {type(error).__name__}: {said[:300]}.",
                 LOOK_YOURSELF,
             ) from error

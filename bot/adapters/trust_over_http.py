@@ -25,7 +25,7 @@ def trust_from(url: str, table: TableName, token: str | None) -> Trust:
         raise UnknownTable(
             f"The Waterline at {url} does not watch a table {table}.",
             "Expected a table of its configuration, as namespace.table.",
-            f"See {url.rstrip('/')}/v1/tables for those that it watches.",
+            f"Look at {url.rstrip('/')}/v1/tables for the tables that it watches.",
         )
     if answer.status_code != httpx.codes.OK:
         hint = " Set WATERLINE_WEB_TOKEN." if answer.status_code == httpx.codes.UNAUTHORIZED else ""
@@ -38,7 +38,7 @@ def trust_from(url: str, table: TableName, token: str | None) -> Trust:
 
 def _no_answer(url: str, found: str) -> CouldNotLook:
     return CouldNotLook(
-        f"Whether the table can be relied on could not be asked at {url}.",
-        f"Expected an answer of a Waterline; {found}",
-        "Check the address, and that it runs. Until it answers, do not take the table for trusted.",
+        f"It is not known whether the table can be trusted: {url} did not answer.",
+        f"Expected an answer from Waterline; {found}",
+        "Check the address, and that Waterline runs there. Do not trust the table until it answers.",
     )

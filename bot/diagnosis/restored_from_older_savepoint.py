@@ -70,8 +70,8 @@ MODE = Mode(
 )
 
 _NO_POINT = (
-    "No durable restore point pairs with main before that run, so nothing can be rewound: its repeated rows are to be "
-    "removed by key, while it goes on."
+    "No durable restore point pairs with main before that run, so a rewind is not possible. Remove its duplicate "
+    "rows by key while the run continues."
 )
 
 
@@ -179,12 +179,12 @@ def _silence(case: Case, rewind: Rewind) -> str:
 
 def _rows_said(case: Case, rewind: Rewind) -> str:
     if case.duplicates is None:
-        return "Nobody has counted duplicate rows for this window yet; the rewind itself is proven without them."
+        return "Duplicate rows of this window have not been counted yet. The rewind is proven without that."
     if case.duplicates.keys:
-        return f"{case.duplicates.keys} keys live more than once: {case.duplicates.extra_rows} rows too many."
+        return f"{case.duplicates.keys} duplicate keys, {case.duplicates.extra_rows} extra rows."
     if rewind.first is None:
-        return "No key lives twice yet, because the run has committed nothing."
-    return "No key lives twice."
+        return "There are no duplicate keys yet, because the run has committed nothing."
+    return "There are no duplicate keys."
 
 
 def _late_duplicates(case: Case, switch: Switch) -> Matches:
@@ -195,8 +195,8 @@ def _late_duplicates(case: Case, switch: Switch) -> Matches:
         reasons=(
             f"Run {short_job(switch.earlier)} had reached checkpoint {switch.reached}; the first commit "
             f"{short(switch.first)} of run {short_job(switch.run)} carries {switch.first_checkpoint}.",
-            f"Keys of both runs live twice, {extra} rows too many, and the newer copies are in that first commit.",
-            "Where Flink first restored the run from is no longer listed; the repeated rows show it.",
+            f"Both runs wrote the same keys: {extra} extra rows. The newer copies are in that first commit.",
+            "Flink no longer lists from where it first restored the run; the repeated rows show it.",
         ),
         rows=rows_by(case, (switch.earlier, switch.run), None),
         last_good=by_id[switch.first].parent_id,

@@ -92,11 +92,19 @@ def _none_told(_table: TableState) -> Sequence[Snapshot]:
 
 
 def _nobody_looks(*_asked: object) -> FileSurvey:
-    raise CouldNotLook("The table's files were not checked.", "", "Propose it in an incident of a watched table.")
+    raise CouldNotLook(
+        "The table's files were not read.",
+        "Expected its storage; there is none here.",
+        "Propose this in an incident of a watched table.",
+    )
 
 
 def _nobody_asks(*_asked: object) -> SourceSurvey:
-    raise CouldNotLook("The source was not checked.", "", "Propose it in an incident of a watched table.")
+    raise CouldNotLook(
+        "The source was not read.",
+        "Expected a declared replay; there is none here.",
+        "Propose this in an incident of a watched table.",
+    )
 
 
 def _nobody_knows(_paths: Sequence[str]) -> Mapping[str, datetime | None]:

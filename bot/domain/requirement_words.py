@@ -61,7 +61,7 @@ def requirement_sentence(requirement: Requirement) -> str:  # noqa: C901 - one c
 
 
 def _head(requirement: HeadDescends) -> str:
-    run = f"commits of run {short_job(requirement.job_id)} with rising checkpoints"
+    run = f"commits of run {short_job(requirement.job_id)} with increasing checkpoints"
     compactions = "" if requirement.files_are_named else "compactions and "
     others = f"{compactions}commits of other Flink jobs that wrote concurrently with {requirement.starts}"
     may = [*([run] if requirement.job_id else []), *([others] if requirement.starts else [])]

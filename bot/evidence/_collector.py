@@ -110,7 +110,7 @@ def check_answer(task: Task, ask: Ask, answer: Answer) -> None:
     """Raises EvidenceFailed when the answer breaks what a reader relies on."""
     broken = _what_is_broken(task, ask, answer)
     if broken is not None:
-        raise EvidenceFailed(f"The evidence task {task.name} gave an answer that cannot be used.", broken, _HOPELESS)
+        raise EvidenceFailed(f"The evidence task {task.name} gave an invalid answer.", broken, _HOPELESS)
 
 
 def _what_is_broken(task: Task, ask: Ask, answer: Answer) -> str | None:

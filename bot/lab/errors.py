@@ -42,7 +42,7 @@ def until(what: str, probe: Callable[[], Seen | None], timeout_s: float, look_at
             return seen
         if time.monotonic() > deadline:
             raise LabError(
-                f"Waited for {what}, and it did not come.",
+                f"The lab waited for {what} in vain.",
                 f"Expected it within {timeout_s:.0f} s; found nothing.",
                 f"Look at {look_at}.",
             )

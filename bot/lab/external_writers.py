@@ -74,7 +74,7 @@ class OtherHands:
         raise LabError(
             "The table could not be rolled back.",
             f"Expected to move main to {snapshot_id}; the job committed each time before.",
-            "Tell the story again.",
+            "Run the story again.",
         )
 
     def _roll_back_with_spark(self, snapshot_id: int) -> int:
@@ -167,7 +167,7 @@ class Machines:
         """From now on no TaskManager hears that a checkpoint is complete; needs a lab with a wire."""
         if pid_in(self._home / "run" / "wire.pid") is None:
             raise LabError(
-                "This lab has no wire that could lose a message.",
+                "This lab was started without --wire, so no message can be lost.",
                 "Expected a lab that was started with --wire.",
                 "Start one: waterline lab up --wire.",
             )

@@ -167,5 +167,5 @@ def free_ports(count: int) -> list[int]:
     raise LabError(
         "No port is free.",
         f"Expected {count} among {100 * count} drawn from {_PORTS.start} to {_PORTS.stop - 1}; found {len(found)}.",
-        "End what listens there.",
+        "Stop what listens on these ports.",
     )

@@ -120,7 +120,7 @@ def _version_of(program: Path) -> int:
     match = re.search(r'version "(?:1\.)?(\d+)', told.stderr + told.stdout)
     if match is None:
         raise LabError(
-            "Java does not say its version.",
+            "The Java version is not known.",
             f"Expected a line with 'version' from {program} -version; found {told.stderr.strip()[:200]!r}.",
             _INSTALL,
         )

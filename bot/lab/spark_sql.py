@@ -32,7 +32,7 @@ def spark_sql(home: Home, *statements: str) -> list[dict[str, object]]:
         raise LabError(
             "Spark did not run a statement.",
             f"Expected it to run; it ended with code {code}:\n{last_lines(process.log)}\n",
-            f"Read {process.log} and the log of spark beside it.",
+            f"Read {process.log} and Spark's log next to it.",
         )
     rows: list[dict[str, object]] = json.loads(told.read_text(encoding="utf-8"))
     told.unlink()

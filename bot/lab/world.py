@@ -150,7 +150,7 @@ class World:
         raise LabError(
             "No savepoint had rows of its own.",
             f"Expected it within five attempts; the last one was {savepoint.checkpoint_id}.",
-            "Tell the story again.",
+            "Run the story again.",
         )
 
     def checkpoint_path(self, job_id: str, checkpoint_id: int) -> str:

@@ -97,7 +97,7 @@ def refuse_unknown_actions(
             raise BadConfiguration(
                 f"tables.{table}.policies.{key}: there is no such action.",
                 f"Expected one of {', '.join(known)}, perhaps with /sev1; found {name}.",
-                f"{near(name, known)}Correct it: an action without a policy of its own is left to `{DEFAULT}`.",
+                f"{near(name, known)}Correct the name. An action without its own policy uses `{DEFAULT}`.",
             )
 
 

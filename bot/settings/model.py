@@ -316,7 +316,7 @@ def refuse_open_house(web: WebSettings, token: SecretStr | None) -> None:
         raise BadConfiguration(
             f"The pages are not served: anybody who reaches {web.host}:{web.port} could read them.",
             "Expected WATERLINE_WEB_TOKEN in the environment, or `web.identity_header`; found neither.",
-            "Set one of them, or let `web.host` be 127.0.0.1.",
+            "Set one of them, or set `web.host` to 127.0.0.1.",
         )
     for proxy in web.proxies:
         try:

@@ -33,7 +33,7 @@ def yaml_of(path: Path) -> CommentedMap:
         raise BadConfiguration(
             f"{path}:{line}: this is not YAML.",
             f"Expected a well-formed file; found: {error.problem or error}.",
-            "Look at the indentation, at quotes, and for a name that stands twice.",
+            "Check the indentation and quotes, and look for a name that occurs twice.",
         ) from error
     except YAMLError as error:
         raise BadConfiguration(

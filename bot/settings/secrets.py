@@ -37,7 +37,7 @@ class FromFiles(PydanticBaseSettingsSource):
             raise BadConfiguration(
                 f"The secret {name} cannot be read.",
                 f"Expected a file in UTF-8 at {path}, as {name}_FILE says; found {type(error).__name__}.",
-                "Correct the path, or let the bot's user read the file.",
+                "Correct the path, or let Waterline's user read the file.",
             ) from error
         return text or None, field_name, False
 
@@ -96,8 +96,8 @@ class SlackSecrets(Secrets):
                 "Slack cannot be reached: a secret is missing.",
                 f"Expected {' and '.join(missing)} in the environment{what_for}; found "
                 f"{'neither' if len(missing) > 1 else 'it not set'}.",
-                "Set it where the bot is started, or name a file with it (…_FILE); "
-                "the values are on the app's page in Slack.",
+                "Set it where Waterline is started, or name a file with it (…_FILE). The values are on the app's "
+                "page in Slack.",
             )
         return found
 

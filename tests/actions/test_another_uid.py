@@ -41,7 +41,7 @@ def test_the_new_run_commits_under_another_operator_and_keeps_it(scene: Scene) -
 
     assert (view.state, later.state) == (ProposalState.APPLIED, ProposalState.APPLIED)
     passed = {check.name: check.passed for check in checked}
-    assert passed.pop("The source went on from the restore point's state") is None, "the little Flink has no source"
+    assert passed.pop("The source continued from the restore point's state") is None, "the little Flink has no source"
     assert all(passed.values()), checked
     assert "It commits under another operator id" in passed
     assert [s.operator_id for s in reversed(scene.table.chain)] == [OPERATOR] * 3 + [operator_under(suffix)] * 4
@@ -109,6 +109,6 @@ def test_what_is_not_proven_is_left_to_people(scene: Scene, why: str) -> None:
     if why == "undeclared":
         plan = plan.model_copy(update={"renames_sink": False})
 
-    said = "rows after checkpoint 3 would come twice" if why == "unpaired" else "allowNonRestoredState=true"
+    said = "rows after checkpoint 3 would be duplicated" if why == "unpaired" else "allowNonRestoredState=true"
     with pytest.raises(Refused, match=said):
         change_operator_uid.propose(plan)

@@ -23,7 +23,7 @@ def test_the_run_that_is_named_stays_and_the_other_is_stopped(scene: Scene) -> N
     assert view.state is ProposalState.APPLIED
     assert scene.alive == [job("b")]
     assert scene.store.get(scene.incident).kept_run == job("b")
-    assert any("people chose it" in sentence for sentence in view.proposal.preview.sentences)
+    assert any("a person chose it" in sentence for sentence in view.proposal.preview.sentences)
 
 
 def test_a_choice_holds_until_it_is_turned_down(scene: Scene) -> None:

@@ -49,7 +49,7 @@ def test_the_table_stays_where_the_stop_has_deleted_the_way_back(scene: Scene, o
     assert scene.table.head == head
     assert scene.calls == ["stop", "stop"]
     assert view.result is not None
-    assert "is not there any more as it was approved" in view.result.sentence
+    assert "no longer as it was approved" in view.result.sentence
     assert "/waterline undo" in view.result.sentence
     again = scene.plan(undoes=view.proposal.id, number=2)
     undone = scene.carries_out(undo_proposal.propose(again), again)
@@ -64,7 +64,7 @@ def test_who_approves_is_told_before(scene: Scene, older: Path) -> None:
 
     assert stop.may_delete == older.as_uri().replace("///", "/")
     assert f"may own {stop.may_delete}" in made.preview.sentences[0]
-    assert "copy the savepoint's folder beside it first" in made.preview.sentences[0]
+    assert "first copy the savepoint's folder next to it" in made.preview.sentences[0]
 
 
 def test_what_the_run_cannot_own_any_more_is_not_spoken_of(scene: Scene, older: Path) -> None:

@@ -54,7 +54,7 @@ def test_what_does_not_bind_the_job_is_named_and_passes(scene: Scene, who: Calla
     check = first_check(scene, lambda: who(scene))
 
     assert check.passed is True, check
-    assert re.search(rf"Before that came …\d{{6}} {said}: not the job's\.", check.sentence)
+    assert re.search(rf"Before that came …\d{{6}} {said}, which is not of this job\.", check.sentence)
 
 
 def test_a_second_run_of_the_job_in_between_fails_it(scene: Scene) -> None:
@@ -68,7 +68,7 @@ def test_a_second_run_of_the_job_in_between_fails_it(scene: Scene) -> None:
     check = first_check(scene, second_run)
 
     assert check.passed is False
-    assert "by Flink run bbbbbb (checkpoint 7): not known as another job's" in check.sentence
+    assert "by Flink run bbbbbb (checkpoint 7). It is not known to be of another job" in check.sentence
 
 
 def test_a_run_that_nobody_knows_fails_it_until_it_is_seen_to_write_beside_the_job(scene: Scene) -> None:

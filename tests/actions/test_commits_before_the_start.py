@@ -73,7 +73,7 @@ def test_a_commit_that_does_not_bind_passes_between_the_stop_and_what_follows(sc
 
 @pytest.mark.parametrize(
     ("act", "said"),
-    [(unknown, "no state of it pairs with the table"), (rolls_back, "the table was rolled back")],
+    [(unknown, "none of its states pairs with the table"), (rolls_back, "The table was rolled back")],
     ids=["a run that may have gone on from there", "a rollback"],
 )
 def test_what_binds_still_ends_it(scene: Scene, act: Act, said: str) -> None:
@@ -95,7 +95,10 @@ def test_a_guest_between_approval_and_stop_passes_too(scene: Scene) -> None:
     plan = scene.plan()
     made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
     [held] = [each for each in made.requirements if isinstance(each, HeadDescends)]
-    assert f"and by compactions and commits of other Flink jobs that wrote beside {JOB}" in requirement_sentence(held)
+    assert (
+        f"and by compactions and commits of other Flink jobs that wrote concurrently with {JOB}"
+        in requirement_sentence(held)
+    )
     guest(scene)
 
     scene.executions.begin(scene.incident, made.id, by=ANA)

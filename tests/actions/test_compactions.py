@@ -98,13 +98,13 @@ def test_a_proposal_pauses_it_first_and_the_end_lets_it_go_on(paused: Scene, air
     for _ in range(3):
         paused.maintenance.settle(paused.incident)
 
-    assert "Pause the nightly compaction for so long." in view.proposal.preview.sentences[0]
+    assert "Pause the nightly compaction until then." in view.proposal.preview.sentences[0]
     assert view.done[0].detail.endswith("The nightly compaction is paused.")
     assert first == [True]
     assert airflow.requests[0][0]["authorization"] == "Bearer marked-token"
     assert "gc.enabled" not in paused.table.properties
     assert not away.is_frozen
-    assert "found the nightly compaction: HTTP 503. It is asked again by itself." in str(still_paused(away))
+    assert "found the nightly compaction: HTTP 503. Waterline tries again." in str(still_paused(away))
     assert "HTTP 503" in str([block.to_dict() for block in card_message(away, {}, None, None)[1]])
     assert asked(airflow) == [True, False, False, False]
     assert marks(paused) == ["thawed", "resuming", "resumed"]
@@ -134,7 +134,7 @@ def test_whoever_thaws_hears_that_it_is_still_paused(paused: Scene, airflow: Hoo
     paused.maintenance.thaw(paused.incident, by=ANA)
 
     assert "is no longer frozen" in first
-    assert "A compaction of sales.orders could not be let go on." in first
+    assert "A compaction of sales.orders could not be resumed." in first
     assert owed
     assert not paused.maintenance.is_owed(paused.store.get(paused.incident))
 

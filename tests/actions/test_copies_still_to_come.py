@@ -79,10 +79,10 @@ def test_none_are_taken_out_below_what_main_has(replaying: Scene) -> None:
     """Run b has repeated up to 49, and main has up to 59."""
     replaying.flink.checkpoints(B, 2)
 
-    with pytest.raises(Refused, match="Run bbbbbb still reads rows that main has") as refused:
+    with pytest.raises(Refused, match="Run bbbbbb still reads rows that main already has") as refused:
         deduplicate_rows.propose(planned(replaying))
 
-    assert "up to source position 59; it has committed up to 49" in refused.value.found
+    assert "up to source position 59; since its last start it has committed up to 49" in refused.value.found
     assert "Wait until it has passed that" in refused.value.remedy
     assert "rewind_table_and_job" in refused.value.remedy
 
@@ -107,14 +107,14 @@ def test_nor_is_a_commit_that_repeats_another_one_dropped(replaying: Scene) -> N
     case, match = plan.case.model_copy(update={"duplicate_commits": found}), {"repeating": (again,)}
     plan = plan.model_copy(update={"case": case, "match": plan.match.model_copy(update=match)})
 
-    with pytest.raises(Refused, match="Run bbbbbb still reads rows that main has"):
+    with pytest.raises(Refused, match="Run bbbbbb still reads rows that main already has"):
         drop_duplicated_commit.propose(plan)
 
 
 @pytest.mark.parametrize(
     ("known", "why"),
     [
-        ({"told": False}, "does not have the source positions"),
+        ({"told": False}, "lacks source positions"),
         ({"partition": "source_partition"}, "several partitions"),
     ],
 )
@@ -124,7 +124,7 @@ def test_where_nothing_tells_the_approver_reads_it(replaying: Scene, known: dict
 
     said = " ".join(deduplicate_rows.propose(planned(replaying, **known)).preview.sentences)  # type: ignore[arg-type]
 
-    assert "Whether run bbbbbb has passed all that main has is not known" in said
+    assert "It is not known whether run bbbbbb has read past all rows on main" in said
     assert why in said
 
 
@@ -133,9 +133,9 @@ def test_where_nothing_tells_the_approver_reads_it(replaying: Scene, known: dict
     [
         (
             {"partition": "source_partition"},
-            "name the column of theirs as `position_partition` in the table's contract",
+            "name the partition column as `position_partition` in the table's contract",
         ),
-        ({"told": False}, "take `position` out of it. Collect the evidence again then"),
+        ({"told": False}, "remove `position` from the contract. Collect the evidence again"),
     ],
     ids=["partition named", "position taken out"],
 )

@@ -21,7 +21,7 @@ def test_another_declaration_starts_nothing_and_stops_nothing(scene: Scene) -> N
     [asked] = [each for each in made.requirements if isinstance(each, StartPossible)]
     scene.flink.declared = DEPLOYED
 
-    with pytest.raises(Superseded, match=f"declared when this was proposed \\({'a' * 12}\\).*now \\({'b' * 12}\\)"):
+    with pytest.raises(Superseded, match=f"when this was proposed \\({'a' * 12}\\).*changed \\({'b' * 12}\\)"):
         scene.executions.begin(scene.incident, made.id, by=plan.by)
 
     assert f"Declaration unchanged ({'a' * 12})." in requirement_sentence(asked)

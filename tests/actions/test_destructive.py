@@ -72,7 +72,7 @@ FORK = StopFork(job=orders.JOB, job_id=JobId(orders.RUN_B), keeps=JobId(orders.R
     ("effect", "undo", "says"),
     [
         (BRANCH, TAKEN, "it removes branch theirs"),
-        (FORK, TAKEN, "Waterline starts no second one"),
+        (FORK, TAKEN, "Waterline starts no second writer"),
         (TAG, "It cannot be undone.", "its undo says “cannot be undone”"),
         (TAG, TAKEN, ""),
     ],
@@ -110,7 +110,7 @@ def test_nobody_is_asked_to_approve_it(scene: Scene) -> None:
     modules = {action.name: ActionModule(action=action, propose=propose)}
     proposals = Proposals(scene.store, scene.observer, Knowing(), modules, SystemClock())  # type: ignore[arg-type]
 
-    with pytest.raises(Refused, match="two teams have to approve it"):
+    with pytest.raises(Refused, match="it needs the approval of two teams"):
         proposals.propose(scene.incident, action.name, step=None, by=ANA)
 
     assert scene.store.get(scene.incident).proposals == {}

@@ -59,7 +59,7 @@ def test_the_run_of_the_other_job_is_stopped_on_its_own_cluster(both: BlueGreen)
     said = " ".join(view.proposal.preview.sentences)
     assert stop in view.proposal.effects
     assert f"Stop run bbbbbb of {GREEN}" in said
-    assert f"Leave run aaaaaa of {JOB} alone" in said
+    assert f"Run aaaaaa of {JOB} keeps the table" in said
     assert "configuration" not in said
     assert (ProposalState.APPLIED, [job("a")]) == (view.state, both.alive)
     checked = both.scene.checked(view)
@@ -75,14 +75,14 @@ def test_the_run_of_the_other_job_is_kept_and_it_is_said_what_to_configure(both:
 
     said = " ".join(view.proposal.preview.sentences)
     assert f"The configuration still names {JOB} as the job of {ORDERS}" in said
-    assert f"set `tables.{ORDERS}.job` to {GREEN} and name {JOB} in its `other_jobs`" in said
+    assert f"set `tables.{ORDERS}.job` to {GREEN}, name {JOB} in its `other_jobs`" in said
     assert (ProposalState.APPLIED, [job("b")]) == (view.state, both.alive)
     assert all(check.passed for check in both.scene.checked(view))
 
 
 def test_which_of_the_two_stays_is_not_guessed(both: BlueGreen) -> None:
     """The refusal names both, each with its job where it is not the table's."""
-    with pytest.raises(Refused, match=f"one of them named to stay; found aaaaaa, bbbbbb of {GREEN}.*keep=RUN"):
+    with pytest.raises(Refused, match=f"one of them named to keep; found aaaaaa, bbbbbb of {GREEN}.*keep=RUN"):
         resolve_fork.propose(both.plan())
 
 
@@ -92,7 +92,7 @@ def test_a_second_run_of_the_other_job_ends_the_stop_before_anything_is_done(bot
     made = both.scene.approved(resolve_fork.propose(plan), plan)
     both.green.submit(job("c"), at_checkpoint=4)
 
-    with pytest.raises(Superseded, match=f"Expected run bbbbbb of {GREEN} to be the one that is alive"):
+    with pytest.raises(Superseded, match=f"Expected only run bbbbbb of {GREEN} to be alive"):
         both.scene.executions.begin(both.scene.incident, made.id, by=plan.by)
 
     assert both.scene.calls == []
@@ -122,7 +122,7 @@ def test_a_writer_on_no_configured_cluster_is_named_with_its_commits(scene: Scen
         resolve_fork.propose(scene.plan().model_copy(update={"keeps": "aaaa"}))
 
     said = str(refused.value)
-    assert f"Run {job('d')} committed {committed}, and no Flink that is configured for the table knows it." in said
+    assert f"Run {job('d')} committed {committed}, and no configured Flink cluster knows it." in said
     assert "stop it where it runs, or name its job under `jobs` and in the table's `other_jobs`" in said
 
 

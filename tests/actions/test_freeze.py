@@ -278,7 +278,7 @@ def test_nothing_claims_more_than_the_freeze_does() -> None:
 
     assert claims
     assert all("compaction" not in claim.lower() for claim in (*claims, FREEZES))
-    assert "Compaction is not stopped by this." in NOT_STOPPED
+    assert "This does not stop compaction." in NOT_STOPPED
     limits = (root / "docs" / "limits.md").read_text(encoding="utf-8")
     assert "`expire_snapshots()` of PyIceberg ignores the freeze" in limits
     assert "No table property stops a compaction" in limits

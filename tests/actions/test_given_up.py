@@ -70,7 +70,7 @@ def test_the_job_goes_on_from_its_stop_where_main_is_as_it_was(scene: Scene) -> 
 
     assert len(scene.alive) == 1
     assert scene.positions() == sorted([*range(50), *range(20, 30)])
-    assert "which the rehearsal's stop took" in " ".join(view.proposal.preview.sentences)
+    assert "which the repair's stop took" in " ".join(view.proposal.preview.sentences)
 
 
 def test_nothing_is_started_over_commits_with_which_nothing_pairs(scene: Scene) -> None:
@@ -135,7 +135,7 @@ def test_nothing_is_given_up_while_it_is_not_known_from_where_the_job_goes_on(sc
     observation = plan.case.observation.model_copy(update={"checkpoints": unseen})
     case = plan.case.model_copy(update={"observation": observation})
 
-    with pytest.raises(CouldNotLook, match="From where the job can go on is not known"):
+    with pytest.raises(CouldNotLook, match="not known from where the job can continue"):
         drop_repair_branch.propose(plan.model_copy(update={"case": case}))
 
 

@@ -28,8 +28,8 @@ def test_giving_it_up_starts_the_job_and_ends_the_question(scene: Scene) -> None
     assert standing_job(scene.store.get(scene.incident)) is None
     assert len(scene.alive) == 1
     assert scene.positions() == list(range(50))
-    assert f"Branch {BRANCH} is gone already" in " ".join(view.proposal.preview.sentences)
-    assert f"Branch {BRANCH} is gone already and the job starts again" in view.proposal.preview.sure
+    assert f"Branch {BRANCH} is already gone" in " ".join(view.proposal.preview.sentences)
+    assert f"Branch {BRANCH} is already gone and the job starts again" in view.proposal.preview.sure
     assert all(check.passed for check in scene.checked(view)), scene.checked(view)
 
 

@@ -123,7 +123,7 @@ def test_a_job_that_is_no_longer_configured_is_waited_for_an_hour(scene: Scene) 
     executions.carry_on(scene.incident, made)
 
     assert meanwhile is ProposalState.EXECUTING
-    assert any(f"The job {JOB} cannot be asked. Expected it in the configuration" in note for note in noted), noted
+    assert any(f"The job {JOB} is not configured. Expected it in the configuration" in note for note in noted), noted
     assert scene.view(made).state is ProposalState.REFUSED
 
 

@@ -87,7 +87,7 @@ def test_a_run_that_only_came_after_the_job_may_have_gone_on_from_there(scene: S
     view = restarted(scene)
 
     assert view.state is ProposalState.REFUSED
-    assert "no state of it pairs with the table" in view.result.sentence  # type: ignore[union-attr]
+    assert "none of its states pairs with the table" in view.result.sentence  # type: ignore[union-attr]
     assert "start" not in scene.calls
 
 

@@ -27,7 +27,7 @@ from tests.actions.test_publications_that_start import proven, published, rehear
 from tests.little_flink import LittleFlink
 from tests.tables import ORDERS, job
 
-PAUSE = "Before you approve, stop run eeeeee of backfill-to-iceberg, which may write the table, too."
+PAUSE = "Before you approve, stop run eeeeee of backfill-to-iceberg, which may write the table as well."
 
 
 def commits_beside(scene: Scene, checkpoint: int) -> None:
@@ -75,7 +75,7 @@ def test_a_compaction_before_the_approval_supersedes_the_rehearsal(scene: Scene)
     snapshots = tuple(s.model_copy(update=told) if s.snapshot_id == table.head else s for s in table.snapshots)
     compacted = TableState.model_validate({**table.model_dump(), "snapshots": snapshots})
 
-    with pytest.raises(Superseded, match="has moved since this was proposed"):
+    with pytest.raises(Superseded, match="has changed since this was proposed"):
         check_all(proposal.requirements, replace(world, table=compacted))
     [held] = [each for each in proposal.requirements if isinstance(each, HeadDescends)]
     assert "compactions" not in requirement_sentence(held)
@@ -87,7 +87,7 @@ def test_who_approves_a_rehearsal_or_a_rewind_is_told_what_to_pause(scene: Scene
     scene.flink.savepoint(job("a"))
     plan = scene.plan(last_good=scene.snapshot("a", 6)).model_copy(update={"drops_others": True})
 
-    assert f"{PAUSE} Start it again when the repair is published or given up" in said(repair(plan))
+    assert f"{PAUSE} Start it again when the repair is published or dropped" in said(repair(plan))
     assert f"{PAUSE} Start it again when main has moved" in said(rewind_table_and_job.propose(plan))
 
 
@@ -100,7 +100,7 @@ def test_who_approves_is_told_where_nobody_knows_whether_the_guest_runs(scene: S
 
     told = said(repair(plan.model_copy(update={"case": case})))
 
-    assert "Whether another job of the table runs is not known (Flink of the guest: It timed out)." in told
+    assert "It is not known whether another job of the table runs (Flink of the guest: It timed out)." in told
     assert PAUSE not in told
 
 
@@ -124,7 +124,7 @@ def test_a_publication_that_the_guest_ends_says_who_must_pause_and_succeeds_then
     dropped = scene.carries_out(drop_repair_branch.propose(plan), plan)
     beside.stop(GUEST, job("e"))
 
-    assert "committed by Flink run eeeeee (checkpoint 9). Stop that writer first, or it ends the next one" in str(
+    assert "committed by Flink run eeeeee (checkpoint 9). Stop that writer first, or it ends the next repair" in str(
         refused.value
     )
     assert "`/waterline propose drop_repair_branch`" in str(refused.value)

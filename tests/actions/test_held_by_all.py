@@ -46,7 +46,7 @@ def test_a_start_from_a_state_that_nothing_holds_is_refused(scene: Scene) -> Non
     proposal = rewind_table_and_job.propose(plan)
     kept = tuple(r for r in proposal.requirements if not isinstance(r, RestorePointIntact))
 
-    with pytest.raises(Refused, match="nothing holds the state"):
+    with pytest.raises(Refused, match="it does not check the state"):
         completed(proposal.model_copy(update={"requirements": kept}), plan)
 
 

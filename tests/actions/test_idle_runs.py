@@ -42,7 +42,9 @@ def test_an_idle_run_is_restarted_from_its_stop(idle: Scene, action) -> None:  #
     undone = undo_proposal.propose(again)
 
     assert view.state is ProposalState.APPLIED, view.result
-    assert "lists no commit of run bbbbbb; what it began from pairs with" in " ".join(view.proposal.preview.sentences)
+    assert "lists no commit of run bbbbbb; it started from a point that pairs with" in " ".join(
+        view.proposal.preview.sentences
+    )
     assert view.started[len(view.started) - 1].checkpoint_id == 8
     assert idle.carries_out(undone, again).state is ProposalState.APPLIED
     assert len(idle.alive) == 1
@@ -81,7 +83,7 @@ def test_an_idle_run_from_elsewhere_is_not_stopped(scene: Scene) -> None:
     begins(scene, "b", two, at=2, now=8)
 
     with pytest.raises(
-        Refused, match=r"began from .*savepoint-aaaaaa-000000000002, which is not proven to\. Wait until it"
+        Refused, match=r"started from .*savepoint-aaaaaa-000000000002, which is not proven to pair\. Wait for its"
     ):
         restart_from_stop_savepoint.propose(scene.plan())
 
@@ -111,7 +113,9 @@ def test_a_run_whose_commits_were_rolled_back_and_have_expired_is_not_taken_for_
     shortened = with_fields(table, head_moves=tuple(table.head_moves)[log])
     monkeypatch.setattr(idle.catalog, "load", lambda _name: shortened)
 
-    with pytest.raises(Refused, match=r"main has only gone forward .* rolled back, and have expired\. Wait until it"):
+    with pytest.raises(
+        Refused, match=r"main only to have moved forward .* rolled back and then expired\. Wait for its"
+    ):
         restart_from_stop_savepoint.propose(idle.plan())
 
     assert idle.alive == [B]
@@ -151,13 +155,13 @@ def test_an_idle_run_that_names_no_beginning_is_not_stopped(scene: Scene) -> Non
     scene.flink.ends(A, "FAILED")
     begins(scene, "b", from_savepoint_of("b", 8, scene), at=8, now=8)
 
-    with pytest.raises(Refused, match=r"Flink does not tell where it did\. Wait until it has committed"):
+    with pytest.raises(Refused, match=r"Flink does not show from where it started\. Wait for its next commit"):
         restart_from_stop_savepoint.propose(scene.plan())
 
 
 def test_no_savepoint_is_taken_of_an_idle_run(idle: Scene) -> None:
     """No snapshot could be tagged as its own; said before anything is stopped."""
-    with pytest.raises(Refused, match=r"the table lists none of run bbbbbb\. Wait until it"):
+    with pytest.raises(Refused, match=r"the table lists none of run bbbbbb\. Wait for its"):
         take_savepoint.propose(idle.plan())
 
     assert idle.alive == [B]

@@ -54,8 +54,8 @@ def test_a_ledger_from_the_start_on_does_not_tell_what_came_before(scene: Scene)
 
     said = " ".join(deduplicate_rows.propose(in_the_proposed_window(scene)).preview.sentences)
 
-    assert "Whether run bbbbbb has passed all that main has is not known" in said
-    assert "the ledger does not reach the commits of run aaaaaa" in said
+    assert "It is not known whether run bbbbbb has read past all rows on main" in said
+    assert "the commit history does not reach the commits of run aaaaaa" in said
 
 
 def test_a_ledger_that_tells_enough_refuses_whatever_else_it_does_not_reach(scene: Scene) -> None:
@@ -70,7 +70,7 @@ def test_a_ledger_that_tells_enough_refuses_whatever_else_it_does_not_reach(scen
     assert ledger is not None
     told = ledger.model_copy(update={"rows": tuple(r for r in ledger.rows if r.job_id != job("c"))})
 
-    with pytest.raises(Refused, match="Run bbbbbb still reads rows that main has"):
+    with pytest.raises(Refused, match="Run bbbbbb still reads rows that main already has"):
         must_have_passed(plan.model_copy(update={"case": plan.case.model_copy(update={"ledger": told})}))
 
 
@@ -95,10 +95,10 @@ def test_a_newer_start_under_the_same_job_id_has_to_pass_what_the_older_one_had(
     scene.flink.stands_at(A, 0)
     scene.flink.checkpoints(A, 2)
 
-    with pytest.raises(Refused, match="Run aaaaaa still reads rows that main has") as refused:
+    with pytest.raises(Refused, match="Run aaaaaa still reads rows that main already has") as refused:
         must_have_passed(planned(scene))
 
-    assert "up to source position 59; it has committed up to 19 since it was started last" in refused.value.found
+    assert "up to source position 59; since its last start it has committed up to 19" in refused.value.found
 
 
 def test_the_first_checkpoint_of_a_start_without_state_is_no_copy_of_the_older_one(scene: Scene) -> None:
@@ -106,7 +106,7 @@ def test_the_first_checkpoint_of_a_start_without_state_is_no_copy_of_the_older_o
     scene.flink.stands_at(A, 0)
     scene.flink.checkpoints(A, 1)
 
-    with pytest.raises(Refused, match="it has committed up to 9 "):
+    with pytest.raises(Refused, match=r"it has committed up to 9\."):
         must_have_passed(planned(scene))
 
 
@@ -118,7 +118,7 @@ def test_a_start_under_another_uid_has_to_pass_it_too(scene: Scene) -> None:
     scene.flink._write(runs)
     scene.flink.checkpoints(A, 2)
 
-    with pytest.raises(Refused, match="it has committed up to 19 "):
+    with pytest.raises(Refused, match=r"it has committed up to 19\."):
         must_have_passed(planned(scene))
 
 
@@ -139,7 +139,7 @@ def test_its_newest_commit_tells_where_it_is_and_not_its_highest(scene: Scene) -
     )
     case = plan.case.model_copy(update={"ledger": ledger.model_copy(update={"rows": rows})})
 
-    with pytest.raises(Refused, match="it has committed up to 19 "):
+    with pytest.raises(Refused, match=r"it has committed up to 19\."):
         must_have_passed(plan.model_copy(update={"case": case}))
 
 
@@ -158,7 +158,7 @@ def test_of_an_older_start_that_the_ledger_does_not_reach_nothing_is_known(scene
 
     (said,) = must_have_passed(in_the_proposed_window(scene))
 
-    assert "the ledger does not reach the commits of an earlier start of it" in said
+    assert "the commit history does not reach the commits of an earlier start of it" in said
 
 
 def test_a_commit_that_was_made_twice_is_no_start_also_once_the_run_goes_on(scene: Scene) -> None:
@@ -182,7 +182,7 @@ def test_of_a_job_that_is_down_below_what_main_has_the_approver_reads_it(scene: 
     (veiled,) = must_have_passed(planned(scene, hidden=True))
 
     assert "The job is down, at source position 49 of 59 that main has" in said
-    assert "Propose this again when it runs and has passed 59, or rewind table and job." in said
+    assert "Propose this again when the job runs and has passed 59, or rewind table and job." in said
     assert "The job is down, below what main has" in veiled
     assert not {"49", "59"} & set(veiled.replace(":", " ").split())
 
@@ -207,4 +207,4 @@ def test_where_flink_has_forgotten_both_of_two_writers_it_is_not_known_which_is_
 
     (said,) = must_have_passed(with_positions(planned(scene), GUEST, 909))
 
-    assert "Flink lists no run that tells which of them is this" in said
+    assert "Flink lists no run by which to tell them apart" in said

@@ -74,7 +74,7 @@ def test_what_took_rows_away_comes_back_as_well(five: Scene) -> None:
     view = five.carries_out(proposal, plan)
 
     assert [each.to for each in proposal.effects if isinstance(each, MoveTable)] == [lost]
-    assert "brings 20 rows back and takes 10 away again" in proposal.preview.sentences[0]
+    assert "brings 20 rows back and removes 10 again" in proposal.preview.sentences[0]
     assert view.state is ProposalState.APPLIED
     assert five.positions() == list(range(10, 70))
 
@@ -86,7 +86,7 @@ def test_what_took_rows_away_is_not_left_out_silently(five: Scene) -> None:
     five.rolls_back(to=five.snapshot("a", 3))
     five.backfill_commits()
 
-    with pytest.raises(Refused, match=r"has also taken rows away \(delete, 10 rows\)"):
+    with pytest.raises(Refused, match=r"also removed rows \(delete, 10 rows\)"):
         restore_lost_commits.propose(with_ledger(five.plan()))
 
 
@@ -121,7 +121,7 @@ def test_without_a_state_that_pairs_there_it_is_said_what_was_found(five: Scene)
     five.flink.ends(A, "FAILED")
     five.rolls_back(to=five.snapshot("a", 3))
 
-    with pytest.raises(Refused, match=r"can be set forward to .* but the job cannot be started there") as refused:
+    with pytest.raises(Refused, match=r"can be moved forward to .* but the job cannot be started there") as refused:
         restore_lost_commits.propose(with_ledger(five.plan()))
 
     assert "savepoint-aaaaaa-000000000005: paired" in refused.value.found
@@ -134,5 +134,5 @@ def test_a_repair_among_them_counts(five: Scene) -> None:
     five.commits(rows(range(50, 60)), {"engine-name": "waterline", REPAIR: "01X/3", **told})
     five.rolls_back(to=five.snapshot("a", 3))
 
-    with pytest.raises(Refused, match="put rows on main that this state does not hold"):
+    with pytest.raises(Refused, match="added rows that this state does not know"):
         restore_lost_commits.propose(with_ledger(five.plan()))

@@ -20,7 +20,7 @@ def test_a_strange_schema_is_refused_before_anything_is_proposed() -> None:
     case = tale.looked_at(leaked=leaks(*tale.manifests, standing=LeakStanding.DROPPED))
     plan: Any = SimpleNamespace(case=case, survey=lambda *_: found)
 
-    with pytest.raises(Refused, match="were not written for the table as it is") as refused:
+    with pytest.raises(Refused, match="do not fit the table") as refused:
         propose(plan)
 
     assert "field 99 of its schema 9 is discount (long)" in refused.value.found

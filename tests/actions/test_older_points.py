@@ -30,8 +30,11 @@ def test_a_savepoint_that_cannot_be_taken_names_what_pairs_with_the_head(older: 
         take_savepoint.propose(older.plan())
 
     said = str(refused.value)
-    assert "the authoritative one is its newest point that pairs with the head" in said
-    assert f"One that pairs with an older snapshot repeats rows; for that, rewind table and job (`{REWIND}`)" in said
+    assert "use its newest point that pairs with the head" in said
+    assert (
+        f"A point that pairs with an older snapshot duplicates rows: for that, rewind table and job (`{REWIND}`)"
+        in said
+    )
 
 
 @pytest.mark.parametrize("action", [restore_job_only, forward_job])
@@ -44,7 +47,7 @@ def test_a_restart_that_is_refused_names_the_rewind(older: Scene, action: Module
     view = older.carries_out(rewind_table_and_job.propose(plan), plan)
     older.flink.checkpoints(older.alive[0], 2)
 
-    assert f"Or rewind table and job together to checkpoint 3 (`{REWIND}`)" in str(refused.value)
+    assert f"Or rewind table and job to checkpoint 3 (`{REWIND}`)" in str(refused.value)
     assert view.state is ProposalState.APPLIED, view.result
     assert len(older.positions()) == len(set(older.positions()))
 

@@ -30,7 +30,7 @@ def test_how_many_are_left_and_how_it_goes_on_is_told(scene: Scene) -> None:
     proposal = remove_orphan_files.propose(planned(scene, there=LISTED, orphans=43))
 
     assert "Move 20 files" in proposal.preview.sentences[0]
-    assert "23 further orphans stay for now: run orphan_files again" in proposal.preview.sentences[0]
+    assert "23 further orphans stay for now. Run orphan_files again" in proposal.preview.sentences[0]
 
 
 def test_where_all_were_listed_nothing_is_left(scene: Scene) -> None:
@@ -40,5 +40,5 @@ def test_where_all_were_listed_nothing_is_left(scene: Scene) -> None:
 
 def test_files_that_were_put_aside_before_are_not_called_too_young(scene: Scene) -> None:
     """The evidence is older than the last batch: it is to be run again."""
-    with pytest.raises(Refused, match=r"moved aside or removed since\..*`/waterline run orphan_files`"):
+    with pytest.raises(Refused, match=r"moved or removed since\..*`/waterline run orphan_files`"):
         remove_orphan_files.propose(planned(scene, there=(), orphans=43))

@@ -48,5 +48,5 @@ def test_what_was_there_before_it_goes(scene: Scene) -> None:
 
 def test_nothing_is_put_aside_while_its_flink_cannot_be_asked(scene: Scene) -> None:
     """Not seen is not ended."""
-    with pytest.raises(CouldNotLook, match="its Flink cannot be asked"):
+    with pytest.raises(CouldNotLook, match="its Flink does not answer"):
         remove_orphan_files.propose(beside(scene, NotSeen(source="Flink", reason="Timeout.", remedy="Wait.")))

@@ -229,4 +229,4 @@ def test_what_it_takes_away_on_a_table_of_its_author_is_tried_there(own: Path, i
     done = tried(own, "drop_branches", only="branched", worlds="own_actions.worlds")
 
     assert done.returncode == (0 if is_said else 1), done.stdout[-3000:]
-    assert ("5 passed" if is_said else "it removes branch theirs, which nothing makes again") in done.stdout
+    assert ("5 passed" if is_said else "it removes branch theirs, which cannot be created again") in done.stdout

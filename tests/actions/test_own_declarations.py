@@ -48,14 +48,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ('needs=("ledger",)', 'needs=("legder",)', "Expected evidence tasks in its needs; found legder."),
         ("proofs=()", 'proofs=(("rows", "No row"),)', "Expected evidence tasks in its proofs; found rows."),
         ("proofs=()", 'proofs=(), proofs_of_start=(("rows", "No row"),)', "in its proofs_of_start; found rows."),
-        ("proofs=()", 'proofs=(), no_more_than_before=("duplicate_rows",)', "no_more_than_before some of its proofs"),
+        ("proofs=()", 'proofs=(), no_more_than_before=("duplicate_rows",)', "no_more_than_before only proofs of it"),
         (
             "proofs=()",
             'proofs=(("ledger", "Told"),), no_more_than_before=("ledger",)',
             "missing_positions; found ledger.",
         ),
-        ("proofs=()", 'proofs=(), looks=("late_rows",)', "found late_rows in looks alone."),
-        ("proofs=()", 'proofs=(), moves_waterline="trusted"', "nothing proves its rows"),
+        ("proofs=()", 'proofs=(), looks=("late_rows",)', "found late_rows only in `looks`."),
+        ("proofs=()", 'proofs=(), moves_waterline="trusted"', "no proof of it checks the rows"),
         ("proofs=()", 'proofs=(("ledger", "Told"),), moves_waterline="trusted"', "found ledger."),
     ],
 )

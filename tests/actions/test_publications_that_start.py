@@ -113,11 +113,11 @@ def test_over_a_silent_run_from_a_wrong_savepoint_it_starts_from_what_pairs(scen
     rehearsal = rehearsed(scene)
     view = published(scene, proven(scene, rehearsal))
 
-    assert "nothing proves what a stop of it leaves" in said(rehearsal.proposal)
-    assert "the job is not started from what it leaves unless that is proven by then" in said(rehearsal.proposal)
+    assert "the state that its stop would leave cannot be proven" in said(rehearsal.proposal)
+    assert "starts from the state that it leaves only if that is proven by then" in said(rehearsal.proposal)
     [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartJob)]
     assert start.checkpoint_id == view.proposal.preview.replayed_from == 3
-    assert "which the rehearsal's stop took" not in said(view.proposal)
+    assert "which the repair's stop took" not in said(view.proposal)
     assert scene.positions() == list(range(50))
 
 
@@ -129,7 +129,7 @@ def test_over_a_run_that_began_anew_under_its_job_id_nothing_is_started(scene: S
 
     assert scene.alive == []
     assert scene.positions() == list(range(30))
-    assert "Start no run, and the job stays down" in said(view.proposal)
+    assert "Start no run; the job stays down" in said(view.proposal)
     assert "collect evidence again and diagnose" in said(view.proposal)
     assert "The job stays down" in view.proposal.preview.sure
     assert view.proposal.preview.replayed_from is None
@@ -150,7 +150,7 @@ def test_an_idle_run_goes_on_from_its_stop(scene: Scene, seen_by) -> None:  # ty
     assert stop.stands_on == scene.snapshot("a", 3)
     [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartJob)]
     assert start.checkpoint_id == 8
-    assert "which the rehearsal's stop took" in said(view.proposal)
+    assert "which the repair's stop took" in said(view.proposal)
     assert scene.positions() == [*range(30), *range(80, 100)]
 
 

@@ -91,14 +91,14 @@ def test_what_has_come_back_since_is_not_dropped(scene: Scene) -> None:
     of_another_size = told(repair_unreadable_files.propose(plan))[1:]
 
     assert (count, rows) == of_another_size == (1, 10)
-    assert f"; 1 file, the first {paths[0]} can be read again and stays. These rows are lost" in said
+    assert f"; 1 file, the first {paths[0]} can be read again and stays. The table lacks these rows" in said
 
 
 def test_nothing_is_dropped_where_all_has_come_back(scene: Scene) -> None:
     """The evidence is old: whoever asks for the repair is told so."""
     file = lost(file_of(scene, 2), scene.snapshot("a", 2))
 
-    with pytest.raises(Refused, match="Expected 1 of them; storage lacks none of them"):
+    with pytest.raises(Refused, match="Expected 1 of them; storage now lacks none of them"):
         repair_unreadable_files.propose(planned(scene, unreadable=unreadable(file), missing_files=missing(file)))
 
 
@@ -132,7 +132,7 @@ def test_a_file_that_a_task_could_not_decode_goes_as_well(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    ("what", "said"), [("deletes", "bring deleted rows back"), ("manifest", "Which rows it leads to is not known")]
+    ("what", "said"), [("deletes", "bring deleted rows back"), ("manifest", "not known which rows it leads to")]
 )
 def test_what_no_reference_can_be_dropped_of_is_refused_wherever_it_was_found(
     scene: Scene, what: str, said: str

@@ -47,7 +47,7 @@ def test_a_rescale_between_two_steps_refuses_the_next_one(scene: Scene) -> None:
     view = scene.view(proposal.id)
     assert view.state is ProposalState.REFUSED
     assert view.result is not None
-    assert "rescaled it: Sink from 1 to 2. This effect was not carried out." in view.result.sentence
+    assert "rescaled it: Sink from 1 to 2. This step was not done." in view.result.sentence
     assert scene.calls == []
 
 

@@ -92,7 +92,7 @@ def test_nothing_is_started_when_the_stop_left_nothing_that_pairs(scene: Scene) 
     assert view.state is ProposalState.REFUSED
     assert scene.calls == ["stop"]
     assert view.result is not None
-    assert "no state of it pairs with the table" in view.result.sentence
+    assert "none of its states pairs with the table" in view.result.sentence
     assert "Not done: Start from where run aaaaaa stopped" in view.result.sentence
 
 
@@ -170,7 +170,7 @@ def test_nothing_is_stopped_while_the_job_could_not_be_started_again(scene: Scen
     made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
     scene.flink.refuses = "the cluster has no jar orders-etl.jar"
 
-    with pytest.raises(Superseded, match="can be started again; found: the cluster has no jar"):
+    with pytest.raises(Superseded, match="can be started; found: the cluster has no jar"):
         scene.executions.begin(scene.incident, made.id, by=plan.by)
 
     assert scene.calls == []

@@ -92,7 +92,7 @@ def test_what_was_owed_is_taken_off_by_the_undo(scene: Scene) -> None:
 
     undone = scene.carries_out(undo_proposal.propose(again), again)
 
-    assert "What was owed is taken off with it" in view.proposal.undo
+    assert "This also removes the pending files" in view.proposal.undo
     assert brought == list(range(60))
     assert undone.state is ProposalState.APPLIED, undone.result
     assert scene.positions() == list(range(30))

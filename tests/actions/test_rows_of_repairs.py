@@ -24,7 +24,7 @@ from tests.actions.owing import extent, owes_the_next_checkpoint, with_extent
 from tests.actions.scene import ProposalState, Scene
 from tests.tables import job, rows
 
-AGAIN = "put rows on main that this state does not hold"
+AGAIN = "added rows that this state does not know"
 
 
 def is_recovered(
@@ -177,7 +177,7 @@ def test_the_way_out_says_what_it_would_lose(scene: Scene) -> None:
     with pytest.raises(Refused) as refused:
         forward_job.propose(known(scene))
 
-    assert "must be replayed from the source" in refused.value.remedy
+    assert "replay them from the source" in refused.value.remedy
     assert "the job reads its rows again" not in refused.value.remedy
     with pytest.raises(Refused, match="15 rows in 1 commit of approved repairs"):
         rewind_table_and_job.propose(scene.plan(last_good=scene.table.head))

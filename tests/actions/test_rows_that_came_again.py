@@ -78,7 +78,9 @@ def test_bounds_of_several_source_partitions_tell_nothing() -> None:
     assert not some_are_live(leak, lacking(), contract)
 
 
-@pytest.mark.parametrize(("missing", "refused"), [((50, 59), "written for the table"), ((55, 59), "are in the table")])
+@pytest.mark.parametrize(
+    ("missing", "refused"), [((50, 59), "do not fit the table"), ((55, 59), "already has some of the rows")]
+)
 def test_only_what_is_missing_as_a_whole_is_appended(missing: tuple[int, int], refused: str) -> None:
     """Where a part of it is there, the source gives the rest by key."""
     tale = skipped()
@@ -96,9 +98,9 @@ def test_only_what_is_missing_as_a_whole_is_appended(missing: tuple[int, int], r
 @pytest.mark.parametrize(
     ("gaps", "instead"),
     [
-        (lacking((55, 59)), "Replay what missing_positions calls missing"),
-        (lacking(), "nothing is to be recovered"),
-        (lacking((10, 19), missing=15), "Replay what missing_positions calls missing"),
+        (lacking((55, 59)), "Replay the positions that missing_positions reports"),
+        (lacking(), "nothing needs to be recovered"),
+        (lacking((10, 19), missing=15), "Replay the positions that missing_positions reports"),
     ],
     ids=["a part is missing", "nothing is", "who knows"],
 )
@@ -128,7 +130,7 @@ def test_beside_one_that_came_again_the_others_can_be_had() -> None:
     with pytest.raises(Refused) as refused:
         propose(plan)
 
-    assert f"have {each[0].path} put aside" in refused.value.remedy
+    assert f"move {each[0].path} aside" in refused.value.remedy
 
 
 def test_it_is_proposed_on_a_fresh_count_of_positions() -> None:

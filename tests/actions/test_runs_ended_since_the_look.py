@@ -107,7 +107,7 @@ def test_a_point_that_came_since_the_evidence_is_named(scene: Scene, propose: Ca
     with pytest.raises(Refused, match="cannot be restarted on the table as it is") as refused:
         propose(planned(scene, seen(scene), known))
 
-    assert f"{newest.name} by now, which pairs" in refused.value.remedy
+    assert f"{newest.name}, which pairs" in refused.value.remedy
     assert AGAIN in refused.value.remedy
     assert "from checkpoint 5" in propose(planned(scene, seen(scene), looked(seen(scene)))).title
 

@@ -79,7 +79,7 @@ def test_a_name_that_is_found_taken_after_the_stop_says_how_the_job_goes_on(scen
     assert view.state is ProposalState.REFUSED
     assert view.result is not None
     assert f"Expected no tag {taken}" in view.result.sentence
-    assert "`/waterline undo` starts the job again from this very savepoint" in view.result.sentence
+    assert "`/waterline undo` starts the job again from exactly this savepoint" in view.result.sentence
     assert scene.alive == []
     undo = scene.plan(number=2, undoes=view.proposal.id)
     back = scene.carries_out(undo_proposal.propose(undo), undo)

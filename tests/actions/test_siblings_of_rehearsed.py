@@ -60,11 +60,11 @@ def test_nothing_is_started_from_an_older_point_that_would_double_another_table(
     proposal = proposed(scene, ends, plan)
 
     assert starts(proposal) == scene.alive == []
-    assert "Start no run, and the job stays down." in said(proposal)
-    assert "would write rows of sales.items a second time" in said(proposal)
+    assert "Start no run; the job stays down." in said(proposal)
+    assert "would duplicate rows of sales.items" in said(proposal)
     assert "found 5 commits" in said(proposal)
     assert "two people move main of sales.items back to" in said(proposal)
-    assert "would write rows of another table of it a second time" in proposal.preview.sure
+    assert "would duplicate rows of another table of the job" in proposal.preview.sure
     assert proposal.preview.replayed_from is None
 
 
@@ -78,7 +78,7 @@ def test_nor_by_the_undo_of_such_a_publication(scene: Scene) -> None:
     undo = proposed(scene, undo_proposal, again)
 
     assert starts(undo) == scene.alive == []
-    assert "would write rows of sales.items a second time" in said(undo)
+    assert "would duplicate rows of sales.items" in said(undo)
     assert scene.positions() == sorted([*range(30), 20])
 
 

@@ -50,7 +50,7 @@ class OneRun:
     ("world", "passed", "said"),
     [
         (OneRun(SOURCE), True, "The state of Source: events was found"),
-        (OneRun(OTHER), False, "holds no state for Source: events -> Calc: it began anew"),
+        (OneRun(OTHER), False, "holds no state for Source: events -> Calc, which started from the beginning"),
         (OneRun(SOURCE, name="Map"), None, "names no source"),
         (OneRun(SOURCE, not_understood="A layout of its own."), None, "A layout of its own."),
         (OneRun(SOURCE, is_away=True), None, "Flink did not answer"),

@@ -58,10 +58,10 @@ def test_a_run_whose_checkpoint_is_needed_is_cancelled_and_keeps_it(scene: Scene
 @pytest.mark.parametrize("action", RESTARTS, ids=lambda a: a.__name__.rpartition(".")[2])
 def test_what_flink_would_delete_by_the_stop_is_not_started_from(scene: Scene, action, kept: bool | None) -> None:  # type: ignore[no-untyped-def]
     """Refused with what to do, before anybody is asked for a yes."""
-    with pytest.raises(Refused, match="not known to keep the checkpoints of a cancelled run") as refused:
+    with pytest.raises(Refused, match="not known that Flink keeps the checkpoints of a cancelled run") as refused:
         action.propose(planned(scene, kept))
 
-    assert "RETAIN_ON_CANCELLATION, or copy that folder away" in refused.value.remedy
+    assert "RETAIN_ON_CANCELLATION. Or copy that folder away" in refused.value.remedy
 
 
 def test_an_old_record_reads_and_digests_as_it_did() -> None:

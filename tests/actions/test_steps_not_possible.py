@@ -58,4 +58,4 @@ def test_a_step_on_which_nothing_right_can_be_proposed_ends_with_the_reason(scen
 
     ended = scene.store.get(scene.incident).outcomes[STEP]
     assert ended.key == NOT_POSSIBLE
-    assert "it is a table of format 1" in ended.why
+    assert "the table has format version 1" in ended.why

@@ -93,8 +93,8 @@ def test_a_later_rehearsal_takes_it_over_and_its_publication_starts_it(
     view = scene.carries_out(publish_repair.propose(plan), plan)
 
     assert not any(isinstance(effect, StopJob) for effect in second.effects)
-    assert f"has stopped run {stopped[:6]}, and the job stands still since" in said(second)
-    assert "The job stands still until the repair is published or given up" in said(second)
+    assert f"stopped run {stopped[:6]}, and the job has been stopped since" in said(second)
+    assert "The job stays stopped until the repair is published or dropped" in said(second)
     assert waits is not None
     assert waits.waits_for is not None
     assert (None, second.id) == (waits.settled, waits.waits_for.proposal.id)

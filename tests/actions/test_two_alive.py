@@ -21,10 +21,10 @@ def test_the_fork_is_resolved_first(scene: Scene, action: ModuleType) -> None:
         action.propose(plan)
 
     said = str(refused.value)
-    assert "First stop the other by `/waterline propose resolve_fork keep=RUN`" in said
+    assert "First stop the other one: `/waterline propose resolve_fork keep=RUN`" in said
     assert "aaaaaa" in said
     assert "bbbbbb" in said
-    assert "Then collect evidence again, and diagnose." in said
+    assert "Then collect evidence again and diagnose." in said
 
 
 def test_of_three_all_but_two_are_stopped_by_hand(scene: Scene) -> None:
@@ -33,5 +33,5 @@ def test_of_three_all_but_two_are_stopped_by_hand(scene: Scene) -> None:
     for run in ("b", "c"):
         scene.flink.submit(job(run), at_checkpoint=3, restored=savepoint)
 
-    with pytest.raises(Refused, match="First stop all but two by hand, then stop the other by"):
+    with pytest.raises(Refused, match=r"First stop all but two by hand\. Then stop the other one"):
         take_savepoint.propose(scene.plan())

@@ -55,7 +55,7 @@ def test_a_commit_that_was_expired_proves_that_nothing_is_owed(expired: Scene) -
     [start] = [e for e in view.proposal.effects if isinstance(e, StartJob)]
     assert (start.on_top_of, start.leaves_operator) == (plan.case.observation.table.head, OPERATOR)
     assert [r.snapshot_id for r in proposal.requirements if isinstance(r, SnapshotPresent)] == [start.on_top_of]
-    assert "which was expired since: an older metadata file still has it" in proposal.preview.sentences[0]
+    assert "which has expired since. An older metadata file still lists it" in proposal.preview.sentences[0]
     assert view.state is ProposalState.APPLIED
     assert expired.positions() == [*range(50), 900, 901, 902]
 
@@ -88,7 +88,7 @@ def test_state_from_before_the_last_commit_is_not_started_from(scene: Scene) -> 
     scene.backfill_commits()
     expire_all_but_the_head(scene)
 
-    with pytest.raises(Refused, match="That the old state owes nothing is not proven"):
+    with pytest.raises(Refused, match="not proven that the old state has nothing left to commit"):
         change_operator_uid.propose(planned(scene))
 
 

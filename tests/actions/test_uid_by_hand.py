@@ -25,10 +25,10 @@ from tests.actions.test_uid_after_expiry import expire_all_but_the_head, planned
 from tests.little_flink import JOB
 from tests.tables import job
 
-WITHOUT_STATE = "Start it without any state instead, its source set after"
+WITHOUT_STATE = "Instead, start it without any state, with its source set after"
 HIGHEST = "position 49, the highest on the table"
-NEWEST = "the newest position of it that the table has, in each of its partitions"
-REWIND = "Rewind table and job to checkpoint 3 instead"
+NEWEST = "the newest position that the table has of each of its partitions"
+REWIND = "rewind table and job to checkpoint 3"
 
 
 def refusal(plan: Plan) -> str:
@@ -83,7 +83,7 @@ def test_no_state_from_before_the_newest_commit_is_named(scene: Scene, is_expire
     plan = with_last_good(counted_at_the_head(planned(scene)))
     told = refusal(plan.model_copy(update={"renames_sink": is_declared}))
 
-    assert "Start it from none of the points on storage: rows after checkpoint 3 would come twice." in told
+    assert "Start the job from none of the points on storage: rows after checkpoint 3 would be duplicated." in told
     assert "allowNonRestoredState" not in told
     assert (f"{WITHOUT_STATE} {HIGHEST}" in told, REWIND in told) == (is_expired, not is_expired)
     assert ("/waterline propose rewind_table_and_job" in told) is not is_expired
@@ -155,7 +155,7 @@ def test_the_state_of_a_silent_run_that_began_below_is_not_named(scene: Scene) -
 
     told = refusal(planned(scene))
 
-    assert "Start it from none of the points on storage: rows after checkpoint 1 would come twice." in told
+    assert "Start the job from none of the points on storage: rows after checkpoint 1 would be duplicated." in told
 
 
 def test_under_a_run_that_may_have_gone_on_people_ask_first(scene: Scene) -> None:
@@ -168,8 +168,8 @@ def test_under_a_run_that_may_have_gone_on_people_ask_first(scene: Scene) -> Non
 
     told = refusal(planned(scene))
 
-    assert "if run eeeeee, which committed last, went on for this job. Ask who runs it what it reads." in told
-    assert "If it reads another source: Start it from" in told
+    assert "Run eeeeee committed last. Ask its owners what it reads." in told
+    assert "If it reads another source: Start the job from" in told
     assert "(checkpoint 3) with allowNonRestoredState=true" in told
 
 
@@ -183,13 +183,13 @@ def test_where_nothing_tells_what_was_committed_people_look_first(scene: Scene) 
     told = refusal(plan)
 
     assert "(checkpoint 3) with allowNonRestoredState=true" in told
-    assert "tells what the job has committed since that was written" in told
-    assert "They would come twice." in told
+    assert "shows what the job committed after that was written" in told
+    assert "They would be duplicated." in told
 
 
-COPY = r"Copy \S+003, and what it names under `shared`, away first: Flink may delete that\."
+COPY = r"First copy away \S+003, and what it references under `shared`: Flink may delete them\."
 CANCEL = r"Cancel run aaaaaa \(no stop-with-savepoint\)"
-PROPOSE_AGAIN = r"If that run has committed anything more by then, start nothing, and propose this again\."
+PROPOSE_AGAIN = r"If that run has committed anything more by then, start nothing and propose this again\."
 
 
 @pytest.mark.parametrize("kept", [False, None])
@@ -197,15 +197,17 @@ def test_what_flink_would_delete_is_brought_away_before_the_cancel(scene: Scene,
     """The one state that fits is a checkpoint of the very run that is to be cancelled."""
     told = refusal(planned_under_a_run(scene, kept))
 
-    assert re.search(rf"{COPY} {CANCEL} only then, and put back what is gone\. {PROPOSE_AGAIN} Start it from", told)
+    assert re.search(
+        rf"{COPY} {CANCEL} only then, and copy back what is gone\. {PROPOSE_AGAIN} Start the job from", told
+    )
 
 
 def test_what_flink_keeps_at_a_cancel_is_started_from_at_once(scene: Scene) -> None:
     """RETAIN_ON_CANCELLATION is set."""
     told = refusal(planned_under_a_run(scene, kept=True))
 
-    assert re.search(rf"{CANCEL}\. {PROPOSE_AGAIN} Start it from", told)
-    assert "Copy" not in told
+    assert re.search(rf"{CANCEL}\. {PROPOSE_AGAIN} Start the job from", told)
+    assert "copy away" not in told
 
 
 def test_a_savepoint_is_preferred_to_a_checkpoint_that_may_go(scene: Scene) -> None:
@@ -224,8 +226,8 @@ def test_a_savepoint_is_preferred_to_a_checkpoint_that_may_go(scene: Scene) -> N
 
         told = refusal(plan.model_copy(update={"case": plan.case.model_copy(update={"pairing": pairing})}))
 
-        assert f"Start it from file:{lasting} (checkpoint 3)" in told
-        assert "Copy" not in told
+        assert f"Start the job from file:{lasting} (checkpoint 3)" in told
+        assert "copy away" not in told
 
 
 def test_where_nothing_can_be_read_what_may_be_needed_is_brought_away(scene: Scene) -> None:
@@ -235,4 +237,4 @@ def test_where_nothing_can_be_read_what_may_be_needed_is_brought_away(scene: Sce
 
     told = refusal(plan.model_copy(update={"case": unread}))
 
-    assert re.search(rf"Copy the newest readable point that .*, away first\. {CANCEL}\. Start it from", told)
+    assert re.search(rf"First copy away the newest readable point that .*\. {CANCEL}\. Start the job from", told)

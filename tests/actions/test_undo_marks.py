@@ -71,7 +71,7 @@ def test_a_tag_whose_snapshot_is_gone_is_not_set_again(scene: Scene) -> None:
     without = type(table).model_validate({**table.model_dump(), "snapshots": tuple(table.snapshots)[:-1]})
     case = plan.case.model_copy(update={"observation": plan.case.observation.model_copy(update={"table": without})})
 
-    with pytest.raises(Refused, match="Nothing points to an expired snapshot"):
+    with pytest.raises(Refused, match="A tag on an expired snapshot cannot be restored"):
         undo_proposal.propose(plan.model_copy(update={"case": case}))
 
 

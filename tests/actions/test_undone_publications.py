@@ -39,10 +39,10 @@ def test_nobody_is_sent_to_a_state_that_storage_shows_and_that_does_not_pair(sce
     view = undone(scene, publication)
 
     assert scene.alive == []
-    assert "and the job stays down" in said(view.proposal)
+    assert "the job stays down" in said(view.proposal)
     assert "collect evidence again and diagnose" in said(view.proposal)
-    assert "if storage gives it again" not in said(view.proposal)
-    assert "Start the job by hand once main is back" not in said(view.proposal)
+    assert "if storage can read it again" not in said(view.proposal)
+    assert "Start the job by hand after main has moved back" not in said(view.proposal)
 
 
 def test_the_job_goes_on_from_another_point_where_the_stopped_run_has_left_none_that_pairs(scene: Scene) -> None:
@@ -68,7 +68,7 @@ def test_what_storage_does_not_show_now_is_named_with_what_it_has_to_pair_with(s
 
     assert scene.alive == []
     assert "savepoint-aaaaaa-000000000003, which the stop of run aaaaaa took" in said(view.proposal)
-    assert "if storage gives it again and it pairs" in said(view.proposal)
+    assert "if storage can read it again and it pairs" in said(view.proposal)
     assert "(checkpoint 3), main's newest commit by Flink" in said(view.proposal)
 
 
@@ -96,7 +96,7 @@ def test_what_an_idle_run_left_and_storage_does_not_show_now_is_named(scene: Sce
 
     assert scene.alive == []
     assert "savepoint-bbbbbb-000000000008, which the stop of run bbbbbb took" in said(view.proposal)
-    assert "if storage gives it again; else" in said(view.proposal)
+    assert "if storage can read it again; else" in said(view.proposal)
 
 
 def test_the_undo_of_a_rehearsal_has_an_idle_run_go_on_from_its_stop(scene: Scene) -> None:
@@ -130,5 +130,5 @@ def test_nobody_is_sent_to_a_stop_above_which_another_run_has_committed(scene: S
     plan = scene.plan(number=4, undoes=publication.proposal.id)
     told = said(undo_proposal.propose(plan))
 
-    assert "and the job stays down" in told
-    assert "if storage gives it again" not in told
+    assert "the job stays down" in told
+    assert "if storage can read it again" not in told

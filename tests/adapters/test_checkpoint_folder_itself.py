@@ -40,5 +40,7 @@ def test_the_folder_of_one_run_is_no_folder_of_checkpoints(state: State) -> None
     deep = state.checkpoints / OTHER
     state.put(deep / "chk-12", recorded("flink21_v1_chk12_not_inline.xz"))
 
-    with pytest.raises(CouldNotLook, match=r"is the folder of one run.*Set `checkpoint_dir` to the folder above it"):
+    with pytest.raises(
+        CouldNotLook, match=r"is the folder of a single run.*Set `checkpoint_dir` to the folder above it"
+    ):
         CheckpointFiles(str(Path(deep)) + "/", None).stored(JOB, [])

@@ -84,7 +84,7 @@ def test_a_job_that_runs_is_not_started_over(hand: OperatorHand, operator: Flink
     """A redeploy would cancel it: nobody approved that."""
     before = hand.resource
 
-    with pytest.raises(Superseded, match=r"was not started: by the operator's word it runs.*job RUNNING"):
+    with pytest.raises(Superseded, match=r"was not started: the operator reports that it runs.*job RUNNING"):
         operator.start(JOB, PATH, OURS)
 
     assert before == hand.resource

@@ -31,7 +31,7 @@ def test_an_edit_in_between_refuses_the_change(cluster: Kubernetes, hand: Operat
     with driving(cluster, hand, wire.url) as operator:
         before_the_next_change(operator, lambda: hand.is_edited({"parallelism": 4}))
 
-        with pytest.raises(Superseded, match=r"was changed by .* at \d\d:\d\d:\d\d UTC.*Nothing of ours was changed"):
+        with pytest.raises(Superseded, match=r"was changed by .* at \d\d:\d\d:\d\d UTC.*Waterline changed nothing"):
             operator.stop(JOB, RUN_21)
 
     job = hand.resource["spec"]["job"]

@@ -24,7 +24,7 @@ def test_a_nested_drain_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
         f"GET {RESOURCE}", resource(kubernetes={"operator": {"job": {"drain-on-savepoint-deletion": True}}}, **FOLDER)
     )
 
-    with pytest.raises(CommitRefused, match="it would be drained"):
+    with pytest.raises(CommitRefused, match="that would drain it"):
         operator.stop(JOB, RUN_21)
 
     assert [] == wire.sent("PATCH")
@@ -55,7 +55,7 @@ def test_a_nested_restart_of_what_has_failed_is_no_rest(wire: Wire, operator: Fl
     )
 
     told = operator.obstacle(JOB)
-    with pytest.raises(Superseded, match="by the operator's word it runs or is about to"):
+    with pytest.raises(Superseded, match="the operator reports that it runs or is about to"):
         operator.start(JOB, PATH, OURS)
 
     assert told is not None
@@ -95,7 +95,7 @@ def test_a_nested_age_of_checkpoints_is_a_no(wire: Wire, operator: FlinkOperator
     age = {"upgrade": {"last-state": {"max": {"allowed": {"checkpoint": {"age": "1 h"}}}}}}
     wire.says(f"GET {RESOURCE}", resource(kubernetes={"operator": {"job": age}}, **AVAILABLE))
 
-    with pytest.raises(CommitRefused, match="the checkpoint to start from would go with it"):
+    with pytest.raises(CommitRefused, match="that would delete the checkpoint to start from"):
         operator.stop(JOB, RUN_21, keeps_checkpoints=True)
 
     assert [] == wire.sent("PATCH")

@@ -84,7 +84,7 @@ def test_a_stop_that_would_drain_is_refused(cluster: Kubernetes, wire: Wire, dra
     hand.runs(RUN_21)
     before = hand.resource
 
-    with driving(cluster, hand, wire.url) as operator, pytest.raises(CommitRefused, match="it would be drained"):
+    with driving(cluster, hand, wire.url) as operator, pytest.raises(CommitRefused, match="that would drain it"):
         operator.stop(JOB, RUN_21)
 
     assert before == hand.resource

@@ -108,7 +108,7 @@ def test_no_start_meets_one_of_the_operators_own(wire: Wire, operator: FlinkOper
     """Two starts of one job: which of them stands afterwards nobody could say."""
     wire.says(f"GET {RESOURCE}", seen)
 
-    with pytest.raises(Superseded, match="by the operator's word it runs or is about to"):
+    with pytest.raises(Superseded, match="the operator reports that it runs or is about to"):
         operator.start(JOB, PATH, OURS)
 
     assert [] == wire.sent("PATCH")

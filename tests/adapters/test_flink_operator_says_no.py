@@ -93,7 +93,7 @@ def test_a_stop_that_would_drain_is_a_no(wire: Wire, operator: FlinkOperator) ->
     drains = {"kubernetes.operator.job.drain-on-savepoint-deletion": "true"}
     wire.says(f"GET {RESOURCE}", resource(**SAVEPOINTS, **drains))
 
-    with pytest.raises(CommitRefused, match="it would be drained"):
+    with pytest.raises(CommitRefused, match="that would drain it"):
         operator.stop(JOB, RUN_21)
 
     assert wire.sent("PATCH") == []
@@ -105,7 +105,7 @@ def test_a_run_whose_state_is_needed_goes_on_where_no_savepoint_can_be_taken(
     """Suspended by its last state it would leave an older one than the table has; nothing was asked for."""
     wire.says(f"GET {RESOURCE}", resource())
 
-    with pytest.raises(CommitRefused, match=r"no savepoint would be left.*savepoint-dir.*The run goes on"):
+    with pytest.raises(CommitRefused, match=r"that would leave no savepoint.*savepoint-dir.*The run continues"):
         operator.stop(JOB, RUN_21, needs_state=True)
 
     assert wire.sent("PATCH") == []
@@ -230,7 +230,7 @@ def test_a_run_of_which_the_operator_would_take_a_savepoint_all_the_same_goes_on
     """Without high availability, or with an old checkpoint, it does so whatever is asked for."""
     wire.says(f"GET {RESOURCE}", resource(mode="savepoint", **settings))
 
-    with pytest.raises(CommitRefused, match="the checkpoint to start from would go with it"):
+    with pytest.raises(CommitRefused, match="that would delete the checkpoint to start from"):
         operator.stop(JOB, RUN_21, keeps_checkpoints=True)
 
     assert wire.sent("PATCH") == []

@@ -60,7 +60,7 @@ def test_a_first_request_that_failed_for_good_is_no_reason_to_wait(wire: Wire, p
     ("told", "says"),
     [
         ({"status": {"id": "IN_PROGRESS"}}, "Flink is still at its stop-with-savepoint"),
-        (IN_VAIN, "which may be carried out yet"),
+        (IN_VAIN, "which may still happen"),
         (body(F21, "stop_failed"), None),
         (NOT_ASKED, None),
     ],

@@ -57,7 +57,7 @@ def test_a_run_that_can_leave_no_state_goes_on(wire: Wire, stopping: FlinkRest, 
     """What failed, that the run goes on, and what to do; nothing was cancelled."""
     words = trouble(wire)
 
-    with pytest.raises(CommitRefused, match=f"5457e3 was not stopped.*{words}.*The run goes on as before"):
+    with pytest.raises(CommitRefused, match=f"5457e3 was not stopped.*{words}.*The run continues"):
         stopping.stop(JOB, RUN_21, needs_state=True)
 
     assert wire.sent("PATCH") == []
@@ -138,7 +138,9 @@ def test_a_run_whose_checkpoint_would_go_goes_on(wire: Wire, stopping: FlinkRest
     else:
         wire.says(TRIGGER, {"status": {"id": "IN_PROGRESS"}})
 
-    with pytest.raises(CommitRefused, match=r"5457e3 was not cancelled: the checkpoint to start from would go"):
+    with pytest.raises(
+        CommitRefused, match=r"5457e3 was not cancelled: that would delete the checkpoint to start from"
+    ):
         stopping.stop(JOB, RUN_21, keeps_checkpoints=True)
 
     assert [] == wire.sent("PATCH") + wire.sent("POST")

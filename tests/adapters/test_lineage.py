@@ -217,7 +217,7 @@ def test_one_source_that_is_down_makes_the_readers_unknown(tmp_path: Path) -> No
     """A reader may be in just that one; what the other tells is counted in the words."""
     up = written(tmp_path / "one", event(scanned(BY_NAME, 7)))
 
-    with pytest.raises(CouldNotLook, match="The others tell of 1 read"):
+    with pytest.raises(CouldNotLook, match="The other sources have 1 read"):
         AllLineage([up, OpenLineageFile(tmp_path / "gone", "lake")]).reads(TABLE, AGES_AGO)
 
 

@@ -131,9 +131,9 @@ def test_what_is_told_is_what_the_whole_file_tells(
             cut = f"{count} could not be read, the first is line {bad[0]}" if bad else None
             unread = "; ".join(each for each in (cut, unknown) if each) or None
             if bad and not near:
-                expected: object = f"Who read {table.name} is not known: lineage events could not be read."
+                expected: object = f"It is not known who read {table.name}: lineage events could not be read."
             elif unknown and not near:
-                expected = f"Who read {table.name} is not known: it may have been read under another name."
+                expected = f"It is not known who read {table.name}: it may have been read under another name."
             else:
                 expected = (near, unread)
 

@@ -62,7 +62,7 @@ def test_a_storage_that_does_not_tell_where_a_file_is_leaves_it_unknown(
     tmp_path: Path, moves: list[tuple[str, str]]
 ) -> None:
     """What was moved before is not denied."""
-    with pytest.raises(OutcomeUnknown, match="Storage does not tell where nowhere:/"):
+    with pytest.raises(OutcomeUnknown, match="It is not known where nowhere:/"):
         moved(tmp_path, [moves[0], ("nowhere://x/1.parquet", "nowhere://x/2.parquet")])
 
     assert Path(moves[0][1]).exists()

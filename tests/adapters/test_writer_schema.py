@@ -110,7 +110,7 @@ def test_files_that_are_gone_or_tell_nothing_are_said_so(orders: OrdersTable) ->
     with pytest.raises(CouldNotLook) as silent:
         FolderOfTable().written_under(orders.state(), of_head(orders))
 
-    assert "No file of checkpoint 2 says under which columns" in gone.value.happened
+    assert "No file of checkpoint 2 shows with which columns" in gone.value.happened
     assert "No file of checkpoint 2 says" in silent.value.happened
 
 

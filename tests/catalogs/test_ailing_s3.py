@@ -95,7 +95,7 @@ def test_a_commit_whose_metadata_cannot_be_written_changes_nothing(s3: AilingS3,
     s3.falls(ailment, lambda method, _path: method in {"PUT", "POST"})
     began = time.monotonic()
 
-    with pytest.raises(OutcomeUnknown, match=r"not known.*do not repeat it"):
+    with pytest.raises(OutcomeUnknown, match=r"not known.*Do not repeat"):
         orders.ours.commit(orders.name, rewind(before, orders.heads[0]))
     took = time.monotonic() - began
     s3.well()

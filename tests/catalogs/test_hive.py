@@ -120,7 +120,7 @@ def test_a_lost_yes_is_unknown_and_found_on_the_table(orders: Orders) -> None:
     with losing_tcp(str(where.hostname), int(where.port or 0)) as proxy:
         proxy.loses = b"alter_table"
         with ours_with({**orders.properties, "uri": f"thrift://127.0.0.1:{proxy.port}"}) as through:
-            with pytest.raises(OutcomeUnknown, match=r"not known.*do not repeat it"):
+            with pytest.raises(OutcomeUnknown, match=r"not known.*Do not repeat"):
                 through.commit(orders.name, change)
 
             assert 1 == proxy.lost

@@ -69,7 +69,7 @@ def test_a_catalog_whose_client_is_not_installed_says_what_to_install(
     with pytest.raises(CouldNotLook) as told:
         catalog.load(ORDERS)
 
-    assert "what it needs is not installed" in told.value.happened
+    assert "a package that it needs is not installed" in told.value.happened
     assert f"its extra “{extra}”" in told.value.found
     assert f"pip install 'pyiceberg[{extra}]'" in told.value.remedy
     assert client_of(properties) == (False, f"PyIceberg is installed without its extra “{extra}”", told.value.remedy)

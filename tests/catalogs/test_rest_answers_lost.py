@@ -21,7 +21,7 @@ def test_a_lost_yes_is_unknown_and_found_on_the_table(
     change = rewind(before, orders.heads[0])
     proxy.losses.append(loss)
 
-    with pytest.raises(OutcomeUnknown, match=r"not known.*do not repeat it"):
+    with pytest.raises(OutcomeUnknown, match=r"not known.*Do not repeat"):
         through.commit(orders.name, change)
 
     now = through.load(orders.name)

@@ -58,7 +58,7 @@ def test_a_repair_of_which_nobody_can_look_is_unknown_and_its_files_stay(
     proxy.losses.append("twice")
     proxy.is_away_afterwards = True
 
-    with pytest.raises(OutcomeUnknown, match=r"not known.*after the catalog answered CommitFailed.*do not repeat it"):
+    with pytest.raises(OutcomeUnknown, match=r"not known.*after the catalog answered CommitFailed.*Do not repeat"):
         repair()
 
     assert [*range(1, 7)] == positions(orders, orders.ours.load(orders.name).ref(BRANCH))
@@ -92,7 +92,7 @@ def test_a_move_of_main_that_is_there_is_unknown_and_found_on_the_table(
     if is_overtaken:
         proxy.in_between = lambda: orders.append(7)
 
-    with pytest.raises(OutcomeUnknown, match=r"not known.*the table carries it.*do not repeat it"):
+    with pytest.raises(OutcomeUnknown, match=r"not known.*the table carries it.*Do not repeat"):
         through.commit(orders.name, change)
 
     now = orders.ours.load(orders.name)

@@ -100,7 +100,7 @@ BROKEN = [
     ("_branches", seen(REHEARSAL, done(0), table=history(branches=[BRANCH])), "branch recovery-wl-1 is left"),
     ("_proofs", seen(REHEARSAL, APPLIED), "was applied and never proven"),
     ("_proofs", seen(REHEARSAL, APPLIED, verified(None)), "was applied and never proven"),
-    ("_proofs", seen(REHEARSAL, APPLIED, verified(False), verified(True)), "failed: No row is there twice: As told."),
+    ("_proofs", seen(REHEARSAL, APPLIED, verified(False), verified(True)), "failed: No duplicate rows: As told."),
     ("_positions", seen(checkpoints=[1, 1]), "2 runs are alive"),
     ("_positions", seen(table=history(positions=range(1, 10))), "1 positions are missing, 0"),
     ("_positions", seen(table=history(positions=[*range(10), 3])), "0 positions are missing, 1"),

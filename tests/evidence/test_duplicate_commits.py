@@ -111,7 +111,9 @@ def test_a_replay_by_another_run_shows_in_the_source_range(orders: OrdersTable, 
     answer = asks("duplicate_commits", orders.ask(before))
 
     assert repeats(answer) == [(second, one, "same-source-range"), (third, two, "same-source-range")]
-    assert "2 commits bring again what others had brought (2 a part of the source), 18 rows in all" in answer.headline
+    assert (
+        "2 commits repeat rows of earlier commits (2 with the same source range), 18 rows in total" in answer.headline
+    )
 
 
 def test_the_first_copy_may_lie_below_the_window(orders: OrdersTable, asks: Asks) -> None:

@@ -81,7 +81,7 @@ def test_copies_that_lie_wholly_below_the_window_are_not_its_fault(orders: Order
     answer = asks("duplicate_rows", orders.ask(before))
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert answer.headline == "Every key of 50 rows in the window lives exactly once."
+    assert answer.headline == "Each key of 50 rows in the window occurs once."
 
 
 def test_copies_below_a_window_that_deletes_are_not_its_fault_either(orders: OrdersTable, asks: Asks) -> None:

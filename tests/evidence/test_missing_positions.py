@@ -59,7 +59,7 @@ def test_the_hole_of_a_rollback_lies_at_the_edge_and_is_named(orders: OrdersTabl
     assert answer.verdict is Verdict.CONFIRMED
     assert gaps_of(answer).missing == 103
     assert gaps_of(answer).gaps == (PositionGap(first=100, last=202),)
-    assert answer.headline.startswith("103 positions are missing: 100 to 202; 100 of them stood in 2 commits that were")
+    assert answer.headline.startswith("103 positions are missing: 100 to 202; 100 of them were in 2 commits that were")
 
 
 def test_what_was_rolled_back_below_all_that_lives_is_missing(orders: OrdersTable, asks: Asks) -> None:
@@ -74,7 +74,7 @@ def test_what_was_rolled_back_below_all_that_lives_is_missing(orders: OrdersTabl
 
     assert answer.verdict is Verdict.CONFIRMED
     assert gaps_of(answer).gaps == (PositionGap(first=0, last=32),)
-    assert answer.headline.startswith("33 positions are missing: 0 to 32; 30 of them stood in 3 commits that were")
+    assert answer.headline.startswith("33 positions are missing: 0 to 32; 30 of them were in 3 commits that were")
 
 
 def test_a_source_partition_whose_first_rows_were_rolled_back_misses_them(orders: OrdersTable, asks: Asks) -> None:

@@ -46,7 +46,7 @@ def test_a_dead_server_is_told_and_the_next_run_starts_another(embedded: Embedde
     runner.close()
 
     assert [type(error) for error in raised] == [EngineEnded]
-    assert "Spark went away" in str(raised[0])
+    assert "Spark ended" in str(raised[0])
     assert second != first
     assert not psutil.pid_exists(second)
     with pytest.raises(EvidenceFailed, match="shutting down"):

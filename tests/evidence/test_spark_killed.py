@@ -95,7 +95,7 @@ def test_a_proof_is_run_again_once_and_not_for_ever(scene: RepairScene, killed: 
     """A task that kills Spark each time is told to people after the second."""
     killed.times = 2
 
-    with pytest.raises(Refused, match="Spark went away"):
+    with pytest.raises(Refused, match="Spark ended"):
         scene.services.desk.run_now(scene.incident, "duplicate_rows")
 
     [noted] = again(scene)

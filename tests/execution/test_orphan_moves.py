@@ -73,7 +73,7 @@ def test_a_file_that_another_branch_or_a_tag_names_by_now_stays(orphans: Orphans
 
     assert orphans.view.state is ProposalState.REFUSED
     assert orphans.view.result is not None
-    assert "recovery-wl-1 names them since" in orphans.view.result.sentence
+    assert "recovery-wl-1 now does" in orphans.view.result.sentence
     assert orphans.there == [True, True, True]
 
 

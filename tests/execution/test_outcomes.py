@@ -65,7 +65,7 @@ def test_a_run_restarted_by_others_supersedes(scene: Scene) -> None:
     scene.damaged.flink.stop(JOB, WRONG_RUN)
     scene.damaged.flink.submit(JobId("c" * 32), at_checkpoint=6)
 
-    with pytest.raises(Superseded, match=r"Expected run bbbbbb .* found cccccc"):
+    with pytest.raises(Superseded, match=r"Expected only run bbbbbb .* found cccccc"):
         scene.begins()
 
 

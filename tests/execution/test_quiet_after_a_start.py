@@ -90,9 +90,9 @@ def test_ids_of_checkpoints_without_files_and_of_failed_ones_may_be_left_out(sce
     known = scene.first_commit
 
     assert unknown.passed
-    assert "of checkpoints 6 to 8: 3 not told by Flink any more" in unknown.sentence
+    assert "of checkpoints 6 to 8: 3 no longer listed by Flink" in unknown.sentence
     assert known.passed
-    assert "1 completed, with no files to commit; 1 failed; 1 not told" in known.sentence
+    assert "1 completed, with no files to commit; 1 failed; 1 no longer listed" in known.sentence
 
 
 def test_more_silence_than_the_sink_keeps_is_no_proof(scene: Quiet) -> None:
@@ -101,7 +101,7 @@ def test_more_silence_than_the_sink_keeps_is_no_proof(scene: Quiet) -> None:
     scene.lists(**{f"_{each}": "COMPLETED" for each in range(6, 18)})
 
     assert scene.first_commit.passed is False
-    assert "At most 10 in a row may be without files" in scene.first_commit.sentence
+    assert "at most 10 in a row may be without files" in scene.first_commit.sentence
 
 
 def test_an_older_checkpoint_is_no_proof(scene: Quiet) -> None:

@@ -119,7 +119,7 @@ def test_a_source_that_is_away_after_the_stop_holds_it_up_and_no_more(
 
     assert meanwhile is ProposalState.EXECUTING
     assert len(noted) == 1
-    assert "stands still before “Move main to" in noted[0]
+    assert "waits before “Move main to" in noted[0]
     assert "It was asked, and did not answer." in noted[0]
     assert scene.view.state is ProposalState.APPLIED
     assert scene.calls == ["stop", "start"]

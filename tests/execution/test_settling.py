@@ -28,7 +28,7 @@ def test_a_history_server_tells_what_the_cluster_has_forgotten(scene: Scene) -> 
 
     assert before is ProposalState.UNKNOWN
     assert scene.view.state is ProposalState.APPLIED
-    assert "is FINISHED, as the history server tells." in scene.view.done[0].detail
+    assert "is FINISHED, by the history server." in scene.view.done[0].detail
     assert scene.calls == ["stop", "start"]
 
 
@@ -42,7 +42,7 @@ def test_what_can_be_seen_of_a_forgotten_run_is_told(scene: Scene) -> None:
     told = scene.view.result.sentence
     assert "Flink does not know run bbbbbb any more, and no history server is configured." in told
     assert f"Alive under the name {JOB}: no run. Run bbbbbb committed last at" in told
-    assert "(checkpoint 6), and nothing since." in told
+    assert "(checkpoint 6) and has not committed since." in told
     assert scene.calls == ["stop"]
 
 

@@ -17,7 +17,7 @@ from bot.service.verifying import counted_before, no_more_than_before, proofs_of
 BEGUN = datetime(2026, 11, 23, 3, tzinfo=UTC)
 DROP = DropBranch(table=TableName("sales.orders"), branch="recovery-wl-1", head=SnapshotId(2))
 START = StartJob(job="orders", path="/s/3", checkpoint_id=CheckpointId(3), on_top_of=SnapshotId(1))
-CHECK = Check(name="The start repeats no row", passed=False, sentence="Rows are there twice.")
+CHECK = Check(name="The start duplicated no rows", passed=False, sentence="Rows are there twice.")
 
 
 def twice(extra: int) -> DuplicatesFinding:

@@ -113,7 +113,7 @@ def test_of_two_people_who_open_an_incident_on_a_table_at_once_one_is_first(url:
     with ThreadPoolExecutor(8) as threads:
         told = sorted(threads.map(opens, range(8)))
 
-    assert told == [*["Incident wl-1 is open on sales.orders already."] * 7, "wl-1"]
+    assert told == [*["Incident wl-1 is already open on sales.orders."] * 7, "wl-1"]
     assert stores[0].journal.incidents() == ("wl-1",)
     assert stores[0].journal.verify() == ()
     for each in stores:
@@ -127,7 +127,7 @@ def test_a_closed_incident_frees_its_table(store: Store) -> None:
     following = Story(store.journal).opens()
 
     assert following.id == "wl-2"
-    with pytest.raises(Refused, match="Incident wl-2 is open"):
+    with pytest.raises(Refused, match="Incident wl-2 is already open"):
         Story(store.journal).opens()
 
 
@@ -138,7 +138,7 @@ def test_what_may_exist_once_is_refused_twice(store: Store, body: Body) -> None:
     before = store.journal.entries(story.id)
 
     for _ in range(2):
-        with pytest.raises(Refused, match="is in the record already"):
+        with pytest.raises(Refused, match="is already in the record"):
             story.says(NoteAdded(text="beside it"), body)
 
     assert store.journal.entries(story.id) == before
@@ -148,7 +148,7 @@ def test_what_may_exist_once_is_refused_within_one_append(store: Store) -> None:
     """Two equal executions in one append are refused together."""
     story = Story(store.journal).opens()
 
-    with pytest.raises(Refused, match="execution/p is in the record already"):
+    with pytest.raises(Refused, match="execution/p is already in the record"):
         story.says(EXECUTION, EXECUTION)
 
     assert len(store.journal.entries(story.id)) == 3

@@ -134,7 +134,7 @@ def test_two_threads_of_one_process_do_not_both_write_what_was_asked_once(joined
     second = joined.inbox.claim(NINE)
     assert second is not None
 
-    with joined.inbox.tied(first), pytest.raises(CouldNotKeep, match="worked on elsewhere by now"):
+    with joined.inbox.tied(first), pytest.raises(CouldNotKeep, match="Another process now works on this request"):
         story.says(NoteAdded(text="typed once"), by=ANA)
     with joined.inbox.tied(second):
         story.says(NoteAdded(text="typed once"), by=ANA)

@@ -98,7 +98,7 @@ def test_who_was_taken_over_writes_nothing_in_that_persons_name(pair: tuple[Stor
     second.inbox.claim(NINE)
     before = len(first.journal.entries(story.id, 0))
 
-    with first.inbox.tied(delivery), pytest.raises(CouldNotKeep, match="worked on elsewhere by now"):
+    with first.inbox.tied(delivery), pytest.raises(CouldNotKeep, match="Another process now works on this request"):
         story.says(NoteAdded(text="typed once"), by=ANA)
     with first.inbox.tied(delivery):
         story.says(NoteAdded(text="the bot's own"), by=WATERLINE)

@@ -53,9 +53,9 @@ def test_a_replay_of_typed_positions_is_rehearsed_proven_published_and_undone(
     assert proof.passed, proof.checks
     assert positions(scene, "main") == [*range(8), *range(20, 30)]
     assert positions(scene, rehearsal.proposal.rehearses_on or "") == [*range(15), *range(20, 30)]
-    assert "Make positions 5 to 14 once more from the source (topic orders, kept for 7 days)" in told(rehearsal)
-    assert "has 10 rows: 3 there already and equal, 0 there and different, 7 to write." in told(rehearsal)
-    assert "What is missing outside the bounds stays missing" in told(rehearsal)
+    assert "Replay positions 5 to 14 from the source (topic orders, kept for 7 days)" in told(rehearsal)
+    assert "has 10 rows: 3 already there and equal, 0 already there and different, 7 to write." in told(rehearsal)
+    assert "Rows missing outside the bounds stay missing" in told(rehearsal)
     published = scene.carries_out(scene.proposes("publish_repair"))
     proof = scene.proves(published)
     assert (proof.passed, proof.moves_waterline) == (True, "no")
@@ -72,8 +72,8 @@ def test_what_is_there_and_differs_is_named_and_not_overwritten(declares: Declar
     rehearsal = scene.carries_out(scene.proposes("replay_rows", "positions=5..14"))
 
     assert rehearsal.state is ProposalState.APPLIED, rehearsal.result
-    assert "has 10 rows: 2 there already and equal, 2 there and different, 6 to write." in told(rehearsal)
-    assert "Not overwritten, though the table has other values than the source: order_id 6; order_id 25." in told(
+    assert "has 10 rows: 2 already there and equal, 2 already there and different, 6 to write." in told(rehearsal)
+    assert "Not overwritten, although the table has other values than the source: order_id 6; order_id 25." in told(
         rehearsal
     )
     assert positions(scene, rehearsal.proposal.rehearses_on or "") == [*range(12), 13, 14, *range(20, 30)]
@@ -87,8 +87,8 @@ def test_a_replay_of_a_range_of_event_times_is_half_open(declares: Declares, pos
 
     assert rehearsal.state is ProposalState.APPLIED, rehearsal.result
     assert "events from 2026-11-03 00:00:05 until before 2026-11-03 00:00:12 UTC" in told(rehearsal)
-    assert "has 6 rows: 2 there already and equal, 0 there and different, 4 to write." in told(rehearsal)
-    assert "1 row lives within the bounds that the source does not give; it stays." in told(rehearsal)
+    assert "has 6 rows: 2 already there and equal, 0 already there and different, 4 to write." in told(rehearsal)
+    assert "Within the bounds the table has 1 row that the source does not return; it stays." in told(rehearsal)
     assert positions(scene, rehearsal.proposal.rehearses_on or "") == [*range(12), *range(20, 30)]
 
 
@@ -100,7 +100,7 @@ def test_a_replay_of_a_partition_of_the_table(declares: Declares, positions: Pos
     rehearsal = scene.carries_out(scene.proposes("replay_rows", "partition=event_hour=2026-11-03-00"))
 
     assert rehearsal.state is ProposalState.APPLIED, rehearsal.result
-    assert "Make partition event_hour=2026-11-03-00 once more" in told(rehearsal)
+    assert "Replay partition event_hour=2026-11-03-00" in told(rehearsal)
     assert positions(scene, rehearsal.proposal.rehearses_on or "") == list(range(30))
 
 
@@ -113,16 +113,20 @@ def test_a_replay_of_a_partition_of_the_table(declares: Declares, positions: Pos
             "from=2026-11-03T00:00Z until=2026-11-03T00:01Z",
             "the source has more than 9 within these bounds",
         ),
-        (declared("range(9, 100)"), "positions=5..14", "it gives 6 positions of 10, the lowest 9, the highest 14."),
-        (declared(), "from=2025-11-03T00:00Z until=2025-11-03T00:01Z", "it gives no row."),
+        (declared("range(9, 100)"), "positions=5..14", "it returns 6 positions of 10, the lowest 9, the highest 14."),
+        (declared(), "from=2025-11-03T00:00Z until=2025-11-03T00:01Z", "it returns no row."),
         pytest.param(
             declared("(SELECT id FROM range(0, 30) UNION ALL SELECT 12 AS id)"),
             "positions=5..14",
-            "keys come twice",
+            "keys occur twice",
             marks=pytest.mark.long,
         ),
-        (declared(), "positions=25..34", "The job may still bring 5 rows of these by itself"),
-        (declared(), "positions=20..24", "There is nothing to write: every row that the source has in positions 20"),
+        (declared(), "positions=25..34", "The job may still write 5 rows of these by itself"),
+        (
+            declared(),
+            "positions=20..24",
+            "There is nothing to write: the table has every row that the source has in positions 20",
+        ),
         (None, "positions=5..14", "no replay is declared for it"),
     ],
 )

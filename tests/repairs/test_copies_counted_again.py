@@ -33,7 +33,7 @@ def counted(scene: RepairScene) -> int:
 
 def test_what_came_after_the_count_is_deleted_too(replaying: RepairScene) -> None:
     """Refused at first; who waited, and diagnosed again, has only the ledger anew."""
-    with pytest.raises(Refused, match="still reads rows that main has"):
+    with pytest.raises(Refused, match="still reads rows that main already has"):
         replaying.proposes("deduplicate_rows")
     replaying.flink.checkpoints(B, 3)
     replaying.diagnosed_anew("ledger")
@@ -62,7 +62,7 @@ def test_so_is_what_one_start_without_state_brings_under_the_same_id(scene: Repa
     scene.flink.checkpoints(RUN, 3)
     scene.flink._commit(RUN, 4, range(10))
     scene.opens("ledger", "duplicate_rows", "missing_positions")
-    with pytest.raises(Refused, match="still reads rows that main has"):
+    with pytest.raises(Refused, match="still reads rows that main already has"):
         scene.proposes("deduplicate_rows")
     for place in range(1, 4):
         scene.flink._commit(RUN, 4 + place, range(10 * place, 10 * place + 10))

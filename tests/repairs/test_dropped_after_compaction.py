@@ -30,7 +30,7 @@ def test_the_compaction_is_undone_with_it(scene: RepairScene, writer: SparkSessi
     rehearsal = scene.carries_out(proposed)
 
     told = " ".join(proposed.proposal.preview.sentences)
-    assert "Put 5 files with 50 rows back" in told
+    assert "Add 5 files with 50 rows again" in told
     assert "10 rows leave." in told
     assert rehearsal.result is not None
     assert rehearsal.result.outcome == "applied", rehearsal.result
@@ -46,7 +46,7 @@ def test_rows_that_were_deleted_since_do_not_come_back(scene: RepairScene, write
     scene.orders.deletes(ONE)
     scene.opens(*SEEN, remedy="drop-duplicated-commit")
 
-    with pytest.raises(Refused, match=r"deleted or overwrote rows, which would come back.*deduplicate"):
+    with pytest.raises(Refused, match=r"deleted or overwrote rows, which would return.*deduplicate"):
         scene.proposes(ACTION)
 
 
@@ -61,7 +61,7 @@ def test_a_compaction_that_applied_deletes_is_not_undone(scene: RepairScene, wri
     compacts(scene, writer)
     scene.opens(*SEEN, remedy="drop-duplicated-commit")
 
-    with pytest.raises(Refused, match="9 rows would leave instead of the 10 repeated ones"):
+    with pytest.raises(Refused, match="would remove 9 rows instead of the 10 repeated ones"):
         scene.proposes(ACTION)
 
 
@@ -74,5 +74,5 @@ def test_files_that_expiry_has_removed_are_not_put_back(scene: RepairScene, writ
     old.unlink()
     scene.opens(*SEEN, remedy="drop-duplicated-commit")
 
-    with pytest.raises(Refused, match="which storage does not give any more"):
+    with pytest.raises(Refused, match="which storage no longer has"):
         scene.proposes(ACTION)

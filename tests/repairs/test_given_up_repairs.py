@@ -46,8 +46,8 @@ def test_rows_that_come_twice_after_a_repair_was_given_up_fail_its_proof(scene: 
     proof = scene.proves(given_up)
 
     failed = {check.name: check.sentence for check in proof.checks if not check.passed}
-    assert list(failed) == ["The start repeats no row"]
-    assert "10 such rows were counted before the start, 20 now" in failed["The start repeats no row"]
+    assert list(failed) == ["The start duplicated no rows"]
+    assert "10 such rows were counted before the start, 20 now" in failed["The start duplicated no rows"]
 
 
 def test_a_repair_is_given_up_without_a_start_that_would_repeat_what_an_undo_had_read(
@@ -79,7 +79,7 @@ def test_a_repair_that_was_given_up_says_that_it_cannot_be_undone_before_and_aft
     scene.carries_out(scene.proposes("drop_duplicated_commit"))
     given_up = scene.carries_out(scene.proposes("drop_repair_branch"))
 
-    with pytest.raises(Refused, match=r"cannot be undone\. It gave a repair up"):
+    with pytest.raises(Refused, match=r"cannot be undone\. It dropped a repair"):
         scene.services.proposals.undo(scene.incident, given_up.proposal.id, "No.", by=ANA)
 
     assert given_up.proposal.undo.startswith("It cannot be undone")

@@ -37,7 +37,7 @@ def test_a_commit_that_appears_after_the_look_is_not_made_twice(
 
     def looks_too_early(hands: Hands, proposal: Proposal, intent: EffectStarted) -> Looked:
         if intent.index == 2 and next(blind, False):
-            return Looked(happened="no", sentence="Branch carries no such commit.")
+            return Looked(happened="no", sentence="Branch has no such commit.")
         return looks(hands, proposal, intent)
 
     monkeypatch.setattr(repaired.catalog, deed, loses_the_answer)

@@ -115,5 +115,5 @@ def test_what_flink_writes_is_fit_and_a_strange_one_is_refused(
     assert (fit.unfit, fit.add is not None) == ((), True)
     assert told.add is None
     assert told.unfit[0].startswith(f"{path.name}: field 99 of its schema 9 is discount (long)")
-    with pytest.raises(CommitRefused, match="were not written for it"):
+    with pytest.raises(CommitRefused, match="do not fit it"):
         catalog.change_files(orders.state().name, change)

@@ -102,7 +102,9 @@ def test_leaked_files_that_another_branch_names_are_left_to_it(scene: RepairScen
     scene.orders.branches_off("audit", head)
     scene.orders.names_again("c", 1, ["00000-0-leak-00001.parquet"], branch="audit")
 
-    with pytest.raises(Refused, match=r"on another branch.*audit names 1 file, the first .*leak-00001.parquet"):
+    with pytest.raises(
+        Refused, match=r"Another branch or tag has.*audit references 1 file, the first .*leak-00001.parquet"
+    ):
         scene.proposes("recover_leaked_manifests")
 
 
@@ -157,7 +159,7 @@ def test_a_repair_whose_verification_failed_is_not_published_and_can_be_given_up
     with pytest.raises(Refused, match="the verification did not pass") as refused:
         scene.proposes("publish_repair")
 
-    assert "No row is there twice: " in refused.value.found
+    assert "No duplicate rows: " in refused.value.found
     assert "Verify again" in refused.value.remedy
     assert scene.table.head == again
     assert scene.carries_out(scene.proposes("drop_repair_branch")).state is ProposalState.APPLIED
@@ -197,7 +199,7 @@ def test_an_undone_publication_without_that_state_says_what_to_start_by_hand(
 
     [said] = [each for each in proposed.proposal.preview.sentences if each.startswith("Start no run")]
     assert taken.name in said
-    assert "Start the job by hand once main is back" in said
+    assert "Start the job by hand after main has moved back" in said
     assert "none was alive" not in said
     assert undo.state is ProposalState.APPLIED, undo.result
     assert scene.alive == []

@@ -53,9 +53,7 @@ def test_a_gap_is_replayed_on_a_branch_and_then_published(
     assert positions(scene, branch) == list(range(30))
     assert _cells(spark, scene.table, branch, 15) == [(15, 0, 15, "2026-11-03 00:00:15", "customer-15")]
     told = " ".join(rehearsal.proposal.preview.sentences)
-    assert (
-        "Make positions 10 to 19 once more from the source (topic orders, kept for 7 days), and write 10 rows" in told
-    )
+    assert "Replay positions 10 to 19 from the source (topic orders, kept for 7 days), and write 10 rows" in told
     published = scene.carries_out(scene.proposes("publish_repair"))
     assert "10 rows more" in published.proposal.preview.sure
     assert positions(scene, "main") == list(range(50))
@@ -88,7 +86,7 @@ def test_other_rows_than_were_approved_are_never_written(
 
     assert ended.state is ProposalState.REFUSED
     assert ended.result is not None
-    assert "the source gives other rows than when the replay was approved" in ended.result.sentence
+    assert "the source returns other rows than when the replay was approved" in ended.result.sentence
     assert positions(scene, view.proposal.rehearses_on or "") == [*range(10), *range(20, 30)]
 
 
@@ -96,15 +94,13 @@ def test_other_rows_than_were_approved_are_never_written(
     ("recipe", "says"),
     [
         (None, "no replay is declared for it. Expected `replay` under `tables.sales.orders`"),
-        (declared("range(0, 15)"), "no longer gives 5 of the 10 missing positions"),
+        (declared("range(0, 15)"), "no longer has 5 of the 10 missing positions"),
         pytest.param(
             declared("(SELECT id FROM range(0, 30) UNION ALL SELECT 12 AS id)"),
-            "1 row too many: keys come twice",
+            "1 row too many: keys occur twice",
             marks=pytest.mark.long,
         ),
-        pytest.param(
-            declared(order_id="IF(id = 12, 25, id)"), "The keys of 1 row live already", marks=pytest.mark.long
-        ),
+        pytest.param(declared(order_id="IF(id = 12, 25, id)"), "already has the keys of 1 row", marks=pytest.mark.long),
         pytest.param(declared(most_rows=9), "too many rows for a replay by Waterline: 10 rows", marks=pytest.mark.long),
         pytest.param(
             ReplayRecipe(source="topic", sql="SELECT id AS order_id FROM range(9)"),

@@ -54,5 +54,5 @@ def test_a_repair_that_could_never_be_proven_is_not_rehearsed(made: Made) -> Non
     scene.orders.appends(rows(range(5, 10)), of_flink("a", 2))
     scene.opens("ledger", "duplicate_rows")
 
-    with pytest.raises(Refused, match=r"Expected `position` in the table's contract, by which “No row is missing”"):
+    with pytest.raises(Refused, match=r"Expected `position` in the table's contract, to check “No missing rows”"):
         scene.proposes("deduplicate_rows")

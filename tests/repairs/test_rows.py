@@ -88,7 +88,7 @@ def test_the_owners_rule_says_which_copy_stays(
         assert branch is not None
         assert positions(scene, branch) == [*range(5), *range(6, 20), 99]
         told = " ".join(proposal.preview.sentences)
-        assert "of 1 key every copy but the newest." in told
+        assert "every copy of 1 key but the newest." in told
         assert "equal in every column but event_time and source_position" in told
 
 

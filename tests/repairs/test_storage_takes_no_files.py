@@ -33,7 +33,7 @@ def test_each_retry_takes_its_files_back(
     monkeypatch.setattr(f"bot.adapters.iceberg.repairs.{name}", _slow_down)
 
     for _ in range(2):
-        with pytest.raises(CouldNotLook, match=r"storage did not take the files .*SLOW_DOWN"):
+        with pytest.raises(CouldNotLook, match=r"storage did not accept the files .*SLOW_DOWN"):
             catalog.delete_rows(ORDERS, change)
 
     assert {each for each in tmp_path.rglob("*") if each.is_file()} == before

@@ -32,7 +32,7 @@ def test_references_to_lost_files_are_dropped_and_the_loss_is_stated(scene: Repa
 
     told = " ".join(proposed.proposal.preview.sentences)
     assert "1 file with 10 rows (source_position 20 to 29;" in told
-    assert "lost to the table" in told
+    assert "The table lacks these rows" in told
     assert proof.passed, proof.checks
     assert scene.table.head == lost
     scene.carries_out(scene.proposes("publish_repair"))
@@ -52,7 +52,7 @@ def test_a_file_that_comes_back_after_the_approval_is_not_dropped(scene: RepairS
 
     assert done.state is not ProposalState.APPLIED
     assert done.result is not None
-    assert "the files to be removed are not those that were approved" in done.result.sentence
+    assert "the files to be removed are not the approved ones" in done.result.sentence
     assert positions(scene, proposed.proposal.rehearses_on or "") == list(range(20))
 
 
@@ -72,7 +72,7 @@ def test_what_a_compaction_replaced_is_put_back_where_its_own_files_are_lost(
 
     assert proposed.proposal.title == f"Repair unreadable files: undo compaction {short(compacted)}"
     said = " ".join(proposed.proposal.preview.sentences)
-    assert "put 2 files with 20 rows back" in said
+    assert "Add 2 files with 20 rows again" in said
     assert "No row is lost." in said
     assert proof.passed, proof.checks
     assert scene.proves(done).passed
@@ -93,7 +93,7 @@ def test_a_compaction_whose_old_files_are_gone_too_is_repaired_by_dropping(
     proposed = scene.proposes("repair_unreadable_files")
 
     assert "drop" in proposed.proposal.title
-    assert "These rows are lost to the table" in " ".join(proposed.proposal.preview.sentences)
+    assert "The table lacks these rows" in " ".join(proposed.proposal.preview.sentences)
 
 
 def test_rows_that_were_deleted_from_a_compaction_do_not_come_back(
@@ -154,7 +154,7 @@ def test_a_file_that_was_committed_since_stays_whatever_the_spelling_of_its_path
 
     assert done.state is not ProposalState.APPLIED
     assert done.result is not None
-    assert "part of the table by now" in done.result.sentence
+    assert "have become part of the table" in done.result.sentence
     assert old.exists()
 
 

@@ -14,7 +14,7 @@ from bot.domain.requirements import PlanCounts
 from tests.rewound import ANA, BEN
 from tests.savepoints.world import World
 
-PASSED = r"day of the planned savepoint has passed.*found .* UTC.*count for nobody.*Nothing was changed.*Plan it anew"
+PASSED = r"day of the planned savepoint has passed.*now .* UTC.*Nobody would rely.*Nothing was changed.*Plan it again"
 
 
 def test_nothing_is_stopped_when_the_day_has_passed_since_the_approval(world: World) -> None:

@@ -26,7 +26,7 @@ def test_without_flink_nothing_is_proposed(collected: SeenMessage, ana: Responde
     flink.is_down = False
     proposed = ana.proposes()
 
-    assert "Nothing can be proposed about the job while Flink cannot be asked." in answer
+    assert "Nothing can be proposed about the job while Flink does not answer." in answer
     assert "the connection was refused" in answer
     assert "Approve" in proposed.buttons
 
@@ -93,8 +93,8 @@ def test_a_malformed_lineage_file_is_could_not_look(ana: Responder, dana: Respon
     warning = dana.sees("under review", "revenue-analytics")
 
     assert "cannot tell whether" in warning.plain
-    assert "lines that are not" not in warning.plain
-    assert "Others may have read it unobserved" in ana.sees_on_card("1 lines that are not").plain
+    assert "lines are not" not in warning.plain
+    assert "Others may have read it unobserved" in ana.sees_on_card("1 lines are not").plain
 
 
 def test_the_preview_says_when_readers_are_not_known(collected: SeenMessage, ana: Responder, bot: LittleBot) -> None:

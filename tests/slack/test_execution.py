@@ -46,7 +46,7 @@ def test_the_rewind_is_proven_and_the_waterline_moves(
     assert orders.positions == list(range(70))
     assert orders.status == "trusted"
     assert orders.waterline == orders.head
-    assert "The first commit comes after checkpoint 5" in proven.plain
+    assert "The first commit is of a later checkpoint than 5" in proven.plain
     assert "No duplicate rows" in proven.plain
     assert "No missing rows" in proven.plain
     assert proven.thread_ts == approved.ts

@@ -56,7 +56,7 @@ def test_a_repair_by_hand_is_proven_approved_and_told(
     other = eli.sees("is verified again", "fraud-ml")
     trust = bot.services.trust.trust(ORDERS)
 
-    assert "Neither main nor the job is touched." in asked.plain
+    assert "Neither main nor the job is changed." in asked.plain
     assert "took the copies out by hand" in asked.plain
     assert (orders.waterline, orders.status) == (orders.head, "trusted")
     assert (trust.state, trust.snapshot) == (TrustState.TRUSTED, orders.head)

@@ -113,7 +113,7 @@ def test_what_a_yes_means_is_shown_where_the_button_has_no_room_for_it() -> None
     """The question at the button is cut at 300 characters."""
     tags = ", ".join(f"last-91ab20-{n}" for n in range(40))
 
-    told = shown(sure=f"{tags} keep their snapshots from expiry.")
+    told = shown(sure=f"{tags} protect their snapshots from expiry.")
 
     assert "*What approving means*" in told
     assert "last-91ab20-39 keep their snapshots" in told

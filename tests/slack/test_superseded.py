@@ -39,7 +39,7 @@ def test_an_unforeseen_commit_supersedes_the_rewind(
     superseded = ana.sees_on_proposal("Superseded")
 
     assert f"now …{foreign % 1_000_000:06d} was committed by spark app local-17 at" in answer
-    assert "Nothing was changed. Collect evidence again and propose anew." in answer
+    assert "Nothing was changed. Collect evidence again and propose again." in answer
     assert "local-17" in superseded.plain
     assert superseded.buttons == ()
     assert orders.head == foreign
@@ -83,7 +83,7 @@ def test_a_table_that_was_rolled_back_supersedes_it(
 
     answer = ana.answer_to(lambda: ana.clicks("Execute", approved))
 
-    assert "does not descend from it: the table was rolled back" in answer
+    assert "does not descend from it. The table was rolled back" in answer
     assert orders.head == head
     assert state(bot) is ProposalState.SUPERSEDED
 
@@ -98,7 +98,7 @@ def test_a_job_that_somebody_restarted_supersedes_it(
 
     answer = ana.answer_to(lambda: ana.clicks("Execute", approved))
 
-    assert "Expected run bbbbbb of orders-to-iceberg to be the one that is alive; found cccccc." in answer
+    assert "Expected only run bbbbbb of orders-to-iceberg to be alive; found cccccc." in answer
     assert orders.head == head
     assert [run.job_id for run in flink.runs(JOB) if run.state == "RUNNING"] == [job("c")]
     assert state(bot) is ProposalState.SUPERSEDED

@@ -41,7 +41,7 @@ def test_an_undo_is_proposed_by_one_approved_by_another_and_ends_the_trust(
 
     assert told == "The undo is proposed. Somebody else must approve it before anything changes."
     assert "A responder asks for it: no reason was given" in asked.plain.partition("What will happen")[0]
-    assert "is as before again, a fault included" in asked.plain
+    assert "return to their earlier state, including the fault" in asked.plain
     eventually(lambda: len(orders.positions) > len(set(orders.positions)))
     assert orders.status == "under-review"
     assert orders.table.properties["gc.enabled"] == "false"

@@ -47,7 +47,7 @@ def test_each_channel_that_cannot_be_told_says_why(contract: Path) -> None:
         TEAMS,
         Untold(name="#orders-news", why="the contract gives no Slack channel id for it"),
         Untold(name="orders-list", why="the contract gives no e-mail address for it"),
-        Untold(name="report@acme.example", why="it is told by e-mail, and no mail server is configured"),
+        Untold(name="report@acme.example", why="it is notified by e-mail, and no mail server is configured"),
     )
 
 

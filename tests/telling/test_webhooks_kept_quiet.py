@@ -65,8 +65,8 @@ def test_an_address_that_the_settings_have_no_more_is_said_to_be_gone(scene: Sce
     shown = told(scene, Consumer(name="fraud_agent", webhook=f"{scene.hook.url}/new"))
 
     assert scene.hook.requests == []
-    assert "no such address any more" in shown
-    assert "preview the notice again" in shown
+    assert "no longer have an address" in shown
+    assert "Preview the notice again" in shown
 
 
 def test_what_an_earlier_version_queued_is_brought_and_shown_without_its_path(scene: Scene) -> None:

@@ -159,7 +159,7 @@ def test_a_name_that_was_not_taken_for_a_flink_manifest_is_told(tmp_path: Path) 
 
     again = read_again(unseen, sources.raw)
 
-    assert [f"{name} is told as a Flink manifest only now"] == again.differences
+    assert [f"{name} is read as a Flink manifest only now"] == again.differences
 
 
 def test_a_case_holds_no_file_that_lies_elsewhere_than_the_point(

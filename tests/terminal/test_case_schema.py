@@ -81,5 +81,5 @@ def test_a_file_that_is_gone_is_not_known(tmp_path: Path) -> None:
 
     lake.close()
     assert isinstance(case.observation.written, NotSeen)
-    assert "No file of checkpoint 7 says under which columns" in case.observation.written.reason
+    assert "No file of checkpoint 7 shows with which columns" in case.observation.written.reason
     assert not any(source.startswith(SCHEMA) for source in tape)

@@ -55,7 +55,7 @@ def test_where_no_bot_runs_it_is_carried_out_from_here_to_its_proof(host: Host) 
     assert steps(done.output) == [each for n in (1, 2, 3) for each in (f"Step {n} of 3", f"Step {n} of 3, done")]
     assert "done. Verification starts now." in done.output
     assert "4 of 4 checks hold." in done.output
-    assert "No row is there twice: holds. Every key lives exactly once." in done.output
+    assert "No duplicate rows: holds. Every key lives exactly once." in done.output
     assert host.calls == ["stop", "start"]
     assert (ANA, ProposalState.APPLIED) == (host.view.executed_by, host.view.state)
     assert f"was started by <@{ANA}> at" in again

@@ -26,7 +26,7 @@ def test_an_approved_rewind_is_refused_when_another_writer_has_committed(fresh_l
         before = world.positions()
 
         ana.clicks("Execute")
-        answer = ana.waits_for("has moved since this was proposed", timeout=30)
+        answer = ana.waits_for("has changed since this was proposed", timeout=30)
 
         assert "was committed by" in answer.plain
         assert "Nothing was changed" in answer.plain

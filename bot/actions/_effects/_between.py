@@ -33,12 +33,12 @@ def came_between(job: str, run: JobId, base: SnapshotId, first: Snapshot, world:
     if binding:
         return Between(
             is_bound=True,
-            sentence=f"Before that came {_named(binding)}: not known as another job's that wrote beside {job}, so it "
-            "may have brought the same rows.",
+            sentence=f"Before that came {_named(binding)}. It is not known to be of another job, so it may have "
+            "written the same rows.",
         )
     if not others:
         return Between(is_bound=False, sentence="")
-    return Between(is_bound=False, sentence=f"Before that came {_named(others)}: not the job's.")
+    return Between(is_bound=False, sentence=f"Before that came {_named(others)}, which is not of this job.")
 
 
 def _others(table: TableState, base: SnapshotId, first: Snapshot) -> list[Snapshot]:

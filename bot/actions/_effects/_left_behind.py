@@ -26,7 +26,7 @@ def other_operator(effect: StartJob, ancestors: Sequence[Snapshot], commits: Seq
 def source_kept(effect: StartJob, run: JobId, world: World) -> Check:
     """Flink leaves behind every state that no operator of the new graph takes, a source's too, and says so nowhere: a
     source that was given another id begins anew."""
-    name = "The source went on from the restore point's state"
+    name = "The source continued from the restore point's state"
     ports = world.jobs[effect.job]
     try:
         graph, stored = ports.flink.run(run), ports.checkpoints.read(effect.path)
@@ -35,12 +35,13 @@ def source_kept(effect: StartJob, run: JobId, world: World) -> Check:
     sources = [each for each in (graph.vertices if graph else ()) if each.name.startswith(_SOURCE)]
     if not sources or stored.not_understood is not None:
         why = stored.not_understood or "Flink's graph names no source."
-        return Check(name=name, passed=None, sentence=f"It could not be told: {why}")
+        return Check(name=name, passed=None, sentence=f"This could not be checked: {why}")
     anew = [each.name for each in sources if each.vertex_id not in stored.operator_ids]
     return Check(
         name=name,
         passed=not anew,
-        sentence=f"{effect.path} holds no state for {', '.join(anew)}: it began anew, and its rows may be there twice."
+        sentence=f"{effect.path} holds no state for {', '.join(anew)}, which started from the beginning. Its rows "
+        "may be duplicated."
         if anew
         else f"The state of {', '.join(each.name.split(' -> ')[0] for each in sources)} was found in {effect.path}.",
     )

@@ -74,17 +74,17 @@ def owed_check(effect: StartJob, job_id: JobId, table: TableState) -> Check | No
         and owed.checkpoint_id <= s.checkpoint_id <= effect.checkpoint_id
     ]
     return Check(
-        name=f"What checkpoint {owed.checkpoint_id} still owed is on main, after {short(owed.head)}",
+        name=f"Main has the pending files of checkpoint {owed.checkpoint_id}, after {short(owed.head)}",
         passed=bool(paid),
-        sentence=f"Commit {short(paid[0].snapshot_id)} brought it, as checkpoint {paid[0].checkpoint_id}."
+        sentence=f"Commit {short(paid[0].snapshot_id)} added them, as checkpoint {paid[0].checkpoint_id}."
         if paid
-        else f"No commit after {short(owed.head)} has brought it.",
+        else f"No commit after {short(owed.head)} has added them.",
     )
 
 
 def goes_on_check(effect: StartJob, job_id: JobId, world: World) -> Check:
     """A checkpoint after the restore point is completed or committed: a run that only came up shows none."""
-    name = f"The job has gone on after checkpoint {effect.checkpoint_id}"
+    name = f"The job has continued after checkpoint {effect.checkpoint_id}"
     flink, run = world.jobs[effect.job].flink, None
     try:
         run = flink.run(job_id)
@@ -104,7 +104,7 @@ def commit_check(effect: StartJob, base: SnapshotId, job_id: JobId, world: World
     """The first commit is of a checkpoint after the restore point, on top of the snapshot that pairs. Between the two
     may lie what does not bind the job: commits of other engines, and of guests. Ids in between are those of checkpoints
     that failed, or had no files: the sink leaves these out for a while."""
-    name = f"The first commit comes after checkpoint {effect.checkpoint_id}, on top of {short(base)}"
+    name = f"The first commit is of a later checkpoint than {effect.checkpoint_id}, on top of {short(base)}"
     commits = commits_after(world.table, base, job_id)
     if not commits:
         return Check(name=name, passed=False, sentence=f"Run {short_job(job_id)} has not committed yet.")
@@ -126,7 +126,7 @@ def commit_check(effect: StartJob, base: SnapshotId, job_id: JobId, world: World
     completed, told = _told_of(skipped, effect.job, job_id, world)
     allowed = empty_commits_allowed(world.table.properties)
     if completed > allowed:
-        told += f" At most {allowed} in a row may be without files, by `{PROPERTY}`: some were dropped."
+        told += f" By `{PROPERTY}` at most {allowed} in a row may be without files, so some commits were dropped."
     return Check(name=name, passed=completed <= allowed, sentence=f"{said} {told}")
 
 
@@ -143,7 +143,7 @@ def _told_of(skipped: range, job: str, job_id: JobId, world: World) -> tuple[int
     parts = (
         (len(completed), "completed, with no files to commit"),
         (len(failed), "failed"),
-        (others, "not told by Flink any more; one without files is not committed"),
+        (others, "no longer listed by Flink; one without files is not committed"),
     )
     between = f"checkpoint {skipped[0]}" if len(skipped) == 1 else f"checkpoints {skipped[0]} to {skipped[-1]}"
     return len(completed), f"Before that, of {between}: {'; '.join(f'{n} {what}' for n, what in parts if n)}."

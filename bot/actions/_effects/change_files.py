@@ -19,9 +19,7 @@ class ChangingFiles(RepairOnBranch[ChangeFiles]):
     def told(self, effect: ChangeFiles) -> str:
         """See RepairOnBranch."""
         said = [
-            f"{_counted(files)} {verb}"
-            for files, verb in ((effect.add, "added"), (effect.remove, "taken out"))
-            if files
+            f"{_counted(files)} {verb}" for files, verb in ((effect.add, "added"), (effect.remove, "removed")) if files
         ]
         return " and ".join(said) + f" on branch {effect.branch}"
 

@@ -41,7 +41,7 @@ class DeletingRows(RepairOnBranch[DeleteRows]):
         exact = Check(
             name="No other row was deleted",
             passed=deleted == _rows(effect),
-            sentence=f"{deleted:,} rows were deleted by their places, {_rows(effect):,} were approved.",
+            sentence=f"{deleted:,} rows were deleted by position; {_rows(effect):,} were approved.",
         )
         return (*super().checks(effect, intent, world), exact)
 

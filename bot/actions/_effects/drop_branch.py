@@ -20,7 +20,7 @@ class DroppingBranch(Kind[DropBranch]):
         """One commit that does not care where main is."""
         table = hands.catalog.load(effect.table)
         if table.ref(effect.branch) is None:
-            return Did(sentence=f"There is no branch {effect.branch} any more: somebody has removed it.")
+            return Did(sentence=f"Branch {effect.branch} no longer exists: somebody has removed it.")
         hands.catalog.commit(
             effect.table,
             TableChange(

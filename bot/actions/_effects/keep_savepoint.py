@@ -95,10 +95,10 @@ def _tag(effect: KeepSavepoint, intent: EffectStarted) -> tuple[str, SnapshotId]
 def _taken(effect: KeepSavepoint, intent: EffectStarted, found: SnapshotId) -> Superseded:
     tag, snapshot = _tag(effect, intent)
     return Superseded(
-        f"Run {short_job(effect.job_id)} is stopped, and its savepoint is not kept: the name of its tag is taken.",
+        f"Run {short_job(effect.job_id)} is stopped, but its savepoint is not kept: the name of its tag is taken.",
         f"Expected no tag {tag}; it is on {short(found)}. {intent.path} pairs with {short(snapshot)}: no row is lost.",
-        "`/waterline undo` starts the job again from this very savepoint. Then propose the savepoint anew: it gets "
-        "another name.",
+        "`/waterline undo` starts the job again from exactly this savepoint. Then propose the savepoint again; it "
+        "gets another name.",
     )
 
 
@@ -117,6 +117,6 @@ def _record(effect: KeepSavepoint, intent: EffectStarted, hands: Hands) -> dict[
         "checkpoint": str(intent.checkpoint_id),
         "snapshot": str(snapshot),
         "tag": tag,
-        "schema": str(kept.schema_id) if kept and kept.schema_id is not None else "not told",
-        "code": (run.code_version if run else None) or "not told",
+        "schema": str(kept.schema_id) if kept and kept.schema_id is not None else "unknown",
+        "code": (run.code_version if run else None) or "unknown",
     }

@@ -54,17 +54,17 @@ class NoReplays:
     def survey(self, table: TableState, *_asked: object) -> SourceSurvey:
         """See the port."""
         raise CouldNotLook(
-            f"The source of {table.name} was not asked: this process has no way to replay.",
-            "Expected Spark and a declared replay; it was started without them.",
+            f"The source of {table.name} was not read: this process cannot replay rows.",
+            "Expected Spark and a declared replay; this process was started without them.",
             "Declare `replay` for the table, restart Waterline, and propose again.",
         )
 
     def write(self, table: TableState, change: RowReplay) -> None:  # noqa: ARG002 - it writes nothing
         """See the port."""
         raise CommitRefused(
-            f"Nothing was written to {table.name}: this process has no way to write rows.",
-            "Expected Spark and the table's catalog; it was started without them.",
-            "Carry it out by `waterline serve`.",
+            f"Nothing was written to {table.name}: this process cannot write rows.",
+            "Expected Spark and the table's catalog; this process was started without them.",
+            "Run it in `waterline serve`.",
         )
 
 

@@ -15,7 +15,7 @@ class MakingBranch(Kind[MakeBranch]):
 
     def describe(self, effect: MakeBranch) -> str:
         """See Kind."""
-        return f"Make branch {effect.branch}"
+        return f"Create branch {effect.branch}"
 
     def prepare(
         self,
@@ -36,7 +36,7 @@ class MakingBranch(Kind[MakeBranch]):
             effect.table,
             TableChange(expected_uuid=table.uuid, expected_head=base, new_branches={effect.branch: base}),
         )
-        return Did(sentence=f"Branch {effect.branch} begins at {short(base)}.", result={"base": str(base)})
+        return Did(sentence=f"Branch {effect.branch} was created at {short(base)}.", result={"base": str(base)})
 
     def verify(self, effect: MakeBranch, intent: EffectStarted, hands: Hands) -> Looked:
         """By the branch; it is named after the incident and the proposal, so nobody else makes it."""

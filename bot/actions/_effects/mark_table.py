@@ -44,15 +44,15 @@ class MarkingTable(Kind[MarkTable]):
             )
 
         changed = commit_marks(hands.catalog, effect.table, change)
-        said = f"{_told(effect)}." if changed else "it is so already."
+        said = f"{_told(effect)}." if changed else "already done."
         return Did(sentence=f"{effect.why}: {said}", result=intent.before)
 
     def verify(self, effect: MarkTable, intent: EffectStarted, hands: Hands) -> Looked:
         """By what the table carries."""
         missing = _missing(effect, hands.catalog.load(effect.table))
         if missing:
-            return Looked(happened="no", sentence=f"Not so: {missing[0]}.")
-        return Looked(happened="yes", sentence=f"The table carries it: {_told(effect)}.", result=intent.before)
+            return Looked(happened="no", sentence=f"Not done: {missing[0]}.")
+        return Looked(happened="yes", sentence=f"The table has {_told(effect)}.", result=intent.before)
 
     def checks(self, effect: MarkTable, intent: EffectStarted, world: World) -> tuple[Check, ...]:  # noqa: ARG002
         """Only new tags are checked: a property may rightly have been set back since."""

@@ -45,10 +45,10 @@ def _must_be_named_by_nothing(effect: MoveFiles, hands: Hands) -> None:
         named = hands.catalog.files_named(effect.table, ref, sources)
         if named:
             raise Superseded(
-                f"{len(named)} of the files to be moved are part of the table by now.",
-                f"Expected none of them to be named by any branch or tag; {ref} names them since.",
-                "None is moved any more. Bring back what was moved before (`/waterline undo`), then collect evidence "
-                "again.",
+                f"{len(named)} of the files to be moved have become part of the table.",
+                f"Expected no branch or tag to reference them; {ref} now does.",
+                "No further file is moved. Move back what was moved before (`/waterline undo`), then collect "
+                "evidence again.",
             )
 
 
@@ -60,7 +60,7 @@ def _told(effect: MoveFiles, moved: MovedFiles) -> str:
         said.append(f"somebody has removed {_counted(moved.gone, names)}")
     if moved.left:
         said.append(
-            f"{_counted(moved.left, names)} stay where they were{f': {moved.problem}' if moved.problem else ''}"
+            f"{_counted(moved.left, names)} are still at their old place{f': {moved.problem}' if moved.problem else ''}"
         )
     return f"{'; '.join(said)}. The list is {effect.note}."
 

@@ -40,7 +40,7 @@ class MovingTable(Kind[MoveTable]):
         if table.head == effect.to:
             is_ours = table.ref(effect.keep_head_as) == head
             return Did(
-                sentence=f"main is at {short(effect.to)} already.", result={"left": str(head)} if is_ours else {}
+                sentence=f"main is already at {short(effect.to)}.", result={"left": str(head)} if is_ours else {}
             )
         after = hands.catalog.commit(
             effect.table,

@@ -43,18 +43,19 @@ class RepairOnBranch(Kind[R]):
         made = marked(table, effect, intent)
         if made is not None:
             raise Superseded(
-                f"This repair of {effect.table} is made already.",
-                f"Expected no commit of it yet; {short(made.snapshot_id)} bears its mark.",
-                "Nothing is made twice.",
+                f"This repair of {effect.table} is already done.",
+                f"Expected no commit of it yet; {short(made.snapshot_id)} has its mark.",
+                "Nothing is repeated and nothing needs to be done.",
             )
         head = table.ref(effect.branch)
         stranger = None if head is None else _stranger(table, effect)
         if head is None or stranger is not None:
             found = f"{short(stranger.snapshot_id)} is on it" if stranger else "there is no such branch"
             raise Superseded(
-                f"Branch {effect.branch} of {effect.table} is not as it was made.",
+                f"Branch {effect.branch} of {effect.table} was changed since it was created.",
                 f"Expected main's head and repairs of {effect.incident} on top of it; {found}.",
-                "The repair was not made, and main is as it was. Look at who changed the branch, then propose anew.",
+                "The repair was not made, and main did not change. Find out who changed the branch, then propose "
+                "again.",
             )
         return intent.model_copy(update={"expected_head": head})
 
@@ -62,7 +63,7 @@ class RepairOnBranch(Kind[R]):
         """By the mark, among the ancestors of the branch or, once it is published, of main."""
         made = marked(hands.catalog.load(effect.table), effect, intent)
         if made is None:
-            return Looked(happened="no", sentence=f"Branch {effect.branch} carries no such commit.")
+            return Looked(happened="no", sentence=f"Branch {effect.branch} has no such commit.")
         done = self.did(effect, made.snapshot_id)
         return Looked(happened="yes", sentence=done.sentence, result=done.result)
 
@@ -72,7 +73,7 @@ class RepairOnBranch(Kind[R]):
         stranger = _stranger(world.table, effect)
         return (
             Check(
-                name=f"Branch {effect.branch} is main and the repair",
+                name=f"Branch {effect.branch} has nothing but main and the repair",
                 passed=made is not None and stranger is None,
                 sentence=f"It is at {short(world.table.ref(effect.branch))}, main at {short(world.table.head)}.",
             ),

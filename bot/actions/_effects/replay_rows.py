@@ -15,7 +15,7 @@ class ReplayingRows(RepairOnBranch[ReplayRows]):
 
     def told(self, effect: ReplayRows) -> str:
         """See RepairOnBranch."""
-        return f"{counted(effect.replay.rows, 'row')} written to branch {effect.branch}, made once more from the source"
+        return f"{counted(effect.replay.rows, 'row')} replayed from the source to branch {effect.branch}"
 
     def perform(self, effect: ReplayRows, intent: EffectStarted, hands: Hands) -> Did:
         """One commit by Spark. `result`: `snapshot`."""
@@ -32,9 +32,9 @@ class ReplayingRows(RepairOnBranch[ReplayRows]):
         made = marked(hands.catalog.load(effect.table), effect, intent)
         if made is None:
             raise OutcomeUnknown(
-                f"Spark says that the rows are on branch {effect.branch}; the table does not show their commit.",
+                f"Spark reports the rows on branch {effect.branch}, but the table does not show their commit.",
                 "Expected a commit with this effect's mark; found none.",
-                "Look whether Spark and Waterline use the same catalog (`spark.catalog` in the configuration file).",
+                "Check that Spark and Waterline use the same catalog (`spark.catalog` in the configuration file).",
             )
         return self.did(effect, made.snapshot_id)
 
@@ -47,6 +47,6 @@ class ReplayingRows(RepairOnBranch[ReplayRows]):
             name="Exactly the approved rows were written",
             passed=written == effect.replay.rows and stands,
             sentence=f"{counted(written, 'row')} written, {effect.replay.rows:,} approved"
-            + ("." if stands else "; but not on the head that was looked at."),
+            + ("." if stands else ", but not on the head that was checked."),
         )
         return (*super().checks(effect, intent, world), exact)

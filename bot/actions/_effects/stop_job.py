@@ -51,9 +51,13 @@ class StoppingJob(Kind[StopJob]):
             return Looked(happened="yes" if run.is_terminal else "no", sentence=f"Run {short} is {run.state}.")
         past = ports.history.past_run(effect.job_id) if ports.history is not None else None
         if past is not None and past.is_terminal:
-            return Looked(happened="yes", sentence=f"Run {short} is {past.state}, as the history server tells.")
+            return Looked(happened="yes", sentence=f"Run {short} is {past.state}, by the history server.")
         alive = [short_job(each.job_id) for each in ports.flink.runs(effect.job) if not each.is_terminal]
-        history = "nor does its history server" if ports.history is not None else "and no history server is configured"
+        history = (
+            "and neither does its history server"
+            if ports.history is not None
+            else "and no history server is configured"
+        )
         return Looked(
             happened="unknown",
             sentence=f"Flink does not know run {short} any more, {history}. Alive under the name {effect.job}: "
@@ -71,4 +75,4 @@ class StoppingJob(Kind[StopJob]):
         if last is None:
             return f"{name} has no commit on main."
         at = clock_time(last.committed_at, table.read_at, seconds=True)
-        return f"{name} committed last at {at} (checkpoint {last.checkpoint_id}), and nothing since."
+        return f"{name} committed last at {at} (checkpoint {last.checkpoint_id}) and has not committed since."

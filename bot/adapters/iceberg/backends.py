@@ -125,7 +125,7 @@ def missing_extra(properties: Mapping[str, str]) -> str | None:
 
 def how_to_install(extra: str) -> str:
     """What to do about it."""
-    return f"Install it beside Waterline (pip install 'pyiceberg[{extra}]'), then start Waterline again."
+    return f"Install it with Waterline (pip install 'pyiceberg[{extra}]'), then restart Waterline."
 
 
 def must_be_installed(name: str, properties: Mapping[str, str]) -> None:
@@ -134,8 +134,8 @@ def must_be_installed(name: str, properties: Mapping[str, str]) -> None:
     if extra is not None:
         kind = kind_of(properties) or extra
         raise CouldNotLook(
-            f"The catalog {name} could not be opened: what it needs is not installed.",
-            f"Expected PyIceberg with its extra “{extra}”, for a catalog of type {kind}; found PyIceberg without.",
+            f"The catalog {name} could not be opened: a package that it needs is not installed.",
+            f"Expected PyIceberg with its extra “{extra}” for a catalog of type {kind}; found PyIceberg without it.",
             how_to_install(extra),
         )
 
@@ -153,7 +153,8 @@ def refuse_unlocked(table: TableName, catalog: Mapping[str, str], properties: Ma
         raise CommitRefused(
             f"Table {table} was not changed: its writers commit without the metastore's lock.",
             f"Expected `{_LOCKED}` not to be false; found it false, so a commit in between could be lost.",
-            "Stop every writer and make the change with the engine that writes the table, or let its engines lock.",
+            "Stop every writer and make the change with the engine that writes the table. Or turn locking on for "
+            "its engines.",
         )
 
 

@@ -35,9 +35,9 @@ def commit_of(name: TableName, change: TableChange, metadata: TableMetadata) -> 
     """
     if change.move_main_to is not None and change.expected_head is None:
         raise CommitRefused(
-            f"Table {name} was not changed: a move of main must say from where.",
-            f"Expected the approved head beside the target {change.move_main_to}; found none.",
-            "Report this as a defect of Waterline; nothing is moved without a comparison.",
+            f"Table {name} was not changed: the move of main does not name the expected head.",
+            f"Expected the approved head with the target {change.move_main_to}; found none.",
+            "Report this as a defect of Waterline. It never moves main without comparing the head.",
         )
     _refuse_unknown_snapshots(name, change, metadata)
     requirements: list[TableRequirement] = [AssertTableUUID(uuid=UUID(change.expected_uuid))]
@@ -51,7 +51,7 @@ def commit_of(name: TableName, change: TableChange, metadata: TableMetadata) -> 
                 f"Table {name} was not changed: the name {tag} is taken.",
                 f"Expected no {tag}, or a tag on snapshot {target}; found a "
                 f"{present.snapshot_ref_type.value} on snapshot {present.snapshot_id}.",
-                "Look at who set it, then propose again; it is never moved by this change.",
+                "Find out who set it, then propose again. This change never moves it.",
             )
         # With the tag in place the requirement holds it there; without, nobody may set it in between.
         expected = None if present is None else target
@@ -80,9 +80,9 @@ def _refuse_unknown_snapshots(name: TableName, change: TableChange, metadata: Ta
     gone = sorted(target for target in targets if metadata.snapshot_by_id(target) is None)
     if gone:
         raise CommitRefused(
-            f"Table {name} was not changed: a snapshot that the change names is gone.",
-            f"Expected the metadata to list {', '.join(map(str, gone))}; it does not (expired?).",
-            "Collect evidence again and propose anew; nothing points to an expired snapshot.",
+            f"Table {name} was not changed: a snapshot of the change no longer exists.",
+            f"Expected the metadata to list {', '.join(map(str, gone))}; it does not. They may have expired.",
+            "Collect evidence again and propose again. An expired snapshot cannot be used.",
         )
 
 

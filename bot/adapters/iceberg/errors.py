@@ -125,7 +125,7 @@ def unknown_table(name: TableName, catalog: str) -> UnknownTable:
     return UnknownTable(
         f"There is no table {name}.",
         f"Expected it in the catalog {catalog}; the catalog does not know it.",
-        "Check the name in the configuration; it is written as namespace.table, without the catalog.",
+        "Check the name in the configuration. Write it as namespace.table, without the catalog.",
     )
 
 
@@ -133,9 +133,9 @@ def metadata_lost(name: TableName, catalog: str, location: str) -> CommitRefused
     """Nothing may be committed while the newest state is not known (F10)."""
     return CommitRefused(
         f"Table {name} was not changed: the metadata file that its catalog points to cannot be read.",
-        f"Expected to read {location}, where the catalog {catalog} points; found it missing or garbled.",
-        "Restore that file, or point the catalog to the newest metadata file that can be read (F10); then collect "
-        "evidence again and propose anew.",
+        f"Expected to read {location}, where the catalog {catalog} points; it is missing or damaged.",
+        "Restore that file, or point the catalog to the newest readable metadata file (F10). Then collect evidence "
+        "again and propose again.",
     )
 
 
@@ -152,9 +152,9 @@ def not_read(name: TableName, catalog: str, error: Exception) -> CommitRefused |
 def not_written(name: TableName, error: Exception) -> CouldNotLook:
     """Nothing was sent to the catalog yet, and what storage had taken was deleted again."""
     return CouldNotLook(
-        f"Table {name} was not changed: its storage did not take the files of the commit.",
-        f"Expected to read the manifests that stay and to write new ones; found {_in_words(error)}.",
-        "Check that the table's storage can be reached from here, and that the bot may write below its location.",
+        f"Table {name} was not changed: its storage did not accept the files of the commit.",
+        f"Expected to read the existing manifests and to write new ones; found {_in_words(error)}.",
+        "Check that the table's storage can be reached from here, and that Waterline may write below its location.",
     )
 
 
@@ -162,8 +162,8 @@ def overtaken(name: TableName, error: Exception) -> CouldNotLook:
     """Somebody's commit came between our look and ours, and has changed nothing that ours compares with."""
     return CouldNotLook(
         f"Table {name} was not changed: another commit came first.",
-        f"What was approved still holds after it; the catalog answered: {_in_words(error)}.",
-        "Nothing has to be done, unless this goes on: then look who commits to the table all the time.",
+        f"The approved requirements still hold; the catalog answered: {_in_words(error)}.",
+        "Wait: Waterline tries again. If this continues, find out who keeps committing to the table.",
     )
 
 
@@ -191,49 +191,49 @@ def commit_error(name: TableName, error: Exception) -> WaterlineError:
     if isinstance(error, CommitFailedException) and isinstance(error.__cause__, WaitingForLockException):
         return CouldNotLook(
             f"Table {name} was not changed: somebody else holds its lock in the metastore.",
-            f"Expected the lock within a few looks; {_in_words(error.__cause__)}.",
-            "Nothing has to be done, unless this goes on: a writer that died leaves its lock for `hive.txn.timeout` "
-            "(five minutes, unless set). `SHOW LOCKS` in Hive names its owner.",
+            f"Expected the lock within a few attempts; {_in_words(error.__cause__)}.",
+            "Wait: Waterline tries again. If this continues, `SHOW LOCKS` in Hive names the owner. A writer that "
+            "died leaves its lock for `hive.txn.timeout` (default five minutes).",
         )
     if isinstance(error, CommitFailedException):
         return CommitRefused(
             f"The catalog refused the change of {name}; nothing was changed.",
             f"Expected the table as it was approved; the catalog answered: {_in_words(error)}.",
-            "Collect evidence again and propose anew.",
+            "Collect evidence again and propose again.",
         )
     if isinstance(error, NotImplementedError):
         return CommitRefused(
             f"Table {name} was not changed: Waterline cannot commit through this kind of catalog.",
             f"Expected a catalog through which PyIceberg commits; it says: {error}.",
-            "Make the change with the engine that writes the table (the preview says what), or serve the table by a "
-            "REST catalog.",
+            "Make the change with the engine that writes the table (the preview says what), or serve the table "
+            "from a REST catalog.",
         )
     if isinstance(error, _TURNED_AWAY) or may_pass(error):
         return CouldNotLook(
-            f"The catalog did not let the change of {name} in; nothing was changed.",
+            f"The catalog did not accept the change of {name}; nothing was changed.",
             f"Expected it to accept the commit; found {_in_words(error)}.",
-            "Check the bot's login and how many requests and locks the catalog takes.",
+            "Check Waterline's login, and the catalog's limits on requests and locks.",
         )
     if isinstance(error, _REFUSED) or is_turned_away(error):
         return CommitRefused(
             f"The catalog refused the change of {name}; nothing was changed.",
             f"Expected it to accept the commit; found {_in_words(error)}.",
-            "Check the table's name and the bot's rights in the catalog, then propose again.",
+            "Check the table's name and Waterline's rights in the catalog, then propose again.",
         )
     if _is_locked(error):
         return CouldNotLook(
             f"The catalog's database was busy, so the change of {name} was not applied.",
             f"Expected its write lock within the time limit; found {_in_words(error)}.",
-            "Look which process holds the database.",
+            "Find out which process holds the database, then try again.",
         )
     return _unknown(name, f"Expected the catalog's yes or no; found {_in_words(error)}.")
 
 
 def _unknown(name: TableName, found: str) -> OutcomeUnknown:
     return OutcomeUnknown(
-        f"Whether the change of {name} was applied is not known.",
+        f"It is not known whether the change of {name} was applied.",
         found,
-        "Verify it against the table; do not repeat it before that.",
+        "Check the table. Do not repeat the change before that.",
     )
 
 

@@ -64,7 +64,7 @@ def must_fit(name: TableName, unfit: Sequence[str]) -> None:
     """Raises CommitRefused for a Flink manifest whose files were not written for the table."""
     if unfit:
         raise CommitRefused(
-            f"Table {name} was not changed: files of a Flink manifest were not written for it as it is.",
+            f"Table {name} was not changed: files of a Flink manifest do not fit it.",
             f"Expected a schema and a partition spec that the table has or had; found {unfit[0]}.",
             "Replay their source range instead.",
         )
@@ -76,9 +76,9 @@ def must_be(name: TableName, what: str, found: FileList | None, approved: FileLi
         return
     said = [f"{each.files} files with {each.rows} rows" if each else "no file" for each in (approved, found)]
     raise CommitRefused(
-        f"Table {name} was not changed: the files to be {what} are not those that were approved.",
-        f"Expected {said[0]}; found {said[1]}, or others of that number.",
-        "Collect evidence again and propose anew.",
+        f"Table {name} was not changed: the files to be {what} are not the approved ones.",
+        f"Expected {said[0]}; found {said[1]}, or as many others.",
+        "Collect evidence again and propose again.",
     )
 
 
@@ -87,8 +87,8 @@ def must_be_there(name: TableName, unreadable: Sequence[str]) -> None:
     if unreadable:
         raise CommitRefused(
             f"Table {name} was not changed: files to be added are no longer on storage.",
-            f"Expected every file whole; {len(unreadable)} are not, the first is {unreadable[0]}.",
-            "Keep maintenance away from the table, collect evidence again and propose anew.",
+            f"Expected every file whole; {len(unreadable)} are not. The first is {unreadable[0]}.",
+            "Stop maintenance of the table, collect evidence again and propose again.",
         )
 
 
@@ -104,9 +104,9 @@ def must_be_writable(name: TableName, metadata: TableMetadata, change: FileChang
     if ref is None or ref.snapshot_ref_type is not SnapshotRefType.BRANCH or ref.snapshot_id != change.expected_head:
         found = f"it is on {short(ref.snapshot_id)}" if ref is not None else "there is none"
         raise CommitRefused(
-            f"Table {name} was not changed: its branch {change.ref} is not where it was.",
+            f"Table {name} was not changed: its branch {change.ref} has moved.",
             f"Expected it on {short(change.expected_head)}; {found}.",
-            "Look at who moved it, then propose the repair anew.",
+            "Find out who moved it, then propose the repair again.",
         )
 
 
@@ -291,7 +291,7 @@ def refuse_nothing(name: TableName, change: FileChange) -> None:
         raise CommitRefused(
             f"Table {name} was not changed: there is nothing to add and nothing to remove.",
             "Expected at least one data file; the change names none.",
-            "Collect evidence again and propose anew.",
+            "Collect evidence again and propose again.",
         )
 
 

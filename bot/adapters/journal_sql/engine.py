@@ -89,7 +89,8 @@ def _told(engine: Engine, what: str) -> Iterator[None]:
             f"Waterline's record cannot be {what} now.",
             f"The database at {engine.url.render_as_string(hide_password=True)} said: "
             f"{getattr(away, 'orig', None) or away}.",
-            "Free its disk or bring it back; what was stored is worked on then. What was not stored was not begun.",
+            "Free its disk or restart it. Waterline then continues with what was stored. What was not stored was "
+            "not begun.",
         ) from away
 
 

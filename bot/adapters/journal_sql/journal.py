@@ -90,7 +90,7 @@ class SqlJournal:
                 continue
         raise JournalMoved(
             "No incident was opened.",
-            f"Others took the next free number {_OPEN_ATTEMPTS} times in a row.",
+            f"Expected a free number; others took it {_OPEN_ATTEMPTS} times in a row.",
             "Open it again.",
         )
 
@@ -154,9 +154,9 @@ class SqlJournal:
         if not repeated:
             return _moved(incident, None, None)
         return Refused(
-            f"{' and '.join(repeated)} is in the record already.",
-            "It may be there only once, and another request was first.",
-            "Nothing was added. Read the incident again to see how it went.",
+            f"{' and '.join(repeated)} is already in the record.",
+            "Expected it once; another request was first.",
+            "Nothing was added. Read the incident again to see what happened.",
         )
 
     def entries(self, incident: IncidentId, after_seq: int = 0) -> tuple[Entry, ...]:
@@ -233,7 +233,7 @@ def _entry(line: Line) -> Entry:
         raise CouldNotLook(
             f"Entry {line.seq} of {line.incident_id} cannot be read.",
             f"Expected an entry of kind {line.kind}, found text that does not parse as one.",
-            "Run `waterline record verify`: it names the first entry that is not what was written.",
+            "Run `waterline record verify`, which names the first entry that was changed.",
         ) from damage
 
 
@@ -256,7 +256,7 @@ def _moved(incident: IncidentId, after_seq: int | None, found: int | None) -> Jo
     expected = "" if after_seq is None else f"Expected entry {after_seq} to be the last"
     seen = "" if found is None else f", found entry {found}"
     return JournalMoved(
-        f"The record of {incident} has moved on.",
-        f"{expected}{seen}." if expected else "Its next entry exists already.",
-        "Nothing was added. Read the incident again and decide anew.",
+        f"The record of {incident} has changed meanwhile.",
+        f"{expected}{seen}." if expected else "Its next entry already exists.",
+        "Nothing was added. Read the incident again and decide again.",
     )

@@ -193,9 +193,10 @@ class OneOfMany:
         except SQLAlchemyError as cut:
             self._forget()
             raise CouldNotKeep(
-                "Whether another replica works on this is not known: the session with the record's database was cut.",
-                f"It said: {str(cut).splitlines()[0]}",
-                "It is looked at again as soon as the database answers.",
+                "It is not known whether another replica works on this: the session with the record's database was "
+                "cut.",
+                f"Expected it to stay open; the database said: {str(cut).splitlines()[0]}",
+                "Waterline checks again as soon as the database answers.",
             ) from cut
 
     def _unlocks(self, block: object) -> None:

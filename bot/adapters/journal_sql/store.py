@@ -260,7 +260,7 @@ def record_of(settings: Settings, *, keep: bool) -> Iterator[Store]:
             settings.home.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise BadConfiguration(
-                f"The folder {settings.home} cannot be made.",
+                f"The folder {settings.home} cannot be created.",
                 f"Expected a folder that you may write into; found {type(error).__name__}: {error.strerror}.",
                 "Correct `home` in the configuration, or the permissions.",
             ) from error

@@ -188,7 +188,7 @@ def rolled_back_then_failed_over(world: World, early: bool) -> None:
         raise LabError(
             "The TaskManager never died between a commit and the next checkpoint.",
             f"Expected it within {ATTEMPTS} attempts; each time a completed checkpoint was not committed yet.",
-            "Tell the story again on a machine that does less.",
+            "Run the story again on a machine with less load.",
         )
     target = chain[-3]
     left = world.hands.roll_back_to(target.snapshot_id)

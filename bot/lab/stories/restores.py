@@ -201,7 +201,7 @@ def restored_under_another_uid(world: World, early: bool) -> None:
         raise LabError(
             "No savepoint carried rows of its own.",
             f"Expected a Flink manifest of one within {ATTEMPTS} attempts; found none.",
-            "Tell the story again.",
+            "Run the story again.",
         )
     second = world.start_job(
         from_path=savepoint.path,

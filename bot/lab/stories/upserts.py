@@ -88,6 +88,6 @@ def _with_a_writer_alone(world: World, job: str) -> str:
         raise LabError(
             "No TaskManager holds one writer and nothing else.",
             f"Expected two TaskManagers (waterline lab up --taskmanagers 2); the job lies so: {placed}.",
-            "Start a lab with two, or tell the story again.",
+            "Start a lab with two, or run the story again.",
         )
     return alone.pop()
