@@ -229,9 +229,9 @@ class CatalogNames:
 def refused(table: TableState, unknown: str) -> CouldNotLook:
     """Nothing was found beside these: that is not "nobody read it"."""
     return CouldNotLook(
-        f"Who read {table.name} is not known: it may have been read under another name.",
-        f"Expected the catalog's names in other engines; found that {unknown}.",
-        "Name there what they call this catalog, or an empty list where that is another one.",
+        f"It is not known who read {table.name}: it may have been read under another name.",
+        f"Expected the catalog's names in other engines; {unknown}.",
+        "Name there what they call this catalog, or an empty list if that is another catalog.",
     )
 
 

@@ -16,5 +16,5 @@ def test_where_nothing_was_committed_nobody_is_sent_to_a_configuration_that_is_r
     observation = plan.case.observation.model_copy(update={"table": empty})
     plan = plan.model_copy(update={"case": plan.case.model_copy(update={"observation": observation})})
 
-    with pytest.raises(Refused, match=r"Nothing was ever committed to main.*start it by hand"):
+    with pytest.raises(Refused, match=r"Main has no commit.*start it by hand"):
         job_and_head(plan, rewind_table_and_job.ACTION)

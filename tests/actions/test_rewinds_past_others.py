@@ -62,8 +62,8 @@ def test_what_is_dropped_by_choice_is_named_and_nothing_more_is_promised(scene: 
 
     told = " ".join(completed(proposal, plan).preview.sentences)
     assert "3 rows in 1 commit of spark application local-17" in told
-    assert "not read again by the job" in told
-    assert "no row is missing" not in told
+    assert "and the job does not read again" in told
+    assert "no missing rows" not in told
     assert "not read again" in proposal.preview.sure
     assert [(each.writer, each.rows) for each in proposal.preview.others] == [("spark application local-17", 3)]
     assert view.state is ProposalState.APPLIED

@@ -121,4 +121,4 @@ def test_a_lost_list_that_main_has_left_behind_fails_no_proof(
 
     assert proof.passed is not is_of_head
     [told] = [check.sentence for check in proof.checks if check.sentence.startswith(NO_LIST)]
-    assert ("Only older snapshots need" in told) is not is_of_head
+    assert ("main does not need" in told) is not is_of_head

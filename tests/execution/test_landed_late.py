@@ -30,7 +30,7 @@ def looks_back(scene: Scene) -> list[str]:
     """As the bot does every now and then; what it has noted so far."""
     scene.damaged.executions(scene.store)[0].look_back(scene.incident)
     entries = scene.store.get(scene.incident).entries
-    return [e.body.text for e in entries if isinstance(e.body, NoteAdded) and "did happen" in e.body.text]
+    return [e.body.text for e in entries if isinstance(e.body, NoteAdded) and "happened after all" in e.body.text]
 
 
 def test_it_is_told_once_when_the_world_tells(scene: Scene) -> None:
@@ -43,7 +43,7 @@ def test_it_is_told_once_when_the_world_tells(scene: Scene) -> None:
     [told] = looks_back(scene)
 
     assert before == []
-    assert "“Stop run bbbbbb” did happen, although a person had settled that it did not" in told
+    assert "“Stop run bbbbbb” happened after all, though it was settled that it did not" in told
     assert scene.view.state is ProposalState.REFUSED
     assert scene.calls == ["stop"]
 

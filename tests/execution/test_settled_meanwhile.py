@@ -89,6 +89,6 @@ def test_what_lands_after_it_was_settled_that_it_did_not_is_told(scene: Scene) -
 
     assert scene.view.state is ProposalState.REFUSED
     said = [e.body.text for e in scene.store.get(scene.incident).entries if isinstance(e.body, NoteAdded)]
-    [told] = [text for text in said if "did happen" in text]
+    [told] = [text for text in said if "happened after all" in text]
     assert "“Move main to" in told
     assert "Check the table and the job before you propose anything else" in told

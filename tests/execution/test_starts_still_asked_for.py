@@ -60,12 +60,12 @@ def test_one_that_was_refused_and_comes_all_the_same_is_told_once(scene: Scene) 
     executions._clock = Later()
     executions.carry_on(scene.incident, scene.view.proposal.id)
     executions.look_back(scene.incident)
-    before = [note for note in notes(scene) if "did happen" in note]
+    before = [note for note in notes(scene) if "happened after all" in note]
     how, named = asked[0]
     start(*how, **named)
     executions.look_back(scene.incident)
     executions.look_back(scene.incident)
-    told = [note for note in notes(scene) if "did happen" in note]
+    told = [note for note in notes(scene) if "happened after all" in note]
 
     assert scene.view.state is ProposalState.REFUSED
     assert before == []

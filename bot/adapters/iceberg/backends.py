@@ -233,9 +233,9 @@ def _must_follow(name: tuple[str, ...], before: TableMetadata, at_ms: int) -> No
         raise CouldNotLook(
             f"Table {'.'.join(name)} was not changed: this machine's clock is {round(behind_ms / 1000):,} s behind the "
             "table's last change.",
-            f"Expected at most {BEHIND_MS // 1000} s: Java's Iceberg refuses to load a table whose times run back by "
+            f"Expected at most {BEHIND_MS // 1000} s: Java's Iceberg refuses to load a table whose times go back by "
             "more than a minute.",
-            "Set the clocks of this machine and of the table's writers (NTP); it is tried again.",
+            "Set the clocks of this machine and of the table's writers (NTP). Waterline tries again.",
         )
 
 

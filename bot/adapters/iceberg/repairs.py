@@ -332,10 +332,10 @@ class RowCommit(FileCommit):
         unfit = [path for path in wanted if times[path] != 1 or files[path].record_count <= wanted[path]]
         if unfit:
             raise CommitRefused(
-                f"Table {self._name} was not changed: files whose rows are to be deleted are not as they were.",
-                f"Expected each of {len(wanted)} files to be live once, and whole; {len(unfit)} are not, the first is "
-                f"{unfit[0]}. A compaction or a delete has taken them, or the table names them twice.",
-                "Collect the evidence on extra copies again and propose anew.",
+                f"Table {self._name} was not changed: files whose rows are to be deleted have changed.",
+                f"Expected each of {len(wanted)} files to be live once and whole; {len(unfit)} are not. The first "
+                f"is {unfit[0]}. A compaction or a delete replaced them, or the table references them twice.",
+                "Run the evidence extra_copies again and propose again.",
             )
         return files
 
@@ -367,7 +367,7 @@ class RowCommit(FileCommit):
         if any(each.is_position_delete_file for each in self._files.deletes()):
             raise CommitRefused(
                 f"Table {self._name} was not changed: it still has delete files from before format 3.",
-                "Expected deletion vectors only; where a data file has a vector, readers pass over such files.",
+                "Expected only deletion vectors; readers ignore older delete files of a data file that has a vector.",
                 "Rewrite them with the engine that writes the table (`rewrite_position_delete_files`), then propose "
                 "again.",
             )

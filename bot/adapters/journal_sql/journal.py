@@ -39,9 +39,9 @@ def count_with_delivery(connection: Connection, entries: int, by: str) -> None:
     mine = update(INBOX).where(INBOX.c.key == key, INBOX.c.state == "taken", INBOX.c.worker == claim)
     if connection.execute(mine.values(written=INBOX.c.written + entries)).rowcount != 1:
         raise CouldNotKeep(
-            "This request is worked on elsewhere by now.",
-            "This process was not heard of for some seconds, and what it was doing was taken over.",
-            "Nothing was written here; whoever took it over answers.",
+            "Another process now works on this request.",
+            "This process sent no heartbeat for some seconds, and another process took its work over.",
+            "Nothing was written here. The other process answers.",
         )
 
 
@@ -51,9 +51,9 @@ def take_table(connection: Connection, opened: IncidentOpened, number: int) -> N
     holder = connection.scalar(select(OPEN_TABLES.c.number).where(OPEN_TABLES.c.table_name == opened.table))
     if holder is not None:
         raise Refused(
-            f"Incident wl-{holder} is open on {opened.table} already.",
-            "Expected no open incident there; somebody else was first.",
-            "Go on there.",
+            f"Incident wl-{holder} is already open on {opened.table}.",
+            "Expected no open incident on that table; somebody else was first.",
+            "Continue in that incident.",
         )
     connection.execute(insert(OPEN_TABLES).values(table_name=opened.table, number=number))
 
