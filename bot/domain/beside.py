@@ -65,7 +65,7 @@ def refuse_comfort_in_doubt(notice: Notice, around: Beside) -> None:
     if notice.kind in ALL_CLEAR | {PLANNED} and around.doubt is not None:
         raise Refused(
             "You cannot send an all-clear.",
-            f"Outside this incident, {around.doubt}.",
+            f"Another problem is open: {around.doubt}.",
             "Diagnose again first. If nothing is wrong, verify the table with /waterline propose "
             "trust_present_state. Nothing was sent.",
         )

@@ -21,7 +21,7 @@ from bot.domain.settling import HOW_TO_SETTLE
 
 TELL = f"/waterline tell {PLANNED}"
 _COUNTED = ("duplicate_rows", "missing_positions")
-_NOT_OVER = "The planned work is not over yet."
+_NOT_OVER = "Waterline cannot see that the planned work is over."
 
 
 class WorkStop(NamedTuple):

@@ -160,7 +160,7 @@ def test_it_is_said_that_not_all_gaps_are_named() -> None:
     check = no_more_than_main(CHECK, left, told(gaps(*spans, (80, 81), partition="7")), BASE)
 
     assert "0 to 1 of partition 7, 10 to 11 of partition 7, " in check.sentence
-    assert "40 to 41 of partition 7 and further ones." in check.sentence
+    assert "40 to 41 of partition 7 and more." in check.sentence
 
 
 def test_hidden_positions_are_held_by_their_number_and_that_is_said() -> None:

@@ -34,7 +34,7 @@ def test_a_whole_incident_is_told_completely(story: Story, records: Records, for
         "The positions of the source.",
         "Spark lost its executor.",
         "Stop run b92e04.",
-        "still",
+        "The table still lists",
         "Move main back to the tag wl-1-left",
         proposal.digest,
         "Moved main by one commit.",

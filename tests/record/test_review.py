@@ -53,7 +53,7 @@ def test_a_broken_glass_is_looked_at_again(story: Story) -> None:
     assert "approval" not in {finding.contract for finding in followed}
     assert ("approval", False) == (found.contract, found.holds)
     assert f"<@{EVE}> gave an emergency approval at 09:" in found.observed
-    assert "when 0 of 1 approvals had come: Revenue pays out at four." in found.observed
+    assert "with 0 of 1 approvals: Revenue pays out at four." in found.observed
     assert f"Let <@{BEN}> judge" in found.action
 
 

@@ -108,7 +108,7 @@ def test_consumers_read_that_nothing_is_wrong_and_nothing_is_to_be_done(kind: st
 
     assert "You need not do anything." in text
     assert "review" not in text
-    assert ("No new rows arrive" in text) is (kind == ANNOUNCED)
+    assert ("no new rows come" in text) is (kind == ANNOUNCED)
     assert ("last message" in text) is (kind in ENDS)
 
 

@@ -29,7 +29,7 @@ def test_nobody_is_told_that_the_job_was_not_stopped(planned: Story, course: Cal
     """Once it was, or may have been, whatever became of its savepoint; the remedy names no notice that is refused."""
     assert may_tell(planned, OFF)
 
-    with pytest.raises(Refused, match=r"Run a3f1c2 .* Nothing was sent") as off:
+    with pytest.raises(Refused, match=r"run a3f1c2 .* Nothing was sent") as off:
         refuse_untimely(course(planned).incident, "off")
     with pytest.raises(Refused, match="Nothing was sent") as over:
         refuse_untimely(planned.incident, "over")

@@ -33,7 +33,7 @@ def test_an_end_is_not_previewed_while_nothing_shows_it(planned: Story) -> None:
         None, None, None,
     )  # type: ignore[arg-type]  # fmt: skip
 
-    with pytest.raises(Refused, match=r"Nothing shows.*committed nothing to main since run a3f1c2 was stopped"):
+    with pytest.raises(Refused, match=r"cannot see.*committed nothing to main since run a3f1c2 was stopped"):
         telling.preview(planned.id, OVER)
 
 

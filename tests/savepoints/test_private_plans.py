@@ -45,7 +45,7 @@ def test_the_form_tells_no_title_of_what_is_proposed_in_it(world: World) -> None
 
     with pytest.raises(Refused) as proposed:
         world.savepoints.offer(ORDERS)
-    with pytest.raises(Refused, match="A savepoint is proposed already"):
+    with pytest.raises(Refused, match="A savepoint is already proposed"):
         world.savepoints.offer(ORDERS, INSIDE)
 
     assert str(proposed.value) == str(without.value)

@@ -42,7 +42,7 @@ def test_another_restore_is_asked_about_before_anybody_approves_it(world: World)
     world.takes_it()
     proposal = world.proposes_the_rewind()
 
-    with pytest.raises(Refused, match=r"another point than the authoritative savepoint.*code 1\.4") as refused:
+    with pytest.raises(Refused, match=r"does not start the job from the authoritative savepoint.*code 1\.4") as refused:
         world.ben_approves(proposal)
     world.savepoints.explain(world.scene.incident, "The new code wrote wrong prices.", by=ANA)
     world.ben_approves(proposal)

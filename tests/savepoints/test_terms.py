@@ -69,9 +69,9 @@ def test_a_plan_is_not_changed_under_its_proposal(world: World) -> None:
     world.plans()
     made = world.proposes(*world.savepoint())
 
-    with pytest.raises(Refused, match=r"A savepoint is proposed already.*Reject it first"):
+    with pytest.raises(Refused, match=r"A savepoint is already proposed.*Reject it first"):
         world.plans(reason="Another.")
-    with pytest.raises(Refused, match="A savepoint is proposed already"):
+    with pytest.raises(Refused, match="A savepoint is already proposed"):
         world.savepoints.offer(ORDERS)
     world.approvals.reject(world.scene.incident, made.id, "Not today.", by=BEN)
     world.plans(reason="Another.")

@@ -83,7 +83,7 @@ def test_what_another_incident_has_stopped_is_told_once_with_everybody(store: St
     assert "ml_features" not in early[0]
     assert f"<@{first.asks}>" in message
     assert "“Recovered” was *not sent* to `revenue_daily` (in Slack), `ml_features` (in Slack)." in message
-    assert "incident wl-2 has the table in doubt" in message
+    assert "incident wl-2 questions the table" in message
     assert "When that is resolved, type `/waterline tell again`" in message
 
 

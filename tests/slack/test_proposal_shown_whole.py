@@ -35,7 +35,7 @@ def test_rows_that_leave_without_a_commit_are_told_with_their_readers() -> None:
     """So the publication of a repair by key."""
     told = shown(commits=0, files=0, rows=220, affected_runs=READS)
 
-    assert "220 rows; they stay readable" in told
+    assert "220 rows. They stay readable" in told
     assert "0 commits" not in told
     assert all(f"report_{n} read" in told for n in range(14))
     assert "more" not in told
@@ -80,7 +80,7 @@ def test_what_must_hold_and_what_is_cited_is_shown_to_whoever_says_yes() -> None
     told, later = shown(), shown(ProposalState.APPLIED)
 
     assert "*Runs only if*" in told
-    assert f"Snapshot {short(orders.GOOD)} still" in told
+    assert f"The table still lists snapshot {short(orders.GOOD)}." in told
     assert f"*Evidence:* {Desk().proposal.evidence[0]}" in told
     assert '"Emergency approval…"' in told
     assert "*Runs only if*" not in later

@@ -109,7 +109,7 @@ def test_a_notice_that_never_came_is_not_corrected(story: Story) -> None:
 
 
 @pytest.mark.parametrize(
-    ("to", "by_now"), [(LOWEST, f"that is {LOWEST}"), (None, "the trusted snapshot is now unknown")]
+    ("to", "by_now"), [(LOWEST, f"it is now {LOWEST}"), (None, "the trusted snapshot is now unknown")]
 )
 def test_a_correction_that_was_rendered_before_the_mark_moved_on_is_not_sent(
     story: Story, to: SnapshotId | None, by_now: str

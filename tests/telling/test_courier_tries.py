@@ -129,7 +129,7 @@ def test_a_try_that_was_cut_short_may_have_arrived(scene: Scene) -> None:
     ended = scene.story.incident.notices[key].deliveries[scene.mail().key].ended
     assert "may have come twice" in str(mail)
     assert ended is not None
-    assert "It may be there twice" in ended.detail
+    assert "It may have arrived twice" in ended.detail
 
 
 def test_one_incident_with_many_ways_leaves_every_other_its_turns(scene: Scene) -> None:

@@ -1,4 +1,4 @@
-"""An all-clear that arrives late, its receiver was down, is not sent while a later incident has the table in doubt."""
+"""An all-clear that arrives late, its receiver was down, is not sent while a later incident questions the table."""
 
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ from tests.decisions import ANA
 from tests.incidents import Story
 from tests.telling.conftest import Scene, retrying_of
 
-IN_DOUBT = "incident wl-2 has the table in doubt"
+IN_DOUBT = "incident wl-2 questions the table"
 
 
 def doubted(scene: Scene) -> Story:
@@ -78,7 +78,7 @@ def test_once_the_table_is_proven_again_a_responder_may_send_it(scene: Scene) ->
 
 
 def test_what_had_failed_is_taken_up_neither_by_itself_nor_by_a_click(scene: Scene) -> None:
-    """By itself once the doubt is over; whoever clicks is told who has the table in doubt."""
+    """By itself once the doubt is over; whoever clicks is told who questions the table."""
     key = scene.queues(scene.mail())
     again_at = scene.clock.at + timedelta(minutes=10)
     scene.story.says(NoticeEnded(key=key, how="failed", detail="Away.", to=scene.mail().key, again_at=again_at))

@@ -156,7 +156,7 @@ def test_what_was_said_meanwhile_is_not_contradicted(scene: Scene, kind: str, si
     scene.story.says(NoticeQueued(notice=notice(since)))
 
     if is_refused:
-        with pytest.raises(Refused, match="was told"):
+        with pytest.raises(Refused, match="all-clear|another notice"):
             clicks(scene)
     else:
         clicks(scene)
@@ -190,7 +190,7 @@ def test_what_names_another_severity_is_previewed_anew(scene: Scene, policy: App
     scene.story.says(SeverityChanged(before="sev2", severity="sev1", reason="Finance reports from it."), by=ANA)
 
     for name in ("seen", "new"):
-        with pytest.raises(Refused, match=r"It says sev2; the incident is sev1 by now\. Preview it again"):
+        with pytest.raises(Refused, match=r"It says sev2; the incident is now sev1\. Preview it again"):
             clicks(scene, name, policy=policy)
     anew = waiting.model_copy(update={"severity": "sev1"})
     scene.story.says(NoticesPreviewed(name="anew", notices=(anew,)))

@@ -50,7 +50,7 @@ def test_a_next_word_that_is_nearly_due_is_not_promised(
             == 1
         )
     else:
-        with pytest.raises(Refused, match=rf"the next word by .* UTC, which is {said}\. Preview it again\. Nothing"):
+        with pytest.raises(Refused, match=rf"the next update by .* UTC, which is {said}\. Preview it again\. Nothing"):
             sent_or_held(scene.story.incident, "seen", (made,), policy, None, by=BEN, membership=NO_GROUPS, now=now)
 
 

@@ -54,7 +54,7 @@ def data_of(notice: Notice) -> NoticeData:
 def test_a_correction_during_another_doubt_calls_nothing_proven_and_asks_nobody_to_run_again(
     world: Cleared, second: IncidentId
 ) -> None:
-    """It names who has the table in doubt, and what that one trusts."""
+    """It names who questions the table, and what that one trusts."""
     notice = corrects(world)
 
     told = data_of(notice)
@@ -62,7 +62,7 @@ def test_a_correction_during_another_doubt_calls_nothing_proven_and_asks_nobody_
     assert told.rerun is not None
     assert told.rerun.needed is None
     assert told.trusted_snapshot == world.scene.incidents.get(second).trusted
-    assert f"under review again:* incident {second} has the table in doubt. Do not re-run yet." in notice.text
+    assert f"under review again:* incident {second} questions the table. Do not re-run yet." in notice.text
     assert "Please run again" not in notice.text
     assert "last message" not in notice.text
 
@@ -99,7 +99,7 @@ def test_a_correction_that_was_previewed_before_the_doubt_is_not_sent(world: Cle
     first = world.scene.id
     second = world.scene.closes().opens().id
 
-    with pytest.raises(Refused, match=f"incident {second} has the table in doubt. Preview it again"):
+    with pytest.raises(Refused, match=f"incident {second} questions the table. Preview it again"):
         world.telling.send_preview(first, name, by=ANA, step=None)
     assert len(world.scene.incidents.get(first).notices) == 1
 
@@ -112,7 +112,7 @@ def test_a_correction_that_was_previewed_before_a_later_proof_is_not_sent(world:
     world.scene.clock.at += timedelta(minutes=1)
     proves(world, second)
 
-    with pytest.raises(Refused, match="it is proven by now"):
+    with pytest.raises(Refused, match="it is verified now"):
         world.telling.send_preview(world.scene.id, name, by=ANA, step=None)
     with pytest.raises(Refused, match=r"It names snapshot .* as trusted; that is .* by now"):
         world.telling.send_preview(world.scene.id, again, by=ANA, step=None)
@@ -122,7 +122,7 @@ def test_nobody_is_told_that_all_is_well_while_the_watch_has_found_something(wor
     """Found after the proof, and looked into by nobody: the table is not called trusted either."""
     world.scene.store.watched.add(sighted(sign(), at=world.scene.clock.now()))
 
-    with pytest.raises(Refused, match=r"told that all is well.*: the watch has found F2 in the table"):
+    with pytest.raises(Refused, match=r"an all-clear.*: the monitor found F2 in the table"):
         world.telling.preview(world.scene.id, "no_action_needed")
     assert data_of(corrects(world)).stage != "proven"
 
@@ -134,7 +134,7 @@ def test_planned_work_is_not_told_as_harmless_while_another_incident_has_the_tab
     incident = world.scene.incidents.get(world.scene.id)
     notice = Notice(kind="planned_work", revision=1, consumer="revenue_daily", channel="C0REVENUE2", text="x")
 
-    with pytest.raises(Refused, match=f"all is well.*incident {second} has the table in doubt"):
+    with pytest.raises(Refused, match=f"an all-clear.*incident {second} questions the table"):
         refuse_other_trust(incident, [notice], world.others.of(incident))
 
 
@@ -146,4 +146,4 @@ def test_planned_work_after_an_incident_without_proof_is_not_told_as_harmless(tm
 
         found = beside(planned.incident, [first.incident, planned.incident], ())
 
-        assert found == Beside(later=None, doubt=f"incident {first.id} has the table in doubt")
+        assert found == Beside(later=None, doubt=f"incident {first.id} questions the table")

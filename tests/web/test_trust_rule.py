@@ -90,7 +90,7 @@ def test_a_catalog_that_cannot_be_read_is_never_trust(scene: Scene, stage: str) 
     found = scene.desk(BrokenCatalog()).trust(ORDERS)  # type: ignore[arg-type]
 
     assert found.state is TrustState.UNKNOWN
-    assert found.doubts[0].startswith("Could not look at the catalog: Table sales.orders could not be read.")
+    assert found.doubts[0].startswith("Could not check the catalog: Table sales.orders could not be read.")
     assert found.pins == ()
     assert "Do not rely on it" in found.advice
 
