@@ -156,7 +156,7 @@ def test_what_was_said_meanwhile_is_not_contradicted(scene: Scene, kind: str, si
     scene.story.says(NoticeQueued(notice=notice(since)))
 
     if is_refused:
-        with pytest.raises(Refused, match="all-clear|another notice"):
+        with pytest.raises(Refused, match=r"all-clear|another notice"):
             clicks(scene)
     else:
         clicks(scene)
