@@ -31,7 +31,7 @@ def test_the_compaction_is_undone_with_it(scene: RepairScene, writer: SparkSessi
 
     told = " ".join(proposed.proposal.preview.sentences)
     assert "Add 5 files with 50 rows again" in told
-    assert "10 rows leave." in told
+    assert "This removes 10 rows." in told
     assert rehearsal.result is not None
     assert rehearsal.result.outcome == "applied", rehearsal.result
     assert positions(scene, "main") == sorted([*range(50), *range(20, 30)])

@@ -48,7 +48,7 @@ def test_what_a_compaction_had_replaced_outlives_it(
     assert {s.snapshot_id for s in scene.table.snapshots} == {compacted, scene.table.head}
     said = " ".join(published.proposal.preview.sentences)
     assert f"Tag compaction {short(compacted)} as {tag}: its expiry would delete files" in said
-    assert f"The tag {tag} stays, until the files" in published.proposal.undo
+    assert f"The tag {tag} stays until the files" in published.proposal.undo
     compacts(scene, writer)
     _expires(scene, tag)
     assert positions(scene, "main") == list(range(40))

@@ -94,7 +94,7 @@ def test_its_own_rows_come_back_where_a_compaction_is_undone(
     made = scene.proposes(ACTION)
     rehearsal = scene.carries_out(made)
 
-    assert "10 rows leave." in " ".join(made.proposal.preview.sentences)
+    assert "This removes 10 rows." in " ".join(made.proposal.preview.sentences)
     assert list(range(60)) == positions(scene, rehearsal.proposal.rehearses_on or "")
 
 

@@ -116,5 +116,5 @@ def test_what_a_yes_means_is_shown_where_the_button_has_no_room_for_it() -> None
     told = shown(sure=f"{tags} protect their snapshots from expiry.")
 
     assert "*What approving means*" in told
-    assert "last-91ab20-39 keep their snapshots" in told
+    assert "last-91ab20-39 protect their snapshots" in told
     assert "*What approving means*" not in shown()
