@@ -47,7 +47,7 @@ def test_the_very_files_once_more_are_the_strongest_proof(orders: OrdersTable, a
 
     assert answer.verdict is Verdict.CONFIRMED
     assert repeats(answer) == [(first, again, "same-files")]
-    assert "brings the very files of" in answer.headline
+    assert "repeats the files of" in answer.headline
     assert "20 rows" in answer.headline
 
 
@@ -530,7 +530,7 @@ def test_of_a_commit_that_brought_rows_of_its_own_only_the_repeated_ones_are_cou
 
     assert repeats(answer) == [(first, again, "same-files")]
     assert counts(answer) == [(40, 30)]
-    assert answer.headline.endswith("again, 30 rows of its 40.")
+    assert answer.headline.endswith(", 30 rows of its 40.")
     assert answer.measures[1].value == 30
 
 

@@ -54,7 +54,7 @@ def test_what_lies_beside_the_repeated_positions_is_there_once(orders: OrdersTab
     assert repeats(answer) == [(first, again, "same-source-range")]
     assert parts_of(only(answer)) == [(None, 15, 34)]
     assert (only(answer).rows, only(answer).rows_again, only(answer).is_at_most) == (85, 20, False)
-    assert answer.headline.endswith("again, 20 rows of its 85: positions 15 to 34.")
+    assert answer.headline.endswith(", 20 rows of its 85: positions 15 to 34.")
     assert answer.measures[1].value == 20
 
 
@@ -69,7 +69,7 @@ def test_parts_are_told_by_source_partition(orders: OrdersTable, asks: Asks) -> 
 
     assert parts_of(only(answer)) == [("0", 16, 19)]
     assert only(answer).rows_again == 4
-    assert answer.headline.endswith("again, 4 rows of its 34: positions 16 to 19 of partition 0.")
+    assert answer.headline.endswith(", 4 rows of its 34: positions 16 to 19 of partition 0.")
 
 
 def test_rows_are_counted_where_positions_have_holes(orders: OrdersTable, asks: Asks) -> None:
@@ -96,7 +96,7 @@ def test_more_rows_than_are_read_are_no_more_than_that(
     answer = asks("duplicate_commits", orders.ask(before))
 
     assert (only(answer).rows_again, only(answer).is_at_most) == (50, True)
-    assert answer.headline.endswith("again, up to 50 rows: positions 150 to 190.")
+    assert answer.headline.endswith(", up to 50 rows: positions 150 to 190.")
 
 
 def test_a_commit_without_a_row_in_the_other_s_range_repeats_nothing(orders: OrdersTable, asks: Asks) -> None:
@@ -132,7 +132,7 @@ def test_a_hidden_position_is_counted_and_not_shown(orders: OrdersTable, asks: A
     answer = asks("duplicate_commits", orders.ask(before, contract=hidden))
 
     assert (only(answer).rows_again, only(answer).parts) == (5, ())
-    assert answer.headline.endswith("again, 5 rows of its 15.")
+    assert answer.headline.endswith(", 5 rows of its 15.")
 
 
 @pytest.mark.parametrize("run", ["a", "b"])
