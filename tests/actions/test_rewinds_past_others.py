@@ -64,7 +64,7 @@ def test_what_is_dropped_by_choice_is_named_and_nothing_more_is_promised(scene: 
     assert "3 rows in 1 commit of spark application local-17" in told
     assert "and the job does not read again" in told
     assert "no missing rows" not in told
-    assert "not read again" in proposal.preview.sure
+    assert "does not read 3 rows of other writers again" in proposal.preview.sure
     assert [(each.writer, each.rows) for each in proposal.preview.others] == [("spark application local-17", 3)]
     assert view.state is ProposalState.APPLIED
     assert not [each for each in scene.positions() if each >= 900]
@@ -80,7 +80,7 @@ def test_a_rewind_of_the_jobs_own_commits_promises_as_before(scene: Scene) -> No
     chosen = rewind_table_and_job.propose(rewinding(scene, drops_others=True))
 
     assert proposal.preview.others == ()
-    assert "no row is missing" in proposal.preview.sentences[-1]
+    assert "no missing rows" in proposal.preview.sentences[-1]
     assert chosen.digest == proposal.digest
     assert "others" not in proposal.preview.model_dump()
 
