@@ -111,7 +111,7 @@ def test_files_that_are_gone_or_tell_nothing_are_said_so(orders: OrdersTable) ->
         FolderOfTable().written_under(orders.state(), of_head(orders))
 
     assert "No file of checkpoint 2 shows with which columns" in gone.value.happened
-    assert "No file of checkpoint 2 says" in silent.value.happened
+    assert "No file of checkpoint 2 shows" in silent.value.happened
 
 
 def test_what_was_told_is_kept_for_a_case_and_reads_the_same(orders: OrdersTable) -> None:
