@@ -162,7 +162,7 @@ def test_one_bad_line_does_not_hide_the_others(file: Path) -> None:
 @pytest.mark.parametrize("bad", ["{broken", "[]", '{"run": {}}', '{"eventTime": "2026-11-03T12:00:00"}'])
 def test_nothing_found_beside_a_bad_line_is_not_nobody(file: Path, bad: str) -> None:
     """The read may be in the very line that cannot be read; the line is named."""
-    with pytest.raises(CouldNotLook, match="the first is line 2"):
+    with pytest.raises(CouldNotLook, match="The first is line 2"):
         reads(file, event(scanned(ANOTHER, 7)), bad)
 
 
