@@ -195,7 +195,7 @@ def compacted(tale: Tale) -> None:
 def test_what_gave_no_answer_is_not_asked_again_for_the_same() -> None:
     """It was run anew at every diagnosis, and failed again; now it is said why, and once the table has changed by
     another hand, or somebody asks, it is asked again."""
-    world = World(Refused)
+    world = Asked(Refused)
 
     first = {mode.code: found for mode, found in diagnosed(world).undecided}[HEALTHY]
     second = {mode.code: found for mode, found in diagnosed(world).undecided}[HEALTHY]
@@ -212,7 +212,7 @@ def test_what_gave_no_answer_is_not_asked_again_for_the_same() -> None:
 
 def test_an_answer_that_somebody_asked_for_takes_the_place_of_the_failure() -> None:
     """Spark is back."""
-    world = World(Refused)
+    world = Asked(Refused)
     diagnosed(world)
     world.answers()
 
