@@ -350,7 +350,7 @@ def test_only_flink_can_tell_that_nothing_was_restored() -> None:
 def test_nobody_is_asked_to_bring_back_what_the_restart_reads_again() -> None:
     """From a point that pairs with the head the source reads again whatever was dropped since."""
     assert "bring back" not in Remedy.RESTART_WITH_NEW_JOB_ID.words
-    assert "reads again" in Remedy.RESTART_WITH_NEW_JOB_ID.words
+    assert "reads the dropped rows again" in Remedy.RESTART_WITH_NEW_JOB_ID.words
 
 
 MINUTE = timedelta(minutes=1)
