@@ -39,7 +39,7 @@ def test_a_replayed_table_is_recovered_by_two_people_in_the_page(demo: Demo, sla
 def opens_an_incident(slack: SlackPage) -> None:
     """Types the command, fills the form, sends the first warning as it is previewed."""
     slack.types("/waterline open")
-    expect(slack.modal).to_contain_text("Trusted until proven otherwise", timeout=60_000)
+    expect(slack.modal).to_contain_text("Last snapshot with no known problem", timeout=60_000)
     slack.chooses("runbook", "duplicate-rows")
     slack.writes("Revenue of today is too high.")
     slack.submits("Open")

@@ -85,7 +85,7 @@ def test_what_nobody_had_counted_is_not_known() -> None:
     check = no_more_than_before(CHECK, told(Verdict.CONFIRMED, twice(10)), None)
 
     assert check.passed is None
-    assert "nobody had looked" in check.sentence
+    assert "nobody had checked" in check.sentence
 
 
 def test_a_table_that_is_right_or_could_not_be_read_is_told_as_ever() -> None:

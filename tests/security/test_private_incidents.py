@@ -142,7 +142,7 @@ def test_no_savepoint_is_planned_into_it_from_outside(
     assert "An incident is open on sales.orders already." in refused
     assert "ask its owners to invite you" in refused
     assert "wl-1" not in refused
-    ana.waits_for("A savepoint is planned", QUIET, timeout=PATIENCE_S)
+    ana.waits_for("Savepoint planned", QUIET, timeout=PATIENCE_S)
     [plan] = [e for e in bot.services.store.get(IncidentId("wl-1")).entries if e.body.kind == "savepoint-planned"]
     assert plan.by == ana.id
 

@@ -27,6 +27,6 @@ def test_an_incident_is_opened_on_a_table_without_a_commit(bot: LittleBot, ana: 
 
     incident = IncidentStore(bot.store.journal, bot.clock).open_on(ORDERS)
     assert "Proposed window: none, because main has no commits" in form
-    assert "Trusted until proven otherwise: none" in form
+    assert "Last snapshot with no known problem: none" in form
     assert incident is not None
     assert (incident.window.until, incident.trusted) == (None, None)

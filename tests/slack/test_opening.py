@@ -19,7 +19,7 @@ def test_the_form_proposes_the_window_and_what_to_trust(ana: Responder, orders: 
 
     ana.opens_form()
 
-    assert f"Trusted until proven otherwise: {short(good)}" in ana.modal.plain
+    assert f"Last snapshot with no known problem: {short(good)}" in ana.modal.plain
     assert "Proposed window: 5 commits" in ana.modal.plain
     assert "was restored from checkpoint 3" in ana.modal.plain
 

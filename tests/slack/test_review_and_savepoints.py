@@ -75,8 +75,8 @@ def test_a_savepoint_is_planned_in_a_form_and_stops_nothing(
     assert (plan.reason, plan.code_before, plan.code_after, len(plan.may_restore)) == ("New pricing.", "1.4", "1.5", 1)
     assert str(plan.over_by) == "2099-12-01 14:10:00+00:00"
     assert "Plan saved in wl-1. Nothing is stopped" in answer
-    assert "Savepoint planned, from code 1.4 to 1.5: New pricing." in ana.sees("A savepoint is planned").plain
-    assert "was kept yet" in listed
+    assert "Savepoint planned, from code 1.4 to 1.5: New pricing." in ana.sees("Savepoint planned").plain
+    assert "is kept yet" in listed
     assert bot.flink.calls == told
 
 

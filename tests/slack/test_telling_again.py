@@ -54,7 +54,7 @@ def test_an_invited_bot_tells_the_same_once(
     ana.clicks("Try again", card)
 
     told = dana.sees("under review", REVENUE)
-    ana.sees("on its way already")
+    ana.sees("already on its way")
     eventually(lambda: ends(bot) == ["failed", "failed", "delivered"])
     late = ben.answer_to(lambda: ben.clicks("Try again", card))
     assert "has this notice already" in late

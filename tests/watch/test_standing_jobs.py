@@ -147,8 +147,8 @@ def test_nobody_is_asked_when_it_is_over(story: Story, over: Callable[[Story], N
     after = str([block.to_dict() for block in reminder_of_promise(story.incident, entry)[1]])
 
     assert [] == due(story)
-    assert f"<@{ANA}>: {orders.JOB} stands still since" in before
-    assert "It is not proven yet" in before
+    assert f"<@{ANA}>: {orders.JOB} has been stopped since" in before
+    assert "not verified yet" in before
     assert "/waterline propose drop_repair_branch" in before
     assert "No job waits for this repair now." in after
 
