@@ -176,9 +176,9 @@ def test_messages_wait_while_the_token_is_revoked(
     eventually(lambda: any(e.error == "token_revoked" for e in slack.wire("api")))
 
     slack.faults.disarms()
-    eventually(as_time_goes_on(bot, lambda: any("Asked for duplicate_rows." in m.plain for m in ana.messages())))
+    eventually(as_time_goes_on(bot, lambda: any("Running duplicate_rows" in m.plain for m in ana.messages())))
 
-    assert ana.sees("Asked for duplicate_rows.").is_ephemeral
+    assert ana.sees("Running duplicate_rows").is_ephemeral
 
 
 def test_an_answer_that_was_lost_is_not_sent_twice(
