@@ -54,7 +54,7 @@ def test_a_broken_glass_is_looked_at_again(story: Story) -> None:
     assert ("approval", False) == (found.contract, found.holds)
     assert f"<@{EVE}> gave an emergency approval at 09:" in found.observed
     assert "with 0 of 1 approvals: Revenue pays out at four." in found.observed
-    assert f"Let <@{BEN}> judge" in found.action
+    assert f"Ask <@{BEN}> to review it" in found.action
 
 
 @pytest.mark.parametrize(("checkpoint", "holds"), [(6, False), (10, None)])

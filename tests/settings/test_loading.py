@@ -77,7 +77,7 @@ def refusal(file: Path, old: str, new: str) -> BadConfiguration:
          "tables.sales.orders.policies.notice:update.required", "one of them sends", "Remove this line"),
         ("sales.orders:", "orders:", 12, "tables.orders", "found orders", "without the catalog's name"),
         ("{key: [order_id]}", "{key: [1]}", 14, "tables.sales.orders.contract.key.0", "found 1", "Correct it"),
-        ("  name: lake", "  name: lake\n  name: lake", 3, "this is not YAML", "duplicate key", "stands twice"),
+        ("  name: lake", "  name: lake\n  name: lake", 3, "this is not YAML", "duplicate key", "occurs twice"),
         ("catalog:", "slack: {bot_token: xoxb-1}\ncatalog:", 1, "slack.bot_token", "found bot_token", "Remove"),
     ],
 )  # fmt: skip

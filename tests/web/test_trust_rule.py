@@ -40,7 +40,7 @@ def test_a_table_that_nobody_questioned_is_trusted_and_says_that_nothing_is_prov
     assert (TrustState.TRUSTED, Basis.NEVER_QUESTIONED) == (found.state, found.basis)
     assert found.snapshot == found.head == scene.commits[-1]
     assert (found.since, found.incident, found.doubts) == (None, None, ())
-    assert "nothing was proven" in found.why
+    assert "never verified" in found.why
 
 
 def test_an_open_incident_puts_the_table_under_review_and_names_what_to_read(scene: Scene) -> None:
