@@ -28,7 +28,7 @@ def test_what_was_changed_in_the_record_after_the_approval_is_not_carried_out(sc
     """Somebody writes to the database, and the bot starts again: the yes was to something else."""
     scene.somebody_edits_the_record('"keep_head_as":"', '"keep_head_as":"elsewhere-')
 
-    with pytest.raises(Refused, match="is not what was approved: its record was changed since") as refused:
+    with pytest.raises(Refused, match="is not what was approved: its record was changed") as refused:
         scene.begins()
 
     assert "Nothing was changed" in refused.value.found
