@@ -116,7 +116,7 @@ def test_it_is_refused_where_the_job_fails_for_want_of_them(rolled_back: Scene) 
     plan = with_ledger(rolled_back.plan())
     looks_for_a_manifest = plan.model_copy(update={"mode": plan.mode.model_copy(update={"code": "F7"})})
 
-    with pytest.raises(Refused, match=r"found .*, committed by Flink run cccccc \(checkpoint 9\).*checkpoint_pairing"):
+    with pytest.raises(Refused, match=r"Found .*, committed by Flink run cccccc \(checkpoint 9\).*checkpoint_pairing"):
         restore_lost_commits.propose(looks_for_a_manifest)
 
 

@@ -90,7 +90,7 @@ def test_a_run_that_fails_on_its_restore_is_not_proven(scene: Scene) -> None:
     assert LOST in awaited.sentence
 
 
-@pytest.mark.parametrize(("owed", "goes_on", "lacks"), [(False, 1, "still owed"), (True, 0, "has gone on")])
+@pytest.mark.parametrize(("owed", "goes_on", "lacks"), [(False, 1, "pending files"), (True, 0, "has continued")])
 def test_each_half_alone_is_waited_for(scene: Scene, owed: bool, goes_on: int, lacks: str) -> None:
     """Rows that are owed are no gap and no duplicate: no other proof misses them."""
     starts(scene, owed=owed, goes_on=goes_on)

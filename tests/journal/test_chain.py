@@ -78,7 +78,7 @@ def test_a_body_that_only_looks_the_same_is_found(store: Store, written: Hand) -
     [fault] = store.journal.verify()
 
     assert (fault.incident_id, fault.seq) == ("wl-1", 4)
-    assert "is not what was written" in fault.sentence
+    assert "does not match its hash" in fault.sentence
 
 
 @pytest.mark.parametrize("seq", range(1, LINES + 1))

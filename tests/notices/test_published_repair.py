@@ -85,5 +85,5 @@ def test_nobody_is_told_that_nothing_was_wrong_once_main_was_moved(story: Story)
     """What evidence says of the repaired table says nothing of those who read it before."""
     publishes(story.opens())
 
-    with pytest.raises(Refused, match="has moved main"):
+    with pytest.raises(Refused, match="changed main"):
         refuse_false_comfort(story.incident, "no_action_needed")

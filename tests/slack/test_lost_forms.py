@@ -30,7 +30,7 @@ def test_a_form_whose_trigger_has_expired_is_told(collected: SeenMessage, ana: R
     ana.clicks("Add a note…", collected)
 
     assert NOT_OPENED in answer
-    assert "Nothing was changed. Click again" in answer
+    assert "Nothing was changed." in answer
     ana.fills_reason("Now it opens.")
     ana.sees("Now it opens.")
 
