@@ -44,7 +44,7 @@ def test_no_start_of_it_is_proposed_or_begun_until_the_repair_has_ended(scene: S
     with pytest.raises(Refused, match="is stopped for “Repair” of") as refused:
         asks(start, other, scene.store.every())  # type: ignore[operator]
 
-    assert f"First publish or cancel it in {scene.incident} first" in refused.value.remedy
+    assert f"First publish or cancel it in {scene.incident}" in refused.value.remedy
     asks(start, scene.incident, scene.store.every())  # type: ignore[operator]
     given_up(scene)
     asks(start, other, scene.store.every())  # type: ignore[operator]
