@@ -45,7 +45,7 @@ def test_an_approver_settles_that_it_happened_and_the_execution_goes_on(
     assert "an approver settles it with the buttons on the proposal" in unknown.plain
     assert "somebody else must settle whether it happened" in own
     assert settled == "Settled: it happened. The execution continues; follow it in the proposal's thread."
-    assert "Step 2 happened, as @Ben Okafor settled at" in shown.plain
+    assert "Step 2 happened, settled by @Ben Okafor at" in shown.plain
     assert "No process of it on any host." in shown.plain
     assert orders.positions == list(range(70))
 

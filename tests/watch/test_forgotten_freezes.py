@@ -20,7 +20,7 @@ def test_a_freeze_that_was_forgotten_is_asked_about(ana: Responder, bot: Watchin
     for hours in (7.9, 0.2, 23, 1.1):
         comes(bot, hours * 60)
         times.append(asked_to_thaw(bot))
-    told = ana.sees("frozen for 32 h")
+    told = ana.sees("paused for 32 h")
     answer = ana.asks("thaw")
     comes(bot, 60 * 24 * 3)
 
@@ -42,7 +42,7 @@ def test_a_bot_that_was_down_for_days_asks_once_about_a_freeze(ana: Responder, b
     comes(bot, 60 * 24 * 3)
 
     assert asked_to_thaw(bot) == 1
-    assert "frozen for 76 h" in ana.sees("frozen for 76 h").plain
+    assert "paused for 76 h" in ana.sees("paused for 76 h").plain
 
 
 def test_an_incident_that_froze_nothing_is_not_asked(ana: Responder, bot: WatchingBot) -> None:

@@ -71,7 +71,7 @@ def test_the_thaw_is_asked_for_by_the_end_that_was_said(ana: Responder, bot: Wat
     early = asked_to_thaw(bot)
     comes(bot, 2)
     due = asked_to_thaw(bot)
-    told = ana.sees("frozen for 2 h").plain
+    told = ana.sees("paused for 2 h").plain
     again = ana.asks("freeze 3h")
     comes(bot, 178)
     before = asked_to_thaw(bot)
