@@ -1,9 +1,5 @@
-"""Views that the worker sends to Slack outside the outbox (filled forms, App Home), and the record through it.
+"""Views that the worker sends to Slack outside the outbox (filled forms, App Home), and the record through it."""
 
-What one person alone is told, where they asked.
-"""
-
-import re
 import time
 
 import structlog
@@ -14,11 +10,10 @@ from slack_sdk.models.views import View
 from bot.domain.errors import Refused
 from bot.domain.ids import UserId
 from bot.domain.incident import Incident
-from bot.ports import Delivery, Outbox, Post
+from bot.ports import Outbox
 from bot.slack.forms import problem_form
 from bot.slack.projection import card_key
 from bot.slack.record_files import record_post
-from bot.slack.requests import Clicked, Command, Mentioned, MessageChosen, Request, Submitted
 from bot.slack.sent_before import PASSING
 
 log = structlog.get_logger(__name__)
@@ -94,32 +89,3 @@ class Views:
         tells one request from another."""
         room = channel or incident.opened.channel
         self._outbox.put(record_post(incident.id, incident.seq, room, card_key(incident.id), asked))
-
-
-_WHO = re.compile(r'"user(?:_id": ?|": ?\{"id": ?)"([UW][A-Z0-9]+)"')
-"""Who asked, also in a body that is cut off or of no known shape. What people type has its quotes escaped."""
-
-
-def answer_post(delivery: Delivery, request: Request, text: str) -> Post | None:
-    """One answer a delivery, whoever gives it first; None where there is no channel to answer in (App Home)."""
-    channel = answer_channel(request)
-    if not channel:
-        return None
-    return Post(key=f"answer/{delivery.key}", incident=None, channel=channel, user=request.user, text=text)
-
-
-def answer_unread(delivery: Delivery, text: str) -> Post | None:
-    """The answer, by direct message, to what could not be read; None where not even who asked can be."""
-    found = _WHO.search(delivery.payload)
-    return Post(key=f"answer/{delivery.key}", incident=None, channel=UserId(found[1]), text=text) if found else None
-
-
-def answer_channel(request: Request) -> str:
-    """Where the person can be answered: the channel they are in; a form carries it as its last id."""
-    match request:
-        case Command() | Clicked() | MessageChosen() | Mentioned():
-            return request.channel
-        case Submitted():
-            return request.about.split("/")[-1] if request.about else ""
-        case _:
-            return ""

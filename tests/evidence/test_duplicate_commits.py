@@ -537,9 +537,9 @@ def test_of_a_commit_that_brought_rows_of_its_own_only_the_repeated_ones_are_cou
 @pytest.mark.parametrize(
     ("positions", "counted", "said"),
     [
-        (range(10, 20), (10, 10), "again, 10 rows."),
-        (range(15, 25), (10, 0), "again, up to 5 rows of its 10: positions 15 to 19."),
-        (range(15, 20), (5, 0), "again, up to 5 rows: positions 15 to 19."),
+        (range(10, 20), (10, 10), ", 10 rows."),
+        (range(15, 25), (10, 0), ", up to 5 rows of its 10: positions 15 to 19."),
+        (range(15, 20), (5, 0), ", up to 5 rows: positions 15 to 19."),
     ],
 )
 def test_a_checkpoint_in_other_files_came_whole_or_in_doubt(

@@ -53,7 +53,7 @@ def test_an_end_that_is_said_in_answer_is_not_told_as_one_that_has_passed(story:
 
     assert "type `/waterline thaw`" in before
     assert "was to end by" not in before + after
-    assert f"It goes on until 22:04 UTC, said by <@{BEN}>." in after
+    assert f"<@{BEN}> extended it until 22:04 UTC." in after
     assert "freeze until 18:00" not in after
 
 
@@ -66,7 +66,7 @@ def test_the_end_that_stood_is_told_beside_the_new_one(story: Story) -> None:
     told = shown(story, seq)
 
     assert "planned end 11:02 UTC" in told
-    assert f"It goes on until 14:04 UTC, said by <@{BEN}>." in told
+    assert f"<@{BEN}> extended it until 14:04 UTC." in told
 
 
 def test_an_end_of_an_earlier_freeze_is_not_told_of_this_one(story: Story) -> None:
