@@ -2,6 +2,7 @@
 
 import re
 
+from bot.domain.ids import UserId
 from bot.ports import Delivery, Post
 from bot.slack.requests import Clicked, Command, Mentioned, MessageChosen, Request, Submitted
 

@@ -21,10 +21,10 @@ from slack_sdk.errors import SlackApiError
 
 from bot.domain.errors import BadConfiguration, CouldNotKeep
 from bot.ports import Clock, Delivery, Inbox
+from bot.slack.form_checks import wrong_in
 from bot.slack.form_opener import FormOpener
 from bot.slack.forms import following_form, problem_form
 from bot.slack.ids import COMMAND, SHORTCUT
-from bot.slack.opening_forms import wrong_in
 from bot.slack.requests import delivery_key, is_wanted
 from bot.slack.unreachable import UNREACHABLE
 

@@ -1,12 +1,8 @@
-"""The form that opens an incident: from a command, a button, or a message that somebody chose; and what it becomes.
-
-What a form's fields cannot be, told before it closes: what was typed stays there, and is mended there.
-"""
+"""The form that opens an incident: from a command, a button, or a message that somebody chose; and what it becomes."""
 
 import re
 from collections.abc import Iterable
-from datetime import datetime
-from typing import Any, cast
+from typing import cast
 
 from slack_sdk import WebClient
 from slack_sdk.models.views import View
@@ -16,16 +12,15 @@ from bot.domain.errors import Refused, WaterlineError
 from bot.domain.ids import IncidentId, Severity, TableName
 from bot.domain.incident import already_open
 from bot.domain.runbook import Runbook
-from bot.domain.said_moment import said_moment
 from bot.ports import Outbox, Post
 from bot.service.alerts import tables_named
 from bot.service.services import Services
 from bot.slack.forms import Filled, open_form, open_form_id, opened_form, problem_form, table_form
-from bot.slack.ids import COMMAND, Form
+from bot.slack.ids import COMMAND
 from bot.slack.previews import FIRST_WARNING, preview_of
 from bot.slack.privacy import must_be_private
 from bot.slack.render import OFFER
-from bot.slack.requests import Mentioned, MessageChosen, Submitted, entered
+from bot.slack.requests import Mentioned, MessageChosen, Submitted
 from bot.slack.unreachable import UNREACHABLE
 from bot.slack.views import Views
 
@@ -175,32 +170,3 @@ def _named_in(words: str, books: Iterable[Runbook]) -> str | None:
 def _spaced(text: str) -> str:
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text)
     return " ".join(re.findall(r"[a-z0-9]+", apart.lower()))
-
-
-def wrong_in(body: dict[str, Any], now: datetime) -> dict[str, str]:
-    """Block id -> what is wrong with it, of a submission; as far as it can be told without a look at the world."""
-    if body.get("type") != "view_submission":
-        return {}
-    values = entered(body["view"]["state"]["values"])
-    match body["view"]["callback_id"]:
-        case Form.OPEN:
-            return _no_id("since", values.get("since", "").strip())
-        case Form.SAVEPOINT:
-            return _no_moment("over", values.get("over", "").strip(), now)
-        case _:
-            return {}
-
-
-def _no_id(block: str, typed: str) -> dict[str, str]:
-    if not typed or is_id(typed):
-        return {}
-    return {block: "This is not a snapshot id. Type an id or its last six digits."}
-
-
-def _no_moment(block: str, typed: str, now: datetime) -> dict[str, str]:
-    try:
-        if typed:
-            said_moment(typed, now)
-    except Refused as error:
-        return {block: str(error)}
-    return {}
