@@ -82,7 +82,7 @@ def test_an_incident_can_be_opened_on_it() -> None:
     proposed = propose_window(tale.table, tale.jobs)
 
     assert (proposed.window, proposed.trusted) == (EMPTY, None)
-    assert proposed.because == "Nothing was ever committed to main."
+    assert proposed.because == "Main has no commits."
     assert EMPTY.of(tale.table) == ()
 
 
