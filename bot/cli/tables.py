@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from threading import Thread
 from typing import Annotated, TypeVar
 
 import typer
@@ -41,28 +42,35 @@ def followed(examiner: Examiner, ask: Callable[[Course], Answer], console: Conso
     told = console or Console(stderr=True, highlight=False)
     status = told.status(Course().words) if told.is_terminal else None
     course = Course(lambda: status.update(_line(course)) if status is not None else None)
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="examination") as pool:
-        with status if status is not None else nullcontext():
-            work = pool.submit(ask, course)
-            try:
-                while not wait([work], _AGAIN_AFTER_S).done:
-                    pass
-                return work.result()
-            except KeyboardInterrupt:
-                if status is not None:
-                    status.update(_ENDING)
-                _end(examiner, course, work)
-        told.print(_ENDED)
-        raise typer.Exit(INTERRUPTED)
+    work: Future[Answer] = Future()
+    thread = Thread(target=lambda: _answer(work, lambda: ask(course)), name="examination")
+    with status if status is not None else nullcontext():
+        try:
+            thread.start()
+            while not wait([work], _AGAIN_AFTER_S).done:
+                pass
+            return work.result()
+        except KeyboardInterrupt:
+            if status is not None:
+                status.update(_ENDING)
+            _end(examiner, course, thread)
+    told.print(_ENDED)
+    raise typer.Exit(INTERRUPTED)
 
 
-def _end(examiner: Examiner, course: Course, work: Future[Answer]) -> None:
+def _answer(work: Future[Answer], ask: Callable[[], Answer]) -> None:
+    try:
+        work.set_result(ask())
+    except BaseException as error:  # noqa: BLE001 - handed to whoever waits, where it is raised
+        work.set_exception(error)
+
+
+def _end(examiner: Examiner, course: Course, thread: Thread) -> None:
     """Interrupts until the work has ended: a task that is just beginning is not known to Spark yet. What reads Flink
     or storage has a time limit of its own."""
-    while True:
+    while thread.is_alive():
         examiner.cancel(course)
-        if wait([work], _AGAIN_AFTER_S).done:
-            return
+        thread.join(_AGAIN_AFTER_S)
 
 
 def _line(course: Course) -> str:

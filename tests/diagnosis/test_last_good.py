@@ -270,7 +270,7 @@ def test_what_is_not_known_to_be_clean_is_never_called_good() -> None:
     words = {rows: " ".join(called(snapshot, rows)) for rows in (*LastGoodRows, None)}
 
     assert {"clean", None} == {rows for rows, text in words.items() if text.startswith("Last good snapshot")}
-    assert "not proven" in words[LastGoodRows.NOT_LOOKED_AT]
+    assert "not verified" in words[LastGoodRows.NOT_LOOKED_AT]
     assert "wrong" in words[LastGoodRows.WRONG]
 
 
