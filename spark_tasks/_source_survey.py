@@ -13,15 +13,7 @@ from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.table import TableState
 from spark_tasks._data_files import comparable
 from spark_tasks._reading import column, rows_at, whole_schema
-from spark_tasks._replay import (
-    Named,
-    event_span,
-    named_by,
-    rows_given,
-    rows_within,
-    summed,
-    without_keys_of,
-)
+from spark_tasks._replay import Named, event_span, named_by, rows_given, rows_within, summed, without_keys_of
 from spark_tasks._words import cell
 
 KEYS_NAMED = 5

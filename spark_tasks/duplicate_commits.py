@@ -387,11 +387,7 @@ _SOURCES = (f"files, bounds and summaries of the window's commits and of the {CO
 
 
 def _headline(repeated: Sequence[RepeatedCommit], rows: int) -> str:
-    ways = {
-        "same-files": "the files",
-        "same-checkpoint": "a checkpoint",
-        "same-source-range": "a source range",
-    }
+    ways = {"same-files": "the files", "same-checkpoint": "a checkpoint", "same-source-range": "a source range"}
     if len(repeated) == 1:
         one = repeated[0]
         own = f" of its {one.rows:,}" if rows < one.rows else ""

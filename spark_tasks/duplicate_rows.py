@@ -177,13 +177,7 @@ def _has(keys: tuple[str, ...]) -> Column:
 
 
 def _some(
-    spark: SparkSession,
-    ask: Ask,
-    reach: Reach,
-    written: DataFrame,
-    copies: Copies,
-    repeated: DataFrame,
-    keyless: int,
+    spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame, copies: Copies, repeated: DataFrame, keyless: int
 ) -> Answer:
     table = ask.observation.table
     found = with_key_in(copies.frame, repeated, copies.keys).persist()

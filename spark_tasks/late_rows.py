@@ -81,11 +81,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
 
 
 def _late(
-    spark: SparkSession,
-    ask: Ask,
-    event: TableColumn,
-    files: Sequence[DataFile],
-    marks: Mapping[SnapshotId, int],
+    spark: SparkSession, ask: Ask, event: TableColumn, files: Sequence[DataFile], marks: Mapping[SnapshotId, int]
 ) -> list[LateCommit]:
     """Most late rows first. `marks`: what each commit found."""
     edges = {commit: mark - _allowed(ask) for commit, mark in marks.items()}

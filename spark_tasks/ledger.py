@@ -312,9 +312,7 @@ def _ledger(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot]) -> Ledge
         for commit in commits
     )
     return Ledger(
-        rows=rows,
-        readers_known=not isinstance(world.reads, NotSeen),
-        trailing=missing_after(world, sinks, ask.window),
+        rows=rows, readers_known=not isinstance(world.reads, NotSeen), trailing=missing_after(world, sinks, ask.window)
     )
 
 

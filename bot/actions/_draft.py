@@ -120,11 +120,7 @@ def readers_of(plan: Plan, gone: Iterable[Snapshot]) -> tuple[AffectedRun, ...]:
 
 
 def untouched(
-    sentences: Iterable[str],
-    *,
-    sure: str,
-    replayed_from: CheckpointId | None = None,
-    recorded: tuple[Term, ...] = (),
+    sentences: Iterable[str], *, sure: str, replayed_from: CheckpointId | None = None, recorded: tuple[Term, ...] = ()
 ) -> Preview:
     """The preview of a change that takes nothing off main."""
     return Preview(

@@ -266,10 +266,7 @@ def remembered(plan: Plan) -> Case:
     table = observed.table.below(expired)
     told = pairings(observed.checkpoints.values, table, observed.jobs)
     return case.model_copy(
-        update={
-            "observation": observed.model_copy(update={"table": table}),
-            "pairing": PairingFinding(pairings=told),
-        }
+        update={"observation": observed.model_copy(update={"table": table}), "pairing": PairingFinding(pairings=told)}
     )
 
 

@@ -167,13 +167,7 @@ def _left(plan: Plan) -> tuple[str, ...]:
 
 
 def _preview(
-    plan: Plan,
-    done: Rehearsed,
-    goes_on: GoesOn,
-    kept: str,
-    keeps: Mapping[str, SnapshotId],
-    *,
-    is_looked_for: bool,
+    plan: Plan, done: Rehearsed, goes_on: GoesOn, kept: str, keeps: Mapping[str, SnapshotId], *, is_looked_for: bool
 ) -> Preview:
     point = goes_on.point
     is_down = done.stopped is not None and point is None and not is_looked_for

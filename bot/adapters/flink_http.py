@@ -76,13 +76,7 @@ class FlinkHttp:
     """One endpoint. `what` names it in messages: `Flink REST`, `The SQL gateway`."""
 
     def __init__(
-        self,
-        url: str,
-        what: str,
-        *,
-        read_limit_s: float = 30.0,
-        tries: int = 3,
-        tape: dict[str, bytes] | None = None,
+        self, url: str, what: str, *, read_limit_s: float = 30.0, tries: int = 3, tape: dict[str, bytes] | None = None
     ) -> None:
         """`tape` is given the body of every read that was answered, by address: the newest of each."""
         self._tape = tape
@@ -103,11 +97,7 @@ class FlinkHttp:
         """
         try:
             for attempt in stamina.retry_context(
-                on=(httpx.TransportError, _Busy),
-                attempts=self._tries,
-                wait_initial=0.2,
-                wait_max=2.0,
-                timeout=20,
+                on=(httpx.TransportError, _Busy), attempts=self._tries, wait_initial=0.2, wait_max=2.0, timeout=20
             ):
                 with attempt:
                     answer = self._http.get(path, params=params)

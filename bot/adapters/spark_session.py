@@ -145,11 +145,7 @@ def _answers(session: SparkSession) -> bool:
 
 
 def open_session(
-    url: str,
-    retries: int = _RETRIES["embedded"],
-    listing_tasks: int = _LISTING_TASKS,
-    *,
-    is_interpreted: bool = False,
+    url: str, retries: int = _RETRIES["embedded"], listing_tasks: int = _LISTING_TASKS, *, is_interpreted: bool = False
 ) -> SparkSession:
     """A new session, in UTC, that is to be stopped and never collected. Raises EvidenceFailed.
 

@@ -61,10 +61,7 @@ def told_at(source: WriterSource, opened: Opened) -> Told:
 def written_as(told: Told, source: WriterSource) -> WrittenSchema:
     """The same in the domain's words. Raises ValueError for a schema that cannot be understood."""
     return WrittenSchema(
-        **_in_words(told),
-        job_id=source.job_id,
-        checkpoint_id=source.checkpoint_id,
-        restore_point=source.restore_point,
+        **_in_words(told), job_id=source.job_id, checkpoint_id=source.checkpoint_id, restore_point=source.restore_point
     )
 
 

@@ -59,11 +59,7 @@ class BotProcess:
 @contextmanager
 def bot_process(config: Path, workspace: Workspace, log: Path) -> Iterator[BotProcess]:
     """It ends with the block."""
-    environment = {
-        **os.environ,
-        "SLACK_BOT_TOKEN": workspace.bot_token,
-        "SLACK_APP_TOKEN": workspace.app_token,
-    }
+    environment = {**os.environ, "SLACK_BOT_TOKEN": workspace.bot_token, "SLACK_APP_TOKEN": workspace.app_token}
     command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(config)]
     with log.open("ab") as output:
         begins = output.tell()

@@ -56,8 +56,7 @@ ConfigOption = Annotated[
 ]
 DEFAULT_CONFIG = Path("waterline.yaml")
 JsonOption = Annotated[
-    bool,
-    typer.Option("--json", help="Print JSON. Snapshot ids are text, because JSON numbers would round them."),
+    bool, typer.Option("--json", help="Print JSON. Snapshot ids are text, because JSON numbers would round them.")
 ]
 WindowOption = Annotated[
     str | None,

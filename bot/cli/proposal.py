@@ -269,9 +269,7 @@ def ended_with(code: int) -> None:
 
 
 app = typer.Typer(
-    help="Show, decide and run proposals. It works while Slack is down.",
-    no_args_is_help=True,
-    add_completion=False,
+    help="Show, decide and run proposals. It works while Slack is down.", no_args_is_help=True, add_completion=False
 )
 
 IncidentArgument = Annotated[str, typer.Argument(help="Id of the incident, for example wl-1.")]

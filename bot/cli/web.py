@@ -38,20 +38,14 @@ def web(config: ConfigOption = DEFAULT_CONFIG) -> None:
 
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, stop)
-    with (
-        trust_desk(settings) as desk,
-        serving_pages(settings.web or WebSettings(), desk, lambda _users: {}) as address,
-    ):
+    with trust_desk(settings) as desk, serving_pages(settings.web or WebSettings(), desk, lambda _users: {}) as address:
         Console(stderr=True).print(f"Pages, API and MCP server: {address}", highlight=False)
         stopping.wait()
 
 
 @contextmanager
 def serving_pages(
-    settings: WebSettings,
-    desk: TrustDesk,
-    names: Names,
-    alerts: AlertDesk | None = None,
+    settings: WebSettings, desk: TrustDesk, names: Names, alerts: AlertDesk | None = None
 ) -> Iterator[str]:
     """The address at which all of it is served. Raises BadConfiguration if anybody could read it."""
     token = WebSecrets().waterline_web_token

@@ -7,12 +7,7 @@ from bot.diagnosis._asked import unasked
 from bot.diagnosis._case import in_window, not_asked
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.ids import short
-from bot.domain.other_writers import (
-    counts_no_rows,
-    keeps_its_rows,
-    leaves_rows_open,
-    rows_lost_by_replacing,
-)
+from bot.domain.other_writers import counts_no_rows, keeps_its_rows, leaves_rows_open, rows_lost_by_replacing
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 

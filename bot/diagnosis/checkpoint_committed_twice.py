@@ -167,13 +167,7 @@ def _by_files(case: Case, files: DuplicateFilesFinding) -> Matches:
 
 
 def _matches(
-    case: Case,
-    first: SnapshotId | None,
-    again: tuple[SnapshotId, ...],
-    told: str,
-    rows: int,
-    *,
-    in_doubt: bool = False,
+    case: Case, first: SnapshotId | None, again: tuple[SnapshotId, ...], told: str, rows: int, *, in_doubt: bool = False
 ) -> Matches:
     table = case.observation.table
     second = table.by_id.get(again[0]) if again else None

@@ -58,9 +58,7 @@ def where_it_stands(view: ProposalView) -> NotAllowed:
             )
         case ProposalState.APPROVED:
             return NotAllowed(
-                why="decided",
-                happened=f"{title} is approved already. {approved_by(view)}",
-                remedy="It can run now.",
+                why="decided", happened=f"{title} is approved already. {approved_by(view)}", remedy="It can run now."
             )
         case ProposalState.EXECUTING | ProposalState.APPLIED | ProposalState.REFUSED | ProposalState.UNKNOWN:
             return NotAllowed(why="begun", happened=f"{title} {_begun(view)}", remedy="Follow it in its thread.")

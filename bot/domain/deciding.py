@@ -117,10 +117,7 @@ class Tick(Record):
     kind: Literal["tick"] = "tick"
 
 
-Act = Annotated[
-    Approve | BreakGlass | Reject | Veto | Begin | Settle | Supersede | Tick,
-    Field(discriminator="kind"),
-]
+Act = Annotated[Approve | BreakGlass | Reject | Veto | Begin | Settle | Supersede | Tick, Field(discriminator="kind")]
 Decided = (
     ProposalApproved
     | GlassBroken

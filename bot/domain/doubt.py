@@ -6,12 +6,7 @@ from datetime import datetime
 from bot.domain.diagnosis import Diagnosis, Matches, Mode, Remedy
 from bot.domain.entries import Body, Diagnosed, EvidenceRecorded, NoticeQueued, WaterlineMoved
 from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import (
-    DuplicateFilesFinding,
-    DuplicatesFinding,
-    MissingFilesFinding,
-    UnreadableFilesFinding,
-)
+from bot.domain.findings import DuplicateFilesFinding, DuplicatesFinding, MissingFilesFinding, UnreadableFilesFinding
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.last_good import LastGoodRows

@@ -122,9 +122,7 @@ def chain_fault(
         prev = line.hash
     if anchor is None:
         return ChainFault(
-            incident_id=incident_id,
-            seq=expected_seq,
-            sentence="The stored end of this incident's chain is missing.",
+            incident_id=incident_id, seq=expected_seq, sentence="The stored end of this incident's chain is missing."
         )
     if (anchor.seq, anchor.hash) != (expected_seq, prev):
         return ChainFault(

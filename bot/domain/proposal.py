@@ -119,7 +119,6 @@ class Proposal(Record):
     def digest(self) -> str:
         """sha256 of effects, requirements, evidence, preview and undo: what is executed is what was shown."""
         body = self.model_dump(
-            mode="json",
-            include={"action", "table", "effects", "requirements", "preview", "evidence", "undo", "policy"},
+            mode="json", include={"action", "table", "effects", "requirements", "preview", "evidence", "undo", "policy"}
         )
         return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

@@ -269,13 +269,7 @@ def _is_of_none_on_main(run: JobRun, table: TableState) -> bool:
     return writer is not None and not any((s.job_id or "").startswith(writer) for s in flink_commits(table))
 
 
-def _above_silent(
-    table: TableState,
-    run: JobRun,
-    newest: Snapshot,
-    until: int,
-    mine: Predecessors,
-) -> Rewind | None:
+def _above_silent(table: TableState, run: JobRun, newest: Snapshot, until: int, mine: Predecessors) -> Rewind | None:
     """A silent run, held against the job's newest commit before its restore; `until`: so many came before that."""
     commits = flink_commits(table)
     restored = run.restored.checkpoint_id if run.restored is not None else None

@@ -83,8 +83,7 @@ class ReviewStep(_Step):
 
 
 Step = Annotated[
-    EvidenceStep | DecisionStep | ActionStep | ManualStep | NoticeStep | ReviewStep,
-    Field(discriminator="kind"),
+    EvidenceStep | DecisionStep | ActionStep | ManualStep | NoticeStep | ReviewStep, Field(discriminator="kind")
 ]
 
 

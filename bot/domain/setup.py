@@ -87,8 +87,7 @@ class Compaction(Record):
     )
     pause: dict[str, str | bool | int] = Field(description="JSON body that pauses it.", examples=[{"is_paused": True}])
     resume: dict[str, str | bool | int] = Field(
-        description="JSON body that resumes it at the end, whoever paused it before.",
-        examples=[{"is_paused": False}],
+        description="JSON body that resumes it at the end, whoever paused it before.", examples=[{"is_paused": False}]
     )
     token_variable: str | None = Field(
         default=None,

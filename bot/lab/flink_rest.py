@@ -160,10 +160,7 @@ class FlinkRest:
         """Cancels the job and waits until it has ended; its checkpoints are retained."""
         self._http.patch(f"/jobs/{job_id}", params={"mode": "cancel"}).raise_for_status()
         until(
-            f"job {job_id} to end",
-            lambda: None if job_id in self.running() else True,
-            30,
-            f"{self.url}/#/job/{job_id}",
+            f"job {job_id} to end", lambda: None if job_id in self.running() else True, 30, f"{self.url}/#/job/{job_id}"
         )
 
     def _checkpoints(self, job_id: str, status: str) -> list[int]:

@@ -102,9 +102,7 @@ def java_in(java_home: str | None, search_path: str | None) -> Path:
     version = _version_of(found)
     if not OLDEST <= version <= NEWEST:
         raise LabError(
-            "This Java cannot run the lab.",
-            f"Expected Java {OLDEST} to {NEWEST}; {found} is Java {version}.",
-            _INSTALL,
+            "This Java cannot run the lab.", f"Expected Java {OLDEST} to {NEWEST}; {found} is Java {version}.", _INSTALL
         )
     return found
 

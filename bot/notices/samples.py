@@ -8,14 +8,7 @@ from bot.domain.ids import CheckpointId, IncidentId, SnapshotId, TableName, User
 from bot.domain.notice import BackfillProgress, WorkState
 from bot.domain.table import Ref, TableState
 from bot.domain.trust import TAG, pins_for
-from bot.notices.announced import (
-    Backfill,
-    Earlier,
-    ProposedRecovery,
-    ReviewDone,
-    TermBroken,
-    Unheard,
-)
+from bot.notices.announced import Backfill, Earlier, ProposedRecovery, ReviewDone, TermBroken, Unheard
 from bot.notices.extent import KeysChanged, Rerun, SnapshotRange
 from bot.notices.facts import Affected, Damage, NoticeFacts, Stage, Trusted
 from bot.notices.reading import (

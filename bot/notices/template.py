@@ -238,7 +238,5 @@ def _compiled(environment: Environment, path: Path) -> Template:
     except TemplateError as error:
         line = getattr(error, "lineno", None) or 1
         raise BadConfiguration(
-            f"{path.name}:{line}: this notice is not a template.",
-            f"Jinja says: {error.message}",
-            "Fix this line.",
+            f"{path.name}:{line}: this notice is not a template.", f"Jinja says: {error.message}", "Fix this line."
         ) from error

@@ -6,14 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from bot.domain.entries import (
-    Body,
-    LateRunsSeen,
-    NoticeQueued,
-    NoticesHeld,
-    NoticesPreviewed,
-    ReadersNoted,
-)
+from bot.domain.entries import Body, LateRunsSeen, NoticeQueued, NoticesHeld, NoticesPreviewed, ReadersNoted
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident

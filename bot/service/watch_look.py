@@ -135,12 +135,7 @@ class Eye:
     """Looks. Pure reading; what it remembers of a table is handed to it."""
 
     def __init__(
-        self,
-        observer: Observer,
-        examiner: Examiner,
-        modes: Mapping[str, ModeModule],
-        clock: Clock,
-        terms: WatchTerms,
+        self, observer: Observer, examiner: Examiner, modes: Mapping[str, ModeModule], clock: Clock, terms: WatchTerms
     ) -> None:
         self._observer = observer
         self._examiner = examiner

@@ -32,14 +32,10 @@ class TableSettings(Record):
         examples=[["orders-to-iceberg-green"]],
     )
     channel: str | None = Field(
-        default=None,
-        description="Slack channel id where its incidents open by default.",
-        examples=["C0INCIDENT"],
+        default=None, description="Slack channel id where its incidents open by default.", examples=["C0INCIDENT"]
     )
     watch: bool = Field(
-        default=True,
-        description="Whether the watch follows this table, if `watch` is set.",
-        examples=[False],
+        default=True, description="Whether the watch follows this table, if `watch` is set.", examples=[False]
     )
     contract: TableContract = Field(
         default=TableContract(), description="What the table promises. It overrides `contract_file`."
@@ -74,8 +70,7 @@ class TableSettings(Record):
         examples=[True],
     )
     replay: ReplayRecipe | None = Field(
-        default=None,
-        description="How to make rows again from their source. Without it, nothing can be replayed.",
+        default=None, description="How to make rows again from their source. Without it, nothing can be replayed."
     )
     compactions: tuple[Compaction, ...] = Field(
         default=(), description="Jobs that compact the table. They are paused while its maintenance is frozen."

@@ -395,21 +395,13 @@ VERBS: dict[str, Verb] = {
     ),
     **{name: Verb(usage, says, _over_services(do)) for name, (usage, says, do) in MORE.items()},
     "note": Verb("note TEXT", "add a note to the record", Commands._note),
-    "assign": Verb(
-        "assign [@PERSON] [NOTE]",
-        "make somebody (or yourself) the responder",
-        Commands._assign,
-    ),
+    "assign": Verb("assign [@PERSON] [NOTE]", "make somebody (or yourself) the responder", Commands._assign),
     "export": Verb("export", "export the record as HTML, Markdown and JSON", Commands._export),
     "savepoint": Verb("savepoint [TABLE]", "plan a savepoint", Commands._savepoint),
     "savepoints": Verb(
         "savepoints [TABLE]", "list the kept savepoints and say which one is authoritative", Commands._savepoints
     ),
-    "why": Verb(
-        "why REASON",
-        "explain why you restore from a different savepoint",
-        _over_services(_explain_restore),
-    ),
+    "why": Verb("why REASON", "explain why you restore from a different savepoint", _over_services(_explain_restore)),
     "review": Verb("review [INCIDENT]", "open the contract review, also after closing", _over_services(_fill_review)),
     "close": Verb("close REASON", "end the incident", Commands._close),
     "help": Verb("help [WORD]", "this list, or what one subcommand does", Commands._help),

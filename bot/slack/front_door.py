@@ -41,12 +41,7 @@ class FrontDoor:
         self._serving: threading.Thread | None = None
         self.forms = FormOpener(client, outbox, clock)
         self.app: App = build_app(
-            client,
-            inbox=inbox,
-            forms=self.forms,
-            clock=clock,
-            on_stored=self._stored,
-            signing_secret=signing_secret,
+            client, inbox=inbox, forms=self.forms, clock=clock, on_stored=self._stored, signing_secret=signing_secret
         )
 
     def leads_to(self, on_stored: Callable[[], None]) -> None:

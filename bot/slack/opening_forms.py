@@ -128,9 +128,7 @@ class OpeningForms:
         since = form.values.get("since", "").strip()
         if since and not is_id(since):
             raise Refused(
-                f"“{since}” is not a snapshot id.",
-                "Expected an id or its last six digits.",
-                "Open the form again.",
+                f"“{since}” is not a snapshot id.", "Expected an id or its last six digits.", "Open the form again."
             )
         private = "private" in form.values
         if private:

@@ -274,11 +274,7 @@ def _turned_away(expected: str) -> Response:
 
 
 _SCHEMES = {
-    "alertmanager": {
-        "type": "http",
-        "scheme": "bearer",
-        "description": "The alert token. It opens no other address.",
-    },
+    "alertmanager": {"type": "http", "scheme": "bearer", "description": "The alert token. It opens no other address."},
     "pagerduty": {
         "type": "apiKey",
         "in": "header",
@@ -330,10 +326,7 @@ def _operation(kind: str) -> dict[str, object]:
         "operationId": f"tell_{kind}",
         "summary": _SUMMARIES[kind],
         "description": _ABOUT,
-        "requestBody": {
-            "required": True,
-            "content": {"application/json": {"schema": _of(SHAPES[kind].__name__)}},
-        },
+        "requestBody": {"required": True, "content": {"application/json": {"schema": _of(SHAPES[kind].__name__)}}},
         "responses": {
             "200": {
                 "description": "What became of each alert.",

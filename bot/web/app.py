@@ -37,12 +37,7 @@ class _NotThere(WaterlineError):
 
 
 def web_app(
-    desk: TrustDesk,
-    records: Records,
-    content: Path,
-    access: Access,
-    names: Names,
-    alerts: AlertRoutes | None = None,
+    desk: TrustDesk, records: Records, content: Path, access: Access, names: Names, alerts: AlertRoutes | None = None
 ) -> Starlette:
     """Everything that can be read, and where alerts are told. `content`: folder of the record's templates."""
     from bot.web.mcp_server import agents_app, agents_server  # 33 MB, only where pages are served

@@ -33,8 +33,7 @@ class MakingBranch(Kind[MakeBranch]):
         assert base is not None
         table = hands.catalog.load(effect.table)
         hands.catalog.commit(
-            effect.table,
-            TableChange(expected_uuid=table.uuid, expected_head=base, new_branches={effect.branch: base}),
+            effect.table, TableChange(expected_uuid=table.uuid, expected_head=base, new_branches={effect.branch: base})
         )
         return Did(sentence=f"Branch {effect.branch} was created at {short(base)}.", result={"base": str(base)})
 

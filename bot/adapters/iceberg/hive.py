@@ -17,12 +17,7 @@ from pyiceberg.catalog import URI
 from pyiceberg.catalog.hive import HIVE_KERBEROS_AUTH, HIVE_KERBEROS_SERVICE_NAME, HiveCatalog, _HiveClient
 from pyiceberg.utils.properties import property_as_bool
 from thrift.transport.TSocket import TSocket
-from thrift.transport.TTransport import (
-    TBufferedTransport,
-    TSaslClientTransport,
-    TTransportBase,
-    TTransportException,
-)
+from thrift.transport.TTransport import TBufferedTransport, TSaslClientTransport, TTransportBase, TTransportException
 
 from bot.adapters.iceberg.backends import ANSWER_WITHIN_S, CONNECT_WITHIN_S, LIMIT
 

@@ -14,11 +14,7 @@ from bot.domain.table import Column, PartitionField, Ref, TableState
 
 
 def table_state(
-    name: TableName,
-    metadata: TableMetadata,
-    metadata_location: str,
-    read_at: datetime,
-    history: History | None = None,
+    name: TableName, metadata: TableMetadata, metadata_location: str, read_at: datetime, history: History | None = None
 ) -> TableState:
     """The whole state that one metadata file tells, snapshots by rising sequence number.
 

@@ -123,9 +123,7 @@ class FileCommit:
         self._uuid = uuid4()
         self._written: list[str] = []
         self._found = resolved(
-            self._files,
-            change.add.sources if change.add else None,
-            change.remove.sources if change.remove else None,
+            self._files, change.add.sources if change.add else None, change.remove.sources if change.remove else None
         )
         must_fit(name, self._found.unfit)
         must_be(name, "added", self._found.added, change.add)

@@ -114,9 +114,7 @@ def ahead_at(url: str, machine: Clock) -> timedelta | None:
         return clock.ahead if isinstance(clock, DatabaseClock) else None
     except (CouldNotKeep, DBAPIError) as away:
         raise BadConfiguration(
-            "The record's database did not answer.",
-            str(away),
-            "Check `journal.url`, and that its server runs.",
+            "The record's database did not answer.", str(away), "Check `journal.url`, and that its server runs."
         ) from away
     finally:
         engine.dispose()

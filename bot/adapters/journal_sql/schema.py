@@ -126,10 +126,7 @@ OUTBOX = Table(
 )
 
 PAUSES = Table(
-    "channel_pauses",
-    METADATA,
-    Column("channel", String(64), primary_key=True),
-    Column("until", Moment, nullable=False),
+    "channel_pauses", METADATA, Column("channel", String(64), primary_key=True), Column("until", Moment, nullable=False)
 )
 
 CURSORS = Table(

@@ -54,8 +54,7 @@ def restored_by_mistake(world: World, early: bool, meanwhile: Callable[[], None]
     )
     second = world.start_job(from_path=older.path)
     world.note(
-        f"Someone restored the job from savepoint {older.checkpoint_id} instead: run B ({second[:8]})",
-        run_b=second,
+        f"Someone restored the job from savepoint {older.checkpoint_id} instead: run B ({second[:8]})", run_b=second
     )
     if early:
         world.await_checkpoints(second, older.checkpoint_id, 1)

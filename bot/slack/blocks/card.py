@@ -23,19 +23,7 @@ from bot.domain.setup import TableSetup
 from bot.domain.waterline import undo_left
 from bot.service.walking import current_step, walk_of
 from bot.slack.blocks.evidence import RUN_AGAIN
-from bot.slack.blocks.parts import (
-    actions,
-    button,
-    clock,
-    confirm,
-    context,
-    header,
-    measures,
-    said,
-    section,
-    sign,
-    size,
-)
+from bot.slack.blocks.parts import actions, button, clock, confirm, context, header, measures, said, section, sign, size
 from bot.slack.blocks.told import told_blocks
 from bot.slack.ids import Click
 from bot.slack.text import as_sentence, clipped, code, from_markdown, mrkdwn, person, short_paths, written

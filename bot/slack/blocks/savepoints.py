@@ -1,12 +1,6 @@
 """The form of a planned savepoint, and the catalogue of those that were kept."""
 
-from slack_sdk.models.blocks import (
-    Block,
-    DatePickerElement,
-    InputBlock,
-    PlainTextInputElement,
-    UserMultiSelectElement,
-)
+from slack_sdk.models.blocks import Block, DatePickerElement, InputBlock, PlainTextInputElement, UserMultiSelectElement
 from slack_sdk.models.views import View
 
 from bot.domain.ids import TableName, short

@@ -66,14 +66,7 @@ class Findings:
             self.add(f"{at}/{key}", f"must be a whole number from {least} to {most}")
 
     def text(
-        self,
-        owner: Payload,
-        key: str,
-        at: str,
-        *,
-        most: int,
-        kinds: Sequence[str] = TEXT_KINDS,
-        required: bool = True,
+        self, owner: Payload, key: str, at: str, *, most: int, kinds: Sequence[str] = TEXT_KINDS, required: bool = True
     ) -> None:
         """A text object under a key: of an allowed kind, not empty, at most `most` characters."""
         value = owner.get(key)

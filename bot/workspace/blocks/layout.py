@@ -12,14 +12,7 @@ Checks what a message carries, and answers with Slack's error code when Slack wo
 import json
 from collections.abc import Callable, Iterable
 
-from bot.workspace.blocks.elements import (
-    ID_LENGTH,
-    IN_ACTIONS,
-    IN_INPUT,
-    IN_SECTION,
-    check_action_ids,
-    check_element,
-)
+from bot.workspace.blocks.elements import ID_LENGTH, IN_ACTIONS, IN_INPUT, IN_SECTION, check_action_ids, check_element
 from bot.workspace.blocks.findings import Findings
 from bot.workspace.refusal import Payload, SlackRefusal
 

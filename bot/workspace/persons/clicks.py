@@ -75,12 +75,7 @@ def _delivery(world: World, person: Person, at: Click) -> Delivery:
         place = _in_message(world, person, message, at)
         blocks = list(message.blocks)
     element = _element(blocks, at)
-    payload = {
-        "type": "block_actions",
-        **_from(world, person),
-        **place,
-        "actions": [_action(world, element, at)],
-    }
+    payload = {"type": "block_actions", **_from(world, person), **place, "actions": [_action(world, element, at)]}
     return Delivery(kind="interactive", payload=payload)
 
 
