@@ -11,7 +11,7 @@ from bot.cli.on_demand import OnDemand
 from bot.domain.errors import WaterlineError
 from bot.domain.inert import visible
 from bot.domain.masking import Masking
-from bot.lab.errors import LabError
+from bot.pinned_jars import MachineError
 
 app = typer.Typer(cls=OnDemand, no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -31,7 +31,7 @@ def main() -> None:
         app()
     except WaterlineError as error:
         _tell(error.happened, error.found, error.remedy)
-    except LabError as error:
+    except MachineError as error:
         _tell(error.happened, error.found, error.next_step)
 
 

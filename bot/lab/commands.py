@@ -11,7 +11,6 @@ from rich.table import Table as Grid
 
 from bot.lab import jars as pinned
 from bot.lab.consumers import QUERIES, Readers
-from bot.lab.errors import LabError
 from bot.lab.flink_cluster import Backend
 from bot.lab.home import Home
 from bot.lab.jars import Flink
@@ -19,6 +18,7 @@ from bot.lab.lab import Lab, proof, tell
 from bot.lab.orders import Format, Sink
 from bot.lab.proof import Proof
 from bot.lab.stories import stories
+from bot.pinned_jars import MachineError
 
 app = typer.Typer(
     help="Run a real Flink job that writes a real Iceberg table on this machine.",
@@ -36,7 +36,7 @@ def _say(text: str) -> None:
     _console.print(text, markup=False)
 
 
-def _refuse(error: LabError) -> typer.Exit:
+def _refuse(error: MachineError) -> typer.Exit:
     _say(f"{error.happened}\n{error.found}\n{error.next_step}")
     return typer.Exit(code=1)
 
@@ -63,7 +63,7 @@ def up(
             _say("Ctrl-C ends everything. In another terminal: waterline lab break NAME")
             while not asked_to_end.wait(1):
                 lab.check()
-    except LabError as error:
+    except MachineError as error:
         raise _refuse(error) from error
 
 
@@ -76,7 +76,7 @@ def break_(
     """Makes a story happen in a running lab."""
     try:
         tell(Home(home), name, _say, early)
-    except LabError as error:
+    except MachineError as error:
         raise _refuse(error) from error
 
 
@@ -97,7 +97,7 @@ def consumer(
     try:
         for read in Readers(Home(home), (name,)).wait():
             _say(f"{read.consumer} read snapshot {read.snapshot_id} in run {read.run_id}")
-    except LabError as error:
+    except MachineError as error:
         raise _refuse(error) from error
 
 
@@ -106,7 +106,7 @@ def show_proof(home: _HomeOption = _DEFAULT_HOME) -> None:
     """Counts rows, duplicates and missing positions, from outside the bot; ends with 1 if any is wrong."""
     try:
         found = proof(Home(home))
-    except LabError as error:
+    except MachineError as error:
         raise _refuse(error) from error
     _show(found)
     raise typer.Exit(code=0 if found.is_exactly_once else 1)
@@ -117,7 +117,7 @@ def fetch_jars(flink: _FlinkOption = "2.1") -> None:
     """Fetches and verifies all jars, so that the first lab starts without the network."""
     try:
         pinned.prefetch(flink, _say)
-    except LabError as error:
+    except MachineError as error:
         raise _refuse(error) from error
 
 

@@ -18,9 +18,10 @@ from pyspark.sql import SparkSession
 from bot.lab.consumers import QUERIES, Read, latest_reads, listener
 from bot.lab.errors import until
 from bot.lab.home import Home, LabState
-from bot.lab.jars import LEAN, consumer_jars, java
+from bot.lab.jars import consumer_jars
 from bot.lab.proof import open_catalog
 from bot.lab.spark_server import catalog_settings, log4j_option
+from bot.pinned_jars import LEAN, java
 
 
 def application(home: Home, state: LabState, consumer: str) -> SparkSession:

@@ -12,9 +12,10 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict
 
-from bot.lab.errors import LabError, last_lines
+from bot.lab.errors import LabError
 from bot.lab.home import Home
 from bot.lab.process import Kept
+from bot.pinned_jars import last_lines
 
 NAMESPACE = "analytics"
 _PLANS = "org.apache.spark.sql.catalyst.plans.logical"

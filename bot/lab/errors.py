@@ -5,26 +5,13 @@ Waiting for the outside world: probe, pause, and a clear error when it takes too
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
+from bot.pinned_jars import MachineError
 
-class LabError(RuntimeError):
+
+class LabError(MachineError):
     """Raised when the lab cannot go on; the reader repairs the machine or reports a defect."""
-
-    def __init__(self, happened: str, found: str, next_step: str) -> None:
-        self.happened = happened
-        self.found = found
-        self.next_step = next_step
-        super().__init__(f"{happened} {found} {next_step}")
-
-
-def last_lines(log: Path, count: int = 12) -> str:
-    """The end of a log file, or a sentence that says there is none."""
-    if not log.exists():
-        return f"{log} does not exist."
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-count:]
-    return "\n".join(lines) if lines else f"{log} is empty."
 
 
 Seen = TypeVar("Seen")

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Literal
 
 from bot.lab.home import Home, free_ports
-from bot.lab.jars import LEAN, OPENS, Flink, flink_jars, java, log4j, pyspark_jars, rocksdb_jars
+from bot.lab.jars import Flink, flink_jars, rocksdb_jars
 from bot.lab.process import Kept
 from bot.lab.wire import LOSE_FILE, PROGRAM
+from bot.pinned_jars import LEAN, OPENS, java, log4j, pyspark_jars
 
 Backend = Literal["hashmap", "rocksdb"]
 """Where state lives: on the heap, or in RocksDB, which checkpoints what changed since the last one (incremental). Of it

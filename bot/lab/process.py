@@ -12,7 +12,8 @@ from typing import Literal
 
 import psutil
 
-from bot.lab.errors import LabError, last_lines
+from bot.lab.errors import LabError
+from bot.pinned_jars import last_lines
 
 _OF_OUR_SPARK = frozenset({"SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED"})
 """PySpark leaves these behind in a process that spoke to a Spark; a child that inherits them would speak to it too."""

@@ -3,8 +3,9 @@
 import socket
 
 from bot.lab.home import Home, free_ports
-from bot.lab.jars import LEAN, OPENS, java, log4j, pyspark_jars, spark_jars
+from bot.lab.jars import spark_jars
 from bot.lab.process import Kept
+from bot.pinned_jars import LEAN, OPENS, java, log4j, pyspark_jars
 
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _FORGETS = {

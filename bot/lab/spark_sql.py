@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 from uuid import uuid4
 
-from bot.lab.errors import LabError, last_lines
+from bot.lab.errors import LabError
 from bot.lab.home import Home
 from bot.lab.process import Kept
+from bot.pinned_jars import last_lines
 
 _PACKAGE_ROOT = Path(__file__).parents[2]
 MOST_ROWS = 20

@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from bot.adapters.flink_operator_api import Login
-from bot.lab.jars import cache_folder
+from bot.pinned_jars import cache_folder
 from tests.adapters.serving import unused_address
 
 SOURCE = Path(__file__).with_name("kube_apiserver")

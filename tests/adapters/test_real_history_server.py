@@ -12,7 +12,8 @@ import pytest
 
 from bot.adapters.flink_rest import FlinkHistory
 from bot.domain.flink import CheckpointKind
-from bot.lab.jars import LEAN, OPENS, Jar, cache_folder, fetch, flink_jars, java, verify
+from bot.lab.jars import flink_jars
+from bot.pinned_jars import LEAN, OPENS, Jar, java, present
 from tests.adapters.history_archive import ARCHIVE, ENDED
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -24,15 +25,6 @@ WEB = Jar(
     sha256="f5896a6063ff97c4d125115e7fcbca1d7d333c955fcf9486d5ab01357c9b3e55",
 )
 """The history server's own jar; the lab has no use for it."""
-
-
-def web_jar() -> Path:
-    """Fetched once, verified each time."""
-    folder = cache_folder() / "jars"
-    if not (folder / WEB.file_name).exists():
-        fetch([WEB], folder)
-    verify(WEB, folder / WEB.file_name)
-    return folder / WEB.file_name
 
 
 @pytest.fixture
@@ -53,7 +45,7 @@ def server(tmp_path: Path) -> Iterator[str]:
         "historyserver.web.tmpdir": web,
     }
     (conf / "config.yaml").write_text("".join(f"{key}: {value}\n" for key, value in settings.items()), encoding="utf-8")
-    jars = ":".join(str(jar) for jar in [*flink_jars("2.1"), web_jar()])
+    jars = ":".join(str(jar) for jar in [*flink_jars("2.1"), *present([WEB])])
     main = "org.apache.flink.runtime.webmonitor.history.HistoryServer"
     command = [str(java()), "-Xmx256m", *LEAN, *OPENS, "-cp", jars, main, "--configDir", str(conf)]
     with (tmp_path / "log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:

@@ -11,7 +11,7 @@ from typing import Any
 
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-from bot.lab.jars import LEAN, java, pyspark_jars
+from bot.pinned_jars import LEAN, java, pyspark_jars
 from tests.catalogs.jars import server_jars
 
 

@@ -2,21 +2,28 @@
 
 import hashlib
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from bot.lab.errors import LabError
-from bot.lab.jars import PINS, Jar, parse_pins, verify
+from bot.lab.jars import PINS, Needed
+from bot.pinned_jars import Jar, MachineError, parse_pins, verify
 
 CONTENT = b"not really a jar"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 
-def test_a_pin_says_who_needs_it_its_coordinates_and_its_checksum() -> None:
-    """A line of the list holds everything that is needed to fetch and to verify."""
-    text = f"# heading\n\nflink org.apache.flink:flink-shaded-asm-9:9.6-20.0 {SHA256}\n"
+def pins(folder: Path, line: str) -> Path:
+    """A list of one line."""
+    (folder / "jars.txt").write_text(f"# heading\n{line}\n", encoding="utf-8")
+    return folder / "jars.txt"
 
-    (jar,) = parse_pins(text)
+
+def test_a_pin_says_who_needs_it_its_coordinates_and_its_checksum(tmp_path: Path) -> None:
+    """A line of the list holds everything that is needed to fetch and to verify."""
+    file = pins(tmp_path, f"flink org.apache.flink:flink-shaded-asm-9:9.6-20.0 {SHA256}")
+
+    (jar,) = parse_pins(file, ["flink"])
 
     assert jar.file_name == "flink-shaded-asm-9-9.6-20.0.jar"
     assert (jar.needed_by, jar.group, jar.sha256) == ("flink", "org.apache.flink", SHA256)
@@ -31,19 +38,19 @@ def test_a_pin_says_who_needs_it_its_coordinates_and_its_checksum() -> None:
         "flink org.apache.flink:flink-core:2.1.1 abc",
     ],
 )
-def test_a_line_that_does_not_pin_is_refused_with_its_number(line: str) -> None:
+def test_a_line_that_does_not_pin_is_refused_with_its_number(line: str, tmp_path: Path) -> None:
     """Nobody fetches a jar without a checksum by a slip of the pen."""
-    text = f"# heading\n{line}\n"
+    file = pins(tmp_path, line)
 
-    with pytest.raises(LabError) as refused:
-        parse_pins(text)
+    with pytest.raises(MachineError) as refused:
+        parse_pins(file, ["flink"])
 
     assert "line 2" in refused.value.found
 
 
 def test_the_projects_own_list_names_each_file_once() -> None:
     """Two pins of one file could not both be right."""
-    jars = parse_pins(PINS.read_text(encoding="utf-8"))
+    jars = parse_pins(PINS, get_args(Needed))
 
     names = [jar.file_name for jar in jars]
 
@@ -54,7 +61,7 @@ def test_the_projects_own_list_names_each_file_once() -> None:
 @pytest.mark.parametrize("version", ["2.1", "1.20"])
 def test_each_flink_has_one_runtime_of_its_own_and_none_of_the_other(version: str) -> None:
     """Two Flinks on one class path would be neither."""
-    jars = parse_pins(PINS.read_text(encoding="utf-8"))
+    jars = parse_pins(PINS, get_args(Needed))
 
     runtimes = [jar for jar in jars if jar.artifact in ("flink-runtime", f"iceberg-flink-runtime-{version}")]
 
@@ -71,7 +78,7 @@ def test_a_jar_with_another_checksum_is_refused(tmp_path: Path) -> None:
     cut.write_bytes(CONTENT[:-1])
 
     verify(pin, whole)
-    with pytest.raises(LabError) as refused:
+    with pytest.raises(MachineError) as refused:
         verify(pin, cut)
 
     assert SHA256 in refused.value.found

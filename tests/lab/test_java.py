@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.lab.errors import LabError
-from bot.lab.jars import java_in
+from bot.pinned_jars import MachineError, java_in
 
 
 def installed(folder: Path, version: str) -> Path:
@@ -21,7 +20,7 @@ def test_a_machine_without_java_is_told_what_to_install(tmp_path: Path) -> None:
     """A missing Java is an instruction, not a stack trace."""
     nowhere = str(tmp_path)
 
-    with pytest.raises(LabError) as refused:
+    with pytest.raises(MachineError) as refused:
         java_in(java_home=None, search_path=nowhere)
 
     assert "there is none" in refused.value.happened
@@ -33,7 +32,7 @@ def test_a_java_that_cannot_run_flink_and_spark_is_refused(tmp_path: Path, versi
     """Only versions that both engines run on are accepted."""
     program = installed(tmp_path, version)
 
-    with pytest.raises(LabError) as refused:
+    with pytest.raises(MachineError) as refused:
         java_in(java_home=str(tmp_path), search_path=None)
 
     assert str(program) in refused.value.found

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-from bot.lab.jars import java, spark_jars
+from bot.lab.jars import spark_jars
+from bot.pinned_jars import java
 from tests.tables import ORDERS
 
 
