@@ -1,4 +1,4 @@
-"""The journal with its anchors, inbox, outbox, channel pauses and cursors."""
+"""The journal with its anchors, open tables, inbox, outbox, channel pauses, cursors and what the watch has seen."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -32,6 +32,11 @@ def upgrade() -> None:
         sa.Column("hash", sa.String(64), nullable=False),
     )
     op.create_table(
+        "open_tables",
+        sa.Column("table_name", sa.String(300), primary_key=True, comment="One open incident a table."),
+        sa.Column("number", sa.Integer, nullable=False, comment="The n of wl-n."),
+    )
+    op.create_table(
         "inbox",
         sa.Column("key", sa.String(300), primary_key=True),
         sa.Column("kind", sa.String(64), nullable=False),
@@ -41,6 +46,7 @@ def upgrade() -> None:
         sa.Column("taken_at", sa.String(32), nullable=True),
         sa.Column("worker", sa.String(64), nullable=True),
         sa.Column("attempts", sa.Integer, nullable=False),
+        sa.Column("written", sa.Integer, nullable=False, comment="Entries that work on it has added to the journal."),
         sa.Column("problem", sa.Text, nullable=True),
     )
     op.create_index("ix_inbox_state", "inbox", ["state", "received_at"])
@@ -80,9 +86,18 @@ def upgrade() -> None:
         sa.Column("incident_id", sa.String(32), primary_key=True),
         sa.Column("seq", sa.Integer, nullable=False),
     )
+    op.create_table(
+        "watch_notes",
+        sa.Column("position", _POSITION, primary_key=True, autoincrement=True, comment="Order of being added."),
+        sa.Column("key", sa.String(300), nullable=False, unique=True),
+        sa.Column("table_name", sa.String(300), nullable=False),
+        sa.Column("at", sa.String(32), nullable=False),
+        sa.Column("body", sa.Text, nullable=False),
+    )
+    op.create_index("ix_watch_notes_table_name", "watch_notes", ["table_name"])
 
 
 def downgrade() -> None:
     """Back to nothing; the record is gone."""
-    for table in ("cursors", "channel_pauses", "outbox", "inbox", "journal", "incidents"):
+    for table in ("watch_notes", "cursors", "channel_pauses", "outbox", "inbox", "open_tables", "journal", "incidents"):
         op.drop_table(table)
