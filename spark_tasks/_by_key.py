@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
-from bot.domain.copies import bare_deletes, why_by_key
+from bot.domain.contract import bare_deletes, why_by_key
 from bot.domain.evidence import Ask
 from bot.domain.ids import short
 from bot.domain.looked import NotSeen

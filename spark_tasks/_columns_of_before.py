@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterable
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen
 from bot.domain.table import Column, TableState
-from spark_tasks._promotions import may_become
-from spark_tasks._reading import columns_at
+from spark_tasks._reading import columns_at, may_become
 
 
 def renamed(table: TableState, names: Collection[str]) -> tuple[NotSeen, ...]:

@@ -5,8 +5,11 @@ All functions are lazy unless they say that they read. Nothing here knows what a
 Values of an older state in the shape that their column has now: structs get fields, numbers wider types.
 
 Spark casts no struct to one with more fields, and a comparison of both, or a hash, needs one shape.
+
+Which type of a column may become which: what Iceberg promotes, readers still read from older files.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -18,7 +21,25 @@ from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._as_stored import exact
 from spark_tasks._manifests import Manifest, not_too_many, own_manifests
-from spark_tasks._promotions import may_become
+
+_WIDER = {"int": "long", "float": "double"}
+_DATES = ("timestamp", "timestamp_ns")
+_DECIMAL = re.compile(r"decimal\((\d+), ?(\d+)\)")
+
+
+def may_become(before: str, now: str) -> bool:
+    """Whether files with the type `before` are read as `now`; both in Iceberg's words. Nested types of one kind are
+    not looked into. Source: the Iceberg specification, schema evolution, format 3."""
+    if before in {now, "unknown"}:
+        return True
+    if "<" in before or "<" in now:
+        return before.split("<")[0] == now.split("<")[0]
+    if _WIDER.get(before) == now or (before == "date" and now in _DATES):
+        return True
+    one, other = _DECIMAL.fullmatch(before), _DECIMAL.fullmatch(now)
+    if one is None or other is None:
+        return False
+    return one[2] == other[2] and int(one[1]) <= int(other[1])
 
 
 def reshaped(value: Column, then: DataType, now: DataType) -> Column:

@@ -1,20 +1,141 @@
-"""What a restore from one point would bring back, from metadata in hand; pure."""
+"""What a restore from one point would bring back, from metadata in hand; pure.
+
+Where the source goes on after a restore, in words, and whether that fits the paired table state; pure.
+
+How many rows a job would read and write again from a restore point, from bounds of files in hand; pure.
+"""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from bot.domain.contract import TableContract
 from bot.domain.evidence import Ask
 from bot.domain.findings import OperatorState, Pairing, PairVerdict, RestoreReach
-from bot.domain.flink import StoredCheckpoint
+from bot.domain.flink import SourcePosition, StoredCheckpoint
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.own_points import EndOfMain
 from bot.domain.pairing import owed_to
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._goes_on import disagreements, source_in_words
-from spark_tasks._read_again import Brought, rows_again
+from spark_tasks._data_files import DataFile
 from spark_tasks._words import ids, shown
+
+Brought = Mapping[SnapshotId, Sequence[DataFile]]
+"""Commit -> the data files that it added, with the bounds of their source positions; commits without a look are not
+in it."""
+
+
+class RowsAgain(NamedTuple):
+    """Rows above a restore point's table state."""
+
+    rows: int
+    is_exact: bool
+    """False: so many at the most. Some may stand there twice, or below the position up to which the point has read."""
+
+
+class _Above(NamedTuple):
+    """One file's part above the position."""
+
+    low: int
+    high: int
+    rows: int
+    is_dense: bool
+    """Whether the file carries each position between its bounds once, as far as a count tells."""
+    is_whole: bool
+
+
+def rows_again(above: Iterable[Snapshot], brought: Brought, position: int | None) -> RowsAgain:
+    """Of the commits `above` those by Flink, and repairs that brought rows of Flink's, each source position above
+    `position` once: a job that was restored from an older point has written rows anew that this one holds, or that
+    another commit above it wrote.
+
+    `position`: up to it the source was read; None: not known, or of several partitions. Then all their rows count.
+    """
+    flinks = (s for s in above if s.job_id is not None or s.written is not None)
+    commits = [s for s in flinks if s.operation != "replace"]
+    if position is None:
+        rows = sum(s.counted("added-records") for s in commits)
+        return RowsAgain(rows, is_exact=rows == 0)
+    unbounded, parts = 0, list[_Above]()
+    for commit in commits:
+        files = brought.get(commit.snapshot_id)
+        if files is None:
+            unbounded += commit.counted("added-records")
+            continue
+        unbounded += sum(file.rows for file in files if file.low is None or file.high is None)
+        parts += [part for file in files if (part := _above(file, position)) is not None]
+    most, covered = sum(part.rows for part in parts), _covered(parts)
+    is_apart = covered == sum(part.high - part.low + 1 for part in parts) and all(part.is_whole for part in parts)
+    is_exact = unbounded == 0 and (is_apart or all(part.is_dense for part in parts))
+    return RowsAgain(unbounded + min(most, covered), is_exact)
+
+
+def _above(file: DataFile, position: int) -> _Above | None:
+    if file.low is None or file.high is None or file.high <= position:
+        return None
+    low = max(file.low, position + 1)
+    width = file.high - low + 1
+    is_dense = file.rows == file.high - file.low + 1
+    return _Above(low, file.high, min(file.rows, width), is_dense, is_whole=low == file.low)
+
+
+def _covered(parts: Iterable[_Above]) -> int:
+    """Positions in at least one of them."""
+    count, reached = 0, None
+    for low, high in sorted((part.low, part.high) for part in parts):
+        begin = low if reached is None else max(low, reached + 1)
+        count += max(high - begin + 1, 0)
+        reached = high if reached is None else max(reached, high)
+    return count
+
+
+_NAMED = 4
+_UNREAD = {-1: "the end of the topic", -2: "the beginning of the topic", -3: "the group's committed offset"}
+
+
+def source_in_words(positions: Sequence[SourcePosition], contract: TableContract) -> str:
+    """`orders/0 at 1,234, orders/1 at 1,201 and 10 more`; empty where nothing is known."""
+    told = ", ".join(f"{name_of(each)} at {_offset(each.following, contract)}" for each in positions[:_NAMED])
+    more = len(positions) - _NAMED
+    return f"{told} and {more} more" if more > 0 else told
+
+
+def name_of(position: SourcePosition) -> str:
+    """`orders/0`: the topic and its partition."""
+    return f"{position.topic}/{position.partition}"
+
+
+def disagreements(ask: Ask, reach: RestoreReach) -> Iterable[str]:
+    """Where the source's own offset and the highest position of the paired table state do not follow on each other.
+
+    Told only of a source with one partition: the table's highest position is known of all partitions together. The
+    contract's position column is taken for Kafka's offset, as it is meant to be.
+    """
+    if reach.verdict is not PairVerdict.PAIRED or reach.position_until is None or len(reach.source_positions) != 1:
+        return
+    source, column = reach.source_positions[0], ask.contract.position or ""
+    highest = shown(column, reach.position_until, ask.contract)
+    goes_on = f"Its source goes on at {_offset(source.following, ask.contract)} of {name_of(source)}"
+    between = source.following - reach.position_until - 1
+    if source.following < 0:
+        return
+    if between < 0:
+        yield (
+            f"{goes_on}, but its table state already holds position {highest}: what lies between would be written "
+            "twice, unless another writer brought it."
+        )
+    if between > 0:
+        yield (
+            f"{goes_on}, and its table state ends with position {highest}: {counted(between, 'record')} between them "
+            "made no row (filtered by the job, or lost)."
+        )
+
+
+def _offset(offset: int, contract: TableContract) -> str:
+    return _UNREAD.get(offset, f"offset {shown(contract.position or '', f'{offset:,}', contract)}")
+
 
 _NAME = re.compile(r"(?P<job>[0-9a-f]{32})-(?P<operator>[0-9a-f]{32})-\d{5}-\d+-(?P<checkpoint>\d+)-")
 

@@ -1,5 +1,8 @@
 """What may lie behind the last row of a source partition that the window wrote: nothing, what is still to be committed,
-or rows that are lost. A gap shows only where a later row lives."""
+or rows that are lost. A gap shows only where a later row lives.
+
+Where the job's own state goes on in its source, as of the newest commit that evidence looks at; pure.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,8 +13,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.domain.evidence import Ask
 from bot.domain.findings import PositionGap
+from bot.domain.flink import SourcePosition, StoredCheckpoint
 from bot.domain.ids import CheckpointId
 from bot.domain.looked import NotSeen
+from bot.domain.record import Record
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from spark_tasks._columns_of_before import names_at
@@ -20,9 +25,46 @@ from spark_tasks._event_time import brings_rows
 from spark_tasks._near import partition_of
 from spark_tasks._reading import column as named
 from spark_tasks._source_edges import MOST_PARTITIONS, Edges
-from spark_tasks._source_state import source_state
 from spark_tasks._window import Reach
 from spark_tasks._words import shown
+
+
+class SourceState(Record):
+    """The restore point of the run that wrote the newest commit whose Kafka source tells where it goes on."""
+
+    point: StoredCheckpoint
+    commit: Snapshot
+
+    @property
+    def is_of_commit(self) -> bool:
+        """Whether all that it has read is committed; else what it read after the commit may still come."""
+        return self.point.checkpoint_id == self.commit.checkpoint_id
+
+    def following(self, partition: str | None) -> int | None:
+        """The next offset of a source partition; None also where several topics have a partition of this number, or
+        nothing was read of it."""
+        told: list[SourcePosition] = [each for each in self.point.source_positions if str(each.partition) == partition]
+        return told[0].following if len(told) == 1 and told[0].following >= 0 else None
+
+
+def source_state(ask: Ask) -> SourceState | None:
+    """The oldest point that is not older than the newest commit: an older one says nothing of what came since, and a
+    newer one has read more that is not committed."""
+    world = ask.observation
+    newest = next((s for s in world.table.ancestors(ask.window.until) if s.job_id is not None), None)
+    if newest is None or newest.checkpoint_id is None:
+        return None
+    fit = [
+        point
+        for point in world.checkpoints.values
+        if point.job_id == newest.job_id
+        and point.checkpoint_id is not None
+        and point.checkpoint_id >= newest.checkpoint_id
+        and point.source_positions
+    ]
+    oldest = min(fit, key=lambda point: point.checkpoint_id or 0, default=None)
+    return SourceState(point=oldest, commit=newest) if oldest is not None else None
+
 
 LOOKED = 20
 """So many of the newest commits with rows are looked at for who was silent in them."""

@@ -6,7 +6,7 @@ Nothing is read: metadata, Flink's history, the list of Flink manifests and the 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bot.domain.empty_commits import empty_commits_allowed
+from bot.domain.checkpoint_pace import empty_commits_allowed
 from bot.domain.evidence import Observation
 from bot.domain.flink import CheckpointKind, CompletedCheckpoint, FlinkManifest
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short

@@ -23,8 +23,7 @@ from spark_tasks._gaps import counted_gaps
 from spark_tasks._overwriting import overwrites
 from spark_tasks._places import added_places, gaps_between, live_places, rolled_back_places
 from spark_tasks._source_edges import MOST_PARTITIONS, Edges, edges_of, several_partitions, unplaced
-from spark_tasks._source_state import source_state
-from spark_tasks._tails import Tails, cut_short, tails_of, tops_of, waiting_in_words
+from spark_tasks._tails import Tails, cut_short, source_state, tails_of, tops_of, waiting_in_words
 from spark_tasks._unlisted import places_below
 from spark_tasks._window import Reach, line_of, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, ids, shown

@@ -16,9 +16,7 @@ from bot.domain.table import Snapshot
 from bot.domain.unread_points import beside
 from spark_tasks._data_files import DataFile, data_added, files_of
 from spark_tasks._event_time import newest_with_rows
-from spark_tasks._goes_on import source_in_words
-from spark_tasks._read_again import Brought
-from spark_tasks._restore_reach import reach_of_point
+from spark_tasks._restore_reach import Brought, reach_of_point, source_in_words
 from spark_tasks._words import MAX_ROWS, cell, could_not, lasting, shown
 
 TASK = Task(

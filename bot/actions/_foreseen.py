@@ -19,9 +19,9 @@ from bot.domain.guests import commits_that_bind
 from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.other_writers import keeps_its_rows
-from bot.domain.put_back import without_put_back
 from bot.domain.requirements import HeadDescends
 from bot.domain.rewinds import flink_commits
+from bot.domain.run_commits import without_put_back
 from bot.domain.sentences import clock_time
 from bot.domain.table import Snapshot, TableState, Window
 

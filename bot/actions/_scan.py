@@ -13,7 +13,7 @@ from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Remedy
 from bot.domain.doubt import OF_ROWS
 from bot.domain.errors import BadConfiguration
-from bot.domain.no_more_found import COMPARED
+from bot.domain.evidence import COMPARED
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record
 

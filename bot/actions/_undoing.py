@@ -34,10 +34,9 @@ from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.own_points import beside_repairs
 from bot.domain.pairing import judged
 from bot.domain.proposal import Proposal
-from bot.domain.put_back import without_put_back
 from bot.domain.requirements import HeadDescends, RefIs, SnapshotPresent, TableIs
 from bot.domain.rewinds import flink_commits
-from bot.domain.run_commits import CommitsByRun, lives
+from bot.domain.run_commits import CommitsByRun, lives, without_put_back
 from bot.domain.sentences import clock_time
 from bot.domain.table import Snapshot, TableState
 

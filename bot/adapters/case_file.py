@@ -9,9 +9,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from bot.domain.diagnosis import SavedCase
 from bot.domain.errors import BadConfiguration
 from bot.domain.masking import Masking
-from bot.domain.saved_case import SavedCase
 
 _CASE = "case.json"
 _INDEX = "raw/index.json"

@@ -33,7 +33,7 @@ from pyiceberg.manifest import ManifestEntry
 from bot.adapters.checkpoint_parsing import NotUnderstood, Told, blocks_in, told_by, understood_handles
 from bot.adapters.flink_pages import CODE_VERSION_KEYS, MOST_CAUSES, cause_lines
 from bot.adapters.storage import KeptFile, entries_in, manifest_file
-from bot.domain.failure_words import LONGEST_MESSAGE
+from bot.domain.masking import LONGEST_MESSAGE
 from bot.domain.snapshot import PARTITIONS, without_partitions
 
 _SYNC_BYTES = 16

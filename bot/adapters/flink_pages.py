@@ -15,9 +15,9 @@ from typing import Protocol, TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from bot.domain.errors import CouldNotLook, WaterlineError
-from bot.domain.failure_words import LONGEST_CAUSE, LONGEST_MESSAGE
 from bot.domain.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, Failure, JobRun, Restored, Vertex
 from bot.domain.ids import CheckpointId, JobId, OperatorId
+from bot.domain.masking import LONGEST_CAUSE, LONGEST_MESSAGE
 
 
 class JobLine(BaseModel):

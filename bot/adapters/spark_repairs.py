@@ -16,8 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from bot.adapters.iceberg.backends import kind_of
 from bot.adapters.spark_session import TROUBLE, SparkConnection
-from bot.domain.contract import TableContract
-from bot.domain.copies import CopyRule
+from bot.domain.contract import CopyRule, TableContract
 from bot.domain.errors import BadConfiguration, CommitRefused, CouldNotLook, EvidenceFailed, OutcomeUnknown
 from bot.domain.ids import short
 from bot.domain.record import Record

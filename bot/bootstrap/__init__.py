@@ -14,9 +14,8 @@ from bot.adapters.journal_sql.store import Store, record_of
 from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap.content import CONTENT
-from bot.bootstrap.files import filed_contracts
-from bot.bootstrap.files import files_of as files_of
-from bot.bootstrap.outside import job_ports, lineage, replays, schedulers, spark_runner
+from bot.bootstrap.outside import filed_contracts, job_ports, lineage, replays, schedulers, spark_runner
+from bot.bootstrap.outside import files_of as files_of
 from bot.bootstrap.watching import findings_of, with_watch
 from bot.diagnosis._scan import ModeModule
 from bot.diagnosis._scan import scan as find_modes
@@ -31,6 +30,7 @@ from bot.service.answering import Answering
 from bot.service.approving import Approvals
 from bot.service.background import AloneWith, Background
 from bot.service.closing import Closing
+from bot.service.courier import Posting
 from bot.service.diagnosing import Diagnostician, OtherDoubts, tasks_needed
 from bot.service.diagnosis_desk import DiagnosisDesk
 from bot.service.duties import Duties
@@ -41,7 +41,6 @@ from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
 from bot.service.observing import NewerCommits, Observer
 from bot.service.opening import Opening
-from bot.service.posting import Posting
 from bot.service.promises import Promises
 from bot.service.proposing import Proposals
 from bot.service.record import Records

@@ -1,22 +1,31 @@
-"""Builds what reaches jobs, lineage and Spark, as the settings say."""
+"""Builds what reaches jobs, lineage and Spark, as the settings say.
+
+Opens the files that the settings, or a table's catalog, name.
+"""
 
 import os
+from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
 import spark_tasks
 from bot.adapters.checkpoint_files import CheckpointFiles
+from bot.adapters.clock import SystemClock
+from bot.adapters.contracts import contract_of
 from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_operator_api import as_pod, by_kubeconfig, flink_resource
 from bot.adapters.flink_rest import FlinkHistory, FlinkRest
 from bot.adapters.flink_starting import UID_SUFFIX, JarStart, SqlGatewayStart, Starter
+from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.lineage import AllLineage, OpenLineageFile
 from bot.adapters.lineage_marquez import Marquez
 from bot.adapters.schedulers import HttpSchedulers
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_repairs import SparkCatalogSettings, SparkReplays, driver_packages, spark_catalog
 from bot.adapters.spark_server import PACKAGES, EmbeddedSpark
+from bot.adapters.storage import Opened
+from bot.domain.contract import TableContract
 from bot.domain.ids import TableName
 from bot.evidence import find_tasks
 from bot.ports import JobPorts, ReadEvents, SourceReplays
@@ -133,3 +142,24 @@ def _operated(rest: FlinkRest, start: OperatorStartSettings, stop_limit: timedel
     login = as_pod() if start.kubeconfig is None else by_kubeconfig(Path(start.kubeconfig), start.context)
     resource = flink_resource(login, start.resource, start.namespace, start.name)
     return FlinkOperator(rest, resource, start.resource, stop_limit=stop_limit, start_limit=start.within)
+
+
+def filed_contracts(settings: Settings) -> Callable[[TableName], TableContract | None]:
+    """Reads what a table's contract file says now; None where it has no file. It raises BadConfiguration."""
+
+    def filed(table: TableName) -> TableContract | None:
+        file = settings.tables[table].contract_file if table in settings.tables else None
+        return None if file is None else contract_of(file, table)
+
+    return filed
+
+
+def files_of(config: Path, table: TableName) -> Opened:
+    """Opens the table's own files as its catalog says now: one catalog call. Raises UnknownTable, CouldNotLook."""
+    settings = Settings.load(config)
+    catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, SystemClock())
+    try:
+        catalog.load(table)
+    finally:
+        catalog.close()
+    return catalog.storage.of(table)

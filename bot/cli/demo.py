@@ -24,7 +24,7 @@ from bot.lab.home import LabState
 from bot.lab.lab import Lab
 from bot.lab.orders import again_in_spark
 from bot.lab.proof import Proof
-from bot.slack.checking import EVENTS, SCOPES
+from bot.slack.directory import EVENTS, SCOPES
 from bot.workspace import Cast, Workspace
 from bot.workspace.people import BotApp
 

@@ -16,11 +16,10 @@ from bot.bootstrap import failure_modes, files_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen, print_exact
 from bot.cli.tables import followed, print_evidence, services_for
 from bot.diagnosis._examine import diagnose as examine
-from bot.domain.diagnosis import Act, Case, Diagnosis, Matches, Mode
+from bot.domain.diagnosis import Act, Case, Diagnosis, Matches, Mode, SavedCase
 from bot.domain.errors import Refused
 from bot.domain.hidden_values import outgoing_case
 from bot.domain.ids import TableName, short
-from bot.domain.saved_case import SavedCase
 from bot.service.examining import Examination
 from bot.service.observing import readers_since
 from bot.service.services import Services

@@ -27,7 +27,7 @@ from bot.domain.setup import TableSetup
 from bot.ports import Clock
 from bot.service.services import Services
 from bot.settings import Settings
-from bot.slack.checking import slack_findings
+from bot.slack.directory import slack_findings
 
 DECIDE_DESTRUCTIVE = ("destructive", "default")
 _REMEDY = "Name two `teams` in a policy `destructive` of the table (docs/approval.md)."

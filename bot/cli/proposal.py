@@ -17,9 +17,8 @@ from bot.adapters.journal_sql.membership import Presence
 from bot.adapters.journal_sql.store import existing_record
 from bot.bootstrap import Built, build
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, NobodyThere
-from bot.domain.approval_answers import approval_counts, settlement_counts
 from bot.domain.approval_count import missing_in_words, whom_to_ask
-from bot.domain.approval_refusals import approved_by
+from bot.domain.approval_refusals import approval_counts, approved_by, settlement_counts
 from bot.domain.approval_times import last_approval_at
 from bot.domain.entries import Body, EffectEnded, EffectStarted, ExecutionEnded, NoteAdded, OutcomeSettled, Verified
 from bot.domain.errors import Refused

@@ -16,8 +16,8 @@ from bot.domain.errors import UnknownIncident
 from bot.domain.fold import fold
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident
-from bot.domain.named_people import users_in
 from bot.domain.record_file import asked, seal_fault, seal_of
+from bot.domain.sentences import users_in
 from bot.service.record import Proof, schema_json
 from bot.settings import Settings, SlackSecrets
 from bot.slack.directory import names_of

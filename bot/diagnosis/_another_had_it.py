@@ -6,9 +6,8 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from bot.domain.checkpoint_pace import interval_of
-from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
-from bot.domain.flink import CompletedCheckpoint, JobRun, Restored
+from bot.domain.flink import CLOCKS_DIFFER, CompletedCheckpoint, JobRun, Restored
 from bot.domain.guests import Guests
 from bot.domain.ids import DRAINED, CheckpointId, JobId, short, short_job
 from bot.domain.rewinds import began_without_state, flink_commits

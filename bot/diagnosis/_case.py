@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from bot.domain.checkpoint_pace import empty_commits_allowed
 from bot.domain.diagnosis import Case
-from bot.domain.empty_commits import empty_commits_allowed
 from bot.domain.evidence import Verdict
 from bot.domain.flink import V1_COMMITTER, JobRun
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId

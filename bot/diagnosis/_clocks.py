@@ -2,9 +2,8 @@
 
 from bot.diagnosis._asked import answers
 from bot.diagnosis._case import in_window, living, time_in
-from bot.domain.clocks import CLOCKS_DIFFER, came_before
 from bot.domain.diagnosis import Case
-from bot.domain.flink import JobRun
+from bot.domain.flink import CLOCKS_DIFFER, JobRun, came_before
 from bot.domain.ids import short, short_job
 from bot.domain.rewinds import flink_commits, untold_rewind
 

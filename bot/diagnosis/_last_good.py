@@ -10,10 +10,9 @@ from bot.diagnosis._compactions import is_known_to_keep_rows
 from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
 from bot.diagnosis._other_writers import changes_without_job
 from bot.diagnosis._upsert import may_be_replaced, why_upsert
-from bot.domain.diagnosis import Case, Matches
+from bot.domain.diagnosis import Case, LastGoodRows, Matches
 from bot.domain.doubt import rows_are_right
 from bot.domain.ids import SnapshotId
-from bot.domain.last_good import LastGoodRows
 from bot.domain.rewinds import flink_commits, of_one_sink
 from bot.domain.table import Snapshot
 

@@ -4,9 +4,8 @@ beside it is a fork."""
 from datetime import timedelta
 
 from bot.diagnosis._case import longest_silence, run_of, time_in
-from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
-from bot.domain.flink import JobRun
+from bot.domain.flink import CLOCKS_DIFFER, JobRun
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import short, short_job
 from bot.domain.table import Snapshot

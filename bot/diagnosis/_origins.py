@@ -7,9 +7,8 @@ from bot.diagnosis._case import in_window, living
 from bot.diagnosis._read_again_once import uncounted
 from bot.diagnosis._which_point import which_point
 from bot.domain.checkpoint_pace import interval_of
-from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
-from bot.domain.flink import JobRun, names_run
+from bot.domain.flink import CLOCKS_DIFFER, JobRun, names_run
 from bot.domain.guests import Guests
 from bot.domain.ids import DRAINED, CheckpointId, JobId, short, short_job
 from bot.domain.kin import writer_of

@@ -5,10 +5,9 @@ from bot.diagnosis._case import living
 from bot.diagnosis._unbroken import is_filled, is_found_missing
 from bot.diagnosis._upsert import why_upsert
 from bot.diagnosis._which_point import counted_twice
-from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest
-from bot.domain.flink import Restored, names_run
+from bot.domain.flink import CLOCKS_DIFFER, Restored, names_run
 from bot.domain.ids import JobId, short, short_job
 from bot.domain.rollbacks import Rollback, Sequel
 from bot.domain.sentences import counted

@@ -21,6 +21,9 @@ them from main's own. Format v1 counts no snapshots, and nothing is told there.
 
 Whether a run started without state over rows of runs that Flink does not list, by another sink's id: they may be
 another job's, or the job's own from before its uid was changed.
+
+What the state that a run was restored from had still to be committed, and is on storage yet: a sink commits it with
+the restore and deletes its manifest, unless its state was left out of that (another uid, `allowNonRestoredState`).
 """
 
 from collections.abc import Iterator
@@ -29,39 +32,81 @@ from itertools import takewhile
 from bot.diagnosis._arrivals import unaccounted
 from bot.diagnosis._asked import lacking, unasked
 from bot.diagnosis._began_over_expired import may_have_begun_empty
-from bot.diagnosis._begun_anew import may_have_begun_anew
 from bot.diagnosis._begun_below_expired import may_have_begun_below
 from bot.diagnosis._case import has_first_position, in_window, living, run_of, time_in, unlisted_switches, unseen
 from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._compactions import COMPARES, unsettled_compactions
 from bot.diagnosis._drained import started_after_a_drain
 from bot.diagnosis._first_rows import first_rows_tell
-from bot.diagnosis._left_by_a_restore import left_by_a_restore
 from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
 from bot.diagnosis._lost_files import ALL_FILES, missing_now
 from bot.diagnosis._older_than_a_start import older_than_a_start
 from bot.diagnosis._origins import unknown_origin
 from bot.diagnosis._other_branch import writes_a_branch
 from bot.diagnosis._other_writers import unknown_pick
+from bot.diagnosis._read_again import is_live
 from bot.diagnosis._read_again_once import not_passed
 from bot.diagnosis._room_for_a_start import has_room_up_to
 from bot.diagnosis._to_come_again import may_come_again
-from bot.diagnosis._unbroken import break_in_chain
+from bot.diagnosis._unbroken import break_in_chain, may_have_begun_anew
 from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
 from bot.diagnosis._upsert import may_be_replaced
 from bot.diagnosis._which_point import newest_of
 from bot.diagnosis._wrong_rows import repeats_unexplained, wrong_files, wrong_rows
 from bot.diagnosis.schema_changed_under_the_job import writes_unknown
-from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import CannotTell, Case
-from bot.domain.flink import JobRun
+from bot.domain.flink import CLOCKS_DIFFER, JobRun, names_run
 from bot.domain.gone_commits import gone_before
 from bot.domain.guests import Guests, commits_of_job
-from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
+from bot.domain.looked import NotSeen
 from bot.domain.rewinds import FROM_NOTHING, began_from, began_without_state, came_up_at, flink_commits
 from bot.domain.sentences import counted
 from bot.domain.switches import Switch
 from bot.domain.table import Snapshot
+
+
+def left_by_a_restore(case: Case) -> str | None:
+    """What is missing to know that its rows come: no commit carries it, though a living run was restored from above it
+    and runs. None: there is none."""
+    listing = case.observation.flink_manifests
+    if isinstance(listing, NotSeen) or not listing.values:
+        return None
+    reached, guests = _reached(case), Guests(case)
+    for run in living(case):
+        point = run.restored
+        if point is None or not run.is_settled:
+            continue
+        for left in listing.values:
+            is_named = point.path is None or names_run(point.path, left.job_id)
+            is_of_state = is_named and left.checkpoint_id <= point.checkpoint_id
+            if left.job_id == run.job_id or not is_of_state or guests.has_run(left.job_id):
+                continue
+            is_carried = reached.get((left.job_id, left.operator_id), 0) >= left.checkpoint_id
+            if not is_carried and not _lives(case, left.path):
+                name = left.path.rsplit("/", 1)[-1]
+                return (
+                    f"whether the rows of Flink manifest {name} come: checkpoint {left.checkpoint_id} of run "
+                    f"{short_job(left.job_id)} was in the state from which run {short_job(run.job_id)} was restored "
+                    f"(checkpoint {point.checkpoint_id}), and no listed commit carries it; `leaked_manifests` and "
+                    "`missing_positions` tell once its next rows are committed"
+                )
+    return None
+
+
+def _reached(case: Case) -> dict[tuple[JobId | None, OperatorId | None], int]:
+    """Run and sink -> the highest checkpoint that a listed commit of theirs carries, on main or not."""
+    found: dict[tuple[JobId | None, OperatorId | None], int] = {}
+    for commit in case.observation.table.snapshots:
+        key = commit.job_id, commit.operator_id
+        found[key] = max(found.get(key, 0), commit.checkpoint_id or 0)
+    return found
+
+
+def _lives(case: Case, path: str) -> bool:
+    """Whether each position of the manifest is in a live row: its commit may have expired, and its deletion failed."""
+    found = (leak for leak in (case.leaked.manifests if case.leaked is not None else ()) if leak.path == path)
+    return any(is_live(leak, case.gaps, case.contract) for leak in found)
 
 
 def started_over_others(case: Case) -> CannotTell | None:

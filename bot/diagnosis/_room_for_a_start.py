@@ -4,9 +4,8 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from bot.domain.checkpoint_pace import interval_of
-from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
-from bot.domain.flink import JobRun, Restored
+from bot.domain.flink import CLOCKS_DIFFER, JobRun, Restored
 from bot.domain.ids import DRAINED, CheckpointId, SnapshotId
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot

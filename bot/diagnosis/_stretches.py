@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 from bot.diagnosis._case import longest_silence
 from bot.diagnosis._overdue import completed
-from bot.domain.checkpoint_pace import interval_of, usual_pause
+from bot.domain.checkpoint_pace import interval_of, uncounted, usual_pause
 from bot.domain.diagnosis import Case
-from bot.domain.empty_commits import uncounted
 from bot.domain.flink import CompletedCheckpoint, JobRun
 from bot.domain.gone_commits import Sinks
 from bot.domain.ids import CheckpointId, OperatorId

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 from bot.diagnosis._case import living
 from bot.diagnosis._lost_and_expired import SEVERAL
-from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
-from bot.domain.flink import JobRun, names_run
+from bot.domain.flink import CLOCKS_DIFFER, JobRun, names_run
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import DRAINED, SnapshotId, short, short_job
 from bot.domain.other_writers import origin_of

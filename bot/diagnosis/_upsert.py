@@ -7,7 +7,7 @@ itself. Where it lies outside of everything that any commit brought, nobody ever
 from dataclasses import dataclass
 
 from bot.diagnosis._case import at_position, in_window
-from bot.domain.copies import bare_deletes, why_by_key
+from bot.domain.contract import bare_deletes, why_by_key
 from bot.domain.diagnosis import Case
 from bot.domain.findings import GapsFinding, PositionGap
 from bot.domain.ids import short

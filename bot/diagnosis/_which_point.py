@@ -1,24 +1,34 @@
 """Which point a run was restored from, where two of one run bear the same checkpoint id: starts under one job id may
-count the same ids twice, and then what pairs with main by its id may be a state that main never had."""
+count the same ids twice, and then what pairs with main by its id may be a state that main never had.
 
-from collections.abc import Sequence
+Flink manifests on storage that came after `leaked_manifests` had looked: the listing names them, evidence does not
+yet say what becomes of them.
+"""
+
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise
 
 from bot.diagnosis._another_had_it import had_before, had_by_another, has_completed, is_completed, is_younger
-from bot.diagnosis._came_since import came_since
 from bot.diagnosis._case import living
 from bot.diagnosis._read_again import is_live
 from bot.diagnosis._read_again_once import uncounted
 from bot.diagnosis._room_for_a_start import has_room_up_to, leaves_room, may_have_counted_anew
-from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest, LeakStanding
-from bot.domain.flink import CompletedCheckpoint, FlinkManifest, JobRun, Restored, names_run
+from bot.domain.flink import CLOCKS_DIFFER, CompletedCheckpoint, FlinkManifest, JobRun, Restored, names_run
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.kin import writer_of
 from bot.domain.rewinds import began_from, began_without_state, flink_commits
 from bot.domain.table import Snapshot
+
+
+def came_since(case: Case) -> Iterator[FlinkManifest]:
+    """In the order of the listing; none where nobody has looked."""
+    if case.leaked is None:
+        return
+    known = {leak.path for leak in case.leaked.manifests}
+    yield from (each for each in case.observation.flink_manifests.values if each.path not in known)
 
 
 def which_point(case: Case) -> str | None:

@@ -8,9 +8,8 @@ import re
 from itertools import groupby
 
 from bot.diagnosis._case import in_window, rows_by, time_in, unseen
-from bot.domain.clocks import CLOCKS_DIFFER
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.flink import JobRun
+from bot.domain.flink import CLOCKS_DIFFER, JobRun
 from bot.domain.ids import JobId, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import began_without_state, flink_commits

@@ -13,12 +13,11 @@ from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._restoring import can_rewind_to, newer_than_head, pair_with_head, restore_in_words
 from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, begins_above, doubt, looks_again, not_looked_at, speaks_against
 from bot.diagnosis._standstill import standstill
-from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, LastGoodRows, Matches, Mode, Remedy
 from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.guests import commits_of_job
 from bot.domain.highest_position import highest_position
 from bot.domain.ids import DRAINED, JobId, SnapshotId, short, short_job
-from bot.domain.last_good import LastGoodRows
 from bot.domain.looked import NotSeen
 from bot.domain.own_points import pairings_of
 from bot.domain.pairing import owed_checkpoints

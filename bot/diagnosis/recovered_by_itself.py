@@ -17,12 +17,11 @@ from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, begins_above, doubt, lo
 from bot.diagnosis._standstill import stuck
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.diagnosis.flink_is_recovering import is_recovering
-from bot.domain.diagnosis import HEALTHY, Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.diagnosis import HEALTHY, Act, CannotTell, Case, Examined, Excluded, LastGoodRows, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import JobRun
 from bot.domain.guests import Guests
 from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.last_good import LastGoodRows
 from bot.domain.ledger import Ledger
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted

@@ -1,11 +1,13 @@
-"""Why an act on a proposal is not done, in words for whoever did it: who decided what, whom to ask, what to do."""
+"""Why an act on a proposal is not done, in words for whoever did it: who decided what, whom to ask, what to do.
+
+What a person is told whose act on a proposal counted.
+"""
 
 from typing import Literal
 
 from bot.domain.approval import ApprovalPolicy, People
 from bot.domain.approval_count import mentions, missing_in_words, whom_to_ask
-from bot.domain.approval_standing import Membership
-from bot.domain.approval_times import last_approval_at
+from bot.domain.approval_times import Membership, last_approval_at
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.journal import WATERLINE
 from bot.domain.record import Record
@@ -203,3 +205,28 @@ def no_such_rule(what: Literal["veto", "break-glass"], policy: ApprovalPolicy) -
 def not_before(view: ProposalView) -> NotAllowed:
     """Time has not done anything yet."""
     return NotAllowed(why="not-due", happened=f"Nothing is due for “{view.proposal.title}”.")
+
+
+def settlement_counts(view: ProposalView) -> str:
+    """After a person has settled an outcome. `view` is the proposal after it."""
+    if view.settled[-1].happened:
+        return "Settled: it happened. The execution continues; follow it in the proposal's thread."
+    return "Settled: it did not happen. The execution has ended. Collect evidence again, diagnose, and propose the fix."
+
+
+def approval_counts(view: ProposalView) -> str:
+    """After a yes: whether that was enough, and what comes next. `view` is the proposal after it."""
+    policy, proposer = view.proposal.policy, view.proposal.proposed_by
+    if view.glass is not None:
+        return (
+            "Emergency approval counts. The channel mentions the owners, and the review asks about it. "
+            "The proposer or you can run it now."
+        )
+    match view.state:
+        case ProposalState.PROPOSED:
+            needs = missing_in_words(policy, view.approvals)
+            return f"Your approval counts. It needs {needs}. {whom_to_ask(policy, proposer, view.approvals)}"
+        case ProposalState.HELD if view.held_until is not None:
+            return f"Approved. The veto window ends at {view.held_until:%H:%M:%S} UTC; then it can run."
+        case _:
+            return "Approved. The proposer or an approver can run it now."

@@ -9,8 +9,7 @@ from functools import cached_property
 from itertools import chain, takewhile
 from typing import NamedTuple
 
-from bot.domain.clocks import CLOCKS_DIFFER
-from bot.domain.flink import JobRun
+from bot.domain.flink import CLOCKS_DIFFER, JobRun
 from bot.domain.ids import DRAINED, JobId, OperatorId
 from bot.domain.kin import writer_of
 from bot.domain.table import Snapshot, TableState

@@ -1,10 +1,15 @@
 """How long a living run may be without a completed checkpoint, by what Flink says of its settings and of what it took
-so far."""
+so far.
 
+How long Flink's sink may stay silent while it has nothing to commit.
+"""
+
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from statistics import fmean
 
-from bot.domain.flink import CompletedCheckpoint, JobRun
+from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun
+from bot.domain.ledger import Sink
 
 SILENT_AFTER = 3
 """So many intervals without a completed checkpoint are a silence."""
@@ -60,3 +65,21 @@ def usual_spacing(interval: timedelta, run: JobRun) -> timedelta:
     took = took[:-1] if len(took) > 2 else took
     pause = (run.settings.min_pause_ms if run.settings is not None else None) or 0
     return max(interval, timedelta(milliseconds=pause + (fmean(took) if took else 0)))
+
+
+PROPERTY = "flink.max-continuous-empty-commits"
+_BY_DEFAULT = 10
+
+
+def empty_commits_allowed(properties: Mapping[str, str]) -> int:
+    """Checkpoints without files in a row that rightly have no commit, as a table's properties say."""
+    told = properties.get(PROPERTY, "")
+    return int(told) if told.isdigit() else _BY_DEFAULT
+
+
+def uncounted(runs: Iterable[JobRun], sink: Sink | None) -> set[int]:
+    """Checkpoints that are none to the sink, as far as Flink still lists them: those that failed, and to V1 also
+    intermediate savepoints, of which it is not notified (facts 0.5)."""
+    told = [each for run in runs for each in run.checkpoints]
+    passed_by = {c.checkpoint_id for c in told if sink is Sink.FLINK_V1 and c.kind is CheckpointKind.SAVEPOINT}
+    return passed_by | {c.checkpoint_id for c in told if c.status == "FAILED"}

@@ -19,8 +19,8 @@ from itertools import pairwise
 from statistics import median
 from urllib.parse import urlsplit
 
+from bot.domain.checkpoint_pace import empty_commits_allowed
 from bot.domain.contract import TableContract
-from bot.domain.empty_commits import empty_commits_allowed
 from bot.domain.entries import Contract, Finding
 from bot.domain.evidence import Observation
 from bot.domain.flink import CheckpointKind, JobRun

@@ -27,8 +27,16 @@ from bot.domain.approval_refusals import (
     unreadable,
     where_it_stands,
 )
-from bot.domain.approval_standing import NO_GROUPS, Membership, is_approver, is_one_of, teams_of
-from bot.domain.approval_times import hold_ends_at, last_approval_at, reminder_due_at
+from bot.domain.approval_times import (
+    NO_GROUPS,
+    Membership,
+    hold_ends_at,
+    is_approver,
+    is_one_of,
+    last_approval_at,
+    reminder_due_at,
+    teams_of,
+)
 from bot.domain.entries import (
     ApprovalReminded,
     ExecutionStarted,

@@ -1,6 +1,11 @@
 """Diagnosis: every failure mode answers for itself, with its rows and reasons.
 
 What a diagnosis asks for: each that changes the world is one action of `bot/actions/`, where there is one yet.
+
+A diagnosis and all that it rests on, as one value that can be put to the modes again anywhere.
+
+What is known of the rows up to the snapshot that a match names as the newest before the fault: only where they were
+looked at and found clean may it be called good.
 """
 
 from collections.abc import Mapping
@@ -13,11 +18,35 @@ from bot.domain import findings as f
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Evidence, Observation, begun_on_main
 from bot.domain.flink import JobRun
-from bot.domain.ids import JobId, SnapshotId
-from bot.domain.last_good import LastGoodRows, called
+from bot.domain.ids import JobId, SnapshotId, short
 from bot.domain.ledger import Ledger
-from bot.domain.record import Record
+from bot.domain.record import Record, Utc
 from bot.domain.table import Window
+
+
+class LastGoodRows(StrEnum):
+    """What evidence says of the rows up to a snapshot."""
+
+    CLEAN = "clean"
+    """They were read: no key lives twice up to it, no commit up to it repeats another, and no source position that it
+    reached is missing."""
+    NOT_LOOKED_AT = "not-looked-at"
+    """No evidence that still holds covers them, or what it found may lie above or below: they are not proven."""
+    WRONG = "wrong"
+    """Evidence found something wrong at or below it, from another fault than the one that names it."""
+
+
+def called(snapshot: SnapshotId, rows: LastGoodRows | None, *, in_full: bool = False) -> tuple[str, str]:
+    """(what to call it, the id and what is known of it), without a full stop. `rows` None: an older version named it
+    and did not say."""
+    named = str(snapshot) if in_full else short(snapshot)
+    match rows:
+        case LastGoodRows.NOT_LOOKED_AT:
+            return "Newest snapshot before it", f"{named} (not verified)"
+        case LastGoodRows.WRONG:
+            return "Newest snapshot before it", f"{named} (do not use: its rows are wrong for another reason)"
+        case _:
+            return "Last good snapshot", named
 
 
 class Remedy(StrEnum):
@@ -311,3 +340,19 @@ class Diagnosis(Record):
     def excluded(self) -> tuple[tuple[Mode, Excluded], ...]:
         """The modes that do not hold."""
         return tuple((r.mode, r.examined) for r in self.results if isinstance(r.examined, Excluded))
+
+
+class SavedCase(Record):
+    """What `waterline case save` writes beside the raw sources."""
+
+    format: Literal[1] = 1
+    saved_at: Utc
+    version: str
+    """Of Waterline, when it was saved."""
+    case: Case
+    diagnosis: Diagnosis
+    """The answer as it was given then."""
+    left_out: tuple[str, ...]
+    """Raw sources that are not in the file, each with the reason."""
+    cut: tuple[str, ...] = ()
+    """Raw sources of which values of rows were cut out."""

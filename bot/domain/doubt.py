@@ -3,13 +3,12 @@ was proven comes into doubt again when something is found afterwards. Pure."""
 
 from datetime import datetime
 
-from bot.domain.diagnosis import Diagnosis, Matches, Mode, Remedy
+from bot.domain.diagnosis import Diagnosis, LastGoodRows, Matches, Mode, Remedy
 from bot.domain.entries import Body, Diagnosed, EvidenceRecorded, NoticeQueued, WaterlineMoved
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import DuplicateFilesFinding, DuplicatesFinding, MissingFilesFinding, UnreadableFilesFinding
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
-from bot.domain.last_good import LastGoodRows
 
 OF_ROWS = frozenset({"duplicate_rows", "missing_positions"})
 """Evidence whose `confirmed` means that consumers read something wrong."""

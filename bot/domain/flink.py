@@ -1,6 +1,14 @@
-"""What Flink says of its job runs, and what its checkpoint files say of themselves."""
+"""What Flink says of its job runs, and what its checkpoint files say of themselves.
+
+Which of a commit and a restore came first: a snapshot bears the clock of who committed it, a restore that of the
+JobManager, and the two may differ by seconds.
+
+Flink triggers checkpoints and restores by one clock, so the checkpoint that a commit carries orders it where Flink
+still lists it. Where it does not, two times that lie closer than clocks may differ tell nothing.
+"""
 
 from collections.abc import Iterable
+from datetime import timedelta
 from enum import StrEnum
 
 from pydantic import Field
@@ -8,6 +16,7 @@ from pydantic import Field
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 from bot.domain.paths import ByPath, may_be_same
 from bot.domain.record import Record, Utc
+from bot.domain.table import Snapshot
 
 V1_COMMITTER = "IcebergFilesCommitter"
 """In the name of the V1 sink's vertex; where it runs as one task with the writer, behind ` -> `."""
@@ -248,3 +257,24 @@ def with_kinds(stored: Iterable[StoredCheckpoint], runs: Iterable[JobRun]) -> tu
         if checkpoint.path is not None and checkpoint.kind is not CheckpointKind.UNKNOWN
     )
     return tuple(each.model_copy(update={"kind": told.get(each.path) or each.kind}) for each in stored)
+
+
+CLOCKS_DIFFER = timedelta(seconds=5)
+"""So far the clocks of a JobManager and a committer are taken to differ, at most."""
+
+
+def came_before(commit: Snapshot, run: JobRun) -> bool | None:
+    """Whether a commit of this run came before Flink restored it last; None: nothing tells. Of a run that was never
+    restored, False."""
+    if run.restored is None:
+        return False
+    apart = run.restored.at - commit.committed_at
+    if abs(apart) >= CLOCKS_DIFFER:
+        return commit.committed_at <= run.restored.at
+    triggered = [
+        c.triggered_at for c in run.checkpoints if c.checkpoint_id == commit.checkpoint_id and c.status == "COMPLETED"
+    ]
+    if triggered:
+        return min(triggered) < run.restored.at
+    since = [c for c in run.checkpoints if c.status == "COMPLETED" and c.triggered_at >= run.restored.at]
+    return False if apart < timedelta(0) and since else None

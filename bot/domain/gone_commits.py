@@ -7,14 +7,13 @@ What kind of writer made a commit (facts 1.1 to 1.4, 1.6).
 from collections.abc import Iterable, Mapping
 from itertools import dropwhile, pairwise
 
-from bot.domain.empty_commits import PROPERTY, empty_commits_allowed, uncounted
+from bot.domain.checkpoint_pace import PROPERTY, empty_commits_allowed, uncounted
 from bot.domain.flink import JobRun
-from bot.domain.head_moves import HeadMove
 from bot.domain.ids import CheckpointId, JobId, OperatorId, short, short_job
 from bot.domain.ledger import Sink
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.sentences import clock_time, counted
-from bot.domain.table import Snapshot, TableState
+from bot.domain.table import HeadMove, Snapshot, TableState
 
 _BY_VERTEX = (
     ("icebergfilescommitter", Sink.FLINK_V1),

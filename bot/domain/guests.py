@@ -11,8 +11,8 @@ from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import JobId, OperatorId
 from bot.domain.kin import kin
 from bot.domain.looked import NotSeen
-from bot.domain.put_back import without_put_back
 from bot.domain.rewinds import flink_commits
+from bot.domain.run_commits import without_put_back
 from bot.domain.table import Snapshot, Window
 
 BESIDE = 3

@@ -10,9 +10,9 @@ from typing import TypeVar
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Evidence, Observation
-from bot.domain.failure_words import veiled_run
 from bot.domain.findings import Finding, GapsFinding, RecoveryExtentFinding, ReplayableFinding, ReplayedRowsFinding
 from bot.domain.looked import NotSeen, Seen
+from bot.domain.masking import veiled_run
 from bot.domain.record import Record
 from bot.domain.replay import ReplayRange
 

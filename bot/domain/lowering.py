@@ -8,14 +8,13 @@ that was closed without a proof, the table's own mark, and what the watch has fo
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
-from bot.domain.diagnosis import Diagnosis
+from bot.domain.diagnosis import Diagnosis, LastGoodRows
 from bot.domain.doubt import faults_in, names_all_commits, shows_wrong_rows, wrong_files
 from bot.domain.entries import Body, Diagnosed, EvidenceRecorded, EvidenceRequested, WaterlineMoved
 from bot.domain.evidence import Evidence
 from bot.domain.findings import DuplicatesFinding
 from bot.domain.ids import EvidenceId, SnapshotId, short
 from bot.domain.incident import Incident
-from bot.domain.last_good import LastGoodRows
 from bot.domain.sentences import full_stop
 from bot.domain.suspicion import Suspicion
 from bot.domain.table import TableState

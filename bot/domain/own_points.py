@@ -34,10 +34,9 @@ from bot.domain.looked import NotSeen
 from bot.domain.other_writers import described_by
 from bot.domain.pairing import judged, owed_checkpoints, pairing, stays
 from bot.domain.paths import ByPath
-from bot.domain.put_back import without_put_back
 from bot.domain.record import Utc
 from bot.domain.rewinds import flink_commits
-from bot.domain.run_commits import ABOUT, WHENEVER, CommitsByRun, RunCommits
+from bot.domain.run_commits import ABOUT, WHENEVER, CommitsByRun, RunCommits, without_put_back
 from bot.domain.sentences import counted
 from bot.domain.snapshot import RECOVERED, WRITTEN_FROM, WRITTEN_UNTIL
 from bot.domain.table import Snapshot, TableState

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from bot.domain.columns import LOOK, NONE, Columns, moment_of
-from bot.domain.head_moves import ages
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 from bot.domain.listed import BLOCK, Block, Kind, Listed
 from bot.domain.snapshot import Snapshot, Summaries, checkpoint_in, job_in, operator_in
+from bot.domain.table import ages
 
 PACKED_FROM = 1_000
 """Snapshots; fewer are kept as plain records, which are looked at faster."""

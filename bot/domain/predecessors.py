@@ -8,8 +8,7 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from bot.domain.clocks import CLOCKS_DIFFER
-from bot.domain.flink import JobRun
+from bot.domain.flink import CLOCKS_DIFFER, JobRun
 from bot.domain.ids import JobId, OperatorId
 from bot.domain.kin import went_on_from
 from bot.domain.switches import Switch

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import takewhile
 
-from bot.domain.clocks import CLOCKS_DIFFER, came_before
-from bot.domain.flink import JobRun, Restored, names_run
+from bot.domain.flink import CLOCKS_DIFFER, JobRun, Restored, came_before, names_run
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.kin import writer_of
 from bot.domain.other_writers import brings_nothing

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 
 from bot.domain.beside_a_rollback import Scene
-from bot.domain.empty_commits import empty_commits_allowed
+from bot.domain.checkpoint_pace import empty_commits_allowed
 from bot.domain.flink import JobRun
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.listed import chosen

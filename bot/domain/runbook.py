@@ -1,4 +1,7 @@
-"""A runbook as data: steps and branches. `bot.runbook` parses it, and says where an incident is in it."""
+"""A runbook as data: steps and branches. `bot.runbook` parses it, and says where an incident is in it.
+
+What lint finds in a file that people write.
+"""
 
 from typing import Annotated, Literal
 
@@ -120,3 +123,16 @@ class StepOutcome(Record):
     by: str
     at: Utc
     skipped: bool = False
+
+
+class Problem(Record):
+    """Printed as `file:line: message`."""
+
+    file: str
+    line: int
+    """1-based."""
+    message: str
+    """What was expected, what was found, what to do."""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.message}"

@@ -15,8 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from bot.domain.beside_a_rollback import Scene, Whose, reached_by, writers_of
-from bot.domain.clocks import CLOCKS_DIFFER
-from bot.domain.flink import V1_COMMITTER, JobRun, names_run
+from bot.domain.flink import CLOCKS_DIFFER, V1_COMMITTER, JobRun, names_run
 from bot.domain.ids import DRAINED, CheckpointId, JobId
 from bot.domain.kin import writer_of
 from bot.domain.rewinds import FROM_NOTHING, began_from, first_shown, start_shown

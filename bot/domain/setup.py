@@ -12,8 +12,7 @@ from typing import Literal
 from pydantic import Field
 
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.contract import TableContract
-from bot.domain.copies import CopyRule
+from bot.domain.contract import CopyRule, TableContract
 from bot.domain.entries import Contract
 from bot.domain.ids import Severity, TableName, UserId
 from bot.domain.reads import Consumer, Untold

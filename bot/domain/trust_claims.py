@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from bot.domain.diagnosis import LastGoodRows
 from bot.domain.doubt import doubted_since, is_unplaced, rows_up_to
 from bot.domain.entries import WaterlineMoved
 from bot.domain.ids import IncidentId, SnapshotId, TableName, short
 from bot.domain.incident import Incident
-from bot.domain.last_good import LastGoodRows
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import clock_time, full_stop
 from bot.domain.table import TableState

@@ -14,11 +14,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from bot.domain.diagnosis import LastGoodRows
 from bot.domain.doubt import was_in_doubt_since
 from bot.domain.entries import Diagnosed, Verified, WaterlineMoved
 from bot.domain.ids import Severity, SnapshotId, TableName
 from bot.domain.incident import Incident
-from bot.domain.last_good import LastGoodRows
 from bot.domain.record import Record, Utc
 from bot.domain.table import TableState
 

@@ -1,20 +1,178 @@
-"""Which commits are not, or no longer, to be relied on, and what they brought. Pure."""
+"""Which commits are not, or no longer, to be relied on, and what they brought. Pure.
 
-from collections.abc import Iterable
+The table as it stood at the last proof of an incident: what became of it since is not of this incident. Pure.
 
-from bot.domain.contract import TableContract
+In which partitions the rows of wrong commits lie: as their manifests name them, or by event time. Pure.
+
+Where one commit was not looked at, a field is told as not known: half of the partitions would leave the others wrong.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from bot.domain.contract import HIDDEN, TableContract
 from bot.domain.effects import PublishBranch
+from bot.domain.entries import WaterlineMoved
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.ledger import LedgerRow
 from bot.domain.lowering import lower_of
 from bot.domain.mended import mended_by_others
-from bot.domain.table import Snapshot, TableState, Window
-from bot.notices.as_proven import as_proven
+from bot.domain.table import (
+    MOST_PARTITIONS,
+    HeadMove,
+    Snapshot,
+    TableState,
+    TouchedPartitions,
+    Window,
+    transform_and_column,
+)
 from bot.notices.condensing import ranges_of
 from bot.notices.facts import Affected
-from bot.notices.parting import partitions_of
-from bot.notices.whereabouts import events_of, ledger_rows
+from bot.notices.whereabouts import Events, changes_rows, events_of, ledger_rows
+
+_FORMATS = {"year": "%Y", "month": "%Y-%m", "day": "%Y-%m-%d", "hour": "%Y-%m-%d-%H"}
+"""As engines show such partitions."""
+_NUMBER = re.compile(r"-?\d+")
+
+
+class Partitions(NamedTuple):
+    """In words."""
+
+    known: tuple[str, ...]
+    """As `day(event_time) 2026-11-02 to 2026-11-03`, `region EU, NA`; values of hidden columns are •••."""
+    untold: tuple[str, ...]
+    """Fields of the partitioning of which it is not known."""
+
+
+def partitions_of(
+    table: TableState,
+    commits: Iterable[Snapshot],
+    rows: Mapping[SnapshotId, LedgerRow],
+    contract: TableContract,
+    events: Events,
+) -> Partitions:
+    """Of everything that these commits added or took away. `rows`: what a ledger saw of them."""
+    changed = [rows.get(commit.snapshot_id) for commit in commits if changes_rows(commit, rows.get(commit.snapshot_id))]
+    specs = {spec for row in changed if row is not None for spec in row.spec_ids}
+    by_spec = [table.specs.get(spec, ()) for spec in sorted(specs)] or [table.partitioning]
+    known: list[str] = []
+    untold: list[str] = []
+    for field in dict.fromkeys(field for spec in by_spec for field in spec):
+        if transform_and_column(field)[0] == "void":
+            continue
+        told = _told(field, table, changed, contract) or _by_time(field, contract, events)
+        (untold if told is None else known).append(told or field)
+    return Partitions(tuple(known), tuple(untold))
+
+
+def _told(field: str, table: TableState, changed: Sequence[LedgerRow | None], contract: TableContract) -> str | None:
+    """None where not every commit's partitions were looked at."""
+    if any(contract.hides(name) for name in _names(field, table)):
+        return f"{field} {HIDDEN}"
+    touched = [_by(field, row) for row in changed]
+    if not touched or None in touched:
+        return None
+    found = [each for each in touched if each is not None]
+    values = {value for each in found for value in each.values}
+    more = max(each.more for each in found)
+    if more and transform_and_column(field)[0] in _FORMATS:
+        return None  # a list that ends somewhere says less than the range of the event times
+    return f"{field} {_listed(transform_and_column(field)[0], values, more)}"
+
+
+def _names(field: str, table: TableState) -> set[str]:
+    """Of the column, and of the field in every spec that has it."""
+    named = {each.name for fields in table.spec_fields.values() for each in fields if each.words == field}
+    return {transform_and_column(field)[1], *named}
+
+
+def _by(field: str, row: LedgerRow | None) -> TouchedPartitions | None:
+    return next((each for each in row.partitions if each.field == field), None) if row is not None else None
+
+
+def _listed(transform: str, values: set[str], more: int) -> str:
+    """`2026-11-02 to 2026-11-03, 2026-11-07`; `EU, NA and 3 more`."""
+    runs: list[list[str]] = []
+    for value in sorted(values, key=_place):
+        if runs and transform in _FORMATS and _follows(transform, runs[-1][-1], value):
+            runs[-1].append(value)
+        else:
+            runs.append([value])
+    told = [run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+    left = sum(len(run) for run in runs[MOST_PARTITIONS:])
+    unlisted = f" and {'at least ' if more else ''}{left + more} more" if left + more else ""
+    return ", ".join(told[:MOST_PARTITIONS]) + unlisted
+
+
+def _place(value: str) -> tuple[bool, int, str]:
+    """Numbers by their size, before texts; as times are written, they are in order."""
+    is_number = _NUMBER.fullmatch(value) is not None
+    return (not is_number, int(value) if is_number else 0, value)
+
+
+def _follows(transform: str, first: str, then: str) -> bool:
+    numbers = [_number(transform, value) for value in (first, then)]
+    return None not in numbers and numbers[0] == (numbers[1] or 0) - 1
+
+
+def _number(transform: str, value: str) -> int | None:
+    """Of years, months, days or hours; None for what is no such time."""
+    try:
+        at = datetime.strptime(value, _FORMATS[transform]).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    days = at.toordinal()
+    return {"year": at.year, "month": at.year * 12 + at.month, "day": days, "hour": days * 24 + at.hour}[transform]
+
+
+def _by_time(field: str, contract: TableContract, events: Events) -> str | None:
+    transform, column = transform_and_column(field)
+    if transform not in _FORMATS or events.since is None or events.until is None or events.untold:
+        return None
+    if contract.event_time is None or column.casefold() != contract.event_time.casefold():
+        return None
+    first, last = (f"{each:{_FORMATS[transform]}}" for each in (events.since, events.until))
+    return f"{field} {first}" if first == last else f"{field} {first} to {last}"
+
+
+def as_proven(incident: Incident, table: TableState) -> TableState:
+    """`table` with main where it was trusted, and nothing rolled back since; as it is while nothing is trusted.
+
+    Told by the table's own log. The clocks of bot and table only choose between several times at which main stood on
+    the same snapshot, and where the log or the metadata lists it no longer.
+    """
+    trusted_at = _trusted_at(incident)
+    if trusted_at is None or incident.trusted is None:
+        return table
+    count = _moves_until(table.head_moves, incident.trusted, trusted_at)
+    moves = table.head_moves[:count]
+    last = moves[-1].snapshot_id if moves else None
+    head = incident.trusted if incident.trusted in table.by_id else last
+    return table if (head, count) == (table.head, len(table.head_moves)) else table.as_of(head, moves)
+
+
+def _trusted_at(incident: Incident) -> datetime | None:
+    if incident.waterline is None or incident.waterline.status != "trusted":
+        return None
+    return next(entry.at for entry in reversed(incident.entries) if isinstance(entry.body, WaterlineMoved))
+
+
+def _moves_until(moves: Sequence[HeadMove], head: SnapshotId, at: datetime) -> int:
+    """How many lines of the log there were: up to the last that put main on `head` by `at`, else the first that did
+    later; where none did, those by `at`."""
+    later, by_then = 0, 0
+    for place in range(len(moves), 0, -1):
+        move = moves[place - 1]
+        if move.at <= at:
+            by_then = by_then or place
+            if move.snapshot_id == head:
+                return place
+        elif move.snapshot_id == head:
+            later = place
+    return later or by_then
 
 
 def affected_commits(incident: Incident, table: TableState) -> tuple[Snapshot, ...]:

@@ -1,31 +1,187 @@
-"""Incident, table and lineage -> the facts of one consumer's notice. Pure."""
+"""Incident, table and lineage -> the facts of one consumer's notice. Pure.
 
+What a notice announces beside the table's state, out of the incident. Pure.
+
+Whether a consumer must run again, and what it then computes anew: times, partitions, from which snapshot. Pure.
+"""
+
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import assert_never
 
 from bot.domain.beside import ALONE, Beside
-from bot.domain.contract import TableContract
+from bot.domain.contract import HIDDEN, TableContract
+from bot.domain.diagnosis import LastGoodRows
 from bot.domain.doubt import is_unplaced, rows_up_to
+from bot.domain.entries import Finding
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.findings import GapsFinding
+from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
-from bot.domain.last_good import LastGoodRows
 from bot.domain.ledger import LedgerRow
 from bot.domain.notice import PLANNED, BackfillData, NoticeData, RerunData, WorkState
 from bot.domain.promises import BESIDE, LAST_WORDS
 from bot.domain.reads import Consumer
+from bot.domain.record import Utc
 from bot.domain.setup import Team
 from bot.domain.table import TableState
 from bot.domain.trust import TAG, TrustState, pins_for
 from bot.domain.waterline import has_changed_anything, last_taken_back
 from bot.notices.affecting import affected_commits, affected_of
-from bot.notices.announcing import earlier_of, proposal_of, review_of, unheard_of
-from bot.notices.backfilling import backfill_of
+from bot.notices.announced import Earlier, ProposedRecovery, ReviewDone, TermBroken, Unheard
+from bot.notices.backfilling import OVER, backfill_of
 from bot.notices.damaging import damage_of
-from bot.notices.facts import NoticeFacts, Stage, Trusted
-from bot.notices.reading import ReadAbove, ReadThrough
+from bot.notices.extent import Rerun
+from bot.notices.facts import Affected, Damage, NoticeFacts, Stage, Trusted
+from bot.notices.reading import ManyReaders, NotObserved, ReadAbove, ReadersUnknown, Reading, ReadThrough
 from bot.notices.readings import FarReads, Reads, reading_of
-from bot.notices.rerunning import rerun_of
+
+_CALLS_NOTHING_WRONG = {PLANNED, "no_action_needed"}
+_NOTHING = Rerun(
+    needed=None, from_snapshot=None, resume_after=None, event_from=None, event_until=None, partitions=()
+)  # fmt: skip
+
+
+def rerun_of(
+    kind: str, stage: Stage, reading: Reading, affected: Affected | None, damage: Damage, *, incident: Incident,
+    table: TableState, trusted: SnapshotId | None,
+) -> Rerun:  # fmt: skip
+    """Before the table is proven nobody is asked to run again, and nothing is said of from where. `trusted`: the
+    newest snapshot that is proven, also by a later incident."""
+    if kind in _CALLS_NOTHING_WRONG:
+        return _NOTHING.model_copy(update={"needed": False})
+    if stage != "proven":
+        return _NOTHING
+    needed = _is_needed(reading, affected)
+    if needed is False or affected is None:
+        return _NOTHING.model_copy(update={"needed": needed})
+    good = _last_good(incident, table) if affected.taken_back else None
+    since, until = _times(affected, damage)
+    return Rerun(
+        needed=needed,
+        from_snapshot=good,
+        resume_after=trusted if good is None else None,
+        event_from=since,
+        event_until=until,
+        partitions=_partitions(affected) if not damage.missing_positions else (),
+    )
+
+
+def _is_needed(reading: Reading, affected: Affected | None) -> bool | None:
+    match reading:
+        case ReadAbove() | ReadThrough():
+            return True
+        case NotObserved():
+            return False if reading.runs_seen or affected is None else None
+        case ManyReaders() | ReadersUnknown():
+            return False if affected is None else None
+        case _:
+            assert_never(reading)
+
+
+def _last_good(incident: Incident, table: TableState) -> SnapshotId | None:
+    """The newest commit of main that was there before the fault: a rewind may go back below what was trusted."""
+    line = table.ancestors(incident.believed_good)
+    return next((s.snapshot_id for s in line if s.snapshot_id in table.chain_ids), None)
+
+
+def _partitions(affected: Affected) -> tuple[str, ...]:
+    """Without what a hidden column says: the others alone are more than what is to be computed again, never less."""
+    return tuple(each for each in affected.partitions if not each.endswith(HIDDEN))
+
+
+def _times(affected: Affected, damage: Damage) -> tuple[Utc | None, Utc | None]:
+    """Of what was wrong and of what was missing; nothing unless both are wholly known."""
+    if affected.events_untold or affected.event_from is None or affected.event_until is None:
+        return None, None
+    if not damage.missing_positions:
+        return affected.event_from, affected.event_until
+    if damage.missing_from is None or damage.missing_until is None:
+        return None, None
+    return min(affected.event_from, damage.missing_from), max(affected.event_until, damage.missing_until)
+
+
+_NOT_OF_THE_TABLE = frozenset({"review_published"})
+"""Kinds in whose place no other notice is read: what they say is not of the table's rows."""
+_INNER = re.compile(r"<[@!#][^>]*>|\b[a-z][a-z0-9+.-]*://\S+")
+"""People and places: should a term of the table ever name them, consumers do not read them."""
+
+
+def proposal_of(incident: Incident) -> ProposedRecovery | None:
+    """The newest proposal that is not over; None: there is none."""
+    view = _standing(incident)
+    if view is None:
+        return None
+    proposal = view.proposal
+    return ProposedRecovery(
+        title=proposal.title,
+        state=view.state.value,
+        sentences=proposal.preview.sentences,
+        commits=proposal.preview.commits,
+        rows=proposal.preview.rows,
+        replayed_from=proposal.preview.replayed_from,
+        expires_at=proposal.expires_at,
+    )
+
+
+def review_of(incident: Incident) -> ReviewDone | None:
+    """The review of the table's own contract; None before it is opened.
+
+    What it found of the job's state, of checkpoints and of decisions names people, reasons and places on storage: that
+    stays with the responders.
+    """
+    if incident.review is None:
+        return None
+    promised = [finding for finding in incident.review if finding.contract == "table"]
+    return ReviewDone(
+        looked_at=len(promised),
+        broken=tuple(_broken(incident, finding) for finding in promised if finding.holds is False),
+        unknown=sum(1 for finding in promised if finding.holds is None),
+        inner=len(incident.review) - len(promised),
+    )
+
+
+def earlier_of(incident: Incident, consumer: str, titles: Mapping[str, str]) -> Earlier | None:
+    """The newest notice about the table that this consumer has, or may have; None: none has come yet. Its severity is
+    the last one that has come: what was said of it since is said by the next notice, which takes the place of those
+    that have not arrived."""
+    views = [v for v in incident.notices.values() if v.notice.consumer == consumer and v.may_have_come]
+    come = [view for view in views if view.notice.kind not in _NOT_OF_THE_TABLE]
+    if not come:
+        return None
+    last = come[-1]
+    said = next((v.notice.severity for v in reversed(views) if v.notice.severity is not None), None)
+    title = titles.get(last.notice.kind, last.notice.kind.replace("_", " "))
+    return Earlier(kind=last.notice.kind, title=title, at=last.queued_at, severity=said)
+
+
+def unheard_of(incident: Incident, consumer: str, kind: str) -> tuple[Unheard, ...]:
+    """The words of notices of this kind that have not come to this consumer, since the last one that has; the oldest
+    first."""
+    told = (v for v in incident.notices.values() if (v.notice.consumer, v.notice.kind) == (consumer, kind))
+    waiting: list[Unheard] = []
+    for view in told:
+        if view.may_have_come:
+            waiting.clear()
+        elif view.notice.words:
+            waiting.append(Unheard(at=view.queued_at, words=view.notice.words))
+    return tuple(waiting)
+
+
+def _standing(incident: Incident) -> ProposalView | None:
+    view = incident.current_proposal
+    return None if view is None or view.state in OVER else view
+
+
+def _broken(incident: Incident, finding: Finding) -> TermBroken:
+    settled = incident.settled.get((finding.contract, finding.term))
+    return TermBroken(
+        term=finding.term,
+        observed=_INNER.sub("…", finding.observed),
+        action=_INNER.sub("…", finding.action),
+        is_fixed=settled is not None and settled.how == "fixed",
+    )
 
 
 def facts_for(

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from bot.notices.examples import example
 from bot.notices.forms import as_markdown
+from bot.notices.lint import facts_documented
 from bot.notices.template import NoticeTemplate, render
-from bot.notices.variables import facts_documented
 
 BEGIN = "<!-- Generated from the templates by `make reference`. Do not edit below. -->"
 

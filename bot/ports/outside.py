@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from bot.domain.contract import TableContract
-from bot.domain.copies import CopyRule
+from bot.domain.contract import CopyRule, TableContract
 from bot.domain.evidence import Answer, Ask, Progress, Task
 from bot.domain.file_changes import FileList, FileSources, FileSurvey, MovedFiles, RowsOfFile
 from bot.domain.flink import FlinkManifest

@@ -2,9 +2,18 @@
 
 from collections.abc import Iterator, Mapping
 
-from bot.domain.file_problem import Problem
 from bot.domain.ids import StepId
-from bot.domain.runbook import ASKED_FOR, END, ActionStep, DecisionStep, EvidenceStep, NoticeStep, ReviewStep, Step
+from bot.domain.runbook import (
+    ASKED_FOR,
+    END,
+    ActionStep,
+    DecisionStep,
+    EvidenceStep,
+    NoticeStep,
+    Problem,
+    ReviewStep,
+    Step,
+)
 from bot.runbook.parse import Parsed, Parts, read
 from bot.runbook.progress import possible_outcomes, targets
 from bot.runbook.source import Problems

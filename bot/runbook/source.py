@@ -13,7 +13,7 @@ from yaml.error import MarkedYAMLError, YAMLError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from bot.domain.errors import BadConfiguration
-from bot.domain.file_problem import Problem
+from bot.domain.runbook import Problem
 from bot.domain.sentences import counted
 
 SECTIONS = ("Meaning", "Impact", "Before you look", "Reading the evidence", "Repair", "Whom to call", "Steps")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from bot.domain.approval import People, Via
 from bot.domain.approval_refusals import NotAllowed
-from bot.domain.approval_standing import NO_GROUPS, Membership
+from bot.domain.approval_times import NO_GROUPS, Membership
 from bot.domain.deciding import ALLOWED, Act, Approve, Begin, BreakGlass, Reject, Tick, Veto, decide
 from bot.domain.entries import Body, ExecutionEnded, OutcomeSettled
 from bot.domain.errors import CouldNotLook, Refused

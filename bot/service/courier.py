@@ -2,11 +2,14 @@
 
 A thread of its own: a mail server that does not answer must hold up nothing else. What a crash interrupted is tried
 again under the same key, and says of itself that it may be there twice. What holds no more by its turn is not sent.
+
+What becomes of a notice in Slack: posted, refused, or not posted any more. For other ways the courier does so.
 """
 
 import threading
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Literal
 
 import structlog
 
@@ -22,7 +25,7 @@ from bot.ports.carriers import Carrier, Parcel, Receipt
 from bot.service.background import AloneWith
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.service.outdated import tried_or_ended
+from bot.service.outdated import overtaken, tried_or_ended
 from bot.service.retrying import tried_again_at
 
 log = structlog.get_logger(__name__)
@@ -223,3 +226,51 @@ def _waiting(incident: Incident) -> list[tuple[datetime, NoticeView, DeliveryVie
         if (due := delivery.due_at(view.queued_at)) is not None
     ]
     return sorted(found, key=lambda each: each[0])
+
+
+class Posting:
+    """Puts the end of what is sent to Slack on record; Slack's outbox sends it."""
+
+    def __init__(self, store: IncidentStore, clock: Clock, others: OtherDoubts) -> None:
+        self._store = store
+        self._clock = clock
+        self._others = others
+
+    def ended(
+        self,
+        incident_id: IncidentId,
+        key: str,
+        *,
+        how: Literal["delivered", "failed"],
+        detail: str,
+        may_mend: bool = False,
+    ) -> None:
+        """Note that Slack took a notice, or refuses it; `may_mend`: until somebody invites the bot, or the like."""
+
+        def decide(incident: Incident) -> list[Body]:
+            view = incident.notices.get(key)
+            delivery = view.delivery("") if view is not None else None
+            if delivery is None or delivery.ended is not None:
+                return []
+            asks = incident.responder if how == "failed" else None
+            again = tried_again_at(delivery, self._clock.now()) if may_mend else None
+            return [NoticeEnded(key=key, how=how, detail=detail, to=delivery.address.key, asks=asks, again_at=again)]
+
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
+
+    def overtaken(self, incident_id: IncidentId, key: str) -> str | None:
+        """Why Slack is not sent a notice any more, put on record as its end; None: it still holds, or has an end.
+        Raises CouldNotLook."""
+
+        def decide(incident: Incident) -> list[Body]:
+            view = incident.notices.get(key)
+            way = view.delivery("") if view is not None else None
+            if view is None or way is None or way.ended is not None:
+                return []
+            end = overtaken(incident, view, way, around)
+            return [end] if end is not None else []
+
+        around = self._others.of(self._store.get(incident_id))
+        view = self._store.write(incident_id, by=WATERLINE, decide=decide).notices.get(key)
+        way = view.delivery("") if view is not None else None
+        return way.ended.detail if way is not None and way.ended is not None and way.ended.how == "overtaken" else None

@@ -24,9 +24,8 @@ from bot.service.diagnosis_desk import DiagnosisDesk
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
-from bot.service.incident_timers import IncidentTimers
 from bot.service.maintenance import Maintenance
-from bot.service.promises import PROMISED, Promises
+from bot.service.promises import PROMISED, IncidentTimers, Promises
 from bot.service.proposing import PUBLISH, Proposals, offered_before, proven_rehearsal
 from bot.service.retrying import RETRYING, Retrying
 from bot.service.savepoints import SavepointTags

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from bot.actions import _effects as effects
 from bot.actions._effects import Looked, describe
 from bot.domain.approval_refusals import NotAllowed
-from bot.domain.approval_standing import NO_GROUPS
+from bot.domain.approval_times import NO_GROUPS
 from bot.domain.deciding import Begin, decide
 from bot.domain.effects import MakeBranch, StartFromStop, StartJob, StopJob
 from bot.domain.entries import Body, EffectEnded, EffectStarted, ExecutionEnded, ExecutionStarted, NoteAdded

@@ -1,10 +1,12 @@
 """Looks at the outside world once, and keeps apart what was not seen from what is not there.
 
 What no ledger of an incident has seen yet: commits that came after the newest one, or were taken back since.
+
+Restore points that Flink names and that do not lie in the configured folders: a savepoint may be taken anywhere.
 """
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import partial
@@ -16,24 +18,84 @@ from ulid import ULID
 from bot.actions._effects import Hands
 from bot.actions._effects.kind import NO_REPLAYS, NO_SCHEDULERS
 from bot.domain.contract import TableContract
-from bot.domain.errors import CouldNotLook, UnknownTable, WaterlineError
+from bot.domain.errors import CouldNotLook, NotThere, UnknownTable, WaterlineError
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import LedgerFinding
-from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint, with_kinds
+from bot.domain.flink import CheckpointKind, FlinkManifest, JobRun, StoredCheckpoint, with_kinds
 from bot.domain.guests import guests_in
-from bot.domain.ids import EvidenceId, TableName, short_job
+from bot.domain.ids import CheckpointId, EvidenceId, JobId, TableName, short_job
 from bot.domain.incident import Incident
 from bot.domain.ledger import LedgerRow
 from bot.domain.looked import NotSeen, Seen, unread_in
 from bot.domain.reads import FarRead, ReadRun
+from bot.domain.record import Utc
 from bot.domain.setup import TableSetup
 from bot.domain.table import Snapshot, TableState, Window
 from bot.domain.written import OF_STATE, WriterSource, WrittenSchema, writer_sources
 from bot.evidence import Collector
 from bot.notices.affecting import affected_commits
 from bot.notices.whereabouts import changes_rows, ledger_rows
-from bot.ports import JobPorts, PastRuns, ReadEvents, Schedulers, SourceReplays, TableCatalog, TableFiles
-from bot.service.named_points import with_named
+from bot.ports import (
+    CheckpointStore,
+    JobPorts,
+    PastRuns,
+    ReadEvents,
+    Schedulers,
+    SourceReplays,
+    TableCatalog,
+    TableFiles,
+)
+
+_AT_MOST = 12
+"""So many are opened, the newest first: Flink remembers ten checkpoints of a run, and most of them are gone."""
+
+
+def with_named(
+    stored: Iterable[StoredCheckpoint], runs: Iterable[JobRun], storage: CheckpointStore
+) -> tuple[StoredCheckpoint, ...]:
+    """`stored` and those that Flink names besides on the same storage, as far as they are there, newest first. One that
+    may not be read is listed as unread, and no further one is tried.
+
+    Storage of another kind or name is not asked: whoever may submit a job chooses what Flink names.
+    """
+    found = list(stored)
+    known = {_name(each.path) for each in found}
+    named = {_name(bare.path): bare for bare in _named(runs) if storage.may_hold(bare.path)}
+    newest = sorted(named.items(), key=lambda item: item[1].written_at, reverse=True)
+    for _, bare in [item for item in newest if item[0] not in known][:_AT_MOST]:
+        try:
+            found.append(storage.read(bare.path))
+        except NotThere:
+            continue
+        except CouldNotLook as error:
+            found.append(bare.model_copy(update={"problem": f"{error.happened} {error.found}".strip()}))
+            break
+    return tuple(sorted(found, key=lambda each: (each.written_at, each.checkpoint_id or 0), reverse=True))
+
+
+def _named(runs: Iterable[JobRun]) -> Iterator[StoredCheckpoint]:
+    """What Flink says of each: as it is listed where it cannot be read."""
+    for run in runs:
+        if run.restored is not None and run.restored.path is not None:
+            kind = CheckpointKind.SAVEPOINT if run.restored.is_savepoint else CheckpointKind.UNKNOWN
+            yield _bare(run.restored.path, kind, run.restored.checkpoint_id, None, run.restored.at)
+        for each in run.checkpoints:
+            if each.status == "COMPLETED" and each.path is not None and not each.discarded:
+                yield _bare(each.path, each.kind, each.checkpoint_id, run.job_id, each.triggered_at)
+
+
+def _bare(path: str, kind: CheckpointKind, checkpoint: CheckpointId, run: JobId | None, at: Utc) -> StoredCheckpoint:
+    return StoredCheckpoint(
+        path=path, kind=kind, checkpoint_id=checkpoint, job_id=run, written_at=at, is_unread=True, problem="Not opened."
+    )
+
+
+def _name(path: str) -> str:
+    """The last folders of a path, by which Flink tells its points apart wherever they are mounted: a savepoint's has
+    random digits, and a checkpoint's its run's id before it."""
+    parts = path.rstrip("/").split("/")
+    return "/".join(parts[-2:] if parts[-1].startswith("chk-") else parts[-1:])
+
 
 T = TypeVar("T")
 WindowOf = Callable[[TableState, Seen[JobRun] | NotSeen], Window]

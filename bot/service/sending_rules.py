@@ -6,7 +6,7 @@ from datetime import datetime
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.approval_count import mentions
-from bot.domain.approval_standing import Membership, is_approver
+from bot.domain.approval_times import Membership, is_approver
 from bot.domain.doubt import WARNS
 from bot.domain.entries import Body, NoticeQueued, NoticesHeld, NoticesPreviewed, StepDone
 from bot.domain.errors import Refused

@@ -9,6 +9,7 @@ from bot.service.answering import Answering
 from bot.service.approving import Approvals
 from bot.service.background import Background
 from bot.service.closing import Closing
+from bot.service.courier import Posting
 from bot.service.diagnosing import Diagnostician
 from bot.service.diagnosis_desk import DiagnosisDesk
 from bot.service.duties import Duties
@@ -19,7 +20,6 @@ from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
 from bot.service.observing import Observer
 from bot.service.opening import Opening
-from bot.service.posting import Posting
 from bot.service.promises import Promises
 from bot.service.proposing import Proposals
 from bot.service.record import Records

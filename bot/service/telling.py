@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.approval_standing import NO_GROUPS
+from bot.domain.approval_times import NO_GROUPS
 from bot.domain.beside import Beside, refuse_other_trust
 from bot.domain.corrections import WORDS, CorrectionDue, corrections_due
 from bot.domain.entries import Body, CorrectionDeclined, NoticesPreviewed, ReadersNoted

@@ -23,19 +23,18 @@ from datetime import datetime, timedelta
 from bot.actions._effects import Awaited, awaited, checks
 from bot.actions._scan import ActionModule
 from bot.domain.action import Action, MovesWaterline
+from bot.domain.checkpoint_pace import empty_commits_allowed
 from bot.domain.contract import TableContract
 from bot.domain.doubt import ACCUSERS, accusations, accuses
 from bot.domain.effects import ChangeFiles, MakeBranch, PublishBranch, StartFromStop, StartJob
-from bot.domain.empty_commits import empty_commits_allowed
 from bot.domain.entries import Body, Check, ExecutionEnded, NoteAdded, VerificationRequested, Verified
 from bot.domain.errors import CouldNotLook, Refused
-from bot.domain.evidence import Evidence, Verdict
+from bot.domain.evidence import Evidence, Verdict, is_held_by_number, no_more_found
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.findings import DuplicateFilesFinding, DuplicatesFinding, GapsFinding
 from bot.domain.ids import IncidentId, ProposalId, SnapshotId, UserId, short
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.no_more_found import is_held_by_number, no_more_found
 from bot.domain.proposal import Proposal
 from bot.domain.rehearsals import done_of
 from bot.domain.sentences import clock_time, counted

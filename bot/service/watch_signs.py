@@ -8,11 +8,10 @@ from bot.diagnosis._leaks import in_words
 from bot.diagnosis._turns import writing
 from bot.diagnosis._unbroken import break_in_chain
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
-from bot.domain.diagnosis import Act, Case, Diagnosis, Matches, Mode, Remedy
+from bot.domain.diagnosis import Act, Case, Diagnosis, LastGoodRows, Matches, Mode, Remedy
 from bot.domain.doubt import rows_are_right
 from bot.domain.findings import LeakStanding
 from bot.domain.ids import Severity, short_job
-from bot.domain.last_good import LastGoodRows
 from bot.domain.record import Record
 from bot.domain.rollbacks import rollbacks
 from bot.domain.watch import Sign

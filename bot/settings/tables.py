@@ -6,8 +6,7 @@ from pathlib import Path
 from pydantic import Field
 
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.contract import TableContract
-from bot.domain.copies import CopyRule
+from bot.domain.contract import CopyRule, TableContract
 from bot.domain.entries import Contract
 from bot.domain.ids import TableName, UserId
 from bot.domain.reads import Consumer

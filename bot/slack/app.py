@@ -5,6 +5,8 @@ acknowledgement (both measured on 1.30.0). So a global middleware, which runs be
 and listeners only acknowledge and open forms; they never raise.
 
 As whom the bot speaks: asked of Slack before anything is opened.
+
+What is wrong in a form is said before it closes, so that nothing typed is lost. Imported by the front door.
 """
 
 import json
@@ -19,14 +21,45 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-from bot.domain.errors import BadConfiguration, CouldNotKeep
+from bot.domain.asked_window import is_id
+from bot.domain.errors import BadConfiguration, CouldNotKeep, Refused
+from bot.domain.said_moment import said_moment
 from bot.ports import Clock, Delivery, Inbox
-from bot.slack.form_checks import wrong_in
+from bot.slack.directory import UNREACHABLE
 from bot.slack.form_opener import FormOpener
 from bot.slack.forms import following_form, problem_form
-from bot.slack.ids import COMMAND, SHORTCUT
-from bot.slack.requests import delivery_key, is_wanted
-from bot.slack.unreachable import UNREACHABLE
+from bot.slack.ids import COMMAND, SHORTCUT, Form
+from bot.slack.requests import delivery_key, entered, is_wanted
+
+
+def wrong_in(body: dict[str, Any], now: datetime) -> dict[str, str]:
+    """Block id -> what is wrong with it, of a submission; as far as it can be told without a look at the world."""
+    if body.get("type") != "view_submission":
+        return {}
+    values = entered(body["view"]["state"]["values"])
+    match body["view"]["callback_id"]:
+        case Form.OPEN:
+            return _no_id("since", values.get("since", "").strip())
+        case Form.SAVEPOINT:
+            return _no_moment("over", values.get("over", "").strip(), now)
+        case _:
+            return {}
+
+
+def _no_id(block: str, typed: str) -> dict[str, str]:
+    if not typed or is_id(typed):
+        return {}
+    return {block: "This is not a snapshot id. Type an id or its last six digits."}
+
+
+def _no_moment(block: str, typed: str, now: datetime) -> dict[str, str]:
+    try:
+        if typed:
+            said_moment(typed, now)
+    except Refused as error:
+        return {block: str(error)}
+    return {}
+
 
 log = structlog.get_logger(__name__)
 _ANY = re.compile(".*")

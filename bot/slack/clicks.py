@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from bot.domain.approval_answers import approval_counts
+from bot.domain.approval_refusals import approval_counts
 from bot.domain.errors import Refused
 from bot.domain.ids import EvidenceId, IncidentId, ProposalId, StepId, short_job
 from bot.service.keeping_other import keep_other

@@ -16,10 +16,10 @@ from slack_sdk.errors import SlackApiError
 
 from bot.domain.errors import CouldNotKeep
 from bot.ports import Clock, Delivery, Outbox
-from bot.slack.answers import answer_post
+from bot.slack.directory import UNREACHABLE
 from bot.slack.forms import form_for
 from bot.slack.requests import Request, parse
-from bot.slack.unreachable import UNREACHABLE
+from bot.slack.text import answer_post
 
 log = structlog.get_logger(__name__)
 _TRIGGER_LIVES = timedelta(seconds=3)

@@ -1,28 +1,82 @@
-"""The form that opens an incident: from a command, a button, or a message that somebody chose; and what it becomes."""
+"""The form that opens an incident: from a command, a button, or a message that somebody chose; and what it becomes.
+
+Private incidents on Slack: they are opened in a private channel, and buttons act on them from there only.
+
+A command acts on the incident of the channel in which it was typed, and a form is opened from that channel.
+"""
 
 import re
 from collections.abc import Iterable
 from typing import cast
 
+import structlog
 from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
 from slack_sdk.models.views import View
 
 from bot.domain.asked_window import is_id
-from bot.domain.errors import Refused, WaterlineError
+from bot.domain.errors import CouldNotLook, Refused, UnknownIncident, WaterlineError
 from bot.domain.ids import IncidentId, Severity, TableName
-from bot.domain.incident import already_open
+from bot.domain.incident import Incident, already_open, shown_in, unknown
 from bot.domain.runbook import Runbook
 from bot.ports import Outbox, Post
 from bot.service.alerts import tables_named
+from bot.service.incident_store import IncidentStore
 from bot.service.services import Services
+from bot.slack.directory import UNREACHABLE
 from bot.slack.forms import Filled, open_form, open_form_id, opened_form, problem_form, table_form
-from bot.slack.ids import COMMAND
+from bot.slack.ids import COMMAND, Click
 from bot.slack.previews import FIRST_WARNING, preview_of
-from bot.slack.privacy import must_be_private
 from bot.slack.render import OFFER
-from bot.slack.requests import Mentioned, MessageChosen, Submitted
-from bot.slack.unreachable import UNREACHABLE
+from bot.slack.requests import Clicked, Mentioned, MessageChosen, Request, Submitted
 from bot.slack.views import Views
+
+log = structlog.get_logger(__name__)
+
+
+def check(request: Request, store: IncidentStore) -> None:
+    """Raises UnknownIncident, as for one that is not there, for a click outside of the private incident's channel."""
+    if not isinstance(request, Clicked) or request.view:
+        return
+    try:
+        incident = store.get(IncidentId(request.parts[0]))
+    except UnknownIncident:
+        return
+    if not shown_in(incident, request.channel) and not _answers_a_notice(request, incident):
+        log.warning("click on a private incident", incident=incident.id, user=request.user)
+        raise unknown(incident.id)
+
+
+def _answers_a_notice(click: Clicked, incident: Incident) -> bool:
+    """A consumer whom a responder has notified may answer in the channel of the notice."""
+    if click.action not in {Click.ACKNOWLEDGE, Click.RE_RAN, Click.HELP}:
+        return False
+    notices = (view for view in incident.notices.values() if str(view.seq) == click.parts[1])
+    return any(view.notice.channel == click.channel for view in notices)
+
+
+def must_be_private(channel: str, client: WebClient) -> None:
+    """Raises Refused unless a private incident can be opened in this channel, CouldNotLook where Slack does not say."""
+    if not is_private(channel, client):
+        raise Refused(
+            "A private incident cannot be opened here.",
+            f"Expected a private channel; everyone in the workspace can read <#{channel}>.",
+            "Create a private channel, invite the bot and the people you need, and open it there.",
+        )
+
+
+def is_private(channel: str, client: WebClient) -> bool:
+    """Whether only invited people can read it (scopes channels:read, and groups:read). Raises CouldNotLook."""
+    try:
+        found = client.conversations_info(channel=channel)["channel"]
+    except UNREACHABLE as error:
+        reason = error.response.get("error") if isinstance(error, SlackApiError) else type(error).__name__
+        raise CouldNotLook(
+            f"Slack did not say who can read <#{channel}>.",
+            f"Expected its kind; found: {reason}.",
+            "Invite the bot to the channel and check the scopes channels:read and groups:read, then try again.",
+        ) from error
+    return bool(found.get("is_private") or found.get("is_im") or found.get("is_mpim"))
 
 
 class OpeningForms:

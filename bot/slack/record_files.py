@@ -4,7 +4,7 @@ from slack_sdk import WebClient
 
 from bot.domain.fold import fold
 from bot.domain.ids import IncidentId
-from bot.domain.named_people import users_in
+from bot.domain.sentences import users_in
 from bot.ports import Post
 from bot.service.incident_store import IncidentStore
 from bot.service.record import Records

@@ -8,8 +8,8 @@ from bot.domain.entries import Diagnosed, IncidentClosed, ReviewOpened
 from bot.domain.ids import EvidenceId, ProposalId
 from bot.domain.incident import Incident
 from bot.domain.journal import Entry
-from bot.domain.named_people import PERSON
 from bot.domain.record_file import seal_of
+from bot.domain.sentences import PERSON
 from bot.domain.timeline import sentence
 from bot.ports import Post
 from bot.service.services import Services

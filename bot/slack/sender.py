@@ -1,10 +1,16 @@
-"""Empties the outbox into Slack: paced per channel, coalesced, 429 honoured, never silently lost."""
+"""Empties the outbox into Slack: paced per channel, coalesced, 429 honoured, never silently lost.
+
+One post at Slack: rendered first, then posted, updated or uploaded.
+
+What is uploaded as a file and not posted as a message: pictures of the ledger, and the record.
+"""
 
 import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import structlog
 from slack_sdk import WebClient
@@ -13,20 +19,116 @@ from slack_sdk.errors import SlackApiError
 from bot.domain.errors import CouldNotKeep, CouldNotLook
 from bot.ports import LONGEST_WAIT, Clock, Outbox, Post
 from bot.service.services import Services
+from bot.slack import pictures, record_files
+from bot.slack.directory import UNREACHABLE
 from bot.slack.front_door import Arrivals
-from bot.slack.messages import Messages
+from bot.slack.limits import fit, text_for_update
+from bot.slack.pictures import Pictures
+from bot.slack.record_files import RecordFiles
+from bot.slack.render import render
 from bot.slack.sent_before import (
+    EVENT,
     MAY_MEND,
     NOT_JOINED,
     PASSING,
     REFUSES_THE_BOT,
     answer_was_lost,
     directly,
+    find_sent,
     not_asked,
     noted,
+    repetition,
 )
-from bot.slack.unreachable import UNREACHABLE
-from bot.slack.uploads import MOST_TRIES, instead_of, is_upload
+
+MOST_TRIES = 5
+"""Uploads go to another host than messages, which a proxy may not let through: then words must do."""
+_INSTEAD = {pictures.KIND: pictures.instead_of, record_files.KIND: record_files.instead_of}
+
+
+def is_upload(post: Post) -> bool:
+    """Whether the post is an upload and no message."""
+    return post.incident is not None and _kind(post) in _INSTEAD
+
+
+def instead_of(post: Post, problem: str) -> Post:
+    """Says in the incident's thread that the file is not there, and what would mend it."""
+    return _INSTEAD[_kind(post)](post, problem)
+
+
+def _kind(post: Post) -> str:
+    return post.key.split("/")[1] if "/" in post.key else ""
+
+
+class Uploads:
+    """Makes and uploads them."""
+
+    def __init__(self, client: WebClient, services: Services) -> None:
+        self._pictures = Pictures(client, services.store)
+        self._records = RecordFiles(client, services.store, services.records)
+
+    def send(self, post: Post, thread_ts: str | None, *, may_be_there: bool) -> None:
+        """Upload it. Raises what the client raises. `may_be_there`: the last try may have arrived."""
+        sender = self._pictures if _kind(post) == pictures.KIND else self._records
+        sender.send(post, thread_ts, may_be_there=may_be_there)
+
+
+class Messages:
+    """Of one bot."""
+
+    def __init__(self, client: WebClient, outbox: Outbox, services: Services) -> None:
+        self._client = client
+        self._outbox = outbox
+        self._services = services
+        self._uploads = Uploads(client, services)
+
+    def rendered(self, post: Post) -> Callable[[], str | None]:
+        """Sends it, and returns the ts of what Slack shows now. A file is made when it is sent."""
+        if is_upload(post):
+            return partial(self._upload, post)
+        text, blocks = render(post, self._services)
+        return partial(self._call, post, text, fit(blocks))
+
+    def _upload(self, post: Post) -> None:
+        root = self._outbox.find(post.thread_of) if post.thread_of else None
+        self._uploads.send(post, root.ts if root else None, may_be_there=answer_was_lost(post))
+
+    def _call(self, post: Post, text: str, body: list[dict[str, Any]]) -> str | None:
+        if post.user is not None:
+            if answer_was_lost(post):
+                body.append(repetition(post))  # nobody can look for it: it is in no history
+            self._client.chat_postEphemeral(channel=post.channel, user=post.user, text=text, blocks=body)
+            return None
+        ts, may_be_twice = (post.ts, False) if post.ts or not answer_was_lost(post) else self._found(post)
+        if may_be_twice:
+            body.append(repetition(post))
+        if ts is not None and self._updated(post, ts, text, body):
+            return ts
+        root = self._outbox.find(post.thread_of) if post.thread_of else None
+        answer = self._client.chat_postMessage(
+            channel=post.channel,
+            text=text,
+            blocks=body,
+            thread_ts=root.ts if root else None,
+            unfurl_links=False,
+            unfurl_media=False,
+            metadata={"event_type": EVENT, "event_payload": {"key": post.key}},
+        )
+        return str(answer["ts"])
+
+    def _updated(self, post: Post, ts: str, text: str, body: list[dict[str, Any]]) -> bool:
+        """False if somebody has deleted the message: it is posted anew, for an incident needs its card."""
+        try:
+            self._client.chat_update(channel=post.channel, ts=ts, text=text_for_update(text), blocks=body)
+        except SlackApiError as error:
+            if error.response.get("error") != "message_not_found":
+                raise
+            return False
+        return True
+
+    def _found(self, post: Post) -> tuple[str | None, bool]:
+        root = self._outbox.find(post.thread_of) if post.thread_of else None
+        return find_sent(self._client, post, root.ts if root else None)
+
 
 log = structlog.get_logger(__name__)
 _AGAIN = timedelta(seconds=5)

@@ -8,7 +8,7 @@ from typing import Any
 from slack_sdk import WebClient
 
 from bot.ports import Post
-from bot.slack.unreachable import UNREACHABLE
+from bot.slack.directory import UNREACHABLE
 
 EVENT = "waterline_post"
 """Type of the metadata that carries a post's key."""

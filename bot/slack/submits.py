@@ -1,7 +1,7 @@
 """Submitted forms: one service call each. The ids travel in the form's private metadata."""
 
-from bot.domain.approval_answers import approval_counts, settlement_counts
 from bot.domain.approval_count import mentions
+from bot.domain.approval_refusals import approval_counts, settlement_counts
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, ProposalId, StepId, TableName, UserId
 from bot.domain.said_moment import end_of_day, said_moment

@@ -19,8 +19,7 @@ from bot.slack.clicks import Clicks
 from bot.slack.commands import Commands
 from bot.slack.directory import RecentMembers, SlackDirectory
 from bot.slack.front_door import Arrivals, FrontDoor
-from bot.slack.opening_forms import OpeningForms
-from bot.slack.privacy import check
+from bot.slack.opening_forms import OpeningForms, check
 from bot.slack.projection import Projection
 from bot.slack.requests import Clicked, Command, HomeOpened, Mentioned, MessageChosen, Request, Submitted
 from bot.slack.sender import Sender

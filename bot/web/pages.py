@@ -13,8 +13,7 @@ from bot.domain.errors import CouldNotLook, UnknownIncident, UnknownTable, Water
 from bot.domain.ids import IncidentId, SnapshotId, TableName, short, short_job
 from bot.domain.incident import Incident
 from bot.domain.ledger import recent_ledger
-from bot.domain.named_people import users_in
-from bot.domain.sentences import counted
+from bot.domain.sentences import counted, users_in
 from bot.domain.table import TableState
 from bot.service.ledger_picture import Picture, picture
 from bot.service.record import Records, moment

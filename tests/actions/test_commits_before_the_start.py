@@ -10,8 +10,7 @@ from bot.actions import forward_job, restart_from_stop_savepoint, take_savepoint
 from bot.actions._completing import completed
 from bot.actions._foreseen import unforeseen
 from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.requirement_words import requirement_sentence
-from bot.domain.requirements import HeadDescends
+from bot.domain.requirements import HeadDescends, requirement_sentence
 from bot.domain.table import TableState
 from tests.actions.scene import Scene
 from tests.actions.test_guests_above_a_stop import commits, guest_above

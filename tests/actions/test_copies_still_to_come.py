@@ -5,7 +5,7 @@ import pytest
 from bot.actions import deduplicate_rows, drop_duplicated_commit
 from bot.actions._passed import must_have_passed
 from bot.domain.action import Plan
-from bot.domain.copies import CopyRule
+from bot.domain.contract import CopyRule
 from bot.domain.errors import Refused
 from bot.domain.file_changes import RowsOfFile
 from bot.domain.findings import CopiesOfCommit, DuplicateCommitsFinding, ExtraCopiesFinding, RepeatedCommit

@@ -5,8 +5,7 @@ import pytest
 from bot.actions import restart_from_stop_savepoint
 from bot.domain.errors import Superseded
 from bot.domain.execution import ProposalState
-from bot.domain.requirement_words import requirement_sentence
-from bot.domain.requirements import StartPossible
+from bot.domain.requirements import StartPossible, requirement_sentence
 from bot.ports import Stopped
 from tests.actions.scene import Scene
 

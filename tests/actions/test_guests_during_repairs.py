@@ -17,8 +17,7 @@ from bot.domain.execution import ProposalState
 from bot.domain.file_changes import RowsOfFile
 from bot.domain.looked import NotSeen
 from bot.domain.proposal import Proposal
-from bot.domain.requirement_words import requirement_sentence
-from bot.domain.requirements import HeadDescends
+from bot.domain.requirements import HeadDescends, requirement_sentence
 from bot.domain.table import TableState
 from tests.actions.guests import GUEST, declared, guest
 from tests.actions.scene import Scene

@@ -18,7 +18,7 @@ from bot.domain.ids import CheckpointId
 from bot.domain.ledger import Ledger, LedgerRow
 from bot.domain.own_points import pairings_of, points_told_apart
 from bot.domain.proposal import Proposal
-from bot.domain.put_back import without_put_back
+from bot.domain.run_commits import without_put_back
 from bot.domain.snapshot import REPAIR
 from bot.domain.table import TableState
 from tests.actions.scene import ProposalState, Scene

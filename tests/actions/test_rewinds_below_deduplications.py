@@ -9,7 +9,7 @@ import pytest
 
 from bot.actions import deduplicate_rows, rewind_table_and_job
 from bot.domain.action import Plan
-from bot.domain.copies import CopyRule
+from bot.domain.contract import CopyRule
 from bot.domain.effects import MoveTable
 from bot.domain.errors import Refused
 from bot.domain.file_changes import RowsOfFile

@@ -17,7 +17,7 @@ from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore
-from bot.service.incident_timers import IncidentTimers
+from bot.service.promises import IncidentTimers
 from bot.settings import refuse_unknown_actions
 from tests.approval.desk import ANA
 from tests.decisions import PROPOSAL, rewind

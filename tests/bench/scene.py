@@ -10,7 +10,7 @@ from pathlib import Path
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
 from bot.cli.demo import BotProcess, bot_process, write_config
 from bot.lab.home import LabState
-from bot.slack.checking import SCOPES
+from bot.slack.directory import SCOPES
 from bot.workspace import Workspace
 from bot.workspace.server import WorkspaceServer
 from tests.adapters.flink_wire import Wire, body, flink_wire, tell_run

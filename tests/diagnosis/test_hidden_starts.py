@@ -14,9 +14,8 @@ from bot.diagnosis import (
     restored_from_older_savepoint,
     rolled_back_while_running,
 )
-from bot.diagnosis._left_by_a_restore import left_by_a_restore
 from bot.diagnosis._overdue import overdue_of_run
-from bot.diagnosis._rightness import hidden_start
+from bot.diagnosis._rightness import hidden_start, left_by_a_restore
 from bot.domain.diagnosis import CannotTell, Case, Examined, Excluded, Matches, Remedy
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import RepeatedCommit, ReplayedRowsFinding

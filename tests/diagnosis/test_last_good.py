@@ -8,11 +8,10 @@ import bot.diagnosis
 from bot.diagnosis._examine import diagnose
 from bot.diagnosis._last_good import rows_up_to
 from bot.diagnosis._scan import scan
-from bot.domain.diagnosis import Case, Matches
+from bot.domain.diagnosis import Case, LastGoodRows, Matches, called
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import DuplicatePair, DuplicatesFinding, GapsFinding, PositionGap
 from bot.domain.ids import EvidenceId, SnapshotId
-from bot.domain.last_good import LastGoodRows, called
 from bot.domain.looked import NotSeen
 from tests.cases import Tale
 from tests.diagnosis.little_evidence import TASKS, case_of, look

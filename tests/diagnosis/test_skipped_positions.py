@@ -4,9 +4,8 @@ import pytest
 
 from bot.diagnosis import recovered_by_itself, restarted_from_empty, source_positions_skipped
 from bot.diagnosis._last_good import rows_up_to
-from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
+from bot.domain.diagnosis import CannotTell, Case, Excluded, LastGoodRows, Matches, Remedy
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
-from bot.domain.last_good import LastGoodRows
 from bot.domain.ledger import Ledger
 from tests.cases import Tale
 from tests.found import hole, leaks, orphans

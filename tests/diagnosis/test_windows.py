@@ -11,9 +11,8 @@ from bot.diagnosis._examine import diagnose
 from bot.diagnosis._last_good import rows_up_to
 from bot.diagnosis._scan import scan
 from bot.domain.asked_window import asked_window
-from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
+from bot.domain.diagnosis import CannotTell, Case, LastGoodRows, Matches, Remedy
 from bot.domain.ids import DRAINED, OperatorId, short
-from bot.domain.last_good import LastGoodRows
 from bot.domain.suspicion import Suspicion, propose_window
 from bot.domain.table import Window
 from tests.cases import Tale

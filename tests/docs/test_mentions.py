@@ -19,8 +19,8 @@ from bot.diagnosis._scan import scan as find_modes
 from bot.evidence import find_tasks
 from bot.notices import scan as find_notices
 from bot.runbook.parse import files_of
-from bot.slack.checking import EVENTS, SCOPES
 from bot.slack.commands import VERBS
+from bot.slack.directory import EVENTS, SCOPES
 from bot.slack.ids import COMMAND
 from bot.workspace.api import METHODS
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from bot.adapters.notify import NoticePayload
 from bot.notices import scan
+from bot.notices.lint import facts_named
 from bot.notices.reference import BEGIN, reference
 from bot.notices.template import environment_of
-from bot.notices.variables import facts_named
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,8 +5,7 @@ from collections import Counter
 
 import pytest
 
-from bot.domain.contract import TableContract
-from bot.domain.copies import CopyRule
+from bot.domain.contract import CopyRule, TableContract
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import DuplicatesFinding, ExtraCopiesFinding
 from bot.domain.ids import SnapshotId, short

@@ -18,8 +18,7 @@ from bot.domain.pairing import judged
 from bot.domain.table import Snapshot
 from spark_tasks._covered import Range
 from spark_tasks._data_files import DataFile
-from spark_tasks._read_again import RowsAgain, rows_again
-from spark_tasks._restore_reach import commits_above, reach_of_point
+from spark_tasks._restore_reach import RowsAgain, commits_above, reach_of_point, rows_again
 from spark_tasks._source_runs import by_two_runs, read_twice
 from tests.cases import Tale
 from tests.evidence.conftest import Asks

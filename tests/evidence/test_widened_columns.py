@@ -23,7 +23,7 @@ from bot.domain.contract import TableContract
 from bot.domain.evidence import Verdict
 from bot.domain.findings import CorrectedRowsFinding, PositionGap, ReplayedRowsFinding
 from bot.domain.ids import SnapshotId
-from spark_tasks._promotions import may_become
+from spark_tasks._reading import may_become
 from tests.evidence.conftest import Asks
 from tests.evidence.test_duplicate_rows import duplicates_of
 from tests.evidence.test_missing_positions import BY_PARTITION, gaps_of

@@ -7,7 +7,7 @@ import pytest
 
 from bot.domain.contract import HIDDEN, TableContract
 from bot.domain.entries import Check
-from bot.domain.evidence import Verdict
+from bot.domain.evidence import Verdict, no_more_found
 from bot.domain.findings import (
     DuplicateFile,
     DuplicateFilesFinding,
@@ -20,7 +20,6 @@ from bot.domain.findings import (
 from bot.domain.hidden_values import kept
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen
-from bot.domain.no_more_found import no_more_found
 from bot.service.verifying import no_more_than_main
 
 BASE, BRANCH = SnapshotId(7_000_001), SnapshotId(7_000_002)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
+from bot.domain.diagnosis import Diagnosis, LastGoodRows, Matches, ModeResult, Remedy
 from bot.domain.doubt import beside_trusted
 from bot.domain.entries import Diagnosed, WaterlineMoved
 from bot.domain.evidence import Verdict
@@ -19,7 +19,6 @@ from bot.domain.findings import (
     MissingFilesFinding,
 )
 from bot.domain.ids import SnapshotId
-from bot.domain.last_good import LastGoodRows
 from bot.domain.lowering import owed_mark
 from bot.notices.affecting import affected_commits
 from tests import orders_table as orders

@@ -8,12 +8,11 @@ import pytest
 
 from bot.adapters.journal_sql import open_store
 from bot.diagnosis._examine import diagnose
-from bot.domain.diagnosis import Diagnosis
+from bot.domain.diagnosis import Diagnosis, LastGoodRows
 from bot.domain.doubt import beside_trusted, faults_in
 from bot.domain.entries import Diagnosed, WaterlineMoved
 from bot.domain.findings import PAIRS_TOLD, DuplicatePair, DuplicatesFinding, Finding
 from bot.domain.ids import SnapshotId
-from bot.domain.last_good import LastGoodRows
 from bot.domain.lowering import owed_mark
 from tests import orders_table as orders
 from tests.cases import Tale

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.domain.copies import CopyRule
+from bot.domain.contract import CopyRule
 from bot.domain.errors import Refused
 from tests.repairs.conftest import Positions
 from tests.repairs.scene import RUN, RepairScene

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pyspark.sql import SparkSession
 
-from bot.domain.contract import HIDDEN, TableContract
-from bot.domain.copies import CopyRule
+from bot.domain.contract import HIDDEN, CopyRule, TableContract
 from bot.domain.replay import PartitionBound, PositionRange, ReplayRange, ReplayRecipe, SourceSurvey
 from spark_tasks._source_survey import survey
 from tests.repairs.recipes import declared

@@ -7,7 +7,7 @@ import pytest
 from ruamel.yaml import YAML
 from slack_sdk import WebClient
 
-from bot.slack.checking import EVENTS, SCOPES
+from bot.slack.directory import EVENTS, SCOPES
 
 ROOT = Path(__file__).parents[2]
 MANIFEST = ROOT / "deploy" / "slack" / "manifest.yaml"

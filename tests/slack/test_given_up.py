@@ -10,9 +10,9 @@ from bot.adapters.journal_sql import open_store
 from bot.adapters.journal_sql.store import Store
 from bot.domain.entries import IncidentClosed, NoticeEnded, NoticeQueued, NoticeRetried, WaterlineMoved
 from bot.domain.notice import Notice, NoticeData
+from bot.service.courier import Posting
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.service.posting import Posting
 from bot.slack.blocks.told import given_up_message
 from bot.slack.projection import Projection
 from tests import orders_table as orders

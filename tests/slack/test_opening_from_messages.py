@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from bot.domain.entries import NoteAdded
-from bot.slack.message_words import words_of
 from bot.slack.opening_forms import _named_in
+from bot.slack.requests import words_of
 from bot.workspace import SeenMessage, Workspace
 from bot.workspace.refusal import CannotDo
 from tests.decisions import RUNBOOK

@@ -14,8 +14,7 @@ from bot.domain.diagnosis import CannotTell, Diagnosis, Excluded, Matches, ModeR
 from bot.domain.entries import Finding
 from bot.domain.evidence import Measure, Task, Verdict
 from bot.domain.ledger import Ledger
-from bot.domain.named_people import users_in
-from bot.domain.sentences import counted
+from bot.domain.sentences import counted, users_in
 from bot.evidence import find_tasks
 from bot.service.ledger_picture import picture
 from bot.slack.blocks.diagnosis import diagnosis_message

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.slack.uploads import MOST_TRIES
+from bot.slack.sender import MOST_TRIES
 from bot.workspace import SeenMessage, Workspace
 from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder, eventually

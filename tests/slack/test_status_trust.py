@@ -6,7 +6,7 @@ import pytest
 
 from bot.domain.ids import IncidentId, SnapshotId
 from bot.domain.trust import Basis, Trust, TrustState
-from bot.slack.status import trust_line
+from bot.slack.commands import trust_line
 from tests import orders_table as orders
 from tests.slack.orders import Orders
 from tests.slack.people import Responder

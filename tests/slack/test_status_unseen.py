@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bot.adapters.journal_sql import open_store
 from bot.domain.trust_claims import judge
-from bot.slack.status import trust_line
+from bot.slack.commands import trust_line
 from tests import orders_table as orders
 from tests.incidents import Story
 

@@ -10,9 +10,9 @@ from bot.domain.ids import IncidentId
 from bot.domain.notice_entries import NoticeQueued
 from bot.domain.promises import announced_since
 from bot.ports import Post
+from bot.service.courier import Posting
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.service.posting import Posting
 from bot.slack.blocks.told import told_blocks
 from bot.slack.sent_before import answer_was_lost, not_asked
 from tests import orders_table as orders

@@ -3,7 +3,7 @@
 import pytest
 
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.approval_standing import NO_GROUPS, Membership
+from bot.domain.approval_times import NO_GROUPS, Membership
 from bot.domain.entries import (
     Body,
     IncidentClosed,

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.approval_standing import NO_GROUPS
+from bot.domain.approval_times import NO_GROUPS
 from bot.domain.entries import NoticeQueued, NoticesPreviewed
 from bot.domain.errors import Refused
 from bot.domain.notice import BackfillData, Notice, NoticeData

@@ -9,7 +9,7 @@ import pytest
 from bot.adapters.journal_sql import open_store
 from bot.domain.entries import NoticeEnded, NoticeQueued, WaterlineMoved
 from bot.domain.notice import Notice, NoticeData
-from bot.notices.announcing import earlier_of
+from bot.notices.gather import earlier_of
 from bot.service.outdated import overtakes
 from tests import orders_table as orders
 from tests.incidents import Story

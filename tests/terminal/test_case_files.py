@@ -11,9 +11,9 @@ from bot.adapters.case_file import raw_of, read_case, write_case
 from bot.bootstrap import failure_modes
 from bot.cli.diagnosing import save
 from bot.diagnosis._examine import diagnose
+from bot.domain.diagnosis import SavedCase
 from bot.domain.errors import BadConfiguration
 from bot.domain.masking import Masking
-from bot.domain.saved_case import SavedCase
 from tests.cases import Tale
 
 

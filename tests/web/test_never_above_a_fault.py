@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
+from bot.domain.diagnosis import Diagnosis, LastGoodRows, Matches, ModeResult, Remedy
 from bot.domain.entries import Diagnosed, EvidenceRecorded, EvidenceRequested, IncidentOpened, WaterlineMoved
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.ids import EvidenceId, SnapshotId, TableName
 from bot.domain.journal import WATERLINE
-from bot.domain.last_good import LastGoodRows
 from bot.domain.looked import Seen
 from bot.domain.suspicion import propose_window
 from bot.domain.table import Window

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.domain.diagnosis import LastGoodRows
 from bot.domain.ids import IncidentId, SnapshotId
-from bot.domain.last_good import LastGoodRows
 from bot.service.opening import Opening
 from bot.service.sightings import WatchFindings
 from tests.decisions import ANA

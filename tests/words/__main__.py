@@ -1,6 +1,6 @@
 """What is still to be rewritten: `python -m tests.words [KIND | PATH …]` prints it, `--tighten` lowers what is allowed.
 
-A kind prints all of its places (`slack`, `errors`), a path only those in files of that name (`bot/slack/status.py`).
+A kind prints all of its places (`slack`, `errors`), a path only those in files of that name (`bot/slack/commands.py`).
 """
 
 import sys

@@ -48,7 +48,7 @@ _WORD = re.compile(r"[^\W\d_][^\W\d_'’]*(?:-[^\W\d_]+)*")
 
 @dataclass(frozen=True)
 class Text:
-    """What somebody reads, and where it is written: `bot/slack/status.py:12`."""
+    """What somebody reads, and where it is written: `bot/slack/commands.py:12`."""
 
     place: str
     words: str

@@ -2,8 +2,8 @@
 
 from bot.actions._effects._between import came_between
 from bot.actions._requirements import World
+from bot.domain.checkpoint_pace import PROPERTY, empty_commits_allowed
 from bot.domain.effects import StartJob
-from bot.domain.empty_commits import PROPERTY, empty_commits_allowed
 from bot.domain.entries import Check
 from bot.domain.errors import CouldNotLook
 from bot.domain.flink import JobRun

@@ -31,11 +31,10 @@ from pyiceberg.serializers import FromInputFile
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.typedef import EMPTY_DICT, Properties
 
-from bot.domain.head_moves import HeadMove, HeadMoves
 from bot.domain.ids import SnapshotId
 from bot.domain.packing import Packing
 from bot.domain.snapshot import Snapshot, without_partitions
-from bot.domain.table import TableState
+from bot.domain.table import HeadMove, HeadMoves, TableState
 
 _CHUNK = 1 << 18
 _Packed = tuple[Sequence[Snapshot], int | None]

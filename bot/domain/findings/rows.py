@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from bot.domain.copies import CopyRule
+from bot.domain.contract import CopyRule
 from bot.domain.file_changes import RowsOfFile
 from bot.domain.ids import SnapshotId
 from bot.domain.record import Record, Utc

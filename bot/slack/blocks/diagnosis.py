@@ -2,9 +2,8 @@
 
 from slack_sdk.models.blocks import Block, DividerBlock
 
-from bot.domain.diagnosis import CannotTell, Diagnosis, Excluded, Matches, Mode
+from bot.domain.diagnosis import CannotTell, Diagnosis, Excluded, Matches, Mode, called
 from bot.domain.ids import short
-from bot.domain.last_good import called
 from bot.slack.blocks.parts import context, section
 from bot.slack.text import as_sentence, clipped, mrkdwn, short_paths
 

@@ -3,9 +3,9 @@
 from slack_sdk.models.blocks import Block
 
 from bot.domain.approval import People
+from bot.domain.diagnosis import called
 from bot.domain.ids import short
 from bot.domain.incident import Incident
-from bot.domain.last_good import called
 from bot.domain.watch import SILENT
 from bot.service.sightings import Sight
 from bot.slack.blocks.parts import actions, button, clock, context, section

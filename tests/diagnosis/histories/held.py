@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import bot.diagnosis
 from bot.diagnosis._examine import diagnose
 from bot.diagnosis._scan import scan
-from bot.domain.diagnosis import HEALTHY, Act, Diagnosis
+from bot.domain.diagnosis import HEALTHY, Act, Diagnosis, LastGoodRows
 from bot.domain.doubt import faults_in, rows_are_right
 from bot.domain.ids import short
-from bot.domain.last_good import LastGoodRows
 from tests.diagnosis.histories.drawn import Drawn, Plan, played
 from tests.diagnosis.histories.looked import TASKS, case_of, look_again
 from tests.diagnosis.histories.told import positions_in_words, standing_in_words
