@@ -1,4 +1,4 @@
-"""Which actions take away what their undo does not bring back: those are approved by two teams."""
+"""Which actions are destructive, and that what is approved names all that it speaks of."""
 
 from pathlib import Path
 
@@ -7,6 +7,8 @@ import pytest
 from bot import actions
 from bot.actions import take_savepoint
 from bot.actions._completing import must_be_destructive
+from bot.actions._rehearsing import every, listed
+from bot.actions._replaying import within
 from bot.actions._scan import ActionModule, scan
 from bot.adapters.clock import SystemClock
 from bot.domain.action import Action, Plan
@@ -15,11 +17,13 @@ from bot.domain.effects import DropBranch, Effect, MarkTable, StopFork
 from bot.domain.errors import Refused
 from bot.domain.ids import JobId
 from bot.domain.proposal import Proposal
+from bot.domain.replay import PositionRange, ReplayRange
 from bot.service.proposing import Proposals
 from tests import orders_table as orders
 from tests.actions.scene import Scene
 from tests.decisions import rewind
 from tests.rewound import ANA
+from tests.tables import CONTRACT
 
 pytestmark = pytest.mark.smoke
 
@@ -121,3 +125,21 @@ def test_the_page_about_approval_names_them() -> None:
     page = (Path(__file__).parents[2] / "docs" / "approval.md").read_text()
 
     assert all(f"`{name}`" in page for name in DESTRUCTIVE)
+
+
+def test_every_range_of_a_replay_is_named() -> None:
+    """One a partition of the source, of which there are often more than three."""
+    ranges = tuple(PositionRange(first=n, last=n + 9, partition=str(n)) for n in range(12))
+
+    told = within(ReplayRange(positions=ranges), CONTRACT)
+
+    assert told.startswith("positions 0 to 9 of partition 0, 1 to 10 of partition 1, ")
+    assert told.endswith(", 11 to 20 of partition 11")
+
+
+def test_every_commit_of_a_repair_is_named_but_for_its_title() -> None:
+    """A title has room for three."""
+    commits = range(421_001, 421_006)
+
+    assert every(commits).split(", ")[-1].endswith("421005")
+    assert listed(commits).endswith("421003 and 2 more")

@@ -1,4 +1,4 @@
-"""Who gives a rehearsal up has the job go on from what pairs with main as it is then, or start not at all."""
+"""A repair that is given up: the job goes on from what pairs with main, or does not start."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -6,19 +6,27 @@ from contextlib import closing
 import pytest
 from pyiceberg.table import Table
 
-from bot.actions import drop_repair_branch, protect_last_commit
+from bot.actions import drop_repair_branch, forward_job, protect_last_commit, publish_repair, take_savepoint
 from bot.actions._rehearsing import rehearsal_of
+from bot.actions._scan import ActionModule
+from bot.adapters.clock import SystemClock
 from bot.domain.action import Plan
+from bot.domain.diagnosis import CannotTell, Case, Diagnosis, Examined, Excluded, ModeResult
 from bot.domain.effects import DeleteRows, MarkTable, StartJob
-from bot.domain.errors import CouldNotLook, Refused
+from bot.domain.entries import Diagnosed
+from bot.domain.errors import CouldNotLook, NotYet, Refused, Superseded
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.file_changes import RowsOfFile
+from bot.domain.ids import ProposalId, StepId
+from bot.domain.journal import WATERLINE
 from bot.domain.looked import NotSeen
 from bot.domain.proposal import Proposal
 from bot.domain.rehearsals import standing_job
-from bot.service.proposing import past_of_rehearsal
-from tests.actions.scene import Scene
+from bot.domain.runbook import NOT_POSSIBLE
+from bot.service.proposing import Proposals, branches_begun, past_of_rehearsal
+from tests.actions.scene import MODE, Scene
 from tests.little_flink import JOB, open_catalog
+from tests.rewound import ANA, BEN
 from tests.tables import ORDERS, job, rows
 
 BRANCH = "recovery-wl-1"
@@ -219,3 +227,199 @@ def test_a_repair_that_somebody_published_by_hand_can_be_given_up_and_says_so(sc
     assert "somebody set main to it by hand" in said
     assert "trust_present_state" in said
     assert repaired in scene.table.chain_ids
+
+
+def removed_by_hand(scene: Scene) -> None:
+    """Somebody takes the branch for a leftover."""
+    changed(scene, lambda table: table.manage_snapshots().remove_branch(BRANCH).commit())
+
+
+def test_giving_it_up_starts_the_job_and_ends_the_question(scene: Scene) -> None:
+    """From what the rehearsal's stop took."""
+    rehearsed(scene)
+    removed_by_hand(scene)
+    asked_before = standing_job(scene.store.get(scene.incident))
+
+    view = given_up(scene)
+
+    assert asked_before is not None
+    assert standing_job(scene.store.get(scene.incident)) is None
+    assert len(scene.alive) == 1
+    assert scene.positions() == list(range(50))
+    assert f"Branch {BRANCH} is already gone" in " ".join(view.proposal.preview.sentences)
+    assert f"Branch {BRANCH} is already gone and the job starts again" in view.proposal.preview.sure
+    assert all(check.passed for check in scene.checked(view)), scene.checked(view)
+
+
+def test_it_ends_the_question_also_where_people_have_started_the_job(scene: Scene) -> None:
+    """Then nothing is left to be done."""
+    rehearsed(scene)
+    removed_by_hand(scene)
+    savepoint = scene.flink.savepoints / f"savepoint-{job('a')[:6]}-{3:012x}"
+    scene.flink.submit(job("b"), at_checkpoint=3, restored=savepoint)
+
+    given_up(scene)
+
+    assert standing_job(scene.store.get(scene.incident)) is None
+    assert scene.alive == [job("b")]
+
+
+def test_its_publication_says_so(scene: Scene) -> None:
+    """Whoever asks for that is sent to the other way out."""
+    rehearsed(scene)
+    removed_by_hand(scene)
+
+    with pytest.raises(Refused, match="somebody has removed the branch") as refused:
+        publish_repair.propose(planned(scene))
+
+    assert "/waterline propose drop_repair_branch" in refused.value.remedy
+
+
+def test_a_branch_that_goes_once_it_was_approved_ends_the_approval(scene: Scene) -> None:
+    """It is proposed anew over the table as it is."""
+    rehearsed(scene)
+    plan = planned(scene)
+    made = scene.approved(drop_repair_branch.propose(plan), plan)
+    scene.executions.begin(scene.incident, made.id, by=ANA)
+    removed_by_hand(scene)
+
+    scene.executions.carry_on(scene.incident, made.id)
+
+    assert scene.view(made.id).state is ProposalState.REFUSED
+    assert "start" not in scene.calls
+    assert scene.alive == []
+
+
+@pytest.fixture
+def waiting(scene: Scene) -> Proposal:
+    """The job has ended, and its restart is approved."""
+    scene.flink.stop(JOB, job("a"))
+    plan = scene.plan()
+    return scene.approved(forward_job.propose(plan), plan)
+
+
+def diagnosed(scene: Scene, examined: Examined) -> Proposals:
+    """Evidence that came since says this of the mode; who looks after what waits."""
+    told = Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=MODE, examined=examined),)))
+    scene.store.write(scene.incident, by=WATERLINE, decide=lambda _i: [told])
+    return Proposals(scene.store, scene.observer, None, {}, SystemClock())  # type: ignore[arg-type]
+
+
+def test_it_is_superseded_with_the_reason(scene: Scene, waiting: Proposal) -> None:
+    """Whoever looks at it reads why."""
+    diagnosed(scene, Excluded(reason="The evidence says otherwise.")).supersede_if_moved(scene.incident)
+
+    view = scene.view(waiting.id)
+    assert view.state is ProposalState.SUPERSEDED
+    assert "“as the test says” (F0) is excluded now. The evidence says otherwise." in (
+        view.ended.reason if view.ended else ""
+    )
+
+
+def test_it_is_not_begun_either(scene: Scene, waiting: Proposal) -> None:
+    """The diagnosis came a moment before the click."""
+    diagnosed(scene, Excluded(reason="The evidence says otherwise."))
+
+    with pytest.raises(Superseded, match="The diagnosis has changed"):
+        scene.executions.begin(scene.incident, waiting.id, by=BEN)
+
+    assert "start" not in scene.calls
+
+
+def test_a_mode_that_is_only_not_known_any_more_ends_nothing(scene: Scene, waiting: Proposal) -> None:
+    """Evidence may be stale for a while."""
+    diagnosed(scene, CannotTell(missing=("ledger",))).supersede_if_moved(scene.incident)
+
+    assert scene.view(waiting.id).state is ProposalState.APPROVED
+
+
+def test_what_follows_a_rehearsal_is_not_ended_by_what_that_has_changed(scene: Scene) -> None:
+    """The job stands still for it, and so its fault is not to be seen."""
+    rehearsed(scene)
+    plan = planned(scene)
+    waits = scene.approved(forward_job.propose(plan), plan)
+
+    diagnosed(scene, Excluded(reason="No run is alive.")).supersede_if_moved(scene.incident)
+
+    assert scene.view(waits.id).state is ProposalState.APPROVED
+
+
+STEP = StepId("duplicates")
+
+
+def asked(scene: Scene, plan: Plan) -> None:
+    """Ana clicks on “Propose” at this step, and is refused."""
+
+    class Knowing:
+        def case(self, _incident: object, _observation: object) -> Case:
+            return plan.case
+
+    def propose(_plan: Plan) -> Proposal:
+        return repair(plan)
+
+    action = take_savepoint.ACTION.model_copy(update={"needs": ()})
+    modules = {action.name: ActionModule(action=action, propose=propose)}
+    proposals = Proposals(scene.store, scene.observer, Knowing(), modules, SystemClock())  # type: ignore[arg-type]
+    with pytest.raises(Refused):
+        proposals.propose(scene.incident, action.name, step=STEP, by=ANA)
+
+
+def test_a_step_waits_for_the_end_of_the_repair_that_is_under_way(scene: Scene) -> None:
+    """Its proof may come a moment later: whoever clicks too early loses nothing by it."""
+    rehearsed(scene)
+
+    asked(scene, planned(scene))
+
+    assert scene.store.get(scene.incident).outcomes == {}
+    with pytest.raises(NotYet):
+        repair(planned(scene))
+
+
+def test_a_step_on_which_nothing_right_can_be_proposed_ends_with_the_reason(scene: Scene) -> None:
+    """Nothing that is under way changes that: the walk goes on to what people do by hand."""
+    plan = scene.plan()
+    table = plan.case.observation.table.model_copy(update={"format_version": 1})
+    observation = plan.case.observation.model_copy(update={"table": table})
+    case = plan.case.model_copy(update={"observation": observation})
+
+    asked(scene, plan.model_copy(update={"case": case}))
+
+    ended = scene.store.get(scene.incident).outcomes[STEP]
+    assert ended.key == NOT_POSSIBLE
+    assert "the table has format version 1" in ended.why
+
+
+def rehearsing(scene: Scene, plan: Plan) -> str:
+    """The branch on which a repair would be rehearsed."""
+
+    def nothing(branch: str) -> DeleteRows:
+        return DeleteRows(table=ORDERS, branch=branch, incident=scene.incident, why="Nothing", rows=())
+
+    proposal = rehearsal_of(plan, protect_last_commit.ACTION, nothing, title="Nothing", sentences=(), proof="nothing")
+    assert proposal.rehearses_on is not None
+    return proposal.rehearses_on
+
+
+def test_a_name_that_an_earlier_rehearsal_had_is_not_used_again(scene: Scene) -> None:
+    """Also once its branch is gone."""
+    plan = scene.plan()
+    first = rehearsing(scene, plan)
+    later = plan.model_copy(update={"proposal": ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P002")})
+
+    assert first == "recovery-wl-1"
+    assert rehearsing(scene, later.model_copy(update={"branches": frozenset({first})})) == "recovery-wl-1-p002"
+
+
+def test_only_what_was_begun_has_taken_its_name(scene: Scene) -> None:
+    """A proposal that waits has made no branch."""
+    plan = scene.plan()
+    effect = DeleteRows(table=ORDERS, branch="recovery-wl-1", incident=scene.incident, why="Nothing", rows=())
+    proposal = rehearsal_of(
+        plan, protect_last_commit.ACTION, lambda _b: effect, title="Nothing", sentences=(), proof="nothing"
+    )
+    made = scene.approved(proposal, plan)
+    waiting = branches_begun(scene.store.get(scene.incident))
+    scene.executions.begin(scene.incident, made.id, by=plan.by)
+
+    assert waiting == frozenset()
+    assert branches_begun(scene.store.get(scene.incident)) == {"recovery-wl-1"}

@@ -20,7 +20,7 @@ from bot.service.proposal_rules import must_end_no_repair, must_have_the_job_alo
 from bot.service.proposing import Proposals
 from tests.actions.scene import Scene
 from tests.actions.test_given_up import given_up, rehearsed
-from tests.actions.test_publications_that_start import savepoint_of
+from tests.actions.test_publications import savepoint_of
 from tests.rewound import ANA, BEN
 from tests.tables import ORDERS, job
 

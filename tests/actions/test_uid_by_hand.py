@@ -18,8 +18,8 @@ from bot.domain.looked import NotSeen
 from bot.domain.table import Window
 from tests.actions.guests import declared, guest
 from tests.actions.scene import Scene
-from tests.actions.test_guests_above_a_stop import commits
-from tests.actions.test_publications_that_start import savepoint_of, starts_from_a_wrong_savepoint
+from tests.actions.test_guests import commits
+from tests.actions.test_publications import savepoint_of, starts_from_a_wrong_savepoint
 from tests.actions.test_start_from_a_retained_checkpoint import planned as planned_under_a_run
 from tests.actions.test_uid_after_expiry import expire_all_but_the_head, planned
 from tests.little_flink import JOB

@@ -1,7 +1,8 @@
-"""An undo is built from what was really done, and refused with the reason where it would lose what others wrote."""
+"""An undo is built from what was really done; marks and trust while the incident is open."""
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -12,12 +13,19 @@ from bot.actions import (
     restart_from_stop_savepoint,
     rewind_table_and_job,
     take_savepoint,
+    trust_present_state,
     undo_proposal,
 )
+from bot.adapters.clock import SystemClock
+from bot.domain.action import Plan
+from bot.domain.entries import NoteAdded
 from bot.domain.errors import Refused
+from bot.domain.evidence import Evidence, Verdict
 from bot.domain.execution import ProposalState, ProposalView
-from bot.domain.ids import JobId
+from bot.domain.ids import EvidenceId, JobId
+from bot.domain.trust_claims import disagreements, newest_claim
 from bot.ports import Stopped
+from bot.service.waterline import TAG, Waterline
 from tests.actions.scene import Scene
 from tests.little_flink import JOB
 from tests.tables import ORDERS, job
@@ -213,3 +221,81 @@ def test_what_has_not_ended_cannot_be_undone(scene: Scene) -> None:
 
     with pytest.raises(Refused, match="it is approved, with 0 of 3 steps done"):
         scene.plan(undoes=made.id, number=2)
+
+
+@pytest.fixture
+def waterline(scene: Scene) -> Waterline:
+    """Of the scene's incident, at whose opening no snapshot was known to be good."""
+    made = Waterline(scene.store, scene.catalog, SystemClock())
+    made.under_review(scene.incident)
+    return made
+
+
+def notes(scene: Scene) -> list[str]:
+    """What was noted in the incident."""
+    entries = scene.store.get(scene.incident).entries
+    return [entry.body.text for entry in entries if isinstance(entry.body, NoteAdded)]
+
+
+def test_a_table_of_which_no_state_is_known_to_be_good_is_marked_without_a_tag(
+    scene: Scene, waterline: Waterline
+) -> None:
+    """Engines that look at the property alone are warned; the record says the same as the table."""
+    assert (scene.table.properties["waterline.status"], scene.table.ref(TAG)) == ("under-review", None)
+    assert disagreements(newest_claim(scene.store.all()), scene.table) == ()
+
+
+def test_a_mark_that_somebody_took_off_is_put_back_and_noted_once(scene: Scene, waterline: Waterline) -> None:
+    """A pipeline that asks the table must not go on because of it."""
+    head = scene.table.head
+    assert head is not None
+    waterline.trusted(scene.incident, head)
+    scene.sets("waterline.status", "fine")
+
+    waterline.keep(scene.incident)
+    waterline.keep(scene.incident)
+
+    assert (scene.table.properties["waterline.status"], scene.table.ref(TAG)) == ("trusted", head)
+    assert notes(scene) == ["Somebody changed the table's tag or property. Waterline set both again."]
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    """Run a wrote three commits, and nothing is known to be wrong."""
+    return Scene.made_in(tmp_path, 3).plan()
+
+
+def told(plan: Plan, task: str, verdict: Verdict, branch: str | None = None) -> Plan:
+    """The newest answer of that task."""
+    table = plan.case.observation.table
+    evidence = Evidence(
+        verdict=verdict, headline="This is what was found.", id=EvidenceId("1"), task=task, task_version=1,
+        question="?", metadata_location=table.metadata_location, head=table.head, window=plan.case.window,
+        at=SystemClock().now(), took_ms=1, bytes_read=0, branch=branch,
+    )  # fmt: skip
+    return plan.model_copy(update={"case": plan.case.model_copy(update={"evidence": (evidence,)})})
+
+
+@pytest.mark.parametrize(
+    "task", ["duplicate_rows", "missing_positions", "duplicate_files", "missing_files", "unreadable_files"]
+)
+def test_a_table_that_evidence_accuses_is_refused(plan: Plan, task: str) -> None:
+    """Also of files, which its own proof does not ask for."""
+    with pytest.raises(Refused, match=r"cannot be trusted as it is.*This is what was found"):
+        trust_present_state.propose(told(plan, task, Verdict.CONFIRMED))
+
+
+@pytest.mark.parametrize(
+    ("task", "verdict", "branch"),
+    [
+        ("missing_files", Verdict.RULED_OUT, None),
+        ("missing_files", Verdict.INCONCLUSIVE, None),
+        ("missing_files", Verdict.CONFIRMED, "recovery-wl-1"),
+        ("late_rows", Verdict.CONFIRMED, None),
+    ],
+)
+def test_one_that_nothing_accuses_is_offered(plan: Plan, task: str, verdict: Verdict, branch: str | None) -> None:
+    """The proof asks once more; a branch is read by nobody, and late rows are no wrong ones."""
+    proposal = trust_present_state.propose(told(plan, task, verdict, branch))
+
+    assert "no evidence finds a fault" in " ".join(proposal.preview.sentences)

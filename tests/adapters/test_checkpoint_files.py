@@ -1,20 +1,35 @@
-"""Restore points in the folders where Flink keeps them."""
+"""Restore points in the folders where Flink keeps them, also on S3, and one that cannot be opened."""
 
 import hashlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
+import boto3
 import pytest
+from moto.server import ThreadedMotoServer
+from pyarrow.fs import S3FileSystem
 
 from bot.adapters import checkpoint_files
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.checkpoint_parsing import Handle, Told, told_by
+from bot.adapters.table_files import FolderOfTable
 from bot.domain.errors import CouldNotLook
-from bot.domain.flink import CheckpointKind
-from bot.domain.ids import JobId
+from bot.domain.findings import PairVerdict
+from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun, StoredCheckpoint, with_kinds
+from bot.domain.ids import CheckpointId, JobId
+from bot.domain.looked import Seen
+from bot.domain.pairing import pairings
+from bot.domain.paths import plain
+from tests.adapters.serving import unused_address
 from tests.adapters.test_checkpoint_parsing import COMMITTER_V1_21, V1_21, V1_21_RESTORED, V1_120, recorded
+from tests.adapters.test_lineage import TABLE
+from tests.catalogs.ailing_s3 import AilingS3, ailing_s3
+
+__all__ = ["address", "s3"]
+
 
 JOB = "orders-to-iceberg"
 OTHER = JobId("082e965efea30042147eb49713eb374e")
@@ -232,3 +247,249 @@ def _never_of(length: int) -> Callable[..., Told]:
         return told_by(content, *more)
 
     return told
+
+
+BUCKET = "flink-state"
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """An empty S3."""
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+def known_as(monkeypatch: pytest.MonkeyPatch, endpoint: str) -> None:
+    """The environment of a deployment."""
+    told = {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": "any",
+        "AWS_SECRET_ACCESS_KEY": "any",
+        "AWS_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def s3(address: str, monkeypatch: pytest.MonkeyPatch) -> S3FileSystem:
+    """That S3, with one bucket that is empty."""
+    known_as(monkeypatch, address)
+    files = S3FileSystem(endpoint_override=address, allow_bucket_creation=True)
+    files.create_dir(BUCKET)
+    files.delete_dir_contents(BUCKET)
+    return files
+
+
+def put(s3: S3FileSystem, key: str, content: bytes) -> None:
+    """One object; an object store has no folders to make."""
+    with s3.open_output_stream(f"{BUCKET}/{key}") as stream:
+        stream.write(content)
+
+
+def test_restore_points_on_s3_are_read_like_local_ones(s3: S3FileSystem) -> None:
+    """Checkpoints and savepoints, with the committer's state beside the file, however Flink writes the scheme."""
+    put(s3, f"checkpoints/{OTHER}/chk-12/_metadata", recorded("flink21_v1_chk12_not_inline.xz"))
+    put(s3, f"checkpoints/{OTHER}/chk-12/{BESIDE}", recorded("flink21_v1_chk12_beside.xz"))
+    put(s3, f"checkpoints/{OTHER}/shared/1.sst", b"")
+    put(s3, "savepoints/savepoint-458818-27bdf9d630bd/_metadata", recorded("v1_stop_savepoint__metadata"))
+    files = CheckpointFiles(f"s3a://{BUCKET}/checkpoints", f"s3://{BUCKET}/savepoints")
+
+    stored = {each.kind: each for each in files.stored(JOB, [OTHER])}
+
+    chk, savepoint = stored[CheckpointKind.CHECKPOINT], stored[CheckpointKind.STOP_SAVEPOINT]
+    assert chk.path == f"s3://{BUCKET}/checkpoints/{OTHER}/chk-12"
+    assert (chk.job_id, chk.is_committer_read, len(chk.pending_manifests)) == (V1_21_RESTORED, True, 8)
+    assert (savepoint.job_id, savepoint.problem) == (V1_120, None)
+    assert savepoint.written_at.year > 2000
+    assert files.read(savepoint.path) == savepoint
+
+
+def test_flink_manifests_on_s3_are_listed(s3: S3FileSystem) -> None:
+    """The table's metadata folder, beside files that are none."""
+    name = f"{OTHER}-{'0f' * 16}-00000-0-5-00001.avro"
+    put(s3, f"lake/orders/metadata/{name}", b"12345")
+    put(s3, "lake/orders/metadata/00001-a.metadata.json", b"{}")
+    table = TABLE.model_copy(update={"location": f"s3://{BUCKET}/lake/orders"})
+
+    [found] = FolderOfTable().flink_manifests(table)
+
+    assert (found.path, found.checkpoint_id, found.bytes) == (f"s3://{BUCKET}/lake/orders/metadata/{name}", 5, 5)
+
+
+def test_a_bucket_that_is_not_there_could_not_be_looked_into(s3: S3FileSystem) -> None:
+    """Neither a wrong bucket nor a folder that nobody wrote to is an empty one."""
+    for root in ("s3://no-such-bucket/checkpoints", f"s3://{BUCKET}/no-such-folder"):
+        with pytest.raises(CouldNotLook, match="could not be read"):
+            CheckpointFiles(root, None).stored(JOB, [])
+
+
+def test_an_s3_that_is_down_could_not_be_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refused connection is said, with the place."""
+    known_as(monkeypatch, unused_address())
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+
+    with pytest.raises(CouldNotLook, match="s3://flink-state/checkpoints"):
+        CheckpointFiles("s3://flink-state/checkpoints", None).stored(JOB, [])
+
+
+def test_checkpoints_without_a_folder_for_their_run_are_found(state: State) -> None:
+    """`execution.checkpointing.create-subdir: false`; the run is known only where the committer's state tells it."""
+    bare = state.put(state.checkpoints / "chk-12", recorded("flink21_v1_chk12_not_inline.xz"))
+    told = state.put(state.checkpoints / "chk-13", recorded("v1_stop_savepoint__metadata"))
+    state.put(state.checkpoints / "chk-14", None)
+    state.put(state.checkpoints / "shared", None)
+
+    stored = state.files.stored(JOB, [])
+
+    assert [(each.path, each.job_id) for each in stored] == [(f"file:{told}", V1_120), (f"file:{bare}", None)]
+
+
+@pytest.mark.parametrize(("run", "found"), [(V1_120, [13, 12]), (OTHER, [12])])
+def test_of_these_only_those_that_may_be_of_the_asked_runs(state: State, run: JobId, found: list[int]) -> None:
+    """One whose run nobody knows may be of any."""
+    state.put(state.checkpoints / "chk-12", recorded("flink21_v1_chk12_not_inline.xz"))
+    state.put(state.checkpoints / "chk-13", recorded("v1_stop_savepoint__metadata"))
+
+    stored = state.files.stored(JOB, [run])
+
+    assert [int(each.path.rpartition("-")[2]) for each in stored] == found
+
+
+def test_the_folder_of_one_run_is_no_folder_of_checkpoints(state: State) -> None:
+    """The next run's would never be seen: it is said what to set."""
+    deep = state.checkpoints / OTHER
+    state.put(deep / "chk-12", recorded("flink21_v1_chk12_not_inline.xz"))
+
+    with pytest.raises(
+        CouldNotLook, match=r"is the folder of a single run.*Set `checkpoint_dir` to the folder above it"
+    ):
+        CheckpointFiles(str(Path(deep)) + "/", None).stored(JOB, [])
+
+
+ONE, OTHER_ONE = "savepoint-aaaaaa-000000000001", "savepoint-bbbbbb-000000000002"
+FILES = CheckpointFiles(f"s3://{BUCKET}/checkpoints", f"s3://{BUCKET}/savepoints")
+
+
+@pytest.fixture
+def between(s3: S3FileSystem, address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[AilingS3]:
+    """A proxy before that S3, which holds two savepoints and a retained checkpoint."""
+    for name in (ONE, OTHER_ONE):
+        put(s3, f"savepoints/{name}/_metadata", recorded("v2_stop_savepoint__metadata"))
+    put(s3, f"checkpoints/{OTHER}/chk-3/_metadata", recorded("v1_upsert_chk3__metadata"))
+    with ailing_s3(address) as proxy:
+        known_as(monkeypatch, proxy.address)
+        yield proxy
+
+
+def by_name(stored: tuple[StoredCheckpoint, ...]) -> dict[str, str | None]:
+    """Folder -> its problem."""
+    return {each.path.rpartition("/")[2]: each.problem for each in stored}
+
+
+def test_an_archived_savepoint_is_unreadable_with_the_reason(between: AilingS3, address: str) -> None:
+    """S3 lists an object of Glacier, tells its size, and refuses to hand it out (InvalidObjectState)."""
+    client = boto3.client(
+        "s3", endpoint_url=address, aws_access_key_id="any", aws_secret_access_key="any", region_name="us-east-1"
+    )
+    body = recorded("v2_stop_savepoint__metadata")
+    client.put_object(Bucket=BUCKET, Key=f"savepoints/{OTHER_ONE}/_metadata", Body=body, StorageClass="GLACIER")
+
+    stored = FILES.stored(JOB, [])
+
+    told = by_name(stored)
+    assert (told[ONE], told["chk-3"]) == (None, None)
+    assert "there and could not be opened: OSError: AWS Error " in (told[OTHER_ONE] or "")
+    assert " during GetObject operation" in (told[OTHER_ONE] or "")
+    pairs = {each.path: each for each in pairings(stored, TABLE, Seen(source="Flink", values=()))}
+    judged = pairs[f"s3://{BUCKET}/savepoints/{OTHER_ONE}"]
+    assert (judged.verdict, judged.reason) == (PairVerdict.UNREADABLE, told[OTHER_ONE])
+
+
+@pytest.mark.parametrize("name", [OTHER_ONE, "chk-3"])
+def test_a_point_that_is_denied_hides_no_other(between: AilingS3, name: str) -> None:
+    """Neither HEAD nor GET of it is allowed; the listing tells that it is there, and since when."""
+    between.falls("denied", lambda _method, path: f"{name}/_metadata" in path and "list-type" not in path)
+
+    stored = FILES.stored(JOB, [])
+
+    told = by_name(stored)
+    assert {each for each, problem in told.items() if problem} == {name}
+    assert "ACCESS_DENIED" in (told[name] or "")
+    denied = next(each for each in stored if each.problem)
+    assert denied.written_at.year > 2000
+    assert denied.job_id == (OTHER if name == "chk-3" else None)
+    assert denied.is_unread
+    with pytest.raises(CouldNotLook, match="could not be read"):
+        FILES.read(denied.path)
+
+
+@pytest.mark.parametrize("ailment", ["denied", "throttled"])
+def test_where_none_can_be_opened_nobody_could_look(between: AilingS3, ailment: str) -> None:
+    """Credentials that may list and not read, or a storage that hands out nothing, are no trouble of one point."""
+    between.falls(ailment, lambda _method, path: "/_metadata" in path and "list-type" not in path)
+
+    with pytest.raises(CouldNotLook, match=r"The checkpoint folder of orders-to-iceberg, s3://flink-state/checkpoints"):
+        FILES.stored(JOB, [])
+
+
+def test_a_storage_that_falls_silent_amid_the_look_could_not_be_looked_at(between: AilingS3) -> None:
+    """The first point was read; that the second could not is then no word about the second."""
+    between.falls("throttled", lambda _method, path: OTHER_ONE in path)
+
+    with pytest.raises(CouldNotLook, match=r"The savepoint folder of orders-to-iceberg"):
+        FILES.stored(JOB, [])
+
+
+NOON = datetime(2026, 11, 3, 12, 0, tzinfo=UTC)
+STORED = StoredCheckpoint(
+    path="file:/state/savepoints/savepoint-a",
+    kind=CheckpointKind.SAVEPOINT,
+    checkpoint_id=CheckpointId(8),
+    job_id=None,
+    written_at=NOON,
+)
+
+
+def run_that_took(kind: CheckpointKind, path: str | None) -> JobRun:
+    """A run with one entry in its history."""
+    taken = CompletedCheckpoint(
+        checkpoint_id=CheckpointId(8), kind=kind, status="COMPLETED", triggered_at=NOON, path=path, discarded=False
+    )
+    return JobRun(
+        job_id=JobId("a" * 32), name="orders", state="RUNNING", started_at=NOON, ended_at=None,
+        checkpoint_interval_ms=None, checkpoints=(taken,), completed_count=1, failed_count=0, restored_count=0,
+        restored=None, failures=(), vertices=(), code_version=None,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["file:/state/savepoints/savepoint-a", "file:///state/savepoints/savepoint-a/"])
+def test_flinks_history_decides_the_kind(path: str) -> None:
+    """However the path is written: a stop-savepoint pairs, an intermediate one may not."""
+    [joined] = with_kinds([STORED], [run_that_took(CheckpointKind.STOP_SAVEPOINT, path)])
+
+    assert joined.kind is CheckpointKind.STOP_SAVEPOINT
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        run_that_took(CheckpointKind.STOP_SAVEPOINT, "file:/state/savepoints/savepoint-ab"),
+        run_that_took(CheckpointKind.UNKNOWN, STORED.path),
+        run_that_took(CheckpointKind.STOP_SAVEPOINT, None),
+    ],
+    ids=["another path", "Flink does not say", "not finished"],
+)
+def test_where_the_history_is_silent_the_file_decides(run: JobRun) -> None:
+    """The history keeps ten entries and ends with the JobManager."""
+    assert with_kinds([STORED], [run]) == (STORED,)
+
+
+def test_paths_of_other_storage_are_compared_as_they_are() -> None:
+    """Only `file:` has three ways to be written."""
+    assert plain("s3://bucket/a/") == plain("s3a://bucket/a") == plain("s3n://bucket/a") == "s3://bucket/a"
+    assert plain("file:///a/b") == plain("file:/a/b") == plain("/a/b/") == "/a/b"

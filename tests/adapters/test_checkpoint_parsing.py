@@ -1,14 +1,31 @@
-"""A `_metadata` file's own words, of Flink 1.20 and 2.1; no bytes can do worse than a problem."""
+"""A `_metadata` file's own words, of Flink 1.20 and 2.1: operators, source positions, state files."""
 
 import lzma
+import struct
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.adapters.checkpoint_parsing import Handle, StateFile, Told, told_by
-from bot.domain.flink import CheckpointKind
+from bot.adapters.checkpoint_parsing import (
+    Handle,
+    JavaBytes,
+    NotUnderstood,
+    OperatorList,
+    OperatorPart,
+    StateFile,
+    Told,
+    channels,
+    keyed,
+    operators_in,
+    positions_in,
+    stream,
+    told_by,
+)
+from bot.domain.flink import CheckpointKind, SourcePosition
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 
 FOLDER = Path(__file__).parent / "fixtures" / "checkpoint_metadata"
@@ -223,3 +240,236 @@ def test_where_the_layout_breaks_the_text_is_still_told() -> None:
     assert "operator state before byte" in told.not_understood
     assert (told.operators, told.job_id, told.problem) == ((), V1_120, None)
     assert told.pending_manifests == (f"{V1_120}-{COMMITTER_V1_120}-00000-0-8-00008.avro",)
+
+
+WRITTEN_BY_FLINK = [3, 4, 5, 6]
+"""`every_handle_vN` was written by the serializers of Flink 2.1.1 from one made-up job with every kind of handle."""
+SIZES_AS_FLINK_SAYS = [506, 3034, 3117, 953, 800, 0]
+"""`OperatorState.getStateSize()` of these operators, in order."""
+
+
+def every_handle(version: int) -> bytes:
+    """That file."""
+    return (FOLDER / f"every_handle_v{version}").read_bytes()
+
+
+@pytest.mark.parametrize("version", WRITTEN_BY_FLINK)
+def test_every_kind_of_state_is_as_large_as_flink_says(version: int) -> None:
+    """Hash and RocksDB state, changelogs, records in flight, coordinators, shared files, finished operators."""
+    parts = operators_in(every_handle(version), version)
+
+    assert [part.bytes for part in parts] == SIZES_AS_FLINK_SAYS
+    assert [int(part.operator_id[16:], 16) for part in parts] == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(("version", "name"), [(4, None), (5, "keyed by hash"), (6, "keyed by hash")])
+def test_operators_have_names_since_version_5(version: int, name: str | None) -> None:
+    """Flink 1.20 writes version 4 and no names."""
+    assert operators_in(every_handle(version), version)[0].name == name
+
+
+@pytest.mark.parametrize("version", WRITTEN_BY_FLINK)
+def test_a_list_state_is_told_with_its_place(version: int) -> None:
+    """Inline, beside the file, or a piece of a file that is shared."""
+    lists = {
+        next(iter(each.offsets)): each.handle
+        for part in operators_in(every_handle(version), version)
+        for each in part.lists
+    }
+
+    assert lists["offsets"].inline == bytes(5)
+    assert (lists["raw"].file, lists["raw"].is_relative) == ("beside", True)
+    merged = lists["iceberg-files-committer-state"]
+    assert (merged.file, merged.start, merged.size) == ("s3://state/taskowned/segments", 1234, 800)
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("v1_stop_savepoint__metadata", {"b0c484": 3399, "f362c8": 197, "fd30ee": 0, "45f32a": 0}),
+        ("v2_stop_savepoint__metadata", {"ae5c03": 0, "158987": 3322, "f362c8": 197, "bc4197": 0}),
+        (
+            "flink21_v1_chk12_not_inline.xz",
+            {"e4cb5b": 0, "ba4049": 0, "cbc357": 398853, "570f70": 0, "7f86b0": 22145, "cf155f": 0},
+        ),
+    ],
+)
+def test_a_real_jobs_operators_are_all_told(name: str, sizes: dict[str, int]) -> None:
+    """Those without state too, among them the one whose id the V2 sink writes into its commits."""
+    content = recorded(name)
+
+    parts = operators_in(content, int.from_bytes(content[4:8], "big"))
+
+    assert {part.operator_id[:6]: part.bytes for part in parts} == sizes
+
+
+@pytest.mark.parametrize("version", WRITTEN_BY_FLINK)
+@given(st.data())
+def test_bytes_that_do_not_follow_the_layout_are_not_understood(version: int, data: st.DataObject) -> None:
+    """Cut anywhere before its last operator ends: said, never guessed, never another error."""
+    whole = every_handle(version)
+    end = whole.rfind(b"\xac\xed\x00\x05") if version > 3 else len(whole)
+    keep = data.draw(st.integers(16, end - 1))
+
+    with pytest.raises(NotUnderstood):
+        operators_in(whole[:keep], version)
+
+
+@pytest.mark.parametrize("version", [4, 5, 6])
+@given(st.binary(max_size=300))
+def test_garbage_is_understood_or_not_but_nothing_else_happens(version: int, garbage: bytes) -> None:
+    """No other exception, no endless loop, no list of a billion parts."""
+    with suppress(NotUnderstood):
+        assert len(operators_in(bytes(16) + garbage, version)) <= 300
+
+
+def ints(*values: int) -> bytes:
+    """Java's ints."""
+    return struct.pack(f">{len(values)}i", *values)
+
+
+def longs(*values: int) -> bytes:
+    """Java's longs."""
+    return struct.pack(f">{len(values)}q", *values)
+
+
+def text(value: str) -> bytes:
+    """Java's text."""
+    return len(value).to_bytes(2, "big") + value.encode()
+
+
+def file_of(size: int) -> bytes:
+    """A file's handle."""
+    return b"\x02" + longs(size) + text("s3://state/f")
+
+
+OLDER = {
+    "hash, before 1.15": b"\x03" + ints(0, 2) + longs(0, 5) + file_of(50),
+    "rocksdb, before 1.16": b"\x05" + longs(7) + text("backend") + ints(0, 2) + file_of(3)
+    + ints(1) + text("1.sst") + file_of(40) + ints(1) + text("2.sst") + file_of(7),
+    "changelog in files, before 1.16": b"\x0a" + ints(0, 2, 1) + longs(0) + file_of(50) + longs(50, 50) + text("id"),
+    "changelog, before 1.16": b"\x08" + ints(0, 2) + longs(9) + ints(1) + b"\x03" + ints(0, 1) + longs(0) + file_of(50)
+    + ints(0) + longs(1) + text("id"),
+}  # fmt: skip
+"""What today's Flink reads and no longer writes; built from its readers."""
+
+
+@pytest.mark.parametrize("form", OLDER)
+def test_keyed_state_of_older_flink_is_followed_to_its_end(form: str) -> None:
+    """Fifty bytes each, and nothing left over."""
+    data = JavaBytes(OLDER[form])
+
+    assert (keyed(data), data.left) == (50, 0)
+
+
+@pytest.mark.parametrize("content", [b"\x63", b"\x01\xff", b"\x0f" + longs(1)])
+def test_an_unknown_or_cut_handle_is_not_understood(content: bytes) -> None:
+    """The kind is named, or where the bytes ended."""
+    with pytest.raises(NotUnderstood, match=r"unknown kind 99|bytes were expected"):
+        stream(JavaBytes(content))
+
+
+def test_a_count_that_cannot_be_is_not_believed() -> None:
+    """Two billion channels in four bytes are a misread place."""
+    with pytest.raises(NotUnderstood, match="2000000000 parts were announced"):
+        channels(JavaBytes(ints(2_000_000_000)), is_tagged=True)
+
+
+def test_the_fixtures_are_all_read_to_their_properties() -> None:
+    """No real file falls back to the search for text."""
+    names = [path.name for path in Path(FOLDER).iterdir() if "beside" not in path.name]
+
+    versions = {name: int.from_bytes(recorded(name)[4:8], "big") for name in names}
+
+    assert all(operators_in(recorded(name), version) for name, version in versions.items())
+    assert set(versions.values()) == {3, 4, 5, 6}
+
+
+SOURCE = OperatorId("cb" * 16)
+NEVER = -(2**63)
+
+
+def split(topic: str, partition: int, following: int, until: int = NEVER, version: int = 0) -> bytes:
+    """One item of the state, as Flink's `SimpleVersionedListState` and Kafka's serializer write it."""
+    name = topic.encode()
+    body = struct.pack(">h", len(name)) + name + struct.pack(">iqq", partition, following, until)
+    item = struct.pack(">ii", version, len(body)) + body
+    return struct.pack(">i", len(item)) + item
+
+
+def reader(items: Sequence[bytes], name: str = "SourceReaderState", beside: str | None = None) -> OperatorPart:
+    """A source with one subtask that keeps these items."""
+    content = b"".join(items)
+    offsets = tuple(sum(map(len, items[:place])) for place in range(len(items)))
+    handle = Handle(size=len(content), inline=None if beside else content, file=beside)
+    lists = (OperatorList(offsets={name: offsets}, handle=handle),)
+    return OperatorPart(operator_id=SOURCE, name=None, parallelism=1, bytes=len(content), lists=lists)
+
+
+def nothing(_handle: Handle) -> bytes | None:
+    """No file can be had."""
+    return None
+
+
+def test_each_partition_is_told_with_its_next_offset() -> None:
+    """In the order of topic and partition, whichever subtask keeps it."""
+    parts = (reader([split("orders", 1, 4_000), split("clicks", 0, -2)]), reader([split("orders", 0, 17, 20)]))
+
+    found = positions_in(parts, nothing)
+
+    assert [(each.topic, each.partition, each.following, each.until) for each in found] == [
+        ("clicks", 0, -2, None),
+        ("orders", 0, 17, 20),
+        ("orders", 1, 4_000, None),
+    ]
+    assert {each.operator_id for each in found} == {SOURCE}
+
+
+def test_a_state_beside_the_file_is_read_there() -> None:
+    """As Flink keeps it above the inline threshold."""
+    items = [split("orders", 0, 5)]
+
+    found = positions_in((reader(items, beside="s3://state/chk-7/9a"),), lambda _: b"".join(items))
+
+    assert found == (SourcePosition(operator_id=SOURCE, topic="orders", partition=0, following=5),)
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        split("orders", 0, 5, version=1),
+        split("orders", 0, 5)[:-1],
+        split("orders", -1, 5),
+        struct.pack(">iii", 12, 0, 4) + b"file",
+        b"",
+    ],
+    ids=["another-version", "cut-off", "no-partition", "another-source", "nothing"],
+)
+def test_a_part_of_the_positions_never_passes_for_all(strange: bytes) -> None:
+    """Nothing is told where one split is not understood."""
+    assert positions_in((reader([split("orders", 0, 5), strange]),), nothing) == ()
+
+
+def test_a_state_that_cannot_be_had_tells_nothing() -> None:
+    """Gone, or on a storage that is not this one."""
+    parts = (reader([split("orders", 0, 5)]), reader([split("orders", 1, 5)], beside="s3://gone"))
+
+    assert positions_in(parts, nothing) == ()
+
+
+def test_another_list_state_is_no_source() -> None:
+    """Whatever its bytes look like."""
+    assert positions_in((reader([split("orders", 0, 5)], name="offsets"),), nothing) == ()
+
+
+def test_a_savepoint_of_a_real_job_tells_where_kafka_goes_on() -> None:
+    """Flink 2.1.1, Kafka 3.9.1 with connector 4.0.1, a topic of two partitions, stopped with a savepoint.
+
+    The table held 1,058 rows of partition 0, the last of offset 1057, and 1,592 of partition 1, the last of 1591.
+    """
+    told = told_by(recorded("kafka_stop_savepoint.xz"))
+
+    assert [(each.topic, each.partition, each.following) for each in told.source_positions] == [
+        ("payments", 0, 1_058),
+        ("payments", 1, 1_592),
+    ]

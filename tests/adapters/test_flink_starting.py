@@ -1,13 +1,19 @@
 """A job is started from one point of state, under one id, at most once."""
 
+import json
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
+from bot.adapters.flink_operator_resource import resource_of
 from bot.adapters.flink_rest import FlinkRest
+from bot.adapters.flink_starting import JarStart, SqlGatewayStart, Starter, digest_of
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire, body
 from tests.adapters.recorded_runs import F21, RUN_21
+from tests.adapters.serving import unused_address
 from tests.adapters.started_runs import (
     CREATE,
     DETAIL,
@@ -21,6 +27,7 @@ from tests.adapters.started_runs import (
     by_jar,
     closing,
     fails,
+    starting,
 )
 
 __all__ = ["by_gateway", "by_jar", "closing"]
@@ -174,3 +181,132 @@ def test_a_run_that_never_shows_is_unknown(wire: Wire, by_jar: FlinkRest) -> Non
 
     with pytest.raises(OutcomeUnknown, match="no run under that id"):
         by_jar.start(JOB, PATH, RUN_21)
+
+
+def test_a_gateway_that_is_down_started_nothing(wire: Wire, closing: ExitStack) -> None:
+    """Surely not submitted, so it may be executed again."""
+    adapter = starting(wire, closing, SqlGatewayStart(unused_address(), (CREATE, INSERT), {}))
+
+    with pytest.raises(CouldNotLook, match="SQL gateway"):
+        adapter.start(JOB, PATH, RUN_21)
+
+
+def test_without_a_way_to_start_a_person_is_told_how(flink: FlinkRest) -> None:
+    """The path and the id to use are in the message."""
+    with pytest.raises(CommitRefused, match=f"{PATH} with the job id {RUN_21}"):
+        flink.start(JOB, PATH, RUN_21)
+
+
+def test_a_jar_that_the_cluster_has_lost_is_told_before_anything_is_stopped(wire: Wire, by_jar: FlinkRest) -> None:
+    """A JobManager that was started anew has no uploaded jars."""
+    wire.says("GET /jars", {"files": [{"id": "other.jar"}]}, {"files": [{"id": "other.jar"}, {"id": "orders.jar"}]})
+
+    lost, there = by_jar.obstacle(JOB), by_jar.obstacle(JOB)
+
+    assert (lost, there) == ("the cluster has no jar orders.jar", None)
+
+
+def test_a_gateway_is_asked_for_no_more_than_its_name(wire: Wire, by_gateway: FlinkRest) -> None:
+    """None of its statements is run before a proposal is approved; a gateway that is down is not `nothing found`."""
+    wire.says("GET /v1/info", {"productName": "Apache Flink", "version": "2.1.1"}, (500, {"errors": ["down"]}))
+
+    there = by_gateway.obstacle(JOB)
+
+    assert there is None
+    with pytest.raises(CouldNotLook):
+        by_gateway.obstacle(JOB)
+
+
+def test_a_job_that_only_people_can_start_is_told_so(wire: Wire, closing: ExitStack) -> None:
+    """Nothing that stops it is proposed then."""
+    adapter = FlinkRest(wire.url)
+    closing.callback(adapter.close)
+
+    assert "no way to start it is configured" in (adapter.obstacle(JOB) or "")
+
+
+@pytest.mark.parametrize(("asked", "stands"), [(None, "v1"), ("wl-1-abcd", "wl-1-abcd")])
+def test_it_stands_in_the_statement(wire: Wire, asked: str | None, stands: str) -> None:
+    """Else the configured one."""
+    insert = "INSERT INTO t /*+ OPTIONS('uid-suffix'='{uid_suffix}') */ SELECT 1"
+    wire.says("POST /v1/sessions", {"sessionHandle": "s1"})
+    wire.says(f"POST {SESSION}/statements", {"operationHandle": "o1"})
+    wire.says(f"GET {SESSION}/operations/o1/status", {"status": "FINISHED"})
+    wire.says(f"GET {SESSION}/operations/o1/result/0", {"resultType": "PAYLOAD"})
+    with ExitStack() as closing:
+        gateway = SqlGatewayStart(wire.url, ("SET x", insert), {}, uid_suffix="v1", limit_s=30)
+        closing.callback(gateway.close)
+        gateway.submit(PATH, RUN_21, allow_non_restored=True, uid_suffix=asked)
+
+    sent = [told["statement"] for path, told in wire.sent("POST") if path == f"{SESSION}/statements"]
+    assert sent == ["SET x", f"INSERT INTO t /*+ OPTIONS('uid-suffix'='{stands}') */ SELECT 1"]
+
+
+def test_it_stands_in_the_arguments(wire: Wire) -> None:
+    """Of a jar."""
+    wire.says(RUN_JAR, (202, {"jobid": RUN_21}))
+    with ExitStack() as closing:
+        jar = JarStart(wire.url, "orders.jar", args=("--uid", "sink-{uid_suffix}"), limit_s=30)
+        closing.callback(jar.close)
+        jar.submit(PATH, RUN_21, allow_non_restored=True, uid_suffix="wl-1-abcd")
+
+    [(_, told)] = wire.sent("POST")
+    assert (told["programArgsList"], told["allowNonRestoredState"]) == (["--uid", "sink-wl-1-abcd"], True)
+
+
+URL = "http://127.0.0.1:9"
+
+
+def jar(jar_id: str = "orders.jar", **otherwise: object) -> Starter:
+    """An uploaded jar as it may be declared."""
+    return JarStart(URL, jar_id, **{"entry_class": "com.acme.Orders", "args": ("--table", "t"), **otherwise})  # type: ignore[arg-type]
+
+
+def sql(statements: tuple[str, ...] = ("CREATE", "INSERT"), **otherwise: object) -> Starter:
+    """Statements as they may be declared."""
+    return SqlGatewayStart(URL, statements, otherwise.pop("properties", {"pipeline.name": "orders"}), **otherwise)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("make", "others"),
+    [
+        (jar, ({"jar_id": "b.jar"}, {"entry_class": "com.acme.Other"}, {"args": ("--table", "u")}, {"parallelism": 2},
+               {"properties": {"a": "b"}}, {"uid_suffix": "v2"})),
+        (sql, ({"statements": ("CREATE", "INSERT 2")}, {"statements": ("INSERT", "CREATE")}, {"properties": {}},
+               {"uid_suffix": "v2"})),
+    ],
+)  # fmt: skip
+def test_each_part_of_a_declaration_counts(make: Callable[..., Starter], others: tuple[dict[str, object], ...]) -> None:
+    """Jar, class, arguments, parallelism, settings, suffix; statements in their order. Made twice, it is the same."""
+    starters = [make(), make(), *(make(**other) for other in others)]
+
+    told = [starter.declaration() for starter in starters]
+
+    for starter in starters:
+        starter.close()
+    assert told[0] == told[1]
+    assert len(set(told)) == 1 + len(others)
+
+
+def resource(**job: object) -> bytes:
+    """A FlinkDeployment as Kubernetes tells it."""
+    spec = {"image": "orders:1", "flinkConfiguration": {"a": "b"}, "job": {"jarURI": "local:///orders.jar", **job}}
+    return json.dumps({"metadata": {"uid": "u", "generation": 3, "resourceVersion": "7"}, "spec": spec}).encode()
+
+
+def test_what_our_own_stops_and_starts_change_of_a_resource_does_not_count() -> None:
+    """Else the stop of a proposal would supersede its start; another image or argument does count."""
+    before = resource_of(resource(state="running", upgradeMode="last-state", args=["--t"]), "flinkdeployment orders")
+    stopped, started = (
+        before.to_suspend(keeps_checkpoints=False),
+        before.to_restore("s3://s/1", 9, allow_non_restored=True),
+    )
+    ours = {**stopped["spec"]["job"], **started["spec"]["job"]}  # type: ignore[index]
+    after = resource_of(resource(args=["--t"], **ours), "flinkdeployment orders")
+    other = resource_of(resource(args=["--u"]), "flinkdeployment orders")
+    image = resource_of(resource(args=["--t"]).replace(b"orders:1", b"orders:2"), "flinkdeployment orders")
+
+    told = [digest_of(each.declared) for each in (before, after, other, image)]
+
+    assert told[0] == told[1]
+    assert len(set(told)) == 3

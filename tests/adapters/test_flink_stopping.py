@@ -1,12 +1,17 @@
 """A run is stopped for good, once, with its state kept; what is not known is said to be so."""
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from bot.adapters.flink_rest import FlinkRest, trigger_of
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
-from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire, body
+from bot.domain.ids import JobId
+from tests.adapters.flink_wire import WAITED_IN_VAIN, Wire, body, tell_run
+from tests.adapters.passing_time import PassingTime
 from tests.adapters.recorded_runs import F21, RUN_21
 from tests.adapters.stopped_runs import CANCEL, DETAIL, DONE, JOB, NOT_ASKED, STOP, TRIGGER, WAITING, detail, stopping
 
@@ -201,3 +206,193 @@ def test_a_cancel_that_is_not_taken_is_told_as_what_it_is(
 
     with pytest.raises(means):
         stopping.stop(JOB, RUN_21)
+
+
+CONFIG = f"GET /jobs/{RUN_21}/checkpoints/config"
+SECOND = f"GET /jobs/{RUN_21}/savepoints/{trigger_of(RUN_21, 1)}"
+
+
+@pytest.fixture
+def kept_stopping(wire: Wire, passing_time: PassingTime) -> Iterator[FlinkRest]:
+    """An adapter, and a run that runs."""
+    tell_run(wire, F21, RUN_21, exceptions="exceptions", checkpoints="checkpoints")
+    wire.says(STOP, (202, {"request-id": trigger_of(RUN_21)}))
+    wire.says(CANCEL, (202, {}))
+    with ExitStack() as closing:
+        adapter = FlinkRest(wire.url, stop_limit=timedelta(seconds=30), poll_every=timedelta(seconds=1))
+        closing.callback(adapter.close)
+        yield adapter
+
+
+def savepoint_fails(wire: Wire) -> str:
+    """The folder cannot be written."""
+    wire.says(DETAIL, detail("RUNNING"))
+    wire.says(TRIGGER, NOT_ASKED, body(F21, "stop_failed"))
+    return "its savepoint failed: .*Failed to create savepoint directory"
+
+
+def flink_refuses(wire: Wire) -> str:
+    """No folder is set, or another savepoint is at work."""
+    wire.says(DETAIL, detail("RUNNING"))
+    wire.says(STOP, (409, {"errors": ["Cannot suspend the job with a savepoint."]}))
+    return "Flink refused a savepoint: Cannot suspend the job"
+
+
+def run_recovers(wire: Wire) -> str:
+    """It takes no savepoint, and by Flink's default a cancel deletes its checkpoints."""
+    config = body(F21, "checkpoints_config")
+    config["externalization"]["delete_on_cancellation"] = True
+    wire.says(CONFIG, config)
+    wire.says(DETAIL, detail("RESTARTING", "CANCELED"))
+    return "it was RESTARTING"
+
+
+@pytest.mark.parametrize("trouble", [savepoint_fails, flink_refuses, run_recovers])
+def test_a_run_that_can_leave_no_state_goes_on(
+    wire: Wire, kept_stopping: FlinkRest, trouble: Callable[[Wire], str]
+) -> None:
+    """What failed, that the run goes on, and what to do; nothing was cancelled."""
+    words = trouble(wire)
+
+    with pytest.raises(CommitRefused, match=f"5457e3 was not stopped.*{words}.*The run continues"):
+        kept_stopping.stop(JOB, RUN_21, needs_state=True)
+
+    assert wire.sent("PATCH") == []
+
+
+def test_a_recovering_run_is_cancelled_where_its_checkpoints_stay(wire: Wire, kept_stopping: FlinkRest) -> None:
+    """RETAIN_ON_CANCELLATION: what it leaves is its newest checkpoint."""
+    wire.says(DETAIL, detail("RESTARTING", "CANCELED"), detail("CANCELED", "CANCELED"))
+
+    sentence = kept_stopping.stop(JOB, RUN_21, needs_state=True).sentence
+
+    assert "its retained checkpoints stay" in sentence
+
+
+def test_a_stop_after_a_failed_one_is_a_new_one(wire: Wire, kept_stopping: FlinkRest) -> None:
+    """Flink remembers the failure for minutes; the folder can be written by now."""
+    wire.says(DETAIL, detail("RUNNING"), detail("RUNNING"), detail("FINISHED", "FINISHED"))
+    wire.says(TRIGGER, body(F21, "stop_failed"))
+    wire.says(SECOND, NOT_ASKED, DONE)
+
+    stopped = kept_stopping.stop(JOB, RUN_21, needs_state=True)
+
+    assert stopped.savepoint is not None
+    assert [content["triggerId"] for _, content in wire.sent("POST")] == [trigger_of(RUN_21, 1)]
+
+
+@pytest.mark.parametrize("vertices", ["RUNNING", "FINISHED"])
+def test_a_stop_at_work_is_followed_although_flink_has_forgotten_those_before(
+    wire: Wire, kept_stopping: FlinkRest, vertices: str
+) -> None:
+    """It forgets a failure after five minutes; a large savepoint takes longer, and operators end halfway through."""
+    wire.says(DETAIL, detail("RUNNING", vertices), detail("RUNNING", vertices), detail("FINISHED", "FINISHED"))
+    wire.says(TRIGGER, NOT_ASKED)
+    wire.says(SECOND, WAITING, WAITING, DONE)
+
+    assert kept_stopping.stop_at_work(RUN_21) is not None
+    stopped = kept_stopping.stop(JOB, RUN_21, needs_state=True)
+
+    assert stopped.savepoint is not None
+    assert [] == wire.sent("PATCH") + wire.sent("POST")
+
+
+def test_a_run_whose_checkpoint_is_started_from_is_not_cancelled_at_such_a_stop(
+    wire: Wire, kept_stopping: FlinkRest
+) -> None:
+    """Flink would delete that checkpoint when the savepoint is complete."""
+    wire.says(DETAIL, detail("RUNNING"))
+    wire.says(TRIGGER, NOT_ASKED)
+    wire.says(SECOND, WAITING)
+
+    with pytest.raises(CommitRefused, match="5457e3 was not cancelled"):
+        kept_stopping.stop(JOB, RUN_21, keeps_checkpoints=True)
+
+    assert [] == wire.sent("PATCH") + wire.sent("POST")
+
+
+def test_a_run_whose_checkpoint_is_started_from_takes_no_savepoint(wire: Wire, kept_stopping: FlinkRest) -> None:
+    """It runs and could: Flink would delete its retained checkpoints then."""
+    wire.says(DETAIL, detail("RUNNING"), detail("CANCELED", "CANCELED"))
+    wire.says(TRIGGER, NOT_ASKED)
+
+    stopped = kept_stopping.stop(JOB, RUN_21, keeps_checkpoints=True)
+
+    assert stopped.savepoint is None
+    assert "its retained checkpoints stay" in stopped.sentence
+    assert (0, 1) == (len(wire.sent("POST")), len(wire.sent("PATCH")))
+
+
+@pytest.mark.parametrize("trouble", ["deleted by a cancel", "being stopped already"])
+def test_a_run_whose_checkpoint_would_go_goes_on(wire: Wire, kept_stopping: FlinkRest, trouble: str) -> None:
+    """By its settings as they are at the stop, or by a stop-with-savepoint that Flink is at."""
+    wire.says(DETAIL, detail("RUNNING"))
+    wire.says(TRIGGER, NOT_ASKED)
+    if trouble == "deleted by a cancel":
+        config = body(F21, "checkpoints_config")
+        config["externalization"]["delete_on_cancellation"] = True
+        wire.says(CONFIG, config)
+    else:
+        wire.says(TRIGGER, {"status": {"id": "IN_PROGRESS"}})
+
+    with pytest.raises(
+        CommitRefused, match=r"5457e3 was not cancelled: that would delete the checkpoint to start from"
+    ):
+        kept_stopping.stop(JOB, RUN_21, keeps_checkpoints=True)
+
+    assert [] == wire.sent("PATCH") + wire.sent("POST")
+
+
+def test_an_unknown_run_is_not_a_stopped_one(stopping: FlinkRest) -> None:
+    """After a restart of the JobManager a run may be forgotten and yet write: nothing may be concluded."""
+    with pytest.raises(CouldNotLook, match="Flink does not know it"):
+        stopping.stop(JOB, JobId("0" * 32))
+
+
+def savepoint_hangs(wire: Wire) -> None:
+    """The savepoint takes longer than the limit."""
+    wire.says(TRIGGER, NOT_ASKED, WAITING)
+
+
+def run_goes_on(wire: Wire) -> None:
+    """The savepoint is done and the run does not end."""
+    wire.says(TRIGGER, NOT_ASKED, DONE)
+
+
+def flink_breaks(wire: Wire) -> None:
+    """Flink cannot be asked any more."""
+    wire.says(TRIGGER, NOT_ASKED, (500, {"errors": ["boom"]}))
+
+
+def proxy_gives_up(wire: Wire) -> None:
+    """A gateway timeout of the request itself: it may have arrived."""
+    wire.says(STOP, (504, "timeout"))
+
+
+def flink_waits_in_vain(wire: Wire) -> None:
+    """Flink gave up waiting for its own JobMaster, which may be at it."""
+    told = f"<Exception on server side:\n{WAITED_IN_VAIN}End of exception on server side>"
+    wire.says(STOP, (500, {"errors": ["Internal server error.", told]}))
+
+
+def stop_waits_in_vain(wire: Wire) -> None:
+    """The same, told of the operation."""
+    cause = {"class": "CompletionException", "stack-trace": WAITED_IN_VAIN}
+    wire.says(TRIGGER, NOT_ASKED, {"status": {"id": "COMPLETED"}, "operation": {"failure-cause": cause}})
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [savepoint_hangs, run_goes_on, flink_breaks, proxy_gives_up, flink_waits_in_vain, stop_waits_in_vain],
+)
+def test_what_may_have_happened_is_unknown(wire: Wire, stopping: FlinkRest, trouble: Callable[[Wire], None]) -> None:
+    """After the request was sent, every silence is an unknown outcome: verified, never repeated."""
+    wire.says(DETAIL, detail("RUNNING"))
+    wire.says(STOP, (202, {"request-id": trigger_of(RUN_21)}))
+    trouble(wire)
+
+    with pytest.raises(OutcomeUnknown):
+        stopping.stop(JOB, RUN_21)
+
+    assert len(wire.sent("POST")) == 1
+    assert wire.sent("PATCH") == []

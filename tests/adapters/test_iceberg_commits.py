@@ -1,12 +1,27 @@
-"""A commit is one compare-and-swap: all of it or nothing, and never over a commit that was not foreseen."""
+"""A commit is one compare-and-swap: applied, refused or unknown, and never over one that was not foreseen."""
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Barrier
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pyiceberg.table.refs import MAIN_BRANCH
 
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.domain.errors import CommitRefused
+from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, UnknownTable
+from bot.domain.file_changes import FileSources
 from bot.domain.ids import SnapshotId
-from bot.ports import TableChange
+from bot.domain.table import TableState
+from bot.ports import FileChange, TableChange
+from tests.adapters.conftest import StandingClock
+from tests.adapters.flink_wire import Wire
 from tests.adapters.lake import ORDERS, Lake
 from tests.adapters.rewinds import rewind
 
@@ -189,3 +204,338 @@ def test_properties_and_tags_are_removed(lake: Lake, catalog: PyIcebergCatalog) 
 
     assert [ref.name for ref in after.refs] == ["main", "waterline"]
     assert "waterline.status" not in after.properties
+
+
+TABLE = "/v1/namespaces/sales/tables/orders"
+
+
+@pytest.fixture
+def loaded(lake: Lake) -> dict[str, Any]:
+    """What a REST catalog answers when the table is loaded."""
+    location = lake.table.metadata_location
+    metadata = json.loads(Path(location.removeprefix("file://")).read_text(encoding="utf-8"))
+    return {"metadata-location": location, "metadata": metadata, "config": {}}
+
+
+@pytest.fixture
+def rest(wire: Wire, loaded: dict[str, Any], clock: StandingClock) -> Iterator[PyIcebergCatalog]:
+    """The adapter on a REST catalog that knows the table."""
+    wire.says("GET /v1/config", {"defaults": {}, "overrides": {}})
+    wire.says(f"GET {TABLE}", loaded)
+    adapter = PyIcebergCatalog("lake", {"type": "rest", "uri": wire.url}, clock)
+    yield adapter
+    adapter.close()
+
+
+@pytest.fixture
+def change(lake: Lake) -> TableChange:
+    """A rewind to the first commit."""
+    return TableChange(
+        expected_uuid=str(lake.table.metadata.table_uuid),
+        expected_head=lake.heads[-1],
+        move_main_to=lake.heads[0],
+        new_tags={"incident-1": lake.heads[-1]},
+    )
+
+
+def test_one_request_carries_every_requirement(
+    wire: Wire, rest: PyIcebergCatalog, lake: Lake, loaded: dict[str, Any], change: TableChange
+) -> None:
+    """The catalog itself compares uuid, head and tag: no time passes between a look and the commit."""
+    wire.says(f"POST {TABLE}", loaded)
+
+    rest.commit(ORDERS, change)
+
+    [(_, sent)] = wire.sent("POST")
+    assert sent["requirements"] == [
+        {"type": "assert-table-uuid", "uuid": str(lake.table.metadata.table_uuid)},
+        {"type": "assert-ref-snapshot-id", "ref": "main", "snapshot-id": lake.heads[-1]},
+        {"type": "assert-ref-snapshot-id", "ref": "incident-1", "snapshot-id": None},
+    ]
+    assert [(each["action"], each["ref-name"], each["snapshot-id"]) for each in sent["updates"]] == [
+        ("set-snapshot-ref", "incident-1", lake.heads[-1]),
+        ("set-snapshot-ref", "main", lake.heads[0]),
+    ]
+
+
+def refusal(code: int, kind: str) -> tuple[int, Any]:
+    """An error as the Iceberg REST specification writes it."""
+    return code, {"error": {"message": f"{kind}: no", "type": kind, "code": code}}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        refusal(400, "BadRequestException"),
+        refusal(403, "ForbiddenException"),
+    ],
+    ids=lambda answer: str(answer[0]),
+)
+def test_a_clear_no_is_a_refusal(wire: Wire, rest: PyIcebergCatalog, change: TableChange, answer: Any) -> None:
+    """The catalog decided before it wrote: surely not applied."""
+    wire.says(f"POST {TABLE}", answer)
+
+    with pytest.raises(CommitRefused, match="nothing was changed"):
+        rest.commit(ORDERS, change)
+
+    assert len(wire.sent("POST")) == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        refusal(404, "NoSuchTableException"),
+        refusal(500, "CommitStateUnknownException"),
+        refusal(502, "BadGateway"),
+        refusal(503, "ServiceUnavailable"),
+        refusal(504, "GatewayTimeout"),
+        (200, "half an ans"),
+        (200, {"unexpected": True}),
+        (418, "<html>a proxy</html>"),
+    ],
+    ids=["404", "500", "502", "503", "504", "cut off", "not Iceberg's", "a proxy"],
+)
+def test_everything_else_is_unknown(wire: Wire, rest: PyIcebergCatalog, change: TableChange, answer: Any) -> None:
+    """Neither yes nor no: it is verified against the table and never repeated."""
+    wire.says(f"POST {TABLE}", answer)
+
+    with pytest.raises(OutcomeUnknown, match="not known"):
+        rest.commit(ORDERS, change)
+
+    assert len(wire.sent("POST")) == 1
+
+
+def test_a_conflict_over_what_is_compared_with_is_a_refusal(
+    wire: Wire, rest: PyIcebergCatalog, loaded: dict[str, Any], change: TableChange
+) -> None:
+    """Main has moved: what was approved holds no longer."""
+    wire.says(f"POST {TABLE}", refusal(409, "CommitFailedException"))
+    moved = change.model_copy(update={"expected_head": change.move_main_to})
+    assert loaded["metadata"]["refs"]["main"]["snapshot-id"] != moved.expected_head
+
+    with pytest.raises(CommitRefused, match="nothing was changed"):
+        rest.commit(ORDERS, moved)
+
+    assert len(wire.sent("POST")) == 1
+
+
+@pytest.mark.parametrize(
+    "answer", [refusal(409, "CommitFailedException"), refusal(429, "TooManyRequests")], ids=["409", "429"]
+)
+def test_what_may_pass_is_no_refusal(wire: Wire, rest: PyIcebergCatalog, change: TableChange, answer: Any) -> None:
+    """Somebody else came first and touched nothing that is compared with, or there were too many: later it may go."""
+    wire.says(f"POST {TABLE}", answer)
+
+    with pytest.raises(CouldNotLook, match=r"nothing was changed|another commit came first"):
+        rest.commit(ORDERS, change)
+
+    assert len(wire.sent("POST")) == 1
+
+
+def test_an_expired_login_is_tried_once_more_and_may_pass(
+    wire: Wire, rest: PyIcebergCatalog, change: TableChange
+) -> None:
+    """PyIceberg logs in anew after a 401 and repeats; a request that was not let in has changed nothing."""
+    wire.says(f"POST {TABLE}", refusal(401, "NotAuthorizedException"))
+
+    with pytest.raises(CouldNotLook, match="nothing was changed"):
+        rest.commit(ORDERS, change)
+
+    assert len(wire.sent("POST")) == 2
+
+
+def test_a_catalog_that_is_down_before_the_commit_may_be_asked_again(
+    wire: Wire, rest: PyIcebergCatalog, change: TableChange
+) -> None:
+    """Nothing was sent, so nothing was changed."""
+    wire.says(f"GET {TABLE}", refusal(500, "ServiceFailure"))
+
+    with pytest.raises(CouldNotLook, match="could not be read before the commit"):
+        rest.commit(ORDERS, change)
+
+    assert wire.sent("POST") == []
+
+
+def test_loading_tells_unknown_from_unreachable(wire: Wire, rest: PyIcebergCatalog) -> None:
+    """404 is an answer; 401, 500 and a login page are none."""
+    wire.says(f"GET {TABLE}", refusal(404, "NoSuchTableException"))
+    with pytest.raises(UnknownTable):
+        rest.load(ORDERS)
+
+    for answer in (refusal(500, "ServiceFailure"), refusal(401, "NotAuthorizedException"), (200, "<html>login</html>")):
+        wire.says(f"GET {TABLE}", answer)
+        with pytest.raises(CouldNotLook):
+            rest.load(ORDERS)
+
+
+@pytest.fixture
+def committers(lake: Lake, clock: StandingClock) -> Iterator[list[PyIcebergCatalog]]:
+    """Six processes, as far as the catalog can tell: each with its own connection."""
+    adapters = [PyIcebergCatalog("lake", lake.properties, clock) for _ in range(6)]
+    yield adapters
+    for adapter in adapters:
+        adapter.close()
+
+
+def test_of_racing_rewinds_exactly_one_wins(lake: Lake, committers: list[PyIcebergCatalog]) -> None:
+    """Six committers with the same approved head at the same moment: one is applied, five are refused."""
+    table = committers[0].load(ORDERS)
+    at_once = Barrier(len(committers))
+
+    def race(number: int) -> str | None:
+        change = rewind(table, lake.heads[number % 2]).model_copy(
+            update={"set_properties": {"winner": str(number)}, "new_tags": {f"incident-{number}": lake.heads[-1]}}
+        )
+        at_once.wait()
+        try:
+            return committers[number].commit(ORDERS, change).properties["winner"]
+        except CommitRefused:
+            return None
+
+    with ThreadPoolExecutor(len(committers)) as pool:
+        winners = [winner for winner in pool.map(race, range(len(committers))) if winner is not None]
+
+    after = committers[0].load(ORDERS)
+    assert winners == [after.properties["winner"]]
+    assert [ref.name for ref in after.refs] == [f"incident-{winners[0]}", "main", "waterline"]
+
+
+def test_between_load_and_commit_nothing_slips_in(lake: Lake, committers: list[PyIcebergCatalog]) -> None:
+    """Racing property changes: each one that was accepted is there, each one that is not there was refused."""
+    table = committers[0].load(ORDERS)
+    at_once = Barrier(len(committers))
+
+    def race(number: int) -> tuple[str, bool]:
+        key = f"key-{number}"
+        change = TableChange(expected_uuid=table.uuid, expected_head=table.head, set_properties={key: "1"})
+        at_once.wait()
+        try:
+            committers[number].commit(ORDERS, change)
+        except (CommitRefused, CouldNotLook):
+            return key, False
+        return key, True
+
+    with ThreadPoolExecutor(len(committers)) as pool:
+        outcomes = dict(pool.map(race, range(len(committers))))
+
+    present = committers[0].load(ORDERS).properties
+    assert outcomes == {key: key in present for key in outcomes}
+    assert any(outcomes.values())
+
+
+def test_a_catalog_that_stays_locked_changes_nothing_and_may_be_asked_again(lake: Lake, clock: StandingClock) -> None:
+    """SQLite's busy answer comes before anything is written, so nothing is unknown; a lock is let go again."""
+    patient = {**lake.properties, "uri": f"{lake.properties['uri']}?timeout=0.1"}
+    catalog = PyIcebergCatalog("lake", patient, clock)
+    change = rewind(catalog.load(ORDERS), lake.heads[0])
+    other = sqlite3.connect(lake.file)
+    other.execute("BEGIN IMMEDIATE")
+
+    with pytest.raises(CouldNotLook, match="database was busy"):
+        catalog.commit(ORDERS, change)
+
+    other.close()
+    assert catalog.load(ORDERS).head == lake.heads[-1]
+    assert catalog.commit(ORDERS, change).head == lake.heads[0]
+    catalog.close()
+
+
+BRANCH = "recovery-wl-1"
+REST_TABLE = "/v1/namespaces/sales/tables/orders"
+
+
+@contextmanager
+def ahead(seconds: float) -> Iterator[None]:
+    """A writer whose clock is so far ahead of ours."""
+    with pytest.MonkeyPatch.context() as patched:
+        clock = SimpleNamespace(time=lambda: time.time() + seconds)
+        patched.setattr("pyiceberg.table.snapshots.time", clock)
+        yield
+
+
+def drops_the_newest(catalog: PyIcebergCatalog, ref: str, head: SnapshotId) -> FileChange:
+    """The newest commit's files, off a branch again."""
+    found = catalog.survey_files(ORDERS, ref, add=None, remove=FileSources(added_by=(head,)), columns=())
+    return FileChange(
+        expected_uuid=catalog.load(ORDERS).uuid, ref=ref, expected_head=head, add=None, remove=found.remove, summary={}
+    )
+
+
+def files(lake: Lake) -> set[str]:
+    """Every file of the table."""
+    folder = Path(lake.table.location().removeprefix("file://"))
+    return {str(path) for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: rewind(table, table.chain[1].snapshot_id),
+        lambda table: TableChange(
+            expected_uuid=table.uuid, expected_head=None, set_properties={"waterline.status": "under-review"}
+        ),
+        lambda table: TableChange(
+            expected_uuid=table.uuid, expected_head=table.head, new_branches={BRANCH: table.head}
+        ),
+    ],
+    ids=["main back", "a property", "a branch"],
+)
+def test_far_behind_the_last_commit_nothing_is_changed(
+    lake: Lake, catalog: PyIcebergCatalog, change: Callable[[TableState], TableChange]
+) -> None:
+    """It may be asked again once the clock is right."""
+    with ahead(100):
+        lake.append(7)
+    before = lake.table.metadata_location
+
+    with pytest.raises(CouldNotLook, match=r"clock is (100|99|98) s behind the table's last change.*tries again"):
+        catalog.commit(ORDERS, change(catalog.load(ORDERS)))
+
+    assert lake.table.metadata_location == before
+
+
+def test_a_few_seconds_do_not_matter(lake: Lake, catalog: PyIcebergCatalog) -> None:
+    """Java lets a minute pass."""
+    with ahead(20):
+        lake.append(7)
+
+    catalog.commit(ORDERS, rewind(catalog.load(ORDERS), lake.heads[0]))
+
+    assert catalog.load(ORDERS).head == lake.heads[0]
+
+
+def test_a_change_of_files_leaves_nothing_behind(lake: Lake, catalog: PyIcebergCatalog) -> None:
+    """Its manifests are deleted again."""
+    with ahead(100):
+        head = lake.append(7)
+        lake.table.manage_snapshots().create_branch(head, BRANCH).commit()
+    change, before = drops_the_newest(catalog, BRANCH, head), files(lake)
+
+    with pytest.raises(CouldNotLook, match="behind the table's last change"):
+        catalog.change_files(ORDERS, change)
+
+    assert files(lake) == before
+
+
+def test_a_rest_catalog_takes_the_time_by_itself_but_of_a_snapshot(
+    lake: Lake, wire: Wire, clock: StandingClock
+) -> None:
+    """A move of main bears the server's time; a snapshot bears ours, and is not sent."""
+    with ahead(100):
+        head = lake.append(7)
+        lake.table.manage_snapshots().create_branch(head, BRANCH).commit()
+    location = lake.table.metadata_location
+    metadata = json.loads(Path(location.removeprefix("file://")).read_text(encoding="utf-8"))
+    wire.says("GET /v1/config", {"defaults": {}, "overrides": {}})
+    loaded = {"metadata-location": location, "metadata": metadata, "config": {}}
+    wire.says(f"GET {REST_TABLE}", loaded)
+    wire.says(f"POST {REST_TABLE}", loaded)
+    rest = PyIcebergCatalog("lake", {"type": "rest", "uri": wire.url}, clock)
+
+    rest.commit(ORDERS, rewind(rest.load(ORDERS), lake.heads[0]))
+    assert len(wire.sent("POST")) == 1
+    with pytest.raises(CouldNotLook, match="behind the table's last change"):
+        rest.change_files(ORDERS, drops_the_newest(rest, BRANCH, head))
+
+    assert len(wire.sent("POST")) == 1
+    rest.close()

@@ -1,16 +1,29 @@
-"""The rules of the experiment see what they are for: each is shown a world in which it was broken."""
+"""What the experiment counts and says: its rules, its people, the table's history, and how soon the bot was back."""
 
+import random
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
+from random import Random
 from types import SimpleNamespace
 
 import pytest
+from slack_sdk.models.blocks import ActionsBlock
 
-from tests.chaos import deeds, invariants
-from tests.chaos.people import Typed
+from bot.domain.execution import ProposalState
+from bot.domain.fold import fold
+from bot.domain.table import REPAIR
+from bot.slack.blocks.proposal import proposal_message
+from tests.approval.desk import Desk
+from tests.chaos import deeds, invariants, spoiling
+from tests.chaos.experiment import Figures
+from tests.chaos.people import APPROVE, EXECUTE, REJECT, Crowd, Typed
+from tests.chaos.resumes import Resumes
 from tests.chaos.seen import Seen
-from tests.chaos.table_history import TableHistory
+from tests.chaos.table_history import TableHistory, table_history
+from tests.tables import OrdersTable, rows
 
 P, Q = "01JBQ5M7Z3T9K4X8V2N6R0PWAB", "01JBQ5M7Z3T9K4X8V2N6R0PWAC"
 STARTED = ("execution-started", {"proposal": P})
@@ -167,3 +180,155 @@ def rule_named(name: str) -> Callable[[Seen], Iterator[str]]:
     """Of those of the record, or of the deeds."""
     found: Callable[[Seen], Iterator[str]] = getattr(invariants, name, None) or getattr(deeds, name)
     return found
+
+
+RANDOM = Random(1)  # noqa: S311 - a seed that can be given again
+
+
+class Person:
+    """Sees one proposal with these buttons; remembers what they did."""
+
+    has_modal = False
+
+    def __init__(self, *buttons: str) -> None:
+        self.did: list[str] = []
+        shown = " · proposed by "
+        self._proposal = SimpleNamespace(plain=shown, buttons=buttons)
+
+    def messages(self, _channel: str) -> list[SimpleNamespace]:
+        """One."""
+        return [self._proposal]
+
+    def clicks(self, label: str, _place: object) -> None:
+        """A button."""
+        self.did.append(label)
+
+    def fills_reason(self, reason: str) -> None:
+        """The form."""
+        self.did.append(reason)
+
+
+def crowd() -> Crowd:
+    """Nobody is in Slack."""
+    person = SimpleNamespace(person=SimpleNamespace(id="U1"))
+    slack = SimpleNamespace(url="http://127.0.0.1:9", person=lambda _name: person)
+    return Crowd(slack, RANDOM, lambda _random: None)  # type: ignore[arg-type]
+
+
+def labels(state: ProposalState) -> set[str]:
+    """Of the buttons of a proposal in this state."""
+    incident = fold(Desk().entries)
+    [view] = incident.proposals.values()
+    view.state = state
+    rows = [block for block in proposal_message(incident, view, {})[1] if isinstance(block, ActionsBlock)]
+    return {button.text.text for row in rows for button in row.elements}  # type: ignore[union-attr]
+
+
+def test_the_buttons_are_there() -> None:
+    """By the words that people look for."""
+    assert {APPROVE, REJECT} <= labels(ProposalState.PROPOSED)
+    assert {EXECUTE, REJECT} <= labels(ProposalState.APPROVED)
+
+
+def test_a_rejection_fills_the_form() -> None:
+    """With a reason."""
+    people, ben = crowd(), Person(APPROVE, REJECT)
+
+    assert people._rejects(ben, RANDOM)  # type: ignore[arg-type]
+    assert {REJECT, "Not convinced."} == set(ben.did)
+
+
+def test_an_act_that_could_never_be_done_is_named() -> None:
+    """One that was done once is not."""
+    people, blind, ben = crowd(), Person("Rejected"), Person(EXECUTE)
+    people._does(people._executes, ben, RANDOM)  # type: ignore[arg-type]
+    for _ in range(40):
+        people._does(people._rejects, blind, RANDOM)  # type: ignore[arg-type]
+        people._does(people._executes, blind, RANDOM)  # type: ignore[arg-type]
+
+    assert people.never_done() == ["_rejects"]
+
+
+def test_median_and_longest_are_told_for_each_kind_of_start() -> None:
+    """What an operator sees apart from the fork that makes a thousand kills affordable."""
+    resumes = Resumes()
+    for took_s in (1.0, 2.0, 6.5):
+        resumes.add(took_s, is_cold=True, is_idle=True)
+    resumes.add(0.25, is_cold=False, is_idle=True)
+
+    assert resumes.told() == (
+        "connected again after a cold start: median 2.00 s, longest 6.50 s; after a fork: median 0.25 s, longest "
+        "0.25 s; later than 5 s on an idle machine: 1 of 4"
+    )
+
+
+def test_a_late_one_on_a_busy_machine_is_not_counted() -> None:
+    """It tells of the others' work; where the machine was never idle, that is said."""
+    resumes = Resumes()
+    resumes.add(9.0, is_cold=True, is_idle=False)
+
+    assert 0 == resumes.late
+    assert "longest 9.00 s" in resumes.told()
+    assert resumes.told().endswith("later than 5 s on an idle machine: none was tried")
+
+
+def test_they_stand_in_the_report_and_a_slow_cold_start_breaks_no_rule() -> None:
+    """It imports everything anew: a figure of its own."""
+    figures = Figures()
+    figures.resumes.add(9.0, is_cold=True, is_idle=True)
+
+    assert "0 violations; connected again after a cold start: median 9.00 s" in figures.told()
+    assert "later than 5 s on an idle machine: 1 of 1" in figures.told()
+    assert [] == figures.resumes.violations()
+
+
+def test_a_late_fork_breaks_the_rule_on_an_idle_machine_alone() -> None:
+    """Five seconds are the promise; on a busy machine they tell of the others' work."""
+    resumes = Resumes()
+    resumes.add(5.0, is_cold=False, is_idle=True)
+    resumes.add(9.0, is_cold=False, is_idle=False)
+    resumes.add(6.25, is_cold=False, is_idle=True)
+
+    assert ["resumes: connected again only after 6.2 s, on an idle machine"] == resumes.violations()
+
+
+def test_moves_repairs_and_branches_are_seen(tmp_path: Path) -> None:
+    """A branch that was begun twice and dropped twice leaves none behind, and is counted."""
+    orders = OrdersTable(tmp_path)
+    first = orders.commits("a", 1, range(10))
+    second = orders.commits("a", 2, range(10, 20))
+    table = orders.catalog.load_table("sales.orders")
+    for _ in range(2):
+        table.manage_snapshots().create_branch(second, "recovery-wl-1").commit()
+        table.manage_snapshots().remove_branch("recovery-wl-1").commit()
+    table.append(rows(range(20, 30)), snapshot_properties={REPAIR: "P/2"})
+    table.manage_snapshots().rollback_to_snapshot(first).commit()
+    orders.close()
+
+    seen = table_history(tmp_path)
+
+    assert Counter({"recovery-wl-1": 2}) == seen.made
+    assert frozenset() == seen.left
+    assert ["P/2"] == list(seen.repairs.values())
+    assert (1, 1, 3) == (seen.went_back, seen.published, seen.commits)
+    assert Counter(range(10)) == seen.positions
+
+
+def test_a_catalog_that_is_held_lets_nobody_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And nobody else holds it then; afterwards it is free."""
+    OrdersTable(tmp_path).close()
+    told: list[str] = []
+
+    def meanwhile(_seconds: float) -> None:
+        with closing(sqlite3.connect(tmp_path / "catalog.db", timeout=0)) as other, pytest.raises(sqlite3.Error) as why:
+            other.execute("UPDATE iceberg_tables SET metadata_location = 'elsewhere'")
+        told.append(str(why.value))
+        spoiling.hold_catalog(tmp_path, random.Random(1))  # noqa: S311 - held already: at once
+
+    monkeypatch.setattr(spoiling.time, "sleep", meanwhile)
+    monkeypatch.setattr(spoiling, "_PATIENCE_S", 0.0)
+    spoiling.hold_catalog(tmp_path, random.Random(1))  # noqa: S311 - a seed that can be given again
+
+    assert ["database is locked"] == told
+    with closing(sqlite3.connect(tmp_path / "catalog.db", timeout=0)) as free:
+        free.execute("BEGIN EXCLUSIVE")

@@ -27,7 +27,7 @@ from bot.evidence import find_tasks
 from spark_tasks import _head_files, orphan_files
 from spark_tasks._spelling import agree, inside_of, plain_column
 from spark_tasks._storage import sizes_of
-from tests.adapters.test_spellings import MAY_BE, OTHERS, SAME
+from tests.adapters.test_iceberg_files import MAY_BE, OTHERS, SAME
 from tests.evidence.conftest import Asks
 from tests.evidence.test_ledger import run_of
 from tests.evidence.test_spark_runner import deaf

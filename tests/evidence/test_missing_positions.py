@@ -17,7 +17,7 @@ from bot.domain.ids import SnapshotId
 from bot.domain.listed import Mark, highest_of, marks_of
 from bot.domain.table import Snapshot
 from spark_tasks import _missing_between
-from tests.adapters.test_listed import commit, histories, packed_from, state
+from tests.adapters.test_iceberg_history import commit, histories, packed_from, state
 from tests.evidence.conftest import Asks
 from tests.evidence.restore_points import stored
 from tests.evidence.test_recovery_extent import reading_on

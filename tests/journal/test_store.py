@@ -1,4 +1,4 @@
-"""Opening the record: migrations, cursors, and what is said when it cannot be opened."""
+"""Opening the record: migrations, cursors, its newest schema, and what this version cannot read."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -6,13 +6,16 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect
+from alembic.script import ScriptDirectory
+from sqlalchemy import inspect, text
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import Store, open_store
 from bot.adapters.journal_sql.migrating import migrate, migrate_down
-from bot.adapters.journal_sql.schema import METADATA
-from bot.domain.errors import BadConfiguration
-from bot.domain.ids import IncidentId
+from bot.adapters.journal_sql.schema import METADATA, MIGRATIONS, is_newest, newest
+from bot.domain.errors import BadConfiguration, CouldNotLook
+from bot.domain.ids import IncidentId, TableName
+from bot.service.incident_store import IncidentStore
 from tests.incidents import Story
 
 
@@ -109,3 +112,44 @@ def test_a_cursor_remembers_how_far_a_projection_came(store: Store, url: str) ->
     assert again.cursor.get("card", one) == 5
     assert again.cursor.get("card", two) == again.cursor.get("timeline", one) == 0
     again.close()
+
+
+def test_the_newest_revision_is_alembics() -> None:
+    """A migration that is added is seen, whatever its file is called."""
+    told = newest()
+
+    assert told == set(ScriptDirectory(str(MIGRATIONS)).get_heads())
+
+
+def test_only_the_newest_schema_needs_no_migration(store: Store) -> None:
+    """With no table at all, or a revision that is not the newest, there is something to do."""
+    with store.engine.begin() as connection:
+        at_the_end = is_newest(connection)
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0000'")
+        another = is_newest(connection)
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
+        migrate_down(connection)
+        nothing = is_newest(connection)
+        migrate(connection)
+        again = is_newest(connection)
+
+    assert (True, False, False, True) == (at_the_end, another, nothing, again)
+
+
+def test_every_other_one_goes_on(store: Store) -> None:
+    """A newer version writes a kind of entry that this one does not know; who must not pass over it is told."""
+    newer = Story(store.journal).opens()
+    well = Story(store.journal).opens(table=TableName("sales.refunds"))
+    with store.engine.begin() as connection:
+        connection.execute(
+            text("UPDATE journal SET body = :body WHERE incident_id = :incident"),
+            {"body": '{"kind": "of-tomorrow"}', "incident": newer.id},
+        )
+    incidents = IncidentStore(store.journal, SystemClock())
+
+    assert [each.id for each in incidents.all()] == [well.id]
+    assert incidents.open_on(TableName("sales.refunds")) is not None
+    with pytest.raises(CouldNotLook):
+        incidents.every()
+    with pytest.raises(CouldNotLook):
+        incidents.get(newer.id)

@@ -1,4 +1,4 @@
-"""One commit that adds and removes references to data files on a branch: what it does, and what it refuses."""
+"""One commit that changes references to files on a branch: what it does, and what it refuses."""
 
 from contextlib import closing
 from pathlib import Path
@@ -237,3 +237,73 @@ def test_format_1_is_refused_before_anything_is_written(tmp_path: Path) -> None:
 
 def _metadata_files(orders: OrdersTable) -> set[str]:
     return {path.name for path in (orders.data_folder.parent / "metadata").iterdir()}
+
+
+def test_what_a_commit_brought_beside_repeated_files_stays(
+    orders: OrdersTable, catalog: PyIcebergCatalog, reads: Reads
+) -> None:
+    """Of what it added only the references to files go that another commit named."""
+    orders.commits_files("a", 1, {"one.parquet": range(10)})
+    again = orders.commits_files("a", 2, {"one.parquet": range(10), "own.parquet": range(10, 20)})
+    rehearsal = Rehearsal(catalog)
+    sources = FileSources(added_again_by=(again,))
+
+    found = rehearsal.survey(remove=sources)
+    made = rehearsal.does(remove=sources)
+
+    assert found.remove is not None
+    assert (found.remove.files, found.remove.rows, found.not_live.count) == (1, 10, 0)
+    assert reads(made) == list(range(20))
+    assert rehearsal.survey(remove=sources).remove is None
+
+
+def test_of_files_that_one_commit_names_twice_beside_others_one_reference_each_stays(
+    orders: OrdersTable, catalog: PyIcebergCatalog, reads: Reads
+) -> None:
+    """As `add_files` does that ran over a list with a file twice."""
+    orders.commits_files("a", 1, {"own.parquet": range(10), "two.parquet": range(10, 20)})
+    orders.deletes("source_position < 20")
+    again = orders.names_again("a", 2, ["own.parquet", "two.parquet", "two.parquet"])
+    rehearsal = Rehearsal(catalog)
+
+    made = rehearsal.does(remove=FileSources(added_again_by=(again,)))
+
+    assert reads(made) == list(range(20))
+
+
+def test_a_file_that_is_live_once_goes_where_the_first_commit_is_named(
+    orders: OrdersTable, catalog: PyIcebergCatalog, reads: Reads
+) -> None:
+    """Its rows are elsewhere in the table by then, which whoever asks must know; once it is gone, that is told."""
+    first = orders.commits_files("a", 1, {"one.parquet": range(10)})
+    orders.deletes("source_position < 10")
+    again = orders.commits_files("a", 2, {"one.parquet": range(10), "own.parquet": range(10, 20)})
+    rehearsal = Rehearsal(catalog)
+    alone = FileSources(added_again_by=(again,))
+    sources = alone.model_copy(update={"added_first_by": (first,)})
+
+    found = rehearsal.survey(remove=alone)
+    made = rehearsal.does(remove=sources)
+
+    assert found.remove is None
+    assert reads(made) == list(range(10, 20))
+    assert rehearsal.survey(remove=sources).not_live.count == 1
+
+
+def test_what_another_branch_or_tag_names_is_told_and_what_main_lost_is_not(
+    orders: OrdersTable, catalog: PyIcebergCatalog
+) -> None:
+    """Files of a Flink manifest may be those of a job that writes a branch; a rollback is another story."""
+    good = orders.commits("a", 1, range(10))
+    orders.branches_off("audit", good)
+    files = {f"00000-0-{name}-00001.parquet": range(10, 12) for name in ("audited", "lost", "nowhere")}
+    leaked = str(orders.leaves_manifest("a", 2, files))
+    orders.names_again("b", 3, ["00000-0-audited-00001.parquet"], branch="audit")
+    orders.tags("left", orders.names_again("a", 2, ["00000-0-lost-00001.parquet"]))
+    orders.rolls_back_to(good)
+
+    told = Rehearsal(catalog).survey(add=FileSources(manifests=(leaked,)))
+
+    assert {ref: (each.count, each.first[0].rsplit("/")[-1]) for ref, each in told.beside.items()} == {
+        "audit": (1, "00000-0-audited-00001.parquet")
+    }

@@ -1,4 +1,4 @@
-"""A repair is made on a branch, proven there, and published by a second approval; until then main is untouched."""
+"""A repair is made on a branch, proven there, published by a second approval, or given up."""
 
 import shutil
 from datetime import timedelta
@@ -10,12 +10,15 @@ from pyspark.sql import SparkSession
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
-from bot.domain.execution import ProposalState
-from bot.domain.ids import JobId
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.ids import JobId, short
+from bot.ports import TableChange
 from tests.little_flink import JOB
-from tests.repairs.compacting import compacts
+from tests.repairs.compacting import added_by, compacts
 from tests.repairs.conftest import Positions
+from tests.repairs.java_expiry import expires_all_but_the_head
 from tests.repairs.scene import ANA, RUN, RepairScene
+from tests.tables import ORDERS
 
 pytestmark = pytest.mark.slow
 
@@ -232,3 +235,169 @@ def _published(scene: RepairScene) -> None:
     scene.proves(scene.carries_out(scene.proposes("drop_duplicated_commit")))
     done = scene.carries_out(scene.proposes("publish_repair"))
     assert done.state is ProposalState.APPLIED, done.result
+
+
+def test_a_repair_that_is_given_up_leaves_main_and_the_job_as_they_were(
+    scene: RepairScene, positions: Positions
+) -> None:
+    """The branch goes, and the job starts from the state that its stop has left."""
+    scene.flink.checkpoints(RUN, 3)
+    again = scene.commits_again(3)
+    scene.opens(*PROOF)
+    scene.carries_out(scene.proposes("drop_duplicated_commit"))
+
+    given_up = scene.carries_out(scene.proposes("drop_repair_branch"))
+
+    assert given_up.state is ProposalState.APPLIED, given_up.result
+    assert scene.table.ref(f"recovery-{scene.incident}") is None
+    assert again in scene.table.chain_ids
+    assert len(scene.alive) == 1
+    assert [s.checkpoint_id for s in scene.table.chain[:3]] == [5, 4, 3]
+    proof = scene.proves(given_up)
+    assert proof.passed, proof.checks
+    assert "10 such rows were counted before the start, 10 now" in " ".join(c.sentence for c in proof.checks)
+
+
+def test_rows_that_come_twice_after_a_repair_was_given_up_fail_its_proof(scene: RepairScene) -> None:
+    """Beside those that were there twice before."""
+    scene.flink.checkpoints(RUN, 3)
+    scene.commits_again(3)
+    scene.opens(*PROOF)
+    scene.carries_out(scene.proposes("drop_duplicated_commit"))
+    given_up = scene.carries_out(scene.proposes("drop_repair_branch"))
+    scene.commits_again(3)
+
+    proof = scene.proves(given_up)
+
+    failed = {check.name: check.sentence for check in proof.checks if not check.passed}
+    assert list(failed) == ["The start duplicated no rows"]
+    assert "10 such rows were counted before the start, 20 now" in failed["The start duplicated no rows"]
+
+
+def test_a_repair_is_given_up_without_a_start_that_would_repeat_what_an_undo_had_read(
+    scene: RepairScene, positions: Positions
+) -> None:
+    """The undo of a rehearsal had the job go on, and that run failed later: it committed from after the savepoint."""
+    scene.flink.checkpoints(RUN, 3)
+    scene.commits_again(3)
+    scene.opens(*PROOF)
+    scene.carries_out(scene.proposes("drop_duplicated_commit"))
+    scene.carries_out(scene.undoes())
+    scene.flink.ends(JobId(scene.alive[0]), "FAILED")
+    before = positions(scene, "main")
+
+    given_up = scene.carries_out(scene.proposes("drop_repair_branch"))
+
+    assert given_up.state is ProposalState.APPLIED, given_up.result
+    assert scene.table.ref(f"recovery-{scene.incident}") is None
+    assert scene.alive == []
+    assert positions(scene, "main") == before
+    assert "the job stays down" in " ".join(given_up.proposal.preview.sentences)
+
+
+def test_a_repair_that_was_given_up_says_that_it_cannot_be_undone_before_and_after(scene: RepairScene) -> None:
+    """Its job goes on, and its branch is gone: taking the job off again would bring nothing back."""
+    scene.flink.checkpoints(RUN, 3)
+    scene.commits_again(3)
+    scene.opens(*PROOF)
+    scene.carries_out(scene.proposes("drop_duplicated_commit"))
+    given_up = scene.carries_out(scene.proposes("drop_repair_branch"))
+
+    with pytest.raises(Refused, match=r"cannot be undone\. It dropped a repair"):
+        scene.services.proposals.undo(scene.incident, given_up.proposal.id, "No.", by=ANA)
+
+    assert given_up.proposal.undo.startswith("It cannot be undone")
+
+
+def test_a_file_that_two_commits_named_outlives_the_repair(scene: RepairScene, positions: Positions) -> None:
+    """The dropped reference is not left as "deleted": Java would delete the file by that, though the other names it."""
+    scene.flink.checkpoints(RUN, 2)
+    [file] = added_by(scene, scene.orders.head)
+    scene.orders.names_again("a", 2, [file.name])
+    scene.opens("ledger", "duplicate_commits", "duplicate_files")
+    _repairs(scene, "drop_duplicated_commit")
+
+    _expires(scene)
+
+    assert len(scene.table.snapshots) == 1
+    assert positions(scene, "main") == list(range(40))
+
+
+def test_what_a_compaction_had_replaced_outlives_it(
+    scene: RepairScene, writer: SparkSession, positions: Positions
+) -> None:
+    """The compaction stays below main and says that it deleted what the repair has put back: a tag keeps it.
+    With their next compaction nobody needs it any more."""
+    scene.flink.checkpoints(RUN, 2)
+    compacted = compacts(scene, writer)
+    for file in added_by(scene, compacted):
+        file.unlink()
+    scene.opens("ledger", "unreadable_files")
+    published = _repairs(scene, "repair_unreadable_files")
+    tag = f"recovery-{scene.incident}-keeps-{compacted}"
+
+    _expires(scene)
+
+    assert positions(scene, "main") == list(range(40))
+    assert {s.snapshot_id for s in scene.table.snapshots} == {compacted, scene.table.head}
+    said = " ".join(published.proposal.preview.sentences)
+    assert f"Tag compaction {short(compacted)} as {tag}: its expiry would delete files" in said
+    assert f"The tag {tag} stays until the files" in published.proposal.undo
+    compacts(scene, writer)
+    _expires(scene, tag)
+    assert positions(scene, "main") == list(range(40))
+
+
+@pytest.mark.long
+def test_what_two_compactions_had_replaced_outlives_them(
+    scene: RepairScene, writer: SparkSession, positions: Positions
+) -> None:
+    """With the repeated commit both are undone: each of them is kept."""
+    scene.flink.checkpoints(RUN, 3)
+    scene.commits_again(3)
+    first = compacts(scene, writer)
+    scene.flink.checkpoints(RUN, 1)
+    second = compacts(scene, writer)
+    scene.opens("ledger", "duplicate_commits", "duplicate_files", remedy="drop-duplicated-commit")
+    _repairs(scene, "drop_duplicated_commit")
+
+    _expires(scene)
+
+    assert positions(scene, "main") == list(range(60))
+    assert {s.snapshot_id for s in scene.table.snapshots} == {first, second, scene.table.head}
+
+
+@pytest.mark.long
+def test_an_undo_leaves_the_tag(scene: RepairScene, writer: SparkSession) -> None:
+    """What is undone may be published again; no expiry may have taken its files meanwhile."""
+    scene.flink.checkpoints(RUN, 2)
+    compacted = compacts(scene, writer)
+    for file in added_by(scene, compacted):
+        file.unlink()
+    scene.opens("ledger", "unreadable_files")
+    _repairs(scene, "repair_unreadable_files")
+
+    undone = scene.carries_out(scene.undoes())
+
+    assert undone.state is ProposalState.APPLIED, undone.result
+    assert compacted in scene.table.chain_ids
+    assert scene.table.ref(f"recovery-{scene.incident}-keeps-{compacted}") == compacted
+
+
+def _repairs(scene: RepairScene, action: str) -> ProposalView:
+    """Rehearsed, proven, published; the job goes on with two more checkpoints. The publication."""
+    assert scene.proves(scene.carries_out(scene.proposes(action))).passed
+    published = scene.carries_out(scene.proposes("publish_repair"))
+    assert scene.proves(published).passed
+    return published
+
+
+def _expires(scene: RepairScene, *tags: str) -> None:
+    """The incident is over: maintenance goes on, and nobody needs the tag of the state that was left any more, nor
+    these."""
+    scene.services.maintenance.thaw(scene.incident, by=ANA)
+    table = scene.table
+    left = [ref.name for ref in table.refs if ref.name.startswith(f"{scene.incident}-left")]
+    gone = TableChange(expected_uuid=table.uuid, expected_head=table.head, remove_refs=(*left, *tags))
+    scene.catalog.commit(ORDERS, gone)
+    expires_all_but_the_head(scene.folder)

@@ -1,20 +1,23 @@
-"""Rows that are missing are made once more from a declared source, on a branch, and published by a second approval."""
+"""Rows that are missing are made once more from a declared source, on a branch."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from bot.adapters.spark import SparkEvidenceRunner
+from bot.domain.contract import HIDDEN, CopyRule, TableContract
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
-from bot.domain.replay import ReplayRecipe
+from bot.domain.replay import PartitionBound, PositionRange, ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.table import TableState
+from spark_tasks._source_survey import survey
 from tests.repairs.conftest import Positions
 from tests.repairs.recipes import declared
 from tests.repairs.scene import RUN, RepairScene
-from tests.tables import of_flink, rows
+from tests.tables import CONTRACT, OrdersTable, of_flink, rows
 
 pytestmark = pytest.mark.slow
 
@@ -150,3 +153,116 @@ def _cells(spark: SparkSession, table: TableState, ref: str, position: int) -> l
     read = spark.read.format("iceberg").option("versionAsOf", str(table.ref(ref))).load(table.metadata_location)
     shown = ["order_id", "source_partition", "source_position", "CAST(event_time AS STRING) AS at", "customer"]
     return [tuple(row) for row in read.where(f"source_position = {position}").selectExpr(*shown).collect()]
+
+
+Made = Callable[[TableContract], RepairScene]
+BY_TIMES = CONTRACT.model_copy(update={"position": None})
+
+
+@pytest.fixture
+def made(tmp_path: Path, runner: SparkEvidenceRunner, request: pytest.FixtureRequest) -> Made:
+    """`made(contract)`: run A wrote one event a second for 30 seconds, and somebody took ten of them away."""
+
+    def make(contract: TableContract) -> RepairScene:
+        recipe = declared().model_copy(update={"settled_after": timedelta(seconds=5)})
+        scene = RepairScene(tmp_path, runner, replay=recipe, contract=contract)
+        request.addfinalizer(scene.close)
+        scene.flink.checkpoints(RUN, 3)
+        scene.orders.deletes("source_position >= 10 and source_position < 20")
+        return scene
+
+    return make
+
+
+def test_a_gap_is_replayed_by_event_times_and_can_be_published(made: Made, positions: Positions) -> None:
+    """Nothing is missing that the source has, by the evidence that found it."""
+    scene = made(BY_TIMES)
+    scene.opens("ledger")
+
+    rehearsal = scene.carries_out(scene.proposes("replay_source_range"))
+    proof = scene.proves(rehearsal)
+    scene.carries_out(scene.proposes("publish_repair"))
+
+    assert proof.passed, proof.checks
+    assert positions(scene, "main")[:30] == list(range(30))
+
+
+def test_a_repair_that_could_never_be_proven_is_not_rehearsed(made: Made) -> None:
+    """The job would stand still for a branch that nobody may publish."""
+    scene = made(BY_TIMES)
+    scene.orders.appends(rows(range(5, 10)), of_flink("a", 2))
+    scene.opens("ledger", "duplicate_rows")
+
+    with pytest.raises(Refused, match=r"Expected `position` in the table's contract, to check “No missing rows”"):
+        scene.proposes("deduplicate_rows")
+
+
+BY_PARTITION = CONTRACT.model_copy(update={"position_partition": "source_partition"})
+BY_TIME = TableContract(key=("order_id",), event_time="event_time")
+MIDNIGHT = datetime(2026, 11, 3, tzinfo=UTC)
+FIRST_MINUTE = ReplayRange(event_from=MIDNIGHT, event_until=MIDNIGHT + timedelta(minutes=1))
+
+
+def surveyed(
+    spark: SparkSession,
+    orders: OrdersTable,
+    bounds: ReplayRange,
+    contract: TableContract = CONTRACT,
+    *,
+    recipe: ReplayRecipe | None = None,
+    copies: CopyRule | None = None,
+) -> SourceSurvey:
+    """At the head."""
+    return survey(spark, orders.state(), orders.head, recipe or declared(), bounds, contract, copies or CopyRule())
+
+
+def test_without_positions_young_events_are_left_to_the_job(spark: SparkSession, orders: OrdersTable) -> None:
+    """Newest event at second 59, settled after 30 s: of the missing seconds 20 to 39, those from 29 on are not."""
+    orders.commits("a", 1, [*range(20), *range(40, 60)])
+    recipe = declared().model_copy(update={"settled_after": timedelta(seconds=30)})
+
+    found = surveyed(spark, orders, FIRST_MINUTE, BY_TIME, recipe=recipe)
+
+    assert (found.given, found.absent, found.unsettled, found.places) == (60, 20, 11, 0)
+    assert (found.event_from, found.event_until) == (
+        MIDNIGHT + timedelta(seconds=20), MIDNIGHT + timedelta(seconds=39),
+    )  # fmt: skip
+
+
+def test_each_source_partition_has_a_newest_position_of_its_own(spark: SparkSession, orders: OrdersTable) -> None:
+    """Partition 1 is far ahead; what partition 0 lacks above its own newest may still come."""
+    orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(500, 600), partition=1)
+    bounds = ReplayRange(positions=(PositionRange(first=5, last=14, partition="0"),))
+
+    found = surveyed(spark, orders, bounds, BY_PARTITION)
+
+    assert (found.given, found.places, found.absent, found.unsettled) == (10, 10, 5, 5)
+
+
+def test_a_partition_by_a_column_as_it_is(spark: SparkSession, orders: OrdersTable) -> None:
+    """The value is compared in the column's type; a quote in one is no more than a value."""
+    orders.commits("a", 1, [*range(5), *range(7, 10)])
+    orders.commits("a", 2, range(20, 30), partition=1)
+    here = PartitionBound(field="source", value="0", column="source_partition", equals="0")
+    quoted = PartitionBound(field="customer", value="' OR 1=1", column="customer", equals="' OR 1=1")
+
+    found = surveyed(spark, orders, ReplayRange(partitions=(here,)), recipe=declared("range(0, 10)"))
+    nothing = surveyed(spark, orders, ReplayRange(partitions=(here, quoted)), recipe=declared("range(0, 10)"))
+
+    assert (found.given, found.absent, found.differing, found.not_given) == (10, 2, 0, 0)
+    assert nothing.given == 0
+
+
+def test_columns_that_each_writing_sets_anew_make_no_difference(spark: SparkSession, orders: OrdersTable) -> None:
+    """As the owners have declared; and a hidden key is not named."""
+    orders.commits("a", 1, range(10))
+    orders.appends(rows([10, 11]).set_column(4, "customer", [["x", None]]))
+    bounds = ReplayRange(positions=(PositionRange(first=8, last=11),))
+    hiding = CONTRACT.model_copy(update={"redacted": ("order_id",)})
+
+    as_it_is = surveyed(spark, orders, bounds, hiding)
+    ignoring = surveyed(spark, orders, bounds, copies=CopyRule(ignore=("customer",)))
+
+    assert (as_it_is.absent, as_it_is.differing, as_it_is.differing_keys) == (0, 2, ((HIDDEN,), (HIDDEN,)))
+    assert (ignoring.absent, ignoring.differing, ignoring.differing_keys) == (0, 0, ())

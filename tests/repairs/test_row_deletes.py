@@ -1,14 +1,27 @@
-"""One commit that deletes rows by file and place on a branch: what it does, and what it refuses."""
+"""One commit that deletes rows by file and place on a branch, and storage that takes no files."""
+
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from bot.actions import _effects as effects
+from bot.actions._effects.kind import Hands, Looked
+from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.domain.errors import CommitRefused
+from bot.adapters.journal_sql.store import open_store
+from bot.domain.entries import EffectStarted
+from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
+from bot.domain.execution import ProposalState
 from bot.domain.file_changes import FileSources, RowsOfFile
 from bot.domain.ids import SnapshotId
+from bot.domain.proposal import Proposal
 from bot.ports import RowChange
+from bot.service.incident_store import IncidentStore
 from tests.repairs.conftest import Reads
+from tests.repairs.rehearsed import PROPOSALS, Repaired
 from tests.repairs.test_file_changes import BRANCH, Rehearsal
+from tests.rewound import ANA
 from tests.tables import ORDERS, OrdersTable
 from tests.upserts import upserts
 
@@ -142,3 +155,70 @@ def test_a_survey_tells_whether_rows_of_a_file_that_goes_are_deleted(
     told = [rehearsal.survey(remove=FileSources(added_by=(each,))).has_position_deletes for each in (first, second)]
 
     assert told == [True, False]
+
+
+def _slow_down(*_asked: object, **_how: object) -> None:
+    raise OSError("AWS Error SLOW_DOWN: Please reduce your request rate")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["write_listing", "manifest_writer", "_in_partition_of"],
+    ids=["the manifest list", "a manifest", "the deletes"],
+)
+def test_each_retry_takes_its_files_back(
+    orders: OrdersTable, catalog: PyIcebergCatalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A repair may be tried for an hour."""
+    again = orders.commits("a", 1, range(10))
+    Rehearsal(catalog)
+    change = deleting(catalog, RowsOfFile(path=file_of(orders, again), spans=((0, 2),)))
+    before = {each for each in tmp_path.rglob("*") if each.is_file()}
+    assert before, "the table lies elsewhere"
+    monkeypatch.setattr(f"bot.adapters.iceberg.repairs.{name}", _slow_down)
+
+    for _ in range(2):
+        with pytest.raises(CouldNotLook, match=r"storage did not accept the files .*SLOW_DOWN"):
+            catalog.delete_rows(ORDERS, change)
+
+    assert {each for each in tmp_path.rglob("*") if each.is_file()} == before
+
+
+Deed = Callable[..., object]
+
+
+@pytest.mark.parametrize(("name", "deed"), [("rehearse", "change_files"), ("deduplicate", "delete_rows")])
+def test_a_commit_that_appears_after_the_look_is_not_made_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, deed: str
+) -> None:
+    """Twice it is not seen; then it is on the branch, and counts as what it is."""
+    repaired = Repaired.made_in(tmp_path, name)
+    does: Deed = getattr(repaired.catalog, deed)
+    looks = effects.verify
+    blind = iter([True, True])
+
+    def loses_the_answer(*asked: object) -> None:
+        monkeypatch.setattr(repaired.catalog, deed, does)
+        does(*asked)
+        raise OutcomeUnknown("The answer was lost.", "", "")
+
+    def looks_too_early(hands: Hands, proposal: Proposal, intent: EffectStarted) -> Looked:
+        if intent.index == 2 and next(blind, False):
+            return Looked(happened="no", sentence="Branch has no such commit.")
+        return looks(hands, proposal, intent)
+
+    monkeypatch.setattr(repaired.catalog, deed, loses_the_answer)
+    monkeypatch.setattr(effects, "verify", looks_too_early)
+    record = open_store(f"sqlite:///{tmp_path}/journal.db")
+    store = IncidentStore(record.journal, SystemClock())
+    executions, incident = repaired.executions(store), store.all()[0].id
+    executions.begin(incident, PROPOSALS[name], by=ANA)
+    for _ in range(3):
+        executions.carry_on(incident, PROPOSALS[name])
+    view = store.get(incident).proposals[PROPOSALS[name]]
+    record.close()
+
+    assert repaired.found() == repaired.expected
+    repaired.close()
+    assert view.state is ProposalState.APPLIED, view.result
+    assert "it happened before the refusal" in view.done[2].detail

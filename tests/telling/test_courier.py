@@ -1,15 +1,25 @@
-"""Every way: what arrives, how it is signed or encrypted, and what is on record."""
+"""Every way: what arrives, how it is signed, what is on record, and what was killed or retried."""
 
 import base64
 import hashlib
 import hmac
 import json
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from bot.adapters.notify import Security, Smtp
-from bot.domain.notice import Address, sending_key
-from tests.telling.conftest import SECRETS, Scene
+from bot.domain.entries import IncidentClosed, NoticeEnded, NoticeQueued, NoticeRetried, WaterlineMoved
+from bot.domain.errors import Refused
+from bot.domain.journal import WATERLINE
+from bot.domain.notice import Address, Notice, sending_key
+from bot.domain.told import DeliveryView
+from bot.service.retrying import Retrying
+from tests import orders_table as orders
+from tests.decisions import ANA, BEN
+from tests.telling.conftest import SECRETS, Scene, retrying_of
+from tests.telling.killed_courier import is_killed_while_it_delivers
 
 
 def test_a_mail_says_in_text_and_html_what_slack_says(scene: Scene) -> None:
@@ -109,3 +119,296 @@ def test_a_way_that_is_not_set_up_is_said_at_once(scene: Scene) -> None:
     [lost] = scene.story.incident.notices[key].unreached
     assert lost.ended is not None
     assert "Nothing is configured" in lost.ended.detail
+
+
+BEFORE, AFTER = 1, -2
+"""Right after the intent is on record, before anything is sent; right after it was sent, before that is on record."""
+
+
+def dies(scene: Scene, cut: int) -> None:
+    """A courier of its own process delivers, and is killed at this append."""
+    url = f"sqlite:///{scene.folder / 'record.db'}"
+    assert is_killed_while_it_delivers(url, scene.box.port, scene.story.id, scene.clock.at, cut)
+
+
+def is_delivered(scene: Scene, key: str) -> bool:
+    """Whether the record says so of each way, once."""
+    ends = [delivery.ended for delivery in scene.story.incident.notices[key].deliveries.values()]
+    return all(end is not None and end.how == "delivered" for end in ends)
+
+
+@pytest.mark.parametrize(("cut", "mails"), [(BEFORE, 1), (AFTER, 2)])
+def test_a_mail_comes_and_twice_only_under_one_id_and_marked(scene: Scene, cut: int, mails: int) -> None:
+    """Mailboxes that know the Message-ID keep one."""
+    key = scene.queues(scene.mail())
+    dies(scene, cut)
+
+    scene.delivers()
+    scene.delivers()
+
+    assert is_delivered(scene, key)
+    assert (len(scene.box.mails), len({mail["Message-ID"] for mail in scene.box.mails})) == (mails, 1)
+    assert "may have come twice" in str(scene.box.mails[-1])
+
+
+@pytest.mark.parametrize(("cut", "posts"), [(BEFORE, 1), (AFTER, 2)])
+def test_a_webhook_is_called_and_twice_only_under_one_id_and_marked(scene: Scene, cut: int, posts: int) -> None:
+    """A receiver that counts each `webhook-id` once acts once; the body says that it may be a repetition."""
+    address = Address(by="webhook", to=scene.hook.url)
+    key = scene.queues(address)
+    dies(scene, cut)
+
+    scene.delivers()
+    scene.delivers()
+
+    ids = {headers["webhook-id"] for headers, _body in scene.hook.requests}
+    bodies = [json.loads(body) for _headers, body in scene.hook.requests]
+    assert is_delivered(scene, key)
+    assert (len(scene.hook.requests), ids) == (posts, {sending_key(key, address.key)})
+    assert [body["may_be_repeated"] for body in bodies] == [False, True][-posts:]
+    assert {body["id"] for body in bodies} == ids
+    assert len({body["markdown"] for body in bodies}) == 1
+
+
+@pytest.mark.parametrize("cut", [BEFORE, AFTER])
+def test_a_file_is_there_once_and_whole(scene: Scene, cut: int) -> None:
+    """Written again it is the same file; nothing unfinished is left beside it."""
+    folder = scene.folder / "told"
+    key = scene.queues(Address(by="file", to=str(folder)))
+    dies(scene, cut)
+    left = texts(folder)
+
+    scene.delivers()
+    scene.delivers()
+
+    assert is_delivered(scene, key)
+    assert len(left) == (0 if cut == BEFORE else 1)
+    [text] = texts(folder)
+    assert "sales.orders is under review" in text
+    assert left in ([], [text])
+
+
+def texts(folder: Path) -> list[str]:
+    """Of every file there, hidden ones too."""
+    return [file.read_text(encoding="utf-8") for file in folder.iterdir()] if folder.exists() else []
+
+
+@pytest.mark.parametrize(("cut", "posts"), [(BEFORE, 1), (AFTER, 2)])
+def test_what_is_tried_again_is_as_safe_as_the_first_time(scene: Scene, cut: int, posts: int) -> None:
+    """It had failed for good, somebody mended it and asked, and the power was cut."""
+    scene.story.says(WaterlineMoved(snapshot=orders.GOOD, status="trusted"))
+    key = scene.queues(Address(by="webhook", to=scene.hook.url))
+    scene.hook.answers = [(410, {})]
+    scene.delivers()
+    scene.hook.answers, refused = [(200, {})], len(scene.hook.requests)
+    retrying = retrying_of(scene)
+    retrying.retry(scene.story.id, scene.story.incident.notices[key].seq, 0, by=ANA)
+    dies(scene, cut)
+
+    scene.delivers()
+    scene.delivers()
+
+    ids = {headers["webhook-id"] for headers, _body in scene.hook.requests}
+    assert is_delivered(scene, key)
+    assert (refused, len(scene.hook.requests) - refused, len(ids)) == (1, posts, 1)
+
+
+def test_of_several_ways_those_that_were_told_are_not_told_again(scene: Scene) -> None:
+    """Killed while the second is being told: the first stays as it was, the third is told after the start."""
+    key = scene.queues(
+        scene.mail(), Address(by="webhook", to=scene.hook.url), Address(by="file", to=str(scene.folder / "told"))
+    )
+    dies(scene, 3)
+
+    scene.delivers()
+
+    assert is_delivered(scene, key)
+    assert (len(scene.box.mails), len(scene.hook.requests), len(texts(scene.folder / "told"))) == (1, 1, 1)
+
+
+@pytest.fixture
+def retrying(scene: Scene) -> Retrying:
+    """Over the scene's record; the table was proven, or nobody could have been told that it recovered."""
+    scene.story.says(WaterlineMoved(snapshot=orders.GOOD, status="trusted"))
+    return retrying_of(scene)
+
+
+def failing(scene: Scene, kind: str = "recovered", revision: int = 1) -> int:
+    """A notice whose mailbox is not there; returns the number of its entry."""
+    notice = Notice(
+        kind=kind, revision=revision, consumer="revenue_daily", channel="", text=f"{kind} {revision}",
+        ways=(scene.mail(),),
+    )  # fmt: skip
+    key = notice.key(scene.story.id)
+    scene.story.says(NoticeQueued(notice=notice))
+    scene.story.says(NoticeEnded(key=key, how="failed", detail="550 no such mailbox.", to=scene.mail().key))
+    return scene.story.incident.notices[key].seq
+
+
+def delivery(scene: Scene, key: str) -> DeliveryView:
+    """Its mail."""
+    return scene.story.incident.notices[key].deliveries[scene.mail().key]
+
+
+def test_a_mended_mailbox_gets_the_same_mail_once(scene: Scene, retrying: Retrying) -> None:
+    """After a refusal for good somebody mends the address' mailbox and says so; the record has who asked."""
+    key = scene.queues(scene.mail(), Address(by="webhook", to=scene.hook.url))
+    scene.box.refuses = "550 no such mailbox"
+    scene.delivers()
+    scene.box.refuses = None
+    view = scene.story.incident.notices[key]
+
+    address = retrying.retry(scene.story.id, view.seq, 0, by=ANA)
+    scene.delivers()
+    scene.delivers()
+
+    [mail] = scene.box.mails
+    [asked] = [entry for entry in scene.story.incident.entries if isinstance(entry.body, NoticeRetried)]
+    ended = delivery(scene, key).ended
+    assert str(address) == "by e-mail (revenue@acme.example)"
+    assert asked.by == ANA
+    assert mail["Message-ID"] == f"<{sending_key(key, scene.mail().key)}@acme.example>"
+    assert "may have come twice" not in str(mail)
+    assert (ended.how if ended else None, len(scene.hook.requests)) == ("delivered", 1)
+
+
+def test_what_may_have_arrived_before_it_failed_says_so(scene: Scene, retrying: Retrying) -> None:
+    """An answer was lost, then it was refused: the receiver may have it."""
+    key = scene.queues(scene.mail())
+    lost = NoticeEnded(key=key, how="failed", detail="Gone.", to=scene.mail().key, may_be_there=True)
+    scene.story.says(lost)
+
+    retrying.retry(scene.story.id, scene.story.incident.notices[key].seq, 0, by=ANA)
+    scene.delivers()
+
+    [mail] = scene.box.mails
+    assert "may have come twice" in str(mail)
+
+
+def test_a_second_click_and_a_late_one_change_nothing(scene: Scene, retrying: Retrying) -> None:
+    """While it is on its way, and when it has arrived."""
+    seq = failing(scene)
+    retrying.retry(scene.story.id, seq, 0, by=ANA)
+
+    with pytest.raises(Refused, match=f"already on its way. <@{ANA}> asked for it"):
+        retrying.retry(scene.story.id, seq, 0, by=BEN)
+    scene.delivers()
+    with pytest.raises(Refused, match="has this notice already"):
+        retrying.retry(scene.story.id, seq, 0, by=BEN)
+
+    assert scene.delivers() is None
+    assert len(scene.box.mails) == 1
+
+
+def test_each_time_has_all_its_tries(scene: Scene, retrying: Retrying) -> None:
+    """A server that is still away is asked by rule, counted anew, and given up anew; the next time is longer off."""
+    key = scene.queues(scene.mail())
+    seq = scene.story.incident.notices[key].seq
+    waits = []
+    for _ in range(4):
+        while (due := scene.delivers(is_up=False)) is not None:
+            scene.clock.at = due
+        ended = delivery(scene, key).ended
+        assert ended is not None
+        assert "Tried 6 times" in ended.detail
+        waits.append(ended.again_at and ended.again_at - scene.clock.at)
+        if ended.again_at is not None:
+            scene.clock.at = ended.again_at
+            retrying.settle(scene.story.id)
+            retrying.settle(scene.story.id)
+
+    by = [entry.by for entry in scene.story.incident.entries if isinstance(entry.body, NoticeRetried)]
+    assert waits == [timedelta(minutes=10), timedelta(hours=1), timedelta(hours=4), None]
+    assert by == [WATERLINE] * 3
+    assert delivery(scene, key).tries == 24
+    retrying.retry(scene.story.id, seq, 0, by=ANA)
+    scene.delivers()
+    assert len(scene.box.mails) == 1
+
+
+def test_what_is_refused_for_good_is_not_tried_again_by_itself(scene: Scene, retrying: Retrying) -> None:
+    """A mailbox that is not there: somebody has to say that it is there now."""
+    scene.queues(scene.mail())
+    scene.box.refuses = "550 no such mailbox"
+    scene.delivers()
+    scene.clock.at += timedelta(days=1)
+
+    assert retrying.due(scene.story.incident) == []
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "is_refused"),
+    [
+        ("first_warning", "update", True),
+        ("first_warning", "recovered", True),
+        ("recovered", "update", False),
+        ("recovered", "correction", True),
+        ("recovered", "review_published", False),
+        ("correction", "no_action_needed", True),
+        ("correction", "update", False),
+        ("review_published", "update", False),
+        ("review_published", "review_published", True),
+        ("all_quiet", "all_quiet", True),
+        ("all_quiet", "update", False),
+    ],
+)
+def test_what_was_overtaken_is_not_sent(
+    scene: Scene, retrying: Retrying, older: str, newer: str, is_refused: bool
+) -> None:
+    """Nobody hears of a warning after the all-clear; the review does not take the place of an all-clear."""
+    seq = failing(scene, older)
+    failing(scene, newer, revision=2)
+
+    if is_refused:
+        with pytest.raises(Refused, match="something newer"):
+            retrying.retry(scene.story.id, seq, 0, by=ANA)
+    else:
+        retrying.retry(scene.story.id, seq, 0, by=ANA)
+
+
+def test_an_all_clear_that_was_taken_back_is_not_sent(scene: Scene, retrying: Retrying) -> None:
+    """Neither while the table is under review again, nor after the next proof: it names what is trusted no more."""
+    trusted = WaterlineMoved(snapshot=orders.GOOD, status="trusted")
+    scene.story.says(trusted)
+    seq = failing(scene)
+    scene.story.says(WaterlineMoved(snapshot=orders.GOOD, status="under-review"))
+    with pytest.raises(Refused, match="You cannot send an all-clear"):
+        retrying.retry(scene.story.id, seq, 0, by=ANA)
+    scene.story.says(trusted)
+
+    with pytest.raises(Refused, match="This all-clear is out of date"):
+        retrying.retry(scene.story.id, seq, 0, by=ANA)
+
+
+def test_an_all_clear_is_sent_also_when_the_incident_has_ended_and_a_warning_is_not(
+    scene: Scene, retrying: Retrying
+) -> None:
+    """Who could not be reached has to know that it is over, and not how it stood."""
+    warning = failing(scene, "first_warning")
+    scene.story.says(IncidentClosed(reason="done"))
+    with pytest.raises(Refused, match="is closed"):
+        retrying.retry(scene.story.id, warning, 0, by=ANA)
+
+
+def test_everybody_is_tried_at_once_and_who_is_left_out_is_named(scene: Scene, retrying: Retrying) -> None:
+    """By command, where the cause was the same for all."""
+    failing(scene, "first_warning")
+    seq = failing(scene)
+
+    found, refused = retrying.retry_all(scene.story.id, "", by=ANA)
+    with pytest.raises(Refused, match="Nothing to send again"):
+        retrying.retry_all(scene.story.id, "nobody_here", by=ANA)
+
+    assert [view.seq for view in found] == [seq]
+    assert refused == {}
+
+
+def test_the_only_notice_that_failed_and_holds_no_more_says_why(scene: Scene, retrying: Retrying) -> None:
+    """Nothing is sent, and the consumer is named."""
+    failing(scene, "first_warning")
+    scene.story.says(IncidentClosed(reason="done"))
+
+    found, refused = retrying.retry_all(scene.story.id, "revenue_daily", by=ANA)
+
+    assert found == []
+    assert "is closed" in str(refused["revenue_daily"])

@@ -1,24 +1,46 @@
-"""What is sent by itself: nothing that warns who was told that all is well, and nothing for ever."""
+"""What is sent by itself, and what is reminded of until its next word is there."""
 
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from bot.adapters.journal_sql import open_store
 from bot.domain.contract import TableContract
-from bot.domain.entries import Body, NoticeQueued, ReadersNoted, SeverityChanged, WaterlineMoved
+from bot.domain.entries import (
+    Body,
+    IncidentClosed,
+    MaintenanceMarked,
+    NoticeEnded,
+    NoticeQueued,
+    PromiseReminded,
+    ReadersNoted,
+    SeverityChanged,
+    WaterlineMoved,
+)
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
 from bot.domain.ids import TableName
+from bot.domain.looked import Seen
 from bot.domain.notice import Notice, NoticeData
+from bot.domain.promises import next_word_due
 from bot.domain.reads import Consumer
 from bot.domain.setup import TableSetup
+from bot.notices.gather import facts_for
+from bot.service.closing import Closing
+from bot.service.incident_store import IncidentStore
+from bot.service.outdated import refuse_outdated
 from bot.service.owed_notices import left_to_tell, owes_first_warning, owes_severity
+from bot.service.promises import Promises
+from bot.service.telling_rules import refuse_after_close, refuse_false_comfort
+from bot.slack.blocks.promises import reminder_of_promise
 from tests import orders_table as orders
+from tests.decisions import ANA
 from tests.incidents import Story, healthy
+from tests.telling.conftest import Hand, Scene
 
 TRUSTED = WaterlineMoved(snapshot=orders.GOOD, status="trusted")
 DOUBTED = WaterlineMoved(snapshot=orders.GOOD, status="under-review")
@@ -139,3 +161,229 @@ def test_a_severity_calls_no_planned_work_in_question(story: Story) -> None:
     planned.answers()
 
     assert (before, owes_severity(planned.incident, setup("revenue_daily"))) == (False, True)
+
+
+SETUP = setup("revenue_daily")
+
+
+@pytest.fixture
+def next_story(tmp_path: Path) -> Iterator[Story]:
+    """An open incident."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        yield Story(store.journal).opens()
+
+
+def next_told(next_story: Story, *kinds: str, data: NoticeData | None = None) -> Story:
+    """One after the other."""
+    for kind in kinds:
+        revision = len(next_story.incident.notices) + 1
+        notice = Notice(kind=kind, revision=revision, consumer="revenue_daily", channel="C0", text=kind, data=data)
+        next_story.says(NoticeQueued(notice=notice))
+    return next_story
+
+
+def due(next_story: Story) -> datetime | None:
+    """When the next word is."""
+    return next_word_due(next_story.incident, SETUP)
+
+
+def test_what_says_nothing_of_a_next_word_neither_gives_nor_takes_a_promise(next_story: Story) -> None:
+    """A review is no reason to be reminded, nor to forget who waits."""
+    promised = due(next_told(next_story, "first_warning"))
+    kept = due(next_told(next_story, "review_published"))
+    ended = due(next_told(next_story, "recovered", "review_published"))
+
+    assert promised is not None
+    assert (promised, None) == (kept, ended)
+
+
+def test_the_next_word_is_due_when_the_text_says_so(next_story: Story) -> None:
+    """It waited for its approval after it was written: its reader knows only the moment that stands in it."""
+    written = next_story.now - timedelta(minutes=20)
+    by = written + timedelta(minutes=SETUP.next_update_minutes)
+
+    next_told(next_story, "first_warning", data=NoticeData(stage="investigating", next_word_at=by))
+
+    assert due(next_story) == by
+
+
+def test_a_correction_that_promises_nothing_is_the_last_word(next_story: Story) -> None:
+    """As its own text says; one that promises a further word is reminded of."""
+    next_told(next_story, "recovered", "correction", data=NoticeData(stage="proven"))
+    last = due(next_story)
+    next_told(
+        next_story,
+        "correction",
+        data=NoticeData(stage="diagnosed", next_word_at=next_story.now + timedelta(minutes=30)),
+    )
+
+    assert last is None
+    assert due(next_story) is not None
+
+
+def test_a_last_word_that_was_taken_back_is_none(next_story: Story) -> None:
+    """While the withdrawal waits for approval, or was turned down, people are reminded, and asked before closing."""
+    next_told(next_story.says(WaterlineMoved(snapshot=orders.GOOD, status="trusted")), "first_warning", "recovered")
+    given = due(next_story)
+    next_story.says(WaterlineMoved(snapshot=orders.GOOD, status="under-review"))
+    desk = Closing(IncidentStore(next_story.journal, Hand()), _NoReviews(), {SETUP.name: SETUP})  # type: ignore[arg-type]
+
+    assert given is None
+    assert due(next_story) == next_story.now + timedelta(minutes=SETUP.next_update_minutes)
+    with pytest.raises(Refused, match="Consumers were promised an update by"):
+        desk.close(next_story.id, "Done.", by=ANA)
+
+
+def test_a_last_word_that_was_overtaken_is_none(next_story: Story) -> None:
+    """It reached nobody: what was promised before it still is."""
+    promised = due(next_told(next_story, "first_warning"))
+    next_told(next_story, "no_action_needed")
+    [*_, last] = next_story.incident.notices
+    next_story.says(NoticeEnded(key=last, how="overtaken", detail="x"))
+
+    assert promised is not None
+    assert due(next_story) == promised
+
+
+@pytest.mark.parametrize(("before", "promises"), [("first_warning", True), ("recovered", False)])
+def test_a_correction_of_a_proven_table_promises_only_what_is_to_come(
+    next_story: Story, before: str, promises: bool
+) -> None:
+    """Who had the closing message waits for nothing; who had not still waits for it."""
+    next_story.says(WaterlineMoved(snapshot=orders.GOOD, status="trusted"))
+    next_told(next_story, before)
+    nothing = Seen(source="lineage", values=())
+
+    facts = facts_for(
+        next_story.incident, SETUP.consumers[0], orders.table_state(), nothing, nothing, kind="correction",
+        contract=SETUP.contract, now=next_story.now, next_update_minutes=30, words="x",
+    )  # fmt: skip
+
+    assert promises == (facts.next_word_at is not None)
+
+
+def test_closing_over_a_promise_asks_for_the_last_word(next_story: Story) -> None:
+    """After it, or with a reason that says so, the incident is closed."""
+    next_told(next_story, "first_warning")
+    desk = Closing(IncidentStore(next_story.journal, Hand()), _NoReviews(), {SETUP.name: SETUP})  # type: ignore[arg-type]
+    with pytest.raises(Refused, match="Consumers were promised an update by"):
+        desk.close(next_story.id, "Nobody noticed.", by=ANA)
+
+    next_told(next_story, "no_action_needed")
+    closed = desk.close(next_story.id, "Nobody noticed.", by=ANA)
+
+    assert not closed.is_open
+
+
+class _NoReviews:
+    """Nothing to look at."""
+
+    def filled(self, _incident: object) -> None:
+        return None
+
+
+ALONE = {orders.TABLE: setup("revenue_daily")}
+
+
+@pytest.fixture
+def unconfigured_story(tmp_path: Path) -> Iterator[Story]:
+    """Consumers were promised word within twenty minutes."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        unconfigured_story = Story(store.journal).opens()
+        data = NoticeData(stage="investigating", next_word_at=unconfigured_story.now + timedelta(minutes=20))
+        notice = Notice(kind="first_warning", revision=1, consumer="a", channel="C0X", text="Wait.", data=data)
+        yield unconfigured_story.says(NoticeQueued(notice=notice))
+
+
+def settles(
+    unconfigured_story: Story, tables: dict[TableName, TableSetup], *, after: timedelta
+) -> list[PromiseReminded]:
+    """Time passes; what was reminded of since the story began."""
+    clock = Hand()
+    clock.at = unconfigured_story.now + after
+    store = IncidentStore(unconfigured_story.journal, clock)
+    Promises(store, tables, None, clock).settle(unconfigured_story.id)  # type: ignore[arg-type]
+    return [entry.body for entry in store.get(unconfigured_story.id).entries if isinstance(entry.body, PromiseReminded)]
+
+
+def test_consumers_still_wait_for_word_though_their_table_is_configured_no_more(unconfigured_story: Story) -> None:
+    """By the time that stands in what they were sent; the reminder offers nothing that cannot work."""
+    [reminded] = settles(unconfigured_story, {}, after=timedelta(minutes=25))
+
+    incident = unconfigured_story.incident
+    shown = str([block.to_dict() for block in reminder_of_promise(incident, incident.entries[-1])[1]])
+    assert (reminded.what, reminded.is_unconfigured) == ("next-update", True)
+    assert "is no longer configured" in shown
+    assert "Send update…" not in shown
+
+
+def test_a_table_that_is_configured_is_not_called_otherwise(unconfigured_story: Story) -> None:
+    """The reminder offers the preview."""
+    [reminded] = settles(unconfigured_story, ALONE, after=timedelta(minutes=25))
+
+    shown = str(
+        [
+            block.to_dict()
+            for block in reminder_of_promise(unconfigured_story.incident, unconfigured_story.incident.entries[-1])[1]
+        ]
+    )
+    assert not reminded.is_unconfigured
+    assert "no longer configured" not in shown
+    assert "Send update…" in shown
+
+
+def test_it_is_not_closed_over_a_promise_either(unconfigured_story: Story) -> None:
+    """What is advised can be done without a configuration."""
+    desk = Closing(IncidentStore(unconfigured_story.journal, Hand()), None, {})  # type: ignore[arg-type]
+
+    with pytest.raises(Refused, match="Notify them yourself"):
+        desk.close(unconfigured_story.id, "It is gone.", by=ANA)
+
+
+@pytest.mark.parametrize(("what", "by_hand"), [("thaw", False), ("next-update", True)])
+def test_a_hand_is_asked_for_where_waterline_cannot(
+    what: Literal["thaw", "next-update"], by_hand: bool, tmp_path: Path
+) -> None:
+    """`/waterline thaw` goes on without a configuration; a notice is not previewed."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        story = Story(store.journal).opens()
+        story.says(MaintenanceMarked(status="frozen", sentence="So it is."), by=ANA)
+        due = story.now
+        story.now += timedelta(hours=8)
+        story.says(PromiseReminded(what=what, due=due, moment=due, people=(ANA,), is_unconfigured=True))
+        incident = story.incident
+
+    shown = str([block.to_dict() for block in reminder_of_promise(incident, incident.entries[-1])[1]])
+
+    assert ("Do this by hand" in shown) == by_hand
+
+
+CORRECT = "/waterline tell correction WORDS"
+
+
+def test_who_was_told_that_all_is_well_is_corrected_by_a_command(scene: Scene) -> None:
+    """Nobody is warned after an all-clear that holds."""
+    scene.queues(scene.mail())
+
+    with pytest.raises(Refused, match=CORRECT):
+        left_to_tell(scene.story.incident, setup("revenue_daily"), "first_warning")
+
+
+def test_what_is_said_after_the_end_has_a_command(scene: Scene) -> None:
+    """Of a new notice, and of one that did not arrive."""
+    scene.story.says(told("update")).says(IncidentClosed(reason="Done."), by=ANA)
+    incident = scene.story.incident
+    [view] = incident.notices.values()
+
+    with pytest.raises(Refused, match=CORRECT):
+        refuse_after_close(incident, "update")
+    with pytest.raises(Refused, match=CORRECT):
+        refuse_outdated(incident, view)
+
+
+def test_an_all_clear_that_may_not_be_said_names_what_may(scene: Scene) -> None:
+    """The table was proven, and came under review again."""
+    scene.story.says(WaterlineMoved(snapshot=orders.GOOD, status="under-review"))
+
+    with pytest.raises(Refused, match=f"/waterline tell update, or {CORRECT}"):
+        refuse_false_comfort(scene.story.incident, "recovered")

@@ -1,4 +1,4 @@
-"""What is told of an incident that has proven its table, while others have it in doubt, or have proven it since."""
+"""What is told of a table while others have it in doubt."""
 
 from contextlib import closing
 from datetime import timedelta
@@ -8,15 +8,17 @@ import pytest
 
 from bot.adapters.journal_sql import open_store
 from bot.domain.beside import Beside, beside, refuse_other_trust
-from bot.domain.entries import WaterlineMoved
+from bot.domain.entries import NoteAdded, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import Notice, NoticeData
+from bot.service.incident_store import IncidentStore
 from tests.decisions import ANA
 from tests.incidents import Story
 from tests.telling.cleared_readers import Cleared, scene, world
 from tests.watch.signs import sighted, sign
+from tests.web.scene import Scene
 
 __all__ = ["scene", "world"]
 
@@ -147,3 +149,19 @@ def test_planned_work_after_an_incident_without_proof_is_not_told_as_harmless(tm
         found = beside(planned.incident, [first.incident, planned.incident], ())
 
         assert found == Beside(later=None, doubt=f"incident {first.id} questions the table")
+
+
+def test_what_another_process_adds_after_the_end_is_seen(tmp_path: Path) -> None:
+    """Consumers answer after an incident has ended, wherever the click arrives."""
+    scene = Scene(tmp_path)
+    scene.opens(mark=False).closes()
+    [before] = scene.incidents.all()
+    with closing(open_store(scene.journal_url)) as store:
+        other = IncidentStore(store.journal, scene.clock)
+        other.write(scene.id, by=ANA, decide=lambda _now: [NoteAdded(text="Seen by finance.")])
+
+        [after] = scene.incidents.all()
+
+    assert before.seq + 1 == after.seq
+    assert after is scene.incidents.all()[0]
+    scene.close()

@@ -1,4 +1,4 @@
-"""What counts as newer than what an incident left: told by the snapshot log, and by what the incident itself named."""
+"""Damage that is newer than what an incident left is told once more; what it left is not."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -9,14 +9,24 @@ import pytest
 
 from bot.adapters.journal_sql import open_store
 from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
-from bot.domain.entries import Diagnosed, IncidentClosed, WaterlineMoved
-from bot.domain.ids import SnapshotId
-from bot.domain.table import HeadMove
-from bot.domain.watch import Sign, came_again, goes_on, is_all_told, recall
+from bot.domain.entries import Diagnosed, IncidentClosed, IncidentOpened, Verified, WaterlineMoved
+from bot.domain.evidence import Verdict
+from bot.domain.ids import IncidentId, SnapshotId
+from bot.domain.journal import WATERLINE
+from bot.domain.table import HeadMove, Window
+from bot.domain.watch import Sighted, Sign, came_again, goes_on, is_all_told, open_findings, recall
+from bot.service.sightings import post_key
+from tests.adapters.flink_wire import Wire
 from tests.cases import Tale
-from tests.decisions import F2
+from tests.decisions import ANA, CHANNEL, F2, HEAD_AFTER, PROPOSAL, RUNBOOK
 from tests.incidents import Story
+from tests.slack.people import Responder
+from tests.tables import ORDERS, job
+from tests.watch.conftest import OverRecorded
+from tests.watch.recorded import Recorded
 from tests.watch.signs import sighted, sign
+from tests.watch.watched import Watched
+from tests.watch.watching_bot import WatchingBot
 
 
 @pytest.fixture
@@ -162,3 +172,321 @@ def test_the_log_is_read_by_the_first_line_of_each_commit(story: Story) -> None:
 
     assert HeadMove(at=tale.now, snapshot_id=tale.at("a", 3)) == tale.moves[-1]
     assert came_again(ending_at(lost), told, closed, tale.table)
+
+
+def again_sighted(bot: WatchingBot) -> tuple[Sighted, ...]:
+    """All that was ever seen."""
+    return tuple(bot.sightings.memory(ORDERS).sighted.values())
+
+
+def codes(bot: WatchingBot) -> list[str]:
+    """Of all that was ever seen."""
+    return [each.sign.code for each in again_sighted(bot)]
+
+
+def looks_into_it(bot: WatchingBot, *, proves: bool = True, names: bool = False) -> None:
+    """An incident on the table as it is, which trusts what it finds, or proves nothing, and is closed. `names`: it has
+    diagnosed the fault."""
+    state = bot.services.observer.table(ORDERS)
+    opened = IncidentOpened(
+        table=ORDERS, job="orders-to-iceberg", runbook=RUNBOOK, severity="sev2", channel=CHANNEL,
+        window=Window(since=None, until=state.head), trusted=state.head, metadata_location=state.metadata_location,
+        summary="A rollback",
+    )  # fmt: skip
+    incident = bot.services.store.open(opened, by=ANA).id
+    found = Diagnosed(diagnosis=bot.services.examiner.examine(ORDERS, without_rows=True).diagnosis)
+    proven = [WaterlineMoved(snapshot=state.head, status="trusted")] if proves else []
+    for each in (*([found] if names else []), *proven, IncidentClosed(reason="The loss is accepted.")):
+        bot.services.store.write(incident, by=ANA, decide=lambda _now, entry=each: [entry])
+    bot.looks(2)
+
+
+def test_the_same_run_rolled_back_once_more_is_told_once_more(ana: Responder, bot: WatchingBot) -> None:
+    """Same fault, same run: only the commits that were lost tell the second rollback from the first."""
+    bot.looks()
+    bot.rolls_back(commits=2)
+    bot.commits(count=2)
+    bot.looks(3)
+    first = again_sighted(bot)
+    looks_into_it(bot)
+    bot.clock.advances(timedelta(hours=5))
+    bot.commits(count=10)
+    bot.looks(4)
+    left_alone = again_sighted(bot)
+
+    bot.rolls_back(commits=3)
+    bot.commits(count=2)
+    bot.looks(6)
+
+    assert left_alone == first
+    assert [each.sign.code for each in again_sighted(bot)] == ["F6", "F6"]
+    second = again_sighted(bot)[-1]
+    post = bot.store.outbox.find(post_key(second.id))
+    assert post is not None
+    assert post.thread_of is None
+    assert any("rolled back once more" in reason and "lost 3 commits" in reason for reason in second.sign.reasons)
+    assert open_findings(bot.sightings.memory(ORDERS), bot.services.store.all()) == (second,)
+    assert not set(first[0].sign.rows) & set(second.sign.rows)
+    bot.looks(4)
+    assert again_sighted(bot)[-1] == second
+
+
+@pytest.mark.parametrize("proves", [True, False], ids=["proven", "not proven"])
+@pytest.mark.parametrize("before", [0, 1], ids=["before the next commit", "after it"])
+def test_one_lost_commit_that_was_left_is_not_told_again(
+    before: int, proves: bool, ana: Responder, bot: WatchingBot
+) -> None:
+    """Neither as the run goes on over the hole, nor when it ends and nobody is to be stopped any more."""
+    bot.looks()
+    bot.rolls_back(commits=1)
+    bot.commits(count=before)
+    bot.looks(3)
+    looks_into_it(bot, proves=proves)
+
+    for _ in range(3):
+        bot.commits(count=2)
+        bot.looks(3)
+    bot.flink.ends(job("a"), "CANCELED")
+    bot.looks(8)
+
+    assert [code for code in codes(bot) if code.startswith("F")] == ["F6"]
+
+
+def test_a_run_that_ends_changes_nothing_of_what_was_told(ana: Responder, bot: WatchingBot) -> None:
+    """Nobody has looked into it yet: it is one hole, and one message."""
+    bot.looks()
+    bot.rolls_back(commits=2)
+    bot.commits(count=2)
+    bot.looks(3)
+
+    bot.flink.ends(job("a"), "CANCELED")
+    bot.looks(8)
+
+    assert [code for code in codes(bot) if code.startswith("F")] == ["F6"]
+
+
+@pytest.mark.parametrize("after", [0, 2], ids=["at once", "after further commits"])
+@pytest.mark.parametrize("lost", [1, 4], ids=["one commit", "with the hole that was left"])
+def test_main_set_back_below_what_was_proven_is_told(lost: int, after: int, ana: Responder, bot: WatchingBot) -> None:
+    """The commit that the incident proved is lost itself, whether or not any came after it."""
+    bot.looks()
+    bot.rolls_back(commits=2)
+    bot.commits(count=3)
+    bot.looks(3)
+    looks_into_it(bot)
+    bot.commits(count=after)
+    bot.looks(3)
+
+    bot.rolls_back(commits=lost + after)
+    bot.commits()
+    bot.looks(6)
+    told = codes(bot)
+    bot.commits(count=3)
+    bot.looks(6)
+
+    assert ["F6", "F6"] == told == codes(bot)
+
+
+def test_main_set_back_to_what_was_proven_is_told(ana: Responder, bot: WatchingBot) -> None:
+    """What was lost came after it, though the log names the proven commit once more after that."""
+    bot.looks()
+    bot.rolls_back(commits=2)
+    bot.commits(count=2)
+    bot.looks(3)
+    looks_into_it(bot)
+    bot.commits()
+    bot.looks(2)
+
+    bot.rolls_back(commits=1)
+    bot.commits()
+    bot.looks(4)
+
+    assert codes(bot) == ["F6", "F6"]
+
+
+def test_what_came_again_is_told_when_two_looks_in_a_row_agree(ana: Responder, bot: WatchingBot) -> None:
+    """Damage that was left is seen by every look: that is no first look at what came since."""
+    bot.looks()
+    bot.rolls_back(commits=2)
+    bot.commits(count=2)
+    bot.looks(3)
+    looks_into_it(bot)
+    bot.looks(3)
+
+    bot.rolls_back(commits=1)
+    bot.commits()
+    bot.looks()
+    once = codes(bot)
+    bot.looks()
+
+    assert (["F6"], ["F6", "F6"]) == (once, codes(bot))
+
+
+def test_a_writer_that_changes_rows_once_more_is_told_once_more(ana: Responder, bot: WatchingBot) -> None:
+    """However many of its changes the incident had left: only the first three are named."""
+    bot.looks()
+    bot.others_delete(3, 4, 5, 6)
+    bot.looks(3)
+    looks_into_it(bot)
+    bot.commits(count=2)
+    bot.looks(6)
+    left_alone = codes(bot)
+
+    bot.others_delete(7)
+    bot.looks(4)
+    again = codes(bot)
+    bot.commits(count=2)
+    bot.looks(6)
+
+    assert left_alone == ["F21"]
+    assert ["F21", "F21"] == again == codes(bot)
+
+
+def test_a_hole_that_is_about_to_come_is_told_above_one_that_was_left(ana: Responder, bot: WatchingBot) -> None:
+    """The job can still be stopped; when it has committed, that is the same hole."""
+    bot.looks()
+    bot.rolls_back(commits=2)
+    bot.commits(count=3)
+    bot.looks(3)
+    looks_into_it(bot)
+
+    bot.rolls_back(commits=1)
+    bot.looks(2)
+    told = codes(bot)
+    bot.commits(count=2)
+    bot.looks(6)
+
+    assert ["F6", "F6"] == told == codes(bot)
+
+
+def test_what_an_incident_named_before_the_watch_saw_it_is_not_told(ana: Responder, bot: WatchingBot) -> None:
+    """People have looked at it and left it; what comes after that is told."""
+    bot.rolls_back(commits=2)
+    bot.commits(count=2)
+    looks_into_it(bot, names=True)
+    bot.commits(count=2)
+    bot.looks(4)
+    left = codes(bot)
+
+    bot.rolls_back(commits=1)
+    bot.commits()
+    bot.looks(4)
+
+    assert ([], ["F6"]) == (left, codes(bot))
+
+
+@pytest.fixture
+def proven_story(tmp_path: Path) -> Iterator[Story]:
+    """The incident is open, and has proven its table."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        yield Story(store.journal).opens().answers().diagnoses().proposes().approves().rewinds().verifies()
+
+
+def proves(proven_story: Story, *, passed: bool = True) -> Story:
+    """The newest answer is what the proof is made of."""
+    run = next(reversed(proven_story.incident.runs))
+    return proven_story.says(Verified(proposal=PROPOSAL, passed=passed, checks=(), evidence=(run,), head=HEAD_AFTER))
+
+
+def counting(proven_story: Story, found: Sighted) -> bool:
+    """Whether the table is not called trusted for it."""
+    return open_findings(recall([found]), [proven_story.incident]) == (found,)
+
+
+def test_a_finding_after_the_proof_counts_until_the_next_one(proven_story: Story) -> None:
+    """A false alarm of something that lasts would otherwise keep the table untrusted, and the all-clear back."""
+    found = sighted(sign(), at=proven_story.now)
+    before = counting(proven_story, found)
+    proves(proven_story.answers(verdict=Verdict.RULED_OUT))
+
+    assert before
+    assert not counting(proven_story, found)
+
+
+def test_a_proof_that_looked_before_it_or_failed_ends_nothing(proven_story: Story) -> None:
+    """It says nothing of what was found."""
+    proven_story.answers(verdict=Verdict.RULED_OUT)
+    found = sighted(sign(), at=proven_story.now)
+
+    assert counting(proves(proven_story), found)
+    assert counting(proves(proven_story.answers(), passed=False), found)
+
+
+SECOND = timedelta(seconds=1)
+FORKED = "forked-from-a-savepoint-v2"
+
+
+def before_the_fork(over_recorded: OverRecorded) -> tuple[Recorded, Watched]:
+    """One run writes the table."""
+    world = Recorded(FORKED)
+    world.until(world.runs[0].started_at - SECOND)
+    return world, over_recorded(world)
+
+
+def forks(world: Recorded, watched: Watched, wire: Wire, folder: Path) -> None:
+    """A second run writes beside it, and the watch has looked often enough."""
+    world.goes_on().told_by(wire)
+    world.catalog_in(folder / FORKED)
+    watched.clock.at = max(world.now, watched.clock.at + SECOND)
+    watched.looks(6, apart=SECOND)
+
+
+def beside_proves(watched: Watched, incident: IncidentId) -> None:
+    """Its table is trusted; the review is left."""
+    head = watched.observer.table(watched.table).head
+    watched.clock.at += SECOND
+    moved = [WaterlineMoved(snapshot=head, status=status) for status in ("under-review", "trusted")]
+    watched.incidents.write(incident, by=WATERLINE, decide=lambda _now: moved)
+    watched.clock.at += SECOND
+
+
+@pytest.mark.parametrize("is_planned", [False, True])
+def test_a_new_fork_is_told_though_an_incident_is_open(
+    is_planned: bool, over_recorded: OverRecorded, wire: Wire, tmp_path: Path
+) -> None:
+    """In the table's channel, naming the incident; the button comes when that has ended."""
+    world, watched = before_the_fork(over_recorded)
+    incident = watched.opens_incident(is_planned=is_planned)
+    if not is_planned:
+        beside_proves(watched, incident)
+    forks(world, watched, wire, tmp_path)
+
+    [told] = watched.told
+    watched.clock.at += SECOND
+    watched.incidents.write(incident, by=ANA, decide=lambda _now: [IncidentClosed(reason="done")])
+    [after] = watched.told
+
+    assert told.code == "F13"
+    assert f"Incident {incident} is open on this table" in told.text
+    assert told.buttons == ("Mute table for 4 hours",)
+    assert after.buttons == ("Open incident", "Mute table for 4 hours")
+
+
+def test_while_an_incident_has_the_table_in_doubt_people_look(
+    over_recorded: OverRecorded, wire: Wire, tmp_path: Path
+) -> None:
+    """Nothing is told; once the table is trusted again, it is."""
+    world, watched = before_the_fork(over_recorded)
+    incident = watched.opens_incident()
+    forks(world, watched, wire, tmp_path)
+    meanwhile = watched.seen
+    beside_proves(watched, incident)
+
+    watched.looks(6, apart=SECOND)
+
+    assert meanwhile == ()
+    assert watched.seen == ("F13",)
+
+
+def test_what_a_planned_stop_looks_like_is_said_where_it_was_planned(over_recorded: OverRecorded) -> None:
+    """The channel has not to be called together for it."""
+    watched = over_recorded(Recorded("notification-lost-v2"))
+    incident = watched.opens_incident(is_planned=True)
+
+    watched.looks(8, apart=SECOND)
+
+    threads = {}
+    for sighting in watched.sightings.memory(watched.table).lasting:
+        post = watched.store.outbox.find(post_key(sighting.id))
+        threads[sighting.sign.code] = post.thread_of if post is not None else None
+    assert threads["no-commit"] == f"{incident}/card"

@@ -1,14 +1,25 @@
-"""Pages as people read them: whole without a script, on a phone, in light and dark."""
+"""Pages as people read them, and bot and pages in one process."""
 
+import os
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import Browser, sync_playwright
+from ruamel.yaml import YAML
 
+from bot.domain.entries import ProposalMade
 from bot.service.record import Records
+from bot.workspace import Workspace
+from tests.decisions import PROPOSAL, rewind
+from tests.patient_slack import PATIENT
+from tests.slack.people import eventually
 from tests.tables import ORDERS
 from tests.web.conftest import CONTENT
 from tests.web.contrast import contrast
@@ -166,3 +177,80 @@ def test_every_page_fits_a_phone_and_can_be_read_in_the_dark(
 
         assert width <= 320
         assert contrast(paper, ink) > 7
+
+
+CSS = (CONTENT / "record.css").read_text(encoding="utf-8")
+PALETTES = [dict(re.findall(r"--(\w+):(#\w+)", found)) for found in re.findall(r":root\{([^}]*)\}", CSS)]
+"""Light, dark, and what print changes of light."""
+SCHEMES = {"light": PALETTES[0], "dark": PALETTES[0] | PALETTES[1], "print": PALETTES[0] | PALETTES[2]}
+TEXT = ("ink", "soft", "sea", "good", "bad", "warn")
+BEHIND = ("paper", "card", "water")
+ENOUGH = 4.5
+"""Of WCAG 2.2, level AA, for text of any size."""
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_text_is_told_from_what_is_behind_it(scheme: str) -> None:
+    """Also what stands on the water of the ledger's picture."""
+    colours = SCHEMES[scheme]
+
+    faint = {
+        f"{text} on {behind}": round(contrast(colours[text], colours[behind]), 2)
+        for text in TEXT
+        for behind in BEHIND
+        if contrast(colours[text], colours[behind]) < ENOUGH
+    }
+
+    assert faint == {}
+
+
+def test_the_bot_serves_pages_that_call_people_by_their_names(scene: Scene, tmp_path: Path) -> None:
+    """With the token it answers, and whoever Slack knows is named."""
+    with Workspace(rules=PATIENT).serve() as slack:
+        known = slack.person("ana").person
+        scene.opens(by=known.id)
+        rewound = ProposalMade(
+            step=None,
+            proposal=rewind(datetime.now(UTC)).model_copy(update={"proposed_by": known.id, "requirements": ()}),
+        )
+        scene.incidents.write(scene.id, by=known.id, decide=lambda _now: [rewound])
+        config, log = _config(scene, slack), tmp_path / "bot.log"
+        secrets = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token, "WATERLINE_WEB_TOKEN": "t0"}
+        command = [sys.executable, "-m", "bot.cli", "serve", "--no-warm", "--config", str(config)]
+        with (
+            log.open("wb") as output,
+            subprocess.Popen(command, env={**os.environ, **secrets}, stdout=output, stderr=output) as process,
+        ):
+            try:
+                eventually(lambda: "Pages, API and MCP server:" in log.read_text(), timeout_s=120)
+                address = re.findall(r"http://127\.0\.0\.1:\d+", log.read_text())[0]
+                with httpx.Client(base_url=address, auth=("", "t0")) as web:
+                    page, trust = web.get("/incidents/wl-1").text, web.get(f"/v1/tables/{ORDERS}/trust").json()
+                refused = httpx.get(f"{address}/")
+                decided = httpx.post(f"{address}/incidents/wl-1/proposals/{PROPOSAL}", auth=("", "t0"))
+            finally:
+                process.send_signal(signal.SIGTERM)
+                ended = process.wait(timeout=90)
+
+    assert (0, 401, "under-review") == (ended, refused.status_code, trust["state"])
+    assert 404 == decided.status_code
+    assert 'href="#proposals"' in page
+    assert "by Ana Ribeiro" in page
+    assert known.id not in page
+
+
+def _config(scene: Scene, slack: Workspace) -> Path:
+    content = {
+        "home": str(scene.folder / "home"),
+        "journal": {"url": scene.journal_url},
+        "catalog": {"name": "lake", "properties": scene.catalog_properties},
+        "tables": {
+            str(ORDERS): {"contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}}
+        },
+        "slack": {"base_url": slack.api_url, "pace": 0},
+        "web": {"port": 0},
+    }
+    path = scene.folder / "waterline.yaml"
+    with path.open("w", encoding="utf-8") as file:
+        YAML().dump(content, file)
+    return path

@@ -1,0 +1,429 @@
+"""A published, undone or refused repair has the job go on only from a state that pairs with main."""
+
+import shutil
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.actions import drop_repair_branch, publish_repair, undo_proposal
+from bot.actions._rehearsing import rehearsal_of
+from bot.actions.deduplicate_rows import ACTION
+from bot.domain.action import Plan
+from bot.domain.effects import DeleteRows, StartFromStop, StartJob, StopJob
+from bot.domain.entries import Verified
+from bot.domain.execution import ProposalView
+from bot.domain.file_changes import RowsOfFile
+from bot.domain.ids import ProposalId
+from bot.domain.looked import NotSeen
+from bot.domain.proposal import Proposal
+from bot.domain.rehearsals import left_by_stop, standing_job
+from bot.service.proposing import branches_begun, past_of_rehearsal
+from tests.actions.scene import ProposalState, Scene
+from tests.little_flink import JOB, open_catalog
+from tests.tables import ORDERS, job
+
+A, B = job("a"), job("b")
+
+
+def repeats_a_row(scene: Scene) -> str:
+    """Somebody appends a row once more; its file."""
+    with closing(open_catalog(scene.folder)) as catalog:
+        table = catalog.load_table(ORDERS)
+        table.append(table.scan().to_arrow().slice(0, 1), snapshot_properties={"engine-name": "spark"})
+        head = table.current_snapshot()
+        assert head is not None
+        entries = table.inspect.entries().to_pylist()
+        return next(e["data_file"]["file_path"] for e in entries if e["snapshot_id"] == head.snapshot_id)
+
+
+def rehearsed(scene: Scene) -> ProposalView:
+    """The repeated row is taken out on a branch, by proposal number 1, which stops the job."""
+    path, plan = repeats_a_row(scene), scene.plan()
+
+    def delete(branch: str) -> DeleteRows:
+        only = (RowsOfFile(path=path, spans=((0, 0),)),)
+        return DeleteRows(table=ORDERS, branch=branch, incident=plan.incident, why="Delete extra copies", rows=only)
+
+    proposal = rehearsal_of(plan, ACTION, delete, title="Repair", sentences=(), proof="nothing")
+    view = scene.carries_out(proposal, plan)
+    assert view.state is ProposalState.APPLIED, view.result
+    return view
+
+
+def proven(scene: Scene, rehearsal: ProposalView) -> Plan:
+    """What is known when its publication is proposed."""
+    incident, branch = scene.store.get(scene.incident), rehearsal.proposal.rehearses_on
+    past = past_of_rehearsal(incident, scene.table)
+    head = scene.table.ref(branch or "")
+    assert past is not None
+    assert head is not None
+    proof = Verified(
+        proposal=rehearsal.proposal.id, passed=True, checks=(), evidence=(), head=head, moves_waterline="no",
+        branch=branch,
+    )  # fmt: skip
+    past = past.model_copy(update={"verified": proof})
+    return scene.plan(number=2).model_copy(update={"rehearsed": past, "branches": branches_begun(incident)})
+
+
+def published(scene: Scene, plan: Plan) -> ProposalView:
+    """Proposed, approved and carried out."""
+    view = scene.carries_out(publish_repair.propose(plan), plan)
+    assert view.state is ProposalState.APPLIED, view.result
+    return view
+
+
+def said(proposal: Proposal) -> str:
+    """The preview."""
+    return " ".join(proposal.preview.sentences)
+
+
+def savepoint_of(scene: Scene, run: str, checkpoint: int) -> Path:
+    """Where the little Flink writes it."""
+    return scene.flink.savepoints / f"savepoint-{job(run)[:6]}-{checkpoint:012x}"
+
+
+def begins_idle(scene: Scene) -> None:
+    """Run b is started from a's stop-savepoint 3 and has completed checkpoints 4 to 8 without a row."""
+    scene.flink.stop(JOB, A)
+    scene.flink.submit(B, at_checkpoint=3, restored=savepoint_of(scene, "a", 3))
+    scene.flink.stands_at(B, 8)
+
+
+def starts_from_a_wrong_savepoint(scene: Scene) -> None:
+    """Main is at 3 when run b is started from 1; it has completed 2 and committed nothing."""
+    scene.flink.stands_at(A, 1)
+    scene.flink.savepoint(A)
+    scene.flink.stands_at(A, 3)
+    scene.flink.stop(JOB, A)
+    scene.flink.submit(B, at_checkpoint=1, restored=savepoint_of(scene, "a", 1))
+    scene.flink.stands_at(B, 2)
+
+
+def without_runs(plan: Plan) -> Plan:
+    """The same where Flink has forgotten the runs that have ended."""
+    seen = plan.case.observation
+    jobs = seen.jobs.model_copy(update={"values": ()})
+    case = plan.case.model_copy(update={"observation": seen.model_copy(update={"jobs": jobs})})
+    return plan.model_copy(update={"case": case})
+
+
+def test_over_a_silent_run_from_a_wrong_savepoint_it_starts_from_what_pairs(scene: Scene) -> None:
+    """Main was at 3 when run b was started from 1; it has committed nothing yet, and its stop leaves 2."""
+    starts_from_a_wrong_savepoint(scene)
+
+    rehearsal = rehearsed(scene)
+    view = published(scene, proven(scene, rehearsal))
+
+    assert "the state that its stop would leave cannot be proven" in said(rehearsal.proposal)
+    assert "starts from the state that it leaves only if that is proven by then" in said(rehearsal.proposal)
+    [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartJob)]
+    assert start.checkpoint_id == view.proposal.preview.replayed_from == 3
+    assert "which the repair's stop took" not in said(view.proposal)
+    assert scene.positions() == list(range(50))
+
+
+def test_over_a_run_that_began_anew_under_its_job_id_nothing_is_started(scene: Scene) -> None:
+    """It stands at its checkpoint 1, main at 3: from what its stop leaves the job would repeat rows."""
+    scene.flink.stands_at(A, 1)
+
+    view = published(scene, proven(scene, rehearsed(scene)))
+
+    assert scene.alive == []
+    assert scene.positions() == list(range(30))
+    assert "Start no run; the job stays down" in said(view.proposal)
+    assert "collect evidence again and diagnose" in said(view.proposal)
+    assert "The job stays down" in view.proposal.preview.sure
+    assert view.proposal.preview.replayed_from is None
+    stands = standing_job(scene.store.get(scene.incident))
+    assert stands is not None
+    assert stands.settled == "published"
+
+
+@pytest.mark.parametrize("seen_by", [lambda plan: plan, without_runs], ids=["Flink lists it", "Flink forgot it"])
+def test_an_idle_run_goes_on_from_its_stop(scene: Scene, seen_by) -> None:  # type: ignore[no-untyped-def]
+    """What it began from was proven to pair with main before it was stopped."""
+    begins_idle(scene)
+
+    rehearsal = rehearsed(scene)
+    view = published(scene, seen_by(proven(scene, rehearsal)))
+
+    [stop] = [effect for effect in rehearsal.proposal.effects if isinstance(effect, StopJob)]
+    assert stop.stands_on == scene.snapshot("a", 3)
+    [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartJob)]
+    assert start.checkpoint_id == 8
+    assert "which the repair's stop took" in said(view.proposal)
+    assert scene.positions() == [*range(30), *range(80, 100)]
+
+
+def test_what_storage_does_not_show_now_is_looked_for_with_what_was_proven_before(scene: Scene) -> None:
+    """Else the start would be refused once main has moved: an idle run has no commit that tells."""
+    begins_idle(scene)
+    plan = proven(scene, rehearsed(scene))
+    unseen = NotSeen(source="the checkpoint storage", reason="It timed out.", remedy="Try again.")
+    observation = plan.case.observation.model_copy(update={"checkpoints": unseen})
+    plan = plan.model_copy(update={"case": plan.case.model_copy(update={"observation": observation})})
+
+    view = published(scene, plan)
+
+    [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartFromStop)]
+    assert start.stands_on == scene.snapshot("a", 3)
+    assert scene.positions() == [*range(30), *range(80, 100)]
+
+
+def test_what_a_silent_run_from_elsewhere_left_is_not_looked_for(scene: Scene) -> None:
+    """It cannot be proven to pair, so nothing may be started from it once main has moved."""
+    scene.flink.ends(A, "FAILED")
+    scene.flink.submit(B, at_checkpoint=1)
+    scene.flink.stands_at(B, 2)
+    plan = proven(scene, rehearsed(scene))
+    unseen = NotSeen(source="the checkpoint storage", reason="It timed out.", remedy="Try again.")
+    observation = plan.case.observation.model_copy(update={"checkpoints": unseen})
+    plan = plan.model_copy(update={"case": plan.case.model_copy(update={"observation": observation})})
+
+    view = published(scene, plan)
+
+    assert scene.alive == []
+    assert not any(isinstance(effect, StartJob | StartFromStop) for effect in view.proposal.effects)
+
+
+REFUSED_B = job("b")
+
+
+def rehearses(scene: Scene, path: str, number: int) -> ProposalView:
+    """The repeated row is to be taken out on a branch."""
+    incident = scene.store.get(scene.incident)
+    plan = scene.plan(number=number).model_copy(update={"stood_still": left_by_stop(incident, JOB)})
+
+    def delete(branch: str) -> DeleteRows:
+        only = (RowsOfFile(path=path, spans=((0, 0),)),)
+        return DeleteRows(table=ORDERS, branch=branch, incident=plan.incident, why="Delete extra copies", rows=only)
+
+    return scene.carries_out(rehearsal_of(plan, ACTION, delete, title="Repair", sentences=(), proof="nothing"), plan)
+
+
+def refused(scene: Scene, path: str) -> ProposalView:
+    """A backfill commits while the stop takes its savepoint: the branch is not begun, and the job is stopped."""
+    stop = scene.flink.stop
+
+    def while_it_stops(*asked: object, **how: object) -> object:
+        ended = stop(*asked, **how)  # type: ignore[arg-type]
+        scene.backfill_commits()
+        return ended
+
+    scene.flink.stop = while_it_stops  # type: ignore[method-assign, assignment]
+    view = rehearses(scene, path, 1)
+    scene.flink.stop = stop  # type: ignore[method-assign]
+    assert view.state is ProposalState.REFUSED
+    assert scene.alive == []
+    return view
+
+
+def rehearsed_then(scene: Scene) -> Plan:
+    """Refused, then rehearsed with no run alive, and proven."""
+    path = repeats_a_row(scene)
+    refused(scene, path)
+    view = rehearses(scene, path, 2)
+    assert view.state is ProposalState.APPLIED, view.result
+    plan = proven(scene, view)
+    return plan.model_copy(update={"proposal": ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P003")})
+
+
+def test_the_refusal_says_how_the_job_is_started_and_the_undo_does_it(scene: Scene) -> None:
+    """From what the stop has left."""
+    view = refused(scene, repeats_a_row(scene))
+    stands = standing_job(scene.store.get(scene.incident))
+
+    plan = scene.plan(number=2, undoes=view.proposal.id)
+    undone = scene.carries_out(undo_proposal.propose(plan), plan)
+
+    assert view.result is not None
+    assert "`/waterline undo` starts it again from the state that the stop left, if that pairs" in view.result.sentence
+    assert stands is not None
+    assert (JOB, "refused", None) == (stands.job, stands.settled, stands.waits_for)
+    assert undone.state is ProposalState.APPLIED
+    assert len(scene.alive) == 1
+    assert standing_job(scene.store.get(scene.incident)) is None
+
+
+@pytest.mark.parametrize("before", [lambda _scene: None, begins_idle], ids=["committed", "silent"])
+def test_a_later_rehearsal_takes_it_over_and_its_publication_starts_it(
+    scene: Scene, before: Callable[[Scene], None]
+) -> None:
+    """From the savepoint of the first stop, also of a run that had committed nothing; no row comes twice."""
+    before(scene)
+    [stopped] = scene.alive
+    plan = rehearsed_then(scene)
+    second = scene.view(ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P002")).proposal
+    waits = standing_job(scene.store.get(scene.incident))
+
+    view = scene.carries_out(publish_repair.propose(plan), plan)
+
+    assert not any(isinstance(effect, StopJob) for effect in second.effects)
+    assert f"stopped run {stopped[:6]}, and the job has been stopped since" in said(second)
+    assert "The job stays stopped until the repair is published or dropped" in said(second)
+    assert waits is not None
+    assert waits.waits_for is not None
+    assert (None, second.id) == (waits.settled, waits.waits_for.proposal.id)
+    [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartJob)]
+    assert f"savepoint-{stopped[:6]}" in start.path
+    assert "which an earlier stop of this incident took" in said(view.proposal)
+    assert view.state is ProposalState.APPLIED, view.result
+    assert len(scene.alive) == 1
+    assert sorted({*scene.positions()}) == scene.positions()
+    assert standing_job(scene.store.get(scene.incident)) is None
+
+
+def test_giving_the_later_one_up_starts_it_too(scene: Scene) -> None:
+    """Main as it is."""
+    plan = rehearsed_then(scene)
+
+    view = scene.carries_out(drop_repair_branch.propose(plan), plan)
+
+    assert view.state is ProposalState.APPLIED, view.result
+    assert len(scene.alive) == 1
+    assert standing_job(scene.store.get(scene.incident)) is None
+
+
+def test_the_undo_of_its_publication_starts_it_from_there_again(scene: Scene) -> None:
+    """As where the rehearsal had stopped the run itself."""
+    plan = rehearsed_then(scene)
+    view = scene.carries_out(publish_repair.propose(plan), plan)
+    plan = scene.plan(number=4, undoes=view.proposal.id)
+
+    undo = undo_proposal.propose(plan)
+
+    [start] = [effect for effect in undo.effects if isinstance(effect, StartJob)]
+    assert Path(start.path).name == savepoint_of(scene, "a", 3).name
+
+
+def test_what_another_run_committed_meanwhile_is_not_brought_a_second_time(scene: Scene) -> None:
+    """Somebody starts run b from the first stop, and it fails once it has committed: nothing pairs, nothing starts."""
+    path = repeats_a_row(scene)
+    refused(scene, path)
+    scene.flink.submit(REFUSED_B, at_checkpoint=3, restored=savepoint_of(scene, "a", 3))
+    scene.flink.checkpoints(REFUSED_B, 2)
+    scene.flink.ends(REFUSED_B, "FAILED")
+    plan = proven(scene, rehearses(scene, path, 2))
+    plan = plan.model_copy(update={"proposal": ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P003")})
+
+    view = scene.carries_out(publish_repair.propose(plan), plan)
+
+    stands = standing_job(scene.store.get(scene.incident))
+    assert scene.alive == []
+    assert "the job stays down" in said(view.proposal)
+    assert stands is not None
+    assert stands.settled == "published"
+
+
+def undone(scene: Scene, publication: ProposalView) -> ProposalView:
+    """Proposed, approved and carried out."""
+    plan = scene.plan(number=3, undoes=publication.proposal.id)
+    view = scene.carries_out(undo_proposal.propose(plan), plan)
+    assert view.state is ProposalState.APPLIED, view.result
+    return view
+
+
+def test_nobody_is_sent_to_a_state_that_storage_shows_and_that_does_not_pair(scene: Scene) -> None:
+    """Run a began anew under its job id and was stopped at 1, main is at 3: from there rows 10 to 29 would come
+    twice."""
+    scene.flink.stands_at(A, 1)
+    publication = published(scene, proven(scene, rehearsed(scene)))
+
+    view = undone(scene, publication)
+
+    assert scene.alive == []
+    assert "the job stays down" in said(view.proposal)
+    assert "collect evidence again and diagnose" in said(view.proposal)
+    assert "if storage can read it again" not in said(view.proposal)
+    assert "Start the job by hand after main has moved back" not in said(view.proposal)
+
+
+def test_the_job_goes_on_from_another_point_where_the_stopped_run_has_left_none_that_pairs(scene: Scene) -> None:
+    """Run b was started from 1 while main was at 3, and has committed nothing."""
+    starts_from_a_wrong_savepoint(scene)
+    publication = published(scene, proven(scene, rehearsed(scene)))
+
+    view = undone(scene, publication)
+
+    [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartJob)]
+    assert start.checkpoint_id == view.proposal.preview.replayed_from == 3
+    assert "Start no run" not in said(view.proposal)
+    assert len(scene.alive) == 1
+    assert scene.positions() == sorted([*range(50), 20])
+
+
+def test_what_storage_does_not_show_now_is_named_with_what_it_has_to_pair_with(scene: Scene) -> None:
+    """The savepoint of the rehearsal's stop may come back."""
+    publication = published(scene, proven(scene, rehearsed(scene)))
+    shutil.rmtree(savepoint_of(scene, "a", 3))
+
+    view = undone(scene, publication)
+
+    assert scene.alive == []
+    assert "savepoint-aaaaaa-000000000003, which the stop of run aaaaaa took" in said(view.proposal)
+    assert "if storage can read it again and it pairs" in said(view.proposal)
+    assert "(checkpoint 3), main's newest commit by Flink" in said(view.proposal)
+
+
+def test_an_idle_run_goes_on_from_its_stop_undone(scene: Scene) -> None:
+    """It had committed nothing, and what it left was proven to pair before it was stopped."""
+    begins_idle(scene)
+    publication = published(scene, proven(scene, rehearsed(scene)))
+
+    view = undone(scene, publication)
+
+    [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartJob)]
+    assert start.checkpoint_id == 8
+    assert start.path.endswith(savepoint_of(scene, "b", 8).name)
+    assert scene.positions() == sorted([*range(30), 20, *range(80, 100)])
+
+
+def test_what_an_idle_run_left_and_storage_does_not_show_now_is_named(scene: Scene) -> None:
+    """No evidence tells that it pairs: it was proven before the stop. What it began from is gone, too."""
+    begins_idle(scene)
+    publication = published(scene, proven(scene, rehearsed(scene)))
+    for run, checkpoint in (("a", 3), ("b", 8)):
+        shutil.rmtree(savepoint_of(scene, run, checkpoint))
+
+    view = undone(scene, publication)
+
+    assert scene.alive == []
+    assert "savepoint-bbbbbb-000000000008, which the stop of run bbbbbb took" in said(view.proposal)
+    assert "if storage can read it again; else" in said(view.proposal)
+
+
+def test_the_undo_of_a_rehearsal_has_an_idle_run_go_on_from_its_stop(scene: Scene) -> None:
+    """Its branch stays; only the job is started again."""
+    begins_idle(scene)
+    rehearsal = rehearsed(scene)
+
+    view = undone(scene, rehearsal)
+
+    [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartJob)]
+    assert start.checkpoint_id == 8
+    assert len(scene.alive) == 1
+
+
+def test_nobody_is_sent_to_a_stop_above_which_another_run_has_committed(scene: Scene) -> None:
+    """Run b had committed nothing when a rehearsal stopped it, and was refused; run c was started by hand from what the
+    stop left, committed twice and failed. Its rows would come again."""
+    begins_idle(scene)
+    path = repeats_a_row(scene)
+    refused(scene, path)
+    left = savepoint_of(scene, "b", 8)
+    scene.flink.submit(job("c"), at_checkpoint=8, restored=left)
+    scene.flink.checkpoints(job("c"), 2)
+    scene.flink.ends(job("c"), "FAILED")
+    plan = proven(scene, rehearses(scene, path, 2)).model_copy(
+        update={"proposal": ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P003")}
+    )
+    publication = scene.carries_out(publish_repair.propose(plan), plan)
+    shutil.rmtree(left)
+
+    plan = scene.plan(number=4, undoes=publication.proposal.id)
+    told = said(undo_proposal.propose(plan))
+
+    assert "the job stays down" in told
+    assert "if storage can read it again" not in told

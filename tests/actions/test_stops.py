@@ -1,0 +1,339 @@
+"""What a stop keeps and may lose, and what the run it leaves proves."""
+
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.actions import (
+    restart_from_stop_savepoint,
+    restore_job_only,
+    rewind_table_and_job,
+    take_savepoint,
+    undo_proposal,
+)
+from bot.actions._draft import state_at_risk, stop_sentences
+from bot.actions._idle import idle_left
+from bot.domain.action import Plan
+from bot.domain.effects import KeepSavepoint, StopJob
+from bot.domain.errors import Refused, Superseded
+from bot.domain.flink import CheckpointSettings
+from bot.domain.proposal import Proposal
+from bot.domain.requirements import SavepointNameFree
+from tests.actions.scene import ProposalState, Scene
+from tests.little_flink import JOB, open_catalog
+from tests.rewound import ANA
+from tests.tables import ORDERS, job, with_fields
+
+A, B = job("a"), job("b")
+
+
+@pytest.fixture
+def idle(scene: Scene) -> Scene:
+    """Run b was started from a's stop-savepoint 3 and has completed checkpoints 4 to 8 without a row."""
+    scene.flink.stop(JOB, A)
+    begins(scene, "b", from_savepoint_of("a", 3, scene), at=3, now=8)
+    return scene
+
+
+def begins(scene: Scene, run: str, savepoint: Path, *, at: int, now: int) -> None:
+    """A run that commits nothing."""
+    scene.flink.submit(job(run), at_checkpoint=at, restored=savepoint)
+    scene.flink.stands_at(job(run), now)
+
+
+def from_savepoint_of(run: str, checkpoint: int, scene: Scene) -> Path:
+    """Where the little Flink writes it."""
+    return scene.flink.savepoints / f"savepoint-{job(run)[:6]}-{checkpoint:012x}"
+
+
+@pytest.mark.parametrize("action", [restart_from_stop_savepoint, restore_job_only], ids=lambda a: a.ACTION.name)
+def test_an_idle_run_is_restarted_from_its_stop(idle: Scene, action) -> None:  # type: ignore[no-untyped-def]
+    """Its rows are those of what it was started from, which pairs with the head; the undo goes back to it, too."""
+    plan = idle.plan()
+    view = idle.carries_out(action.propose(plan), plan)
+    again = idle.plan(undoes=view.proposal.id, number=2)
+    undone = undo_proposal.propose(again)
+
+    assert view.state is ProposalState.APPLIED, view.result
+    assert "lists no commit of run bbbbbb; it started from a point that pairs with" in " ".join(
+        view.proposal.preview.sentences
+    )
+    assert view.started[len(view.started) - 1].checkpoint_id == 8
+    assert idle.carries_out(undone, again).state is ProposalState.APPLIED
+    assert len(idle.alive) == 1
+
+
+def test_so_is_one_that_an_idle_run_has_handed_over_to(idle: Scene) -> None:
+    """Through runs without a commit its beginning is still what they began from."""
+    idle.flink.stop(JOB, B)
+    begins(idle, "c", from_savepoint_of("b", 8, idle), at=8, now=9)
+    plan = idle.plan()
+
+    view = idle.carries_out(restart_from_stop_savepoint.propose(plan), plan)
+
+    assert view.state is ProposalState.APPLIED, view.result
+
+
+def test_one_that_commits_with_its_stop_goes_on_from_that(idle: Scene) -> None:
+    """Rows may come between proposal and stop."""
+    plan = idle.plan()
+    made = idle.approved(restart_from_stop_savepoint.propose(plan), plan)
+    idle.flink.checkpoints(B, 1)
+
+    idle.executions.begin(idle.incident, made.id, by=plan.by)
+    idle.executions.carry_on(idle.incident, made.id)
+
+    view = idle.view(made.id)
+    assert view.state is ProposalState.APPLIED, view.result
+    assert view.started[len(view.started) - 1].checkpoint_id == 9
+
+
+def test_an_idle_run_from_elsewhere_is_not_stopped(scene: Scene) -> None:
+    """What it began from does not pair with the head: what it would leave pairs with nothing."""
+    scene.flink.stands_at(A, 2)
+    two = scene.flink.savepoint(A)
+    scene.flink.ends(A, "FAILED")
+    begins(scene, "b", two, at=2, now=8)
+
+    with pytest.raises(
+        Refused, match=r"started from .*savepoint-aaaaaa-000000000002, which is not proven to pair\. Wait for its"
+    ):
+        restart_from_stop_savepoint.propose(scene.plan())
+
+    assert scene.alive == [B]
+
+
+def commits_that_are_gone(scene: Scene, run: str) -> None:
+    """Two checkpoints of the run are committed, rolled back by hand, and expire."""
+    before = scene.table.head
+    assert before is not None
+    scene.flink.checkpoints(job(run), 2)
+    gone = [each.snapshot_id for each in scene.table.snapshots if each.job_id == job(run)]
+    scene.rolls_back(to=before)
+    catalog = open_catalog(scene.folder)
+    catalog.load_table(ORDERS).maintenance.expire_snapshots().by_ids(gone).commit()
+    catalog.close()
+
+
+@pytest.mark.parametrize("log", [slice(None), slice(-1, None)], ids=["its own lines", "all lines before are dropped"])
+def test_a_run_whose_commits_were_rolled_back_and_have_expired_is_not_taken_for_an_idle_one(
+    idle: Scene, monkeypatch: pytest.MonkeyPatch, log: slice
+) -> None:
+    """Its state lies beyond their rows, which would be lost; libraries expire the log in one way or the other."""
+    commits_that_are_gone(idle, "b")
+    idle.flink.stands_at(B, 12)
+    table = idle.table
+    shortened = with_fields(table, head_moves=tuple(table.head_moves)[log])
+    monkeypatch.setattr(idle.catalog, "load", lambda _name: shortened)
+
+    with pytest.raises(
+        Refused, match=r"main only to have moved forward .* rolled back and then expired\. Wait for its"
+    ):
+        restart_from_stop_savepoint.propose(idle.plan())
+
+    assert idle.alive == [B]
+    assert idle_left(idle.plan().case) is None
+
+
+def test_a_run_whose_commits_are_gone_when_it_stops_is_not_started_again(idle: Scene) -> None:
+    """It may happen between proposal and stop."""
+    plan = idle.plan()
+    made = idle.approved(restart_from_stop_savepoint.propose(plan), plan)
+    commits_that_are_gone(idle, "b")
+
+    idle.executions.begin(idle.incident, made.id, by=plan.by)
+    idle.executions.carry_on(idle.incident, made.id)
+
+    assert idle.view(made.id).state is not ProposalState.APPLIED
+    assert idle.alive == []
+
+
+def test_what_main_lost_before_an_idle_run_began_is_no_matter(scene: Scene) -> None:
+    """As after a rewind, from which it goes on; and others may commit on top."""
+    scene.flink.stop(JOB, A)
+    begins(scene, "c", from_savepoint_of("a", 3, scene), at=3, now=3)
+    commits_that_are_gone(scene, "c")
+    scene.flink.ends(job("c"), "FAILED")
+    begins(scene, "b", from_savepoint_of("a", 3, scene), at=3, now=8)
+    scene.backfill_commits()
+    plan = scene.plan()
+
+    view = scene.carries_out(restart_from_stop_savepoint.propose(plan), plan)
+
+    assert view.state is ProposalState.APPLIED, view.result
+
+
+def test_an_idle_run_that_names_no_beginning_is_not_stopped(scene: Scene) -> None:
+    """As after a failover, by which it names a checkpoint of its own."""
+    scene.flink.ends(A, "FAILED")
+    begins(scene, "b", from_savepoint_of("b", 8, scene), at=8, now=8)
+
+    with pytest.raises(Refused, match=r"Flink does not show from where it started\. Wait for its next commit"):
+        restart_from_stop_savepoint.propose(scene.plan())
+
+
+def test_no_savepoint_is_taken_of_an_idle_run(idle: Scene) -> None:
+    """No snapshot could be tagged as its own; said before anything is stopped."""
+    with pytest.raises(Refused, match=r"the table lists none of run bbbbbb\. Wait for its"):
+        take_savepoint.propose(idle.plan())
+
+    assert idle.alive == [B]
+
+
+def test_where_a_repair_is_given_up_the_job_goes_on_from_an_idle_run(idle: Scene) -> None:
+    """The rehearsal's stop has left it; without a commit that it does not know it goes on there."""
+    idle.flink.stop(JOB, B)
+    left = idle_left(idle.plan().case)
+    idle.flink.submit(job("c"), at_checkpoint=3)
+    idle.flink.checkpoints(job("c"), 1)
+    after_another_commit = idle_left(idle.plan().case)
+
+    assert left is not None
+    assert left.checkpoint_id == 8
+    assert after_another_commit is None
+
+
+@pytest.mark.parametrize("action", [take_savepoint, restart_from_stop_savepoint])
+def test_a_run_whose_savepoint_fails_goes_on(scene: Scene, action) -> None:  # type: ignore[no-untyped-def]
+    """Nothing is cancelled: what follows the stop would have nothing to stand on."""
+    plan = scene.plan()
+    scene.flink.saves = "The savepoint folder cannot be written."
+
+    view = scene.carries_out(action.propose(plan), plan)
+
+    assert view.state is ProposalState.REFUSED
+    assert scene.alive == [job("a")]
+    assert scene.calls == []
+    assert view.result is not None
+    assert "folder cannot be written. It goes on." in view.result.sentence
+
+
+def test_a_wrong_run_is_stopped_without_its_state(scene: Scene) -> None:
+    """The point to restore is older than it; it must end in any case."""
+    good = scene.snapshot("a", 3)
+    scene.flink.savepoint(job("a"))
+    scene.flink.stop("orders-to-iceberg", job("a"))
+    scene.flink.submit(job("b"), at_checkpoint=1)
+    scene.flink.checkpoints(job("b"), 1)
+    plan = scene.plan(last_good=good, wrong_run=job("b"))
+    scene.flink.saves = "The savepoint folder cannot be written."
+
+    view = scene.carries_out(rewind_table_and_job.propose(plan), plan)
+
+    assert view.state is ProposalState.APPLIED
+    assert job("b") not in scene.alive
+
+
+def test_an_old_record_reads_and_digests_as_it_did(scene: Scene) -> None:
+    """The field came later: a stop that needs nothing is written without it."""
+    told = {"kind": "stop-job", "job": "orders", "job_id": job("a")}
+
+    assert StopJob.model_validate(told).model_dump(mode="json") == told
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        (True, None),
+        (False, "Flink deletes its checkpoints"),
+        (None, "Flink may delete its checkpoints"),
+    ],
+)
+def test_a_stop_that_may_delete_checkpoints_says_so(scene: Scene, kept: bool | None, said: str | None) -> None:
+    """A run that cannot take a savepoint any more is cancelled, and its state goes unless Flink keeps it."""
+    run = scene.flink.run(job("a"))
+    assert run is not None
+    settings = CheckpointSettings(mode="exactly_once", survives_cancel=kept)
+    live = run.model_copy(update={"settings": settings})
+
+    [_how, *warned] = stop_sentences(live)
+    [needed] = stop_sentences(live, needs_state=True)
+
+    assert [] == warned if said is None else said in warned[0]
+    assert all(each.startswith("This may delete state for good") for each in warned)
+    assert ("may lose its newest state" in state_at_risk(live)) is bool(warned)
+    assert "cancel it and keep its checkpoints" in needed
+
+
+def test_the_last_question_before_a_yes_says_so_too(scene: Scene) -> None:
+    """Where a rewind's stop may delete state, and not where no run is alive."""
+    good = scene.snapshot("a", 3)
+    scene.flink.savepoint(job("a"))
+    asked = rewind_table_and_job.propose(scene.plan(last_good=good, wrong_run=job("a"))).preview
+    scene.flink.stop("orders-to-iceberg", job("a"))
+    stopped = rewind_table_and_job.propose(scene.plan(last_good=good, wrong_run=job("a"))).preview
+
+    assert asked.sure.endswith("may lose its newest state.")
+    assert "may lose" not in stopped.sure
+
+
+def tagged(scene: Scene, name: str) -> None:
+    """Somebody has tagged the table's first commit so."""
+    with closing(open_catalog(scene.folder)) as catalog:
+        catalog.load_table(ORDERS).manage_snapshots().create_tag(scene.snapshot("a", 1), name).commit()
+
+
+def as_of_old(plan: Plan) -> Proposal:
+    """A proposal by an earlier version: the date alone, and nobody asks whether the name is free."""
+    proposal = take_savepoint.propose(plan)
+    effects = tuple(
+        effect.model_copy(update={"tagged": f"{plan.at:%Y%m%d}"}) if isinstance(effect, KeepSavepoint) else effect
+        for effect in proposal.effects
+    )
+    asked = tuple(each for each in proposal.requirements if not isinstance(each, SavepointNameFree))
+    return proposal.model_copy(update={"effects": effects, "requirements": asked})
+
+
+def test_checkpoint_ids_that_come_again_on_one_day_take_another_name(scene: Scene) -> None:
+    """A rewind has the job count from two again: both savepoints are kept."""
+    older = scene.flink.savepoint(job("a"))
+    first = scene.plan()
+    kept = scene.carries_out(take_savepoint.propose(first), first)
+    second = scene.snapshot("a", 2)
+    with closing(open_catalog(scene.folder)) as catalog:
+        catalog.load_table(ORDERS).manage_snapshots().rollback_to_snapshot(second).commit()
+    scene.flink.submit(job("b"), at_checkpoint=2, restored=older)
+    scene.flink.checkpoints(job("b"), 1)
+    again = scene.plan(number=2).model_copy(update={"at": first.at + timedelta(seconds=1)})
+
+    view = scene.carries_out(take_savepoint.propose(again), again)
+
+    assert (kept.state, view.state) == (ProposalState.APPLIED, ProposalState.APPLIED), view.result
+    assert {f"savepoint-3-{first.at:%Y%m%d}-p001", f"savepoint-3-{first.at:%Y%m%d}-p002"} <= {
+        ref.name for ref in scene.table.refs
+    }
+
+
+def test_a_name_that_is_taken_is_found_before_the_stop(scene: Scene) -> None:
+    """By whatever checkpoint: which it will be is not known yet."""
+    plan = scene.plan()
+    proposal = scene.approved(take_savepoint.propose(plan), plan)
+    tagged(scene, f"savepoint-9-{plan.at:%Y%m%d}-p001")
+
+    with pytest.raises(Superseded, match="found savepoint-9-"):
+        scene.executions.begin(scene.incident, proposal.id, by=ANA)
+
+    assert scene.calls == []
+    assert scene.alive == [job("a")]
+
+
+def test_a_name_that_is_found_taken_after_the_stop_says_how_the_job_goes_on(scene: Scene) -> None:
+    """As of a proposal that was approved before an upgrade; and what it says can be done."""
+    plan = scene.plan()
+    taken = f"savepoint-3-{plan.at:%Y%m%d}"
+    tagged(scene, taken)
+
+    view = scene.carries_out(as_of_old(plan), plan)
+
+    assert view.state is ProposalState.REFUSED
+    assert view.result is not None
+    assert f"Expected no tag {taken}" in view.result.sentence
+    assert "`/waterline undo` starts the job again from exactly this savepoint" in view.result.sentence
+    assert scene.alive == []
+    undo = scene.plan(number=2, undoes=view.proposal.id)
+    back = scene.carries_out(undo_proposal.propose(undo), undo)
+    assert back.state is ProposalState.APPLIED, back.result
+    assert len(scene.alive) == 1
+    assert scene.positions() == list(range(50))

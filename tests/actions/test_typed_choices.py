@@ -1,0 +1,162 @@
+"""What people type for an action: bounds of a replay, and whose rows may go."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from pyiceberg.transforms import (
+    BucketTransform,
+    HourTransform,
+    IdentityTransform,
+    MonthTransform,
+    TruncateTransform,
+    YearTransform,
+)
+
+from bot.actions import rewind_table_and_job, take_savepoint
+from bot.domain.contract import TableContract
+from bot.domain.errors import Refused
+from bot.domain.replay import PartitionBound, PositionRange, ReplayRange
+from bot.domain.replay_bounds import bounds_of, typed_proposal
+from bot.domain.table import TableState
+from bot.service.choosing import may_drop
+from tests.tables import CONTRACT, OrdersTable
+
+BY_PARTITION = CONTRACT.model_copy(update={"position_partition": "source_partition"})
+BARE = TableContract(key=("order_id",))
+HIDING = CONTRACT.model_copy(update={"redacted": ("source_position", "event_time", "source_partition")})
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TableState]:
+    """`sales.orders`, partitioned in several ways."""
+    orders = OrdersTable(Path(tmp_path_factory.mktemp("orders")))
+    orders.partitions_by(("event_time", HourTransform()), name="event_hour")
+    orders.partitions_by(("event_time", MonthTransform()), name="event_month")
+    orders.partitions_by(("event_time", YearTransform()), name="event_year")
+    orders.partitions_by(("source_partition", IdentityTransform()), name="source")
+    orders.partitions_by(("order_id", BucketTransform(4)), name="order_bucket")
+    orders.partitions_by(("customer", TruncateTransform(3)), name="region")
+    orders.partitions_by(("customer", IdentityTransform()), name="customer")
+    yield orders.state()
+    orders.close()
+
+
+def bounds(typed: str, contract: TableContract, table: TableState) -> ReplayRange:
+    """As an action is given them."""
+    return bounds_of(typed_proposal(f"replay_rows {typed}").bounds, contract, table)
+
+
+def test_positions_are_inclusive_and_of_one_source_partition(table: TableState) -> None:
+    """One position is a range, too."""
+    assert bounds("positions=1200..1500", CONTRACT, table).positions == (PositionRange(first=1200, last=1500),)
+    assert bounds("partition=3 positions=7", BY_PARTITION, table).positions == (
+        PositionRange(first=7, last=7, partition="3"),
+    )
+
+
+def test_times_are_moments_in_utc(table: TableState) -> None:
+    """Whatever the zone in which they were typed."""
+    found = bounds("from=2026-11-03T12:00Z until=2026-11-03T14:00+01:00", CONTRACT, table)
+
+    assert found == ReplayRange(
+        event_from=datetime(2026, 11, 3, 12, tzinfo=UTC), event_until=datetime(2026, 11, 3, 13, tzinfo=UTC)
+    )
+
+
+def test_partitions_are_conditions_on_columns(table: TableState) -> None:
+    """A whole month or hour by the column's own values; several fields at once."""
+    found = bounds("partition=event_month=2026-12/source=3", CONTRACT, table)
+    [hour] = bounds("partition=event_hour=2026-11-03-23", CONTRACT, table).partitions
+
+    assert found.partitions == (
+        PartitionBound(
+            field="event_month",
+            value="2026-12",
+            column="event_time",
+            time_from=datetime(2026, 12, 1, tzinfo=UTC),
+            time_until=datetime(2027, 1, 1, tzinfo=UTC),
+        ),
+        PartitionBound(field="source", value="3", column="source_partition", equals="3"),
+    )
+    assert (hour.time_from, hour.time_until) == (
+        datetime(2026, 11, 3, 23, tzinfo=UTC), datetime(2026, 11, 4, tzinfo=UTC),
+    )  # fmt: skip
+    unhidden = CONTRACT.model_copy(update={"redacted": ()})
+    assert bounds("partition=customer=O'Neill%20%2F%20Co", unhidden, table).partitions[0].equals == "O'Neill / Co"
+
+
+@pytest.mark.parametrize(
+    ("typed", "contract", "says"),
+    [
+        ("", CONTRACT, "Expected one kind of bounds; found none."),
+        ("positions=1..2 from=2026-11-03T12:00Z", CONTRACT, "found positions= from=."),
+        ("from=2026-11-03T12:00Z until=2026-11-03T13:00Z partition=source=1", CONTRACT, "one kind of bounds"),
+        ("positions=5..4", CONTRACT, "These bounds are empty. Expected the first position first"),
+        ("positions=-5..4", CONTRACT, "“-5..4” is not a range of positions."),
+        ("positions=1..2;DROP", CONTRACT, "is not a range of positions."),
+        ("positions=1..2", BARE, "the table's contract names no `position`"),
+        ("positions=1..2", BY_PARTITION, "Expected `partition=` with a value of source_partition; found none."),
+        ("positions=1..2 partition=0", CONTRACT, "The source has no partitions."),
+        ("positions=1..2", HIDING, "A replay cannot be bounded by source_position: its values are never shown."),
+        ("from=2026-11-03T12:00Z", CONTRACT, "The range of times has no `until=`."),
+        ("from=2026-11-03T12:00 until=2026-11-03T13:00Z", CONTRACT, "from=2026-11-03T12:00 is not a time in UTC."),
+        ("from=2026-11-03T13:00Z until=2026-11-03T12:00Z", CONTRACT, "These bounds are empty."),
+        ("from=2026-11-03T12:00Z until=2026-11-03T12:00Z", CONTRACT, "Expected `until` after `from`"),
+        ("from=2026-11-03T12:00Z until=2026-11-03T13:00Z", BARE, "names no `event_time`"),
+        ("partition=nowhere=1", CONTRACT, "“nowhere=1” is not a partition of sales.orders."),
+        ("partition=source", CONTRACT, "“source” is not a partition of sales.orders."),
+        ("partition=source=x", CONTRACT, "“x” is not a value of source. Expected a value of type int"),
+        ("partition=event_hour=2026-11-03", CONTRACT, "Expected one like 2026-11-03-12"),
+        ("partition=event_year=9999", CONTRACT, "“9999” is not a value of event_year. Expected one that ends before"),
+        ("partition=event_month=9999-12", CONTRACT, "Expected one that ends before the year 10000"),
+        ("partition=event_hour=9999-12-31-23", CONTRACT, "Expected one that ends before the year 10000"),
+        ("partition=order_bucket=2", CONTRACT, "bounded by order_bucket: bucket[4](order_id) is no condition"),
+        ("partition=region=eu", CONTRACT, "A replay cannot be bounded by region: its values are never shown."),
+        ("partition=region=eu", BARE, "truncate[3](customer) is no condition on its column."),
+        ("partition=source=1", HIDING, "its values are never shown."),
+    ],
+)
+def test_what_is_no_bound_is_refused_with_what_is(
+    table: TableState, typed: str, contract: TableContract, says: str
+) -> None:
+    """Before anything is read."""
+    with pytest.raises(Refused) as refused:
+        bounds(typed, contract, table)
+
+    assert says in str(refused.value)
+
+
+def test_choices_stand_between_the_action_and_the_reason() -> None:
+    """What looks like one within the reason is part of it; one that is named twice is not guessed."""
+    typed = typed_proposal("replay_rows positions=1..2  partition=0 the source is from=archive")
+
+    assert (typed.action, typed.bounds, typed.keeps) == ("replay_rows", {"positions": "1..2", "partition": "0"}, "")
+    assert typed.reason == "the source is from=archive"
+    assert typed_proposal("resolve_fork keep=BBBB newer").keeps == "bbbb"
+    with pytest.raises(Refused, match="`positions=` is named twice"):
+        typed_proposal("replay_rows positions=1..2 positions=3..4")
+
+
+def test_the_choice_stands_between_action_and_reason() -> None:
+    """Nothing else is a yes."""
+    typed = typed_proposal("rewind_table_and_job drop_others=yes the backfill is run again")
+
+    assert (typed.drops_others, typed.reason, typed.bounds) == (True, "the backfill is run again", {})
+    assert not typed_proposal("rewind_table_and_job because of drop_others=yes").drops_others
+    assert not typed_proposal("rewind_table_and_job").drops_others
+    assert typed_proposal("replay_rows positions=1..2").bounds == {"positions": "1..2"}
+
+
+def test_an_action_that_drops_nothing_of_others_says_so() -> None:
+    """With the one that does."""
+    rewind, savepoint = (
+        SimpleNamespace(action=each.ACTION, propose=each.propose) for each in (rewind_table_and_job, take_savepoint)
+    )
+    may_drop(rewind, True)  # type: ignore[arg-type]
+    may_drop(savepoint, False)  # type: ignore[arg-type]
+
+    with pytest.raises(Refused, match="propose rewind_table_and_job"):
+        may_drop(savepoint, True)  # type: ignore[arg-type]

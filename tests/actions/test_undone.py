@@ -1,0 +1,188 @@
+"""Undoing: tags and properties, and runs whose ids an operator chose."""
+
+from typing import Any
+
+import pytest
+
+from bot.actions import (
+    protect_last_commit,
+    restart_from_stop_savepoint,
+    rewind_table_and_job,
+    take_savepoint,
+    undo_proposal,
+)
+from bot.actions._completing import completed
+from bot.domain.action import Plan
+from bot.domain.effects import MarkTable
+from bot.domain.errors import CouldNotLook, Refused, Superseded
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.flink import JobRun
+from bot.domain.ids import JobId, ProposalId, SnapshotId
+from bot.domain.requirements import HeadDescends, RestorePointIntact, SnapshotPresent
+from bot.ports import TableChange
+from bot.service.choosing import newest_that_did_anything
+from tests.actions.scene import Scene
+from tests.actions.test_undo import rewound
+from tests.little_flink import JOB
+from tests.rewound import ANA
+from tests.tables import ORDERS, job
+
+
+def tags(scene: Scene) -> dict[str, SnapshotId]:
+    """Every tag of the table."""
+    return {ref.name: ref.snapshot_id for ref in scene.table.refs if ref.kind == "tag"}
+
+
+def protected(scene: Scene, *more: MarkTable) -> ProposalView:
+    """The last commit of run a is tagged, and whatever else is asked for."""
+    plan = scene.plan()
+    proposal = protect_last_commit.propose(plan)
+    return scene.carries_out(proposal.model_copy(update={"effects": (*proposal.effects, *more)}), plan)
+
+
+def undone(scene: Scene, undoes: ProposalId, number: int) -> ProposalView:
+    """By the proposal of this number."""
+    plan = scene.plan(undoes=undoes, number=number)
+    return scene.carries_out(undo_proposal.propose(plan), plan)
+
+
+def test_the_undo_of_an_undo_sets_the_tag_again(scene: Scene) -> None:
+    """And that one is undone like the first."""
+    done = protected(scene)
+    with_tag = tags(scene)
+    found = []
+    for number in (2, 3, 4):
+        done = undone(scene, done.proposal.id, number)
+        assert done.state is ProposalState.APPLIED, done.result
+        found.append(tags(scene))
+
+    assert len(with_tag) == 1
+    assert found == [{}, with_tag, {}]
+
+
+def test_what_was_there_before_stays_there(scene: Scene) -> None:
+    """Whoever has set it meant it."""
+    head = scene.table.head
+    assert head is not None
+    kept = TableChange(expected_uuid=scene.table.uuid, expected_head=None, new_tags={"kept": head})
+    scene.catalog.commit(ORDERS, kept)
+    scene.sets("owner", "ben")
+    more = MarkTable(table=ORDERS, why="Mark", new_tags={"kept": head}, set_properties={"owner": "ana", "team": "a"})
+
+    done = protected(scene, more)
+    undo = undone(scene, done.proposal.id, 2)
+
+    assert undo.state is ProposalState.APPLIED, undo.result
+    assert tags(scene) == {"kept": head}
+    assert scene.table.properties["owner"] == "ben"
+    assert "team" not in scene.table.properties
+
+
+def test_a_tag_whose_snapshot_is_gone_is_not_set_again(scene: Scene) -> None:
+    """Said before anybody approves it."""
+    done = protected(scene)
+    undo = undone(scene, done.proposal.id, 2)
+    plan = scene.plan(undoes=undo.proposal.id, number=3)
+    table = plan.case.observation.table
+    without = type(table).model_validate({**table.model_dump(), "snapshots": tuple(table.snapshots)[:-1]})
+    case = plan.case.model_copy(update={"observation": plan.case.observation.model_copy(update={"table": without})})
+
+    with pytest.raises(Refused, match="A tag on an expired snapshot cannot be restored"):
+        undo_proposal.propose(plan.model_copy(update={"case": case}))
+
+
+def test_a_record_that_does_not_tell_what_was_removed_is_not_taken_for_one_that_does(scene: Scene) -> None:
+    """It was written before tags were kept in it."""
+    done = protected(scene)
+    undo = undone(scene, done.proposal.id, 2)
+    plan = scene.plan(undoes=undo.proposal.id, number=3)
+    assert plan.undoes is not None
+    older = {index: intent.model_copy(update={"before": {}}) for index, intent in plan.undoes.started.items()}
+    past = plan.undoes.model_copy(update={"started": older})
+
+    with pytest.raises(Refused, match="would change nothing"):
+        undo_proposal.propose(plan.model_copy(update={"undoes": past}))
+
+
+def own(asked: JobId) -> JobId:
+    """The id that the operator chooses."""
+    return JobId(f"00000000{asked[8:]}")
+
+
+def test_the_commits_of_a_run_whose_cluster_is_gone_are_no_strangers(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody suspended the deployment after our start: only the resource is left, and it knows no id of ours."""
+    little, asked, gone = scene.flink, set[JobId](), False
+    start, run = little.start, little.run
+
+    def starts(name: str, path: str, job_id: JobId, **how: Any) -> None:
+        asked.add(job_id)
+        start(name, path, own(job_id), **how)
+
+    def tells(job_id: JobId) -> JobRun | None:
+        if job_id in asked and gone:
+            raise CouldNotLook("Flink does not answer.", "Connection refused.", "Look at the cluster.")
+        return run(own(job_id) if job_id in asked else job_id)
+
+    monkeypatch.setattr(little, "start", starts)
+    monkeypatch.setattr(little, "run", tells)
+    first = scene.plan()
+    done = scene.carries_out(restart_from_stop_savepoint.propose(first), first)
+    assert done.state is ProposalState.APPLIED
+    little.ends(own(next(iter(asked))), "CANCELED")
+    gone = True
+    plan = scene.plan(undoes=done.proposal.id, number=2)
+    gone = False
+
+    view = scene.carries_out(undo_proposal.propose(plan), plan)
+
+    assert view.state is ProposalState.APPLIED
+    assert scene.positions() == list(range(50))
+
+
+def _damaged(scene: Scene) -> Plan:
+    """Run b repeats checkpoint 3."""
+    older = scene.flink.savepoint(job("a"))
+    scene.flink.checkpoints(job("a"), 1)
+    scene.flink.stop(JOB, job("a"))
+    scene.flink.submit(job("b"), at_checkpoint=3, restored=older)
+    scene.flink.checkpoints(job("b"), 2)
+    return scene.plan(last_good=scene.snapshot("a", 4), wrong_run=job("b"))
+
+
+def test_a_move_of_main_holds_the_head_though_its_action_does_not_say_so(scene: Scene) -> None:
+    """A backfill between approval and execution stays on main: the preview has said nothing of it."""
+    plan = _damaged(scene)
+    proposal = rewind_table_and_job.propose(plan)
+    kept = tuple(r for r in proposal.requirements if not isinstance(r, HeadDescends | SnapshotPresent))
+    proposal = scene.approved(proposal.model_copy(update={"requirements": kept}), plan)
+    scene.backfill_commits()
+
+    with pytest.raises(Superseded):
+        scene.executions.begin(scene.incident, proposal.id, by=ANA)
+
+    assert scene.positions()[-3:] == [900, 901, 902]
+    assert SnapshotPresent(snapshot_id=scene.snapshot("a", 4)) in proposal.requirements
+
+
+def test_a_start_from_a_state_that_nothing_holds_is_refused(scene: Scene) -> None:
+    """It may be another state by then, or none."""
+    plan = _damaged(scene)
+    proposal = rewind_table_and_job.propose(plan)
+    kept = tuple(r for r in proposal.requirements if not isinstance(r, RestorePointIntact))
+
+    with pytest.raises(Refused, match="it does not check the state"):
+        completed(proposal.model_copy(update={"requirements": kept}), plan)
+
+
+def test_an_undo_does_not_mean_a_proposal_of_which_only_the_freeze_was_done(scene: Scene) -> None:
+    """A freeze ends by itself; what people want back is the rewind before it."""
+    done = rewound(scene)
+    scene.maintenance.thaw(scene.incident, by=ANA)
+    plan = scene.plan(number=2)
+    scene.flink.saves = "disk full"
+    refused = scene.carries_out(take_savepoint.propose(plan), plan)
+
+    assert [end.how for end in refused.done.values()] == ["done", "refused"]
+    assert newest_that_did_anything(scene.store.get(scene.incident)) == done.proposal.id

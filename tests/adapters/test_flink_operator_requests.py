@@ -1,0 +1,351 @@
+"""What is asked of the Flink Kubernetes operator: modes, settings, session jobs, and what is refused."""
+
+import json
+import ssl
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from bot.adapters.flink_operator import FlinkOperator
+from bot.adapters.flink_operator_api import Login, flink_resource
+from bot.adapters.flink_operator_resource import FlinkResource, resource_of
+from bot.adapters.flink_rest import FlinkRest
+from bot.adapters.flink_starting import digest_of
+from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded
+from bot.domain.ids import JobId
+from tests.adapters.flink_wire import Wire
+from tests.adapters.passing_time import PassingTime
+from tests.adapters.recorded_runs import RUN_21
+
+JOB, PATH, OURS = "orders-to-iceberg", "s3://flink-state/savepoints/savepoint-1", JobId("5ca1ab1e" * 4)
+RESOURCE = "/apis/flink.apache.org/v1beta1/namespaces/streaming/flinkdeployments/orders"
+CHANGE = f"PATCH {RESOURCE}?fieldManager=waterline&fieldValidation=Strict"
+SAVEPOINTS = {"execution.checkpointing.savepoint-dir": "s3://flink-state/savepoints"}
+
+
+def resource(state: str = "RUNNING", mode: str = "last-state", **settings: object) -> dict[str, Any]:
+    """A FlinkDeployment whose run is in this state."""
+    return {
+        "metadata": {"uid": "u1", "generation": 2, "resourceVersion": "7"},
+        "spec": {"job": {"state": "running", "upgradeMode": mode}, "flinkConfiguration": settings},
+        "status": {
+            "observedGeneration": 2,
+            "lifecycleState": "STABLE",
+            "jobStatus": {"jobId": RUN_21, "state": state},
+        },
+    }
+
+
+@pytest.fixture
+def operator(wire: Wire, passing_time: PassingTime) -> Iterator[FlinkOperator]:
+    """Our side; the wire is Flink and the API server at once."""
+    soon = timedelta(seconds=30)
+    login = Login(wire.url, ssl.create_default_context(), lambda: "token")
+    made = FlinkOperator(
+        FlinkRest(wire.url),
+        flink_resource(login, "FlinkDeployment", "streaming", "orders"),
+        "FlinkDeployment",
+        stop_limit=soon,
+        start_limit=soon,
+        poll_every=timedelta(seconds=5),
+    )
+    with closing(made):
+        yield made
+
+
+@pytest.mark.parametrize("key", ["execution.state-recovery.claim-mode", "execution.savepoint-restore-mode"])
+def test_a_start_that_would_claim_its_restore_point_is_refused_before_the_stop(
+    wire: Wire, operator: FlinkOperator, key: str
+) -> None:
+    """Flink would delete the way back together with the run."""
+    wire.says(f"GET {RESOURCE}", resource(**SAVEPOINTS, **{key: "claim"}))
+    found = operator.obstacle(JOB)
+    wire.says(f"GET {RESOURCE}", resource(**SAVEPOINTS, **{key: "NO_CLAIM"}))
+
+    assert found == f"`{key}: CLAIM` in its flinkConfiguration, by which Flink deletes what it starts from"
+    assert operator.obstacle(JOB) is None
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 422])
+def test_a_change_that_the_api_server_refuses_is_a_no(wire: Wire, operator: FlinkOperator, status: int) -> None:
+    """No right, no such field: asking again would change nothing."""
+    wire.says(f"GET {RESOURCE}", resource(**SAVEPOINTS))
+    wire.says(CHANGE, (status, {"message": "It may not be."}))
+
+    with pytest.raises(CommitRefused, match=rf"refused to change.*HTTP {status}: It may not be\."):
+        operator.stop(JOB, RUN_21)
+
+
+@pytest.mark.parametrize("status", [401, 429])
+def test_a_change_that_may_be_taken_later_is_waited_for(wire: Wire, operator: FlinkOperator, status: int) -> None:
+    """A token that is being replaced, a server that has too much to do."""
+    wire.says(f"GET {RESOURCE}", resource(**SAVEPOINTS))
+    wire.says(CHANGE, (status, {"message": "Not now."}))
+
+    with pytest.raises(CouldNotLook, match="Not now"):
+        operator.stop(JOB, RUN_21)
+
+
+def test_a_stop_that_would_drain_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
+    """Nobody changes that setting within the hour by accident."""
+    drains = {"kubernetes.operator.job.drain-on-savepoint-deletion": "true"}
+    wire.says(f"GET {RESOURCE}", resource(**SAVEPOINTS, **drains))
+
+    with pytest.raises(CommitRefused, match="that would drain it"):
+        operator.stop(JOB, RUN_21)
+
+    assert wire.sent("PATCH") == []
+
+
+def test_a_run_whose_state_is_needed_goes_on_where_no_savepoint_can_be_taken(
+    wire: Wire, operator: FlinkOperator
+) -> None:
+    """Suspended by its last state it would leave an older one than the table has; nothing was asked for."""
+    wire.says(f"GET {RESOURCE}", resource())
+
+    with pytest.raises(CommitRefused, match=r"that would leave no savepoint.*savepoint-dir.*The run continues"):
+        operator.stop(JOB, RUN_21, needs_state=True)
+
+    assert wire.sent("PATCH") == []
+
+
+@pytest.mark.parametrize(
+    ("seen", "needs_state", "mode"),
+    [
+        (resource(), False, "last-state"),
+        (resource("RECONCILING"), True, "last-state"),
+        (resource(mode="savepoint"), True, "savepoint"),
+        (resource(**SAVEPOINTS), True, "savepoint"),
+    ],
+    ids=["nobody needs it", "it is being recovered", "people upgrade by savepoint", "it has a folder"],
+)
+def test_a_run_is_suspended_by_what_it_can_leave(
+    wire: Wire, operator: FlinkOperator, seen: dict[str, Any], needs_state: bool, mode: str
+) -> None:
+    """A savepoint where it runs and has a place for one; else what its newest checkpoint is known by, which stays."""
+    wire.says(f"GET {RESOURCE}", seen)
+    wire.says(CHANGE, seen)
+
+    with pytest.raises(OutcomeUnknown):  # no operator is here to carry it out
+        operator.stop(JOB, RUN_21, needs_state=needs_state)
+
+    [(_, change)] = wire.sent("PATCH")
+    assert change["spec"]["job"] == {"state": "suspended", "upgradeMode": mode}
+
+
+@pytest.mark.parametrize("mode", ["last-state", "savepoint"])
+def test_a_start_leaves_the_upgrade_mode_as_a_stop_has_set_it(mode: str) -> None:
+    """To put `stateless` back would lose the state at the next upgrade."""
+    told = resource_of(json.dumps(resource(mode=mode)).encode(), "flinkdeployment orders")
+
+    change = told.to_restore(PATH, 9, allow_non_restored=False)
+
+    assert {
+        "metadata": {"uid": "u1", "resourceVersion": "7"},
+        "spec": {
+            "job": {
+                "state": "running",
+                "initialSavepointPath": PATH,
+                "savepointRedeployNonce": 9,
+                "allowNonRestoredState": False,
+            }
+        },
+    } == change
+
+
+def test_a_start_under_a_pinned_id_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
+    """The job stands still: whoever proposed it hears at once what to change."""
+    wire.says(f"GET {RESOURCE}", resource("FAILED", **{"$internal.pipeline.job-id": RUN_21}))
+
+    with pytest.raises(CommitRefused, match="its job id is pinned"):
+        operator.start(JOB, PATH, OURS)
+
+    assert wire.sent("PATCH") == []
+
+
+def test_another_uid_of_the_sink_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
+    """It stands in the job's image."""
+    with pytest.raises(CommitRefused, match="cannot give its sink another uid"):
+        operator.start(JOB, PATH, OURS, uid_suffix="wl-1-p001")
+
+    assert wire.sent("PATCH") == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "run", "is_asked"),
+    [("suspended", RUN_21, True), ("suspended", None, True), ("suspended", OURS, False), ("running", RUN_21, False)],
+    ids=["it is", "the operator names no run", "another run is", "it is not"],
+)
+def test_a_run_may_be_stopped_yet_while_it_is_asked_to_be_suspended(
+    wire: Wire, operator: FlinkOperator, asked: str, run: str | None, is_asked: bool
+) -> None:
+    """The operator comes back to it, after an hour as well."""
+    seen = resource()
+    seen["spec"]["job"]["state"], seen["status"]["jobStatus"]["jobId"] = asked, run
+    wire.says(f"GET {RESOURCE}", seen)
+
+    told = operator.still_asked_to_stop(RUN_21)
+
+    assert (told is not None) is is_asked
+    assert told is None or "the operator may do yet: FlinkDeployment streaming/orders STABLE, job RUNNING" in told
+
+
+def test_flink_is_not_asked_after_the_stop_of_a_deployment(wire: Wire, operator: FlinkOperator) -> None:
+    """The operator asked for it under an id of its own, and the cluster ends with the job."""
+    assert operator.stop_at_work(RUN_21) is None
+    assert [] == wire.sent("GET")
+
+
+def test_a_run_whose_checkpoint_is_started_from_is_suspended_without_a_savepoint(
+    wire: Wire, operator: FlinkOperator
+) -> None:
+    """Flink deletes what it retains of a run that ends with one."""
+    available = {"high-availability.type": "kubernetes"}
+    wire.says(f"GET {RESOURCE}", resource(mode="savepoint", **available))
+    wire.says(CHANGE, resource(mode="savepoint", **available))
+
+    with pytest.raises(OutcomeUnknown):  # no operator is here to carry it out
+        operator.stop(JOB, RUN_21, keeps_checkpoints=True)
+
+    [(_, change)] = wire.sent("PATCH")
+    assert change["spec"]["job"] == {"state": "suspended", "upgradeMode": "last-state"}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"high-availability.type": "NONE"},
+        {
+            "high-availability": "kubernetes",
+            "kubernetes.operator.job.upgrade.last-state.max.allowed.checkpoint.age": "1 h",
+        },
+    ],
+)
+def test_a_run_of_which_the_operator_would_take_a_savepoint_all_the_same_goes_on(
+    wire: Wire, operator: FlinkOperator, settings: dict[str, str]
+) -> None:
+    """Without high availability, or with an old checkpoint, it does so whatever is asked for."""
+    wire.says(f"GET {RESOURCE}", resource(mode="savepoint", **settings))
+
+    with pytest.raises(CommitRefused, match="that would delete the checkpoint to start from"):
+        operator.stop(JOB, RUN_21, keeps_checkpoints=True)
+
+    assert wire.sent("PATCH") == []
+
+
+FOLDER = {"execution": {"checkpointing": {"savepoint-dir": "s3://flink-state/savepoints"}}}
+AVAILABLE = {"high-availability": {"type": "kubernetes", "storageDir": "s3://flink-state/ha"}}
+
+
+def test_a_nested_drain_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
+    """The operator drains by it all the same (F5)."""
+    wire.says(
+        f"GET {RESOURCE}", resource(kubernetes={"operator": {"job": {"drain-on-savepoint-deletion": True}}}, **FOLDER)
+    )
+
+    with pytest.raises(CommitRefused, match="that would drain it"):
+        operator.stop(JOB, RUN_21)
+
+    assert [] == wire.sent("PATCH")
+
+
+@pytest.mark.parametrize(
+    ("settings", "key"),
+    [
+        ({"execution": {"state-recovery": {"claim-mode": "CLAIM"}}}, "execution.state-recovery.claim-mode"),
+        ({"execution": {"state-recovery.claim-mode": "claim"}}, "execution.state-recovery.claim-mode"),
+        ({"execution": {"savepoint-restore-mode": "CLAIM"}}, "execution.savepoint-restore-mode"),
+    ],
+    ids=["nested", "half nested", "its older name"],
+)
+def test_a_nested_claim_is_an_obstacle(wire: Wire, operator: FlinkOperator, settings: dict[str, Any], key: str) -> None:
+    """Named by its flat name, as Flink's documentation has it."""
+    wire.says(f"GET {RESOURCE}", resource(**settings))
+
+    assert f"`{key}: CLAIM` in its flinkConfiguration, by which Flink deletes what it starts from" == operator.obstacle(
+        JOB
+    )
+
+
+def test_a_nested_restart_of_what_has_failed_is_no_rest(wire: Wire, operator: FlinkOperator) -> None:
+    """Nothing is begun beside a start of the operator's own, and none of ours meets it."""
+    wire.says(
+        f"GET {RESOURCE}", resource("FAILED", **{"kubernetes.operator": {"job": {"restart": {"failed": "true"}}}})
+    )
+
+    told = operator.obstacle(JOB)
+    with pytest.raises(Superseded, match="the operator reports that it runs or is about to"):
+        operator.start(JOB, PATH, OURS)
+
+    assert told is not None
+    assert "`kubernetes.operator.job.restart.failed: true`" in told
+    assert [] == wire.sent("PATCH")
+
+
+def test_a_nested_job_id_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
+    """The run would come up under its old id (F3)."""
+    wire.says(f"GET {RESOURCE}", resource("FAILED", **{"$internal": {"pipeline": {"job-id": RUN_21}}}))
+
+    with pytest.raises(CommitRefused, match="its job id is pinned"):
+        operator.start(JOB, PATH, OURS)
+
+    assert [] == wire.sent("PATCH")
+
+
+@pytest.mark.parametrize(
+    ("settings", "keeps_checkpoints", "mode"), [(FOLDER, False, "savepoint"), (AVAILABLE, True, "last-state")]
+)
+def test_a_nested_folder_and_nested_high_availability_are_seen(
+    wire: Wire, operator: FlinkOperator, settings: dict[str, Any], keeps_checkpoints: bool, mode: str
+) -> None:
+    """A stop is not refused for what is there."""
+    wire.says(f"GET {RESOURCE}", resource(**settings))
+    wire.says(CHANGE, resource(**settings))
+
+    with pytest.raises(OutcomeUnknown):  # no operator is here to carry it out
+        operator.stop(JOB, RUN_21, needs_state=not keeps_checkpoints, keeps_checkpoints=keeps_checkpoints)
+
+    [(_, change)] = wire.sent("PATCH")
+    assert {"job": {"state": "suspended", "upgradeMode": mode}} == change["spec"]
+
+
+def test_a_nested_age_of_checkpoints_is_a_no(wire: Wire, operator: FlinkOperator) -> None:
+    """By it the operator may take a savepoint, and the checkpoint to start from goes."""
+    age = {"upgrade": {"last-state": {"max": {"allowed": {"checkpoint": {"age": "1 h"}}}}}}
+    wire.says(f"GET {RESOURCE}", resource(kubernetes={"operator": {"job": age}}, **AVAILABLE))
+
+    with pytest.raises(CommitRefused, match="that would delete the checkpoint to start from"):
+        operator.stop(JOB, RUN_21, keeps_checkpoints=True)
+
+    assert [] == wire.sent("PATCH")
+
+
+def read(**settings: object) -> FlinkResource:
+    """Our model of a resource with these settings."""
+    return resource_of(json.dumps(resource(**settings)).encode(), "flinkdeployment orders")
+
+
+def test_the_same_settings_are_one_declaration_however_they_are_written() -> None:
+    """A proposal is not superseded by another way to write them, but by another value; flat ones count as ever."""
+    flat = {"a.b": True, "a.c.d": 2, "a.c.e": "x;2;true", "f": None}
+    same = {"a": {"b": True, "c": {"d": 2, "e": ["x", 2, True], "none": []}}, "f": None}
+    other = {"a": {"b": False, "c": {"d": 2, "e": ["x", 2, True]}}, "f": None}
+
+    told = [digest_of(read(**each).declared) for each in (flat, same, other)]
+
+    assert flat == read(**flat).spec.settings == read(**same).spec.settings
+    assert told[0] == told[1] != told[2]
+
+
+def test_of_two_ways_to_write_one_setting_the_later_counts() -> None:
+    """As in the operator's own map."""
+    drain = {"operator": {"job": {"drain-on-savepoint-deletion": True}}}
+    key = "kubernetes.operator.job.drain-on-savepoint-deletion"
+
+    later, earlier = read(**{key: False, "kubernetes": drain}), read(**{"kubernetes": drain, key: False})
+
+    assert ({key: True}, {key: False}) == (later.spec.settings, earlier.spec.settings)

@@ -1,0 +1,170 @@
+"""Alerts that name a job or a page, are over, or fire again under one fingerprint."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.entries import IncidentClosed
+from bot.domain.ids import TableName
+from bot.domain.setup import TableSetup
+from bot.ports import Post
+from bot.service.alerts import Alert, AlertDesk
+from bot.service.sightings import Sightings, post_key
+from tests.decisions import ANA, CHANNEL
+from tests.tables import CONTRACT
+from tests.watch.signs import NINE, ORDERS, sign
+from tests.web.scene import Scene
+
+TABLES = tuple(TableName(f"sales.{name}") for name in ("orders", "refunds", "parcels", "returns"))
+
+
+@pytest.fixture
+def sightings(tmp_path: Path) -> Iterator[Sightings]:
+    """What is remembered of four tables."""
+    scene = Scene(tmp_path)
+    rooms = dict.fromkeys(TABLES, "C0ORDERS01")
+    yield Sightings(scene.store.watched, scene.store.outbox, scene.incidents, scene.clock, rooms)
+    scene.close()
+
+
+def desk(sightings: Sightings, tables: int) -> AlertDesk:
+    """One job writes so many of them."""
+    policies = {"default": ApprovalPolicy(users=("U0BEN00001",))}
+    setups = {
+        name: TableSetup(
+            name=name, job="shop-to-lake" if place < tables else "another", contract=CONTRACT, consumers=(),
+            policies=policies, next_update_minutes=30,
+        )
+        for place, name in enumerate(TABLES)
+    }  # fmt: skip
+    return AlertDesk(sightings, setups, None)
+
+
+def alert(*, is_resolved: bool = False) -> Alert:
+    """Of the job, which no label says more of."""
+    return Alert(
+        source="Alertmanager", fingerprint="b3839b5e", started_at=NINE, is_resolved=is_resolved,
+        title="shop-to-lake restarts", details=(), names=("shop-to-lake",), severity="sev1", runbook=None, link=None,
+    )  # fmt: skip
+
+
+def lasting(sightings: Sightings) -> list[str]:
+    """Tables of which it is told."""
+    return [table for table in TABLES if sightings.memory(table).lasting]
+
+
+def test_each_table_of_the_job_is_told_and_is_over_when_the_alert_is(sightings: Sightings) -> None:
+    """Once each: the sender repeats it, and nobody else would tell."""
+    taken = [desk(sightings, 3).take([alert()]) for _ in range(2)]
+    told = lasting(sightings)
+    over = desk(sightings, 3).take([alert(is_resolved=True)])
+
+    assert [(each.told, each.known, each.passed_over) for each in taken] == [(3, 0, ()), (0, 3, ())]
+    assert told == list(TABLES[:3])
+    assert (over.resolved, lasting(sightings)) == (3, [])
+
+
+def test_what_concerns_too_many_tables_is_passed_over_and_logged(sightings: Sightings) -> None:
+    """The sender gets a 200 and reads nothing: whoever runs the bot must be able to see it."""
+    with capture_logs() as logs:
+        taken = desk(sightings, 4).take([alert()])
+
+    assert lasting(sightings) == []
+    assert "It concerns 4 watched tables" in taken.passed_over[0].why
+    assert [(line["event"], line["title"]) for line in logs] == [("alert passed over", "shop-to-lake restarts")]
+
+
+ROOM = "C0ORDERS01"
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    """A table and a record."""
+    made = Scene(tmp_path)
+    yield made
+    made.close()
+
+
+def sightings_of(scene: Scene, channel: str = ROOM) -> Sightings:
+    """One process, whose table has this channel."""
+    return Sightings(scene.store.watched, scene.store.outbox, scene.incidents, scene.clock, {ORDERS: channel})
+
+
+def fires(scene: Scene, sightings: Sightings) -> Post:
+    """One alert, under the fingerprint of the others: its message."""
+    assert sightings.see(ORDERS, sign("alert", "Alertmanager/1"), occasion=scene.clock.now().isoformat())
+    sightings.settle(ORDERS)
+    post = scene.store.outbox.find(post_key(sightings.memory(ORDERS).lasting[-1].id))
+    assert post is not None
+    return post
+
+
+def test_within_the_day_it_goes_on_in_the_thread(scene: Scene) -> None:
+    """An alert that flaps is one message in the channel."""
+    sightings = sightings_of(scene)
+    first = fires(scene, sightings)
+    scene.clock.at += timedelta(minutes=20)
+
+    second = fires(scene, sightings)
+
+    assert (second.channel, second.thread_of) == (ROOM, first.key)
+
+
+def test_days_later_it_is_a_message_of_its_own(scene: Scene) -> None:
+    """Nobody reads the thread of a message that stands days above."""
+    sightings = sightings_of(scene)
+    fires(scene, sightings)
+    scene.clock.at += timedelta(days=3)
+
+    later = fires(scene, sightings)
+
+    assert (later.channel, later.thread_of, later.incident) == (ROOM, None, None)
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_after_the_incident_that_took_it_over_it_is_a_message_of_its_own(scene: Scene, private: bool) -> None:
+    """The first stood in that incident's thread, in another channel: of a private one nothing could be posted here."""
+    sightings = sightings_of(scene)
+    scene.opens(private=private, mark=False)
+    scene.clock.at += timedelta(minutes=1)
+    within = fires(scene, sightings)
+    scene.clock.at += timedelta(minutes=30)
+    scene.incidents.write(scene.id, by=ANA, decide=lambda _now: [IncidentClosed(reason="done")])
+    scene.clock.at += timedelta(minutes=30)
+
+    later = fires(scene, sightings)
+
+    assert (within.channel, within.incident) == (CHANNEL, scene.id)
+    assert (later.channel, later.thread_of, later.incident) == (ROOM, None, None)
+
+
+def test_damage_that_goes_on_after_an_incident_is_told_in_the_tables_channel(scene: Scene) -> None:
+    """An earlier finding about the same run stands in the thread of an incident that is closed."""
+    sightings = sightings_of(scene)
+    scene.opens(mark=False)
+    scene.clock.at += timedelta(minutes=1)
+    fires(scene, sightings)
+    scene.clock.at += timedelta(minutes=1)
+    scene.incidents.write(scene.id, by=ANA, decide=lambda _now: [IncidentClosed(reason="done")])
+    scene.clock.at += timedelta(minutes=1)
+    sightings.see(ORDERS, sign("F12", "Alertmanager/1"))
+
+    sightings.settle(ORDERS)
+
+    told = scene.store.outbox.find(post_key(sightings.memory(ORDERS).lasting[-1].id))
+    assert told is not None
+    assert (told.channel, told.thread_of, told.incident) == (ROOM, None, None)
+
+
+def test_in_a_channel_that_the_table_has_got_since_it_begins_anew(scene: Scene) -> None:
+    """A thread is of one channel."""
+    fires(scene, sightings_of(scene))
+    scene.clock.at += timedelta(minutes=20)
+
+    later = fires(scene, sightings_of(scene, "C0ANOTHER1"))
+
+    assert (later.channel, later.thread_of) == ("C0ANOTHER1", None)

@@ -1,0 +1,417 @@
+"""A job that a repair has left stopped is not forgotten, and its incident not closed over it."""
+
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+import bot.diagnosis
+from bot.adapters.journal_sql import Store
+from bot.diagnosis._examine import diagnose
+from bot.diagnosis._scan import ModeModule, scan
+from bot.domain.diagnosis import HEALTHY
+from bot.domain.effects import DropBranch, Effect, KeepSavepoint, MakeBranch, StartFromStop, StopJob
+from bot.domain.entries import (
+    Diagnosed,
+    EffectEnded,
+    ExecutionEnded,
+    ExecutionStarted,
+    OutcomeSettled,
+    PromiseReminded,
+    ProposalMade,
+    Verified,
+)
+from bot.domain.errors import CouldNotLook, Refused
+from bot.domain.ids import ProposalId, SnapshotId
+from bot.domain.journal import WATERLINE
+from bot.domain.rehearsals import AGAIN, left_by_stop, standing_job, stood_still
+from bot.domain.requirements import NobodyWrites, Requirement, RunIsCurrent
+from bot.domain.setup import TableSetup
+from bot.domain.snapshot import REPAIR as REPAIRED_BY
+from bot.service.closing import Closing
+from bot.service.diagnosing import Diagnostician
+from bot.service.incident_store import IncidentStore
+from bot.slack.blocks.promises import reminder_of_promise
+from tests import orders_table as orders
+from tests.cases import Tale
+from tests.decisions import ANA, BEN, rewind
+from tests.diagnosis.test_health import pinned
+from tests.incidents import Story, healthy
+from tests.telling.conftest import Hand
+from tests.watch.test_standing_jobs import (
+    BRANCH,
+    PUBLICATION,
+    PUBLISHING,
+    REPAIR,
+    STARTING,
+    carried_out,
+    due,
+    given_up,
+    record,
+    started,
+    stopping,
+    story,
+)
+
+__all__ = ["record", "story"]
+
+
+class NoReviews:
+    """Nothing can be looked at."""
+
+    def filled(self, _incident: object) -> None:
+        """See the service."""
+        raise CouldNotLook("The catalog does not answer.", "", "")
+
+
+def closing(record: Store) -> Closing:
+    """Nobody waits for word."""
+    return Closing(IncidentStore(record.journal, Hand()), NoReviews(), {})  # type: ignore[arg-type]
+
+
+def proven(story: Story, *, passed: bool = True) -> None:
+    """The repair, on its branch, and what followed it, on main."""
+    for proposal, view in story.incident.proposals.items():
+        branch = BRANCH if proposal == REPAIR else None
+        if view.verified is None:
+            told = Verified(proposal=proposal, passed=passed, checks=(), evidence=(), head=SnapshotId(9), branch=branch)
+            story.says(told, by=WATERLINE)
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_a_job_that_stands_still_is_named_with_the_ways_out(record: Store, story: Story, passed: bool) -> None:
+    """Waterline has stopped it; in a closed incident nothing starts it again."""
+    proven(story, passed=passed)
+
+    with pytest.raises(Refused, match=rf"{orders.JOB} is stopped since .*“Deduplicate rows”.*anyway"):
+        closing(record).close(story.id, "Done.", by=ANA)
+
+    assert closing(record).close(story.id, "Anyway, it was started by hand.", by=ANA).closed_at is not None
+
+
+def test_once_it_is_given_up_and_proven_nothing_stands_in_the_way(record: Store, story: Story) -> None:
+    """The branch is gone, and somebody started the job."""
+    proven(story)
+    given_up(story)
+    proven(story)
+
+    assert closing(record).close(story.id, "Done.", by=ANA).closed_at is not None
+
+
+def test_a_deed_that_is_not_proven_yet_is_waited_for(record: Store, story: Story) -> None:
+    """The proof that was promised comes only while it is open."""
+    proven(story)
+    started(story)
+
+    with pytest.raises(Refused, match="is applied and not verified yet"):
+        closing(record).close(story.id, "Done.", by=ANA)
+
+    proven(story)
+    assert closing(record).close(story.id, "Done.", by=ANA).closed_at is not None
+
+
+MODES = scan(bot.diagnosis)
+DROPPING = DropBranch(table=orders.TABLE, branch=BRANCH, head=SnapshotId(9))
+NOBODY = NobodyWrites(job=orders.JOB)
+LATER = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PWAG")
+ENDS = pytest.mark.parametrize(("end", "said"), [(PUBLISHING, "published"), (DROPPING, "given up")])
+
+
+def proposed(story: Story, proposal: ProposalId, effects: tuple[Effect, ...], *requirements: Requirement) -> None:
+    """By Ana."""
+    told = {"id": proposal, "effects": effects, "title": "Go on", "requirements": requirements}
+    story.says(ProposalMade(step=None, proposal=rewind(story.now).model_copy(update=told)), by=ANA)
+
+
+def settled(story: Story, *effects: Effect, requirement: Requirement = NOBODY) -> None:
+    """The repair, and all is proven."""
+    proposed(story, PUBLICATION, effects, requirement)
+    carried_out(story, PUBLICATION)
+    proven(story)
+
+
+@ENDS
+def test_responders_are_asked_on_while_it_is_down(story: Story, end: Effect, said: str) -> None:
+    """An hour after its repair has come to its end, in words that fit."""
+    proposed(story, PUBLICATION, (end,), NOBODY)
+    carried_out(story, PUBLICATION)
+    stands = standing_job(story.incident)
+    assert stands is not None
+    asked = PromiseReminded(what="standing-job", due=stands.since, moment=due(story)[0], people=(ANA,))
+    entry = story.says(asked).incident.entries[-1]
+
+    text = str([block.to_dict() for block in reminder_of_promise(story.incident, entry)[1]])
+
+    assert [stands.asked_from + AGAIN] == [asked.moment]
+    assert f"That repair is {said}." in text
+    assert "diagnose again to end this reminder" in text
+    assert "publish_repair" not in text
+
+
+@pytest.mark.parametrize("end", [PUBLISHING, DROPPING])
+def test_its_incident_is_closed_over_it_only_anyway(record: Store, story: Story, end: Effect) -> None:
+    """Afterwards nobody would be reminded."""
+    settled(story, end)
+
+    with pytest.raises(Refused, match=f"{orders.JOB} is stopped since"):
+        closing(record).close(story.id, "Done.", by=ANA)
+
+    assert closing(record).close(story.id, "Anyway, it is retired.", by=ANA).closed_at is not None
+
+
+def restored(story: Story) -> None:
+    """By a later proposal."""
+    proposed(story, LATER, (STARTING,), NOBODY)
+    carried_out(story, LATER)
+    proven(story)
+
+
+def seen_alive(story: Story) -> None:
+    """Somebody started it, and a later proposal names its run."""
+    proposed(story, LATER, (), RunIsCurrent(job=orders.JOB, job_id=orders.RUN_C))
+    carried_out(story, LATER)
+    proven(story)
+
+
+def called_healthy(story: Story) -> None:
+    """Somebody started it."""
+    story.says(healthy())
+
+
+@ENDS
+@pytest.mark.parametrize("runs", [restored, seen_alive, called_healthy])
+def test_once_it_runs_nothing_is_asked(
+    record: Store, story: Story, runs: Callable[[Story], None], end: Effect, said: str
+) -> None:
+    """By whomever it was started."""
+    settled(story, end)
+    before = standing_job(story.incident)
+
+    runs(story)
+
+    assert before is not None
+    assert before.settled == said
+    assert [] == due(story)
+    assert closing(record).close(story.id, "Done.", by=ANA).closed_at is not None
+
+
+def test_nor_where_it_was_started_with_the_publication(story: Story) -> None:
+    """As most are."""
+    settled(story, PUBLISHING, STARTING)
+
+    assert standing_job(story.incident) is None
+
+
+def test_nor_where_its_run_was_alive_when_the_repair_was_given_up(story: Story) -> None:
+    """People had started it: then the proposal does not say that nobody writes."""
+    settled(story, DROPPING, requirement=RunIsCurrent(job=orders.JOB, job_id=orders.RUN_C))
+
+    assert standing_job(story.incident) is None
+
+
+def deduplicated(*, goes_on: bool) -> Tale:
+    """Run b read positions again that run a had committed, and its extra rows were taken off; run c is started by hand
+    from what b has left, or nothing is."""
+    tale = Tale().flink_runs("a").commits("a", *range(1, 11)).becomes("a", "FINISHED")
+    tale.flink_runs("b", restored=6).commits("b", *range(7, 14)).becomes("b", "FINISHED")
+    tale.commits(None, operation="delete", rows=0)
+    newest = tale.snapshots[-1]
+    told = {**newest.summary, REPAIRED_BY: f"{REPAIR} 2", "added-position-deletes": "40", "added-records": "0"}
+    tale.snapshots[-1] = newest.model_copy(update={"summary": told})
+    return tale.flink_runs("c", restored=13).commits("c", 14, 15, 16) if goes_on else tale
+
+
+def diagnosed(record: Store, story: Story, tale: Tale, modes: Mapping[str, ModeModule]) -> None:
+    """By Waterline, of the world as the tale tells it."""
+    case = tale.looked_at()
+    told = {"name": orders.TABLE, "consumers": (), "policies": {}, "next_update_minutes": 30}
+    setup = TableSetup.model_validate(told | {"contract": case.contract, "job": case.job_name})
+    observer = SimpleNamespace(observe=lambda _table, **_: case.observation, setup=lambda _table: setup)
+    store = IncidentStore(record.journal, Hand())
+    Diagnostician(store, cast(Any, observer), modes).diagnose(story.id)
+
+
+@ENDS
+def test_a_diagnosis_that_sees_it_run_ends_that_whatever_it_finds(
+    record: Store, story: Story, end: Effect, said: str
+) -> None:
+    """A repair of its rows leaves the rewind in main's history: F2 is told for ever, and nothing is healthy."""
+    settled(story, end)
+    before = standing_job(story.incident)
+    tale = deduplicated(goes_on=True)
+    ever_after = diagnose(pinned(tale.looked_at(), tale.snapshots[-1].snapshot_id), MODES).codes
+
+    diagnosed(record, story, tale, MODES)
+    diagnosed(record, story, tale, MODES)
+
+    assert "F2" in ever_after
+    assert HEALTHY not in ever_after
+    assert before is not None
+    assert before.settled == said
+    assert [] == due(story)
+    assert 1 == sum(isinstance(entry.body, Diagnosed) for entry in story.incident.entries)
+    assert closing(record).close(story.id, "Done.", by=ANA).closed_at is not None
+
+
+def test_also_one_that_finds_the_same_as_before(record: Store, story: Story) -> None:
+    """Once: what it says again afterwards is no entry of its own."""
+    settled(story, PUBLISHING)
+    diagnosed(record, story, deduplicated(goes_on=False), {})
+    before = standing_job(story.incident)
+
+    diagnosed(record, story, deduplicated(goes_on=True), {})
+    diagnosed(record, story, deduplicated(goes_on=True), {})
+
+    told = [entry.body.model_dump_json() for entry in story.incident.entries if isinstance(entry.body, Diagnosed)]
+    assert before is not None
+    assert standing_job(story.incident) is None
+    assert [False, True] == ["sees_job_run" in each for each in told]
+
+
+LIVE = RunIsCurrent(job=orders.JOB, job_id=orders.RUN_B)
+
+
+@pytest.fixture
+def refused_story(record: Store) -> Story:
+    """Run b was stopped for a repair, and a backfill came before its branch was begun."""
+    refused_story = Story(record.journal).opens()
+    proposed(refused_story, REPAIR, stopping(), LIVE)
+    refused_story.says(ExecutionStarted(proposal=REPAIR), by=BEN)
+    left = {"savepoint": "s3://lake/savepoints/savepoint-b-6"}
+    refused_story.says(EffectEnded(proposal=REPAIR, index=0, how="done", detail="Done.", result=left))
+    refused(refused_story, 1)
+    return refused_story
+
+
+def refused(refused_story: Story, index: int) -> None:
+    """At this effect of the repair."""
+    refused_story.says(EffectEnded(proposal=REPAIR, index=index, how="refused", detail="Main has moved."))
+    refused_story.says(ExecutionEnded(proposal=REPAIR, outcome="refused", sentence="Main has moved."))
+
+
+def test_responders_are_asked_and_told_the_way_back(refused_story: Story) -> None:
+    """An hour after the refusal."""
+    stands = standing_job(refused_story.incident)
+    assert stands is not None
+    asked = PromiseReminded(what="standing-job", due=stands.since, moment=due(refused_story)[0], people=(ANA,))
+    entry = refused_story.says(asked).incident.entries[-1]
+
+    text = str([block.to_dict() for block in reminder_of_promise(refused_story.incident, entry)[1]])
+
+    assert stands.asked_from + AGAIN == asked.moment
+    assert "“Go on” stopped the job and could not finish" in text
+    assert "Propose to undo it" in text
+    assert "publish_repair" not in text
+
+
+def test_its_incident_is_closed_over_it_only_anyway_refused(record: Store, refused_story: Story) -> None:
+    """Afterwards nobody would be reminded."""
+    with pytest.raises(Refused, match=rf"{orders.JOB} is stopped since .*undo the stop"):
+        closing(record).close(refused_story.id, "Done.", by=ANA)
+
+    assert closing(record).close(refused_story.id, "Anyway, it is retired.", by=ANA).closed_at is not None
+
+
+def undone(refused_story: Story) -> None:
+    """And the job is started."""
+    proposed(refused_story, PUBLICATION, (STARTING,), NOBODY)
+    carried_out(refused_story, PUBLICATION)
+
+
+def refused_seen_alive(refused_story: Story) -> None:
+    """Somebody started it, and a later proposal names its run."""
+    proposed(refused_story, LATER, (), LIVE)
+    carried_out(refused_story, LATER)
+
+
+def refused_called_healthy(refused_story: Story) -> None:
+    """Somebody started it."""
+    refused_story.says(healthy())
+
+
+@pytest.mark.parametrize("runs", [undone, refused_seen_alive, refused_called_healthy])
+def test_once_it_runs_nothing_is_asked_refused(
+    record: Store, refused_story: Story, runs: Callable[[Story], None]
+) -> None:
+    """By whomever it was started."""
+    runs(refused_story)
+    proven(refused_story)
+
+    assert standing_job(refused_story.incident) is None
+    assert [] == due(refused_story)
+    assert closing(record).close(refused_story.id, "Done.", by=ANA).closed_at is not None
+
+
+def test_a_later_rehearsal_takes_it_over(refused_story: Story) -> None:
+    """Then it waits for that one's end, and goes on from what the first stop left."""
+    before = left_by_stop(refused_story.incident, orders.JOB)
+    proposed(refused_story, PUBLICATION, (MakeBranch(table=orders.TABLE, branch="recovery-wl-1-pwaf"),), NOBODY)
+    carried_out(refused_story, PUBLICATION)
+    stands = standing_job(refused_story.incident)
+    left = stood_still(refused_story.incident, refused_story.incident.proposals[PUBLICATION])
+    proposed(refused_story, LATER, (DROPPING.model_copy(update={"branch": "recovery-wl-1-pwaf"}),), NOBODY)
+    carried_out(refused_story, LATER)
+    given_up = standing_job(refused_story.incident)
+
+    assert stands is not None
+    assert stands.waits_for is not None
+    assert stands.waits_for.proposal.id == PUBLICATION
+    assert stands.settled is None
+    assert before is not None
+    assert (orders.RUN_B, "s3://lake/savepoints/savepoint-b-6") == (before.run, before.savepoint)
+    assert before == left
+    assert given_up is not None
+    assert given_up.settled == "given up"
+
+
+def test_a_rehearsal_beside_a_run_takes_nothing_over(refused_story: Story) -> None:
+    """It stops its own."""
+    refused_story.says(healthy())
+    proposed(refused_story, PUBLICATION, stopping(), LIVE)
+    carried_out(refused_story, PUBLICATION)
+
+    stands = standing_job(refused_story.incident)
+
+    assert stands is not None
+    assert stands.stopped_by.proposal.id == PUBLICATION
+
+
+def test_what_was_approved_to_start_none_leaves_nothing(record: Store) -> None:
+    """A savepoint for new code that people start; where its savepoint does not pair it is refused, and asked for."""
+    refused_story = Story(record.journal).opens()
+    stop = StopJob(job=orders.JOB, job_id=orders.RUN_B)
+    keep = KeepSavepoint(table=orders.TABLE, job=orders.JOB, job_id=orders.RUN_B, tagged="20261126-pwae")
+    proposed(refused_story, LATER, (stop, keep), LIVE)
+    carried_out(refused_story, LATER)
+    applied = standing_job(refused_story.incident)
+    proposed(refused_story, REPAIR, (stop, keep), LIVE)
+    refused_story.says(ExecutionStarted(proposal=REPAIR), by=BEN)
+    refused_story.says(EffectEnded(proposal=REPAIR, index=0, how="done", detail="Done."))
+    refused(refused_story, 1)
+
+    stands = standing_job(refused_story.incident)
+
+    assert applied is None
+    assert stands is not None
+    assert stands.settled == "refused"
+
+
+def test_a_stop_of_which_only_a_person_knows_counts(record: Store) -> None:
+    """And so does the word that the start after it did not happen."""
+    refused_story = Story(record.journal).opens()
+    stop = StopJob(job=orders.JOB, job_id=orders.RUN_B)
+    proposed(refused_story, REPAIR, (stop, StartFromStop(job=orders.JOB, job_id=orders.RUN_B)), LIVE)
+    refused_story.says(ExecutionStarted(proposal=REPAIR), by=BEN)
+    refused_story.says(EffectEnded(proposal=REPAIR, index=0, how="unknown", detail="Nobody knows."))
+    refused_story.says(ExecutionEnded(proposal=REPAIR, outcome="unknown", sentence="Nobody knows."))
+    told = OutcomeSettled.model_validate(
+        {"proposal": REPAIR, "by": BEN, "at": refused_story.now, "index": 0, "happened": True, "reason": "It is gone."}
+    )
+    refused_story.says(told, by=BEN)
+    refused(refused_story, 1)
+
+    stands = standing_job(refused_story.incident)
+
+    assert stands is not None
+    assert (orders.RUN_B, None) == (stands.left.run, stands.left.savepoint)
