@@ -126,10 +126,7 @@ def test_nor_is_a_commit_that_repeats_another_one_dropped(replaying: Scene) -> N
 
 @pytest.mark.parametrize(
     ("known", "why"),
-    [
-        ({"told": False}, "lacks source positions"),
-        ({"partition": "source_partition"}, "several partitions"),
-    ],
+    [({"told": False}, "lacks source positions"), ({"partition": "source_partition"}, "several partitions")],
 )
 def test_where_nothing_tells_the_approver_reads_it(replaying: Scene, known: dict[str, object], why: str) -> None:
     """An idle partition's positions may lie far above those of a busy one."""

@@ -24,10 +24,7 @@ def made(folder: Path) -> Scene:
     assert stop.kind == "stop-job"
     more = (
         MarkTable(
-            table=whole.table,
-            why="Mark",
-            new_tags={"kept": scene.snapshot("a", 2)},
-            set_properties={"owner": "ana"},
+            table=whole.table, why="Mark", new_tags={"kept": scene.snapshot("a", 2)}, set_properties={"owner": "ana"}
         ),
         StartFromStop(job=stop.job, job_id=stop.job_id),
     )

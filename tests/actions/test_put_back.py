@@ -123,9 +123,7 @@ def test_it_is_refused_where_the_job_fails_for_want_of_them(rolled_back: Scene) 
 @pytest.mark.parametrize("is_forgotten", [False, True], ids=["listed", "forgotten"])
 @pytest.mark.parametrize("action", FROM_A_PAIR, ids=lambda a: a.ACTION.name)
 def test_after_a_repair_the_job_goes_on_from_its_newest_run(
-    rolled_back: Scene,
-    action: ModuleType,
-    is_forgotten: bool,
+    rolled_back: Scene, action: ModuleType, is_forgotten: bool
 ) -> None:
     """Not from the run whose keys an earlier version has put above that one's commits; also where Flink has forgotten
     both."""

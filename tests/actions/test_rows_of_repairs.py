@@ -43,11 +43,7 @@ AGAIN = "added rows that this state does not know"
 
 
 def is_recovered(
-    scene: Scene,
-    *,
-    written: datetime,
-    of: Sequence[tuple[JobId, int]] = (),
-    positions: Sequence[int] = range(30, 40),
+    scene: Scene, *, written: datetime, of: Sequence[tuple[JobId, int]] = (), positions: Sequence[int] = range(30, 40)
 ) -> None:
     """A published repair has appended these positions, which Flink had written by then."""
     told = said_of_rows(((run, CheckpointId(checkpoint)) for run, checkpoint in of), [written])

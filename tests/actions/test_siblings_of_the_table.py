@@ -25,16 +25,7 @@ from bot.domain.ids import IncidentId, ProposalId, short
 from bot.domain.proposal import Proposal
 from tests.actions.scene import ProposalState, Scene
 from tests.actions.siblings import ITEMS, items, items_commit, items_move, knowing_items, makes_items
-from tests.actions.test_publications import (
-    A,
-    B,
-    begins_idle,
-    proven,
-    rehearsed,
-    said,
-    savepoint_of,
-    without_runs,
-)
+from tests.actions.test_publications import A, B, begins_idle, proven, rehearsed, said, savepoint_of, without_runs
 from tests.actions.test_rows_of_repairs import copied
 from tests.little_flink import JOB
 from tests.rewound import ANA, BEN

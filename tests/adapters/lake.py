@@ -20,11 +20,7 @@ class Lake:
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / "catalog.db"
-        self.properties = {
-            "type": "sql",
-            "uri": f"sqlite:///{self.file}",
-            "warehouse": (folder / "warehouse").as_uri(),
-        }
+        self.properties = {"type": "sql", "uri": f"sqlite:///{self.file}", "warehouse": (folder / "warehouse").as_uri()}
         self.catalog = load_catalog("lake", **self.properties)
         self.catalog.create_namespace("sales")
         schema = Schema(

@@ -68,9 +68,7 @@ def test_a_kubeconfig_with_files_or_data_leads_there(cluster: Kubernetes, tmp_pa
     (tmp_path / "token").write_text(ADMIN, encoding="utf-8")
     (tmp_path / "ca.crt").write_bytes(authority)
     by_files = written(
-        tmp_path,
-        {"server": cluster.address, "certificate-authority": "ca.crt"},
-        {"tokenFile": str(tmp_path / "token")},
+        tmp_path, {"server": cluster.address, "certificate-authority": "ca.crt"}, {"tokenFile": str(tmp_path / "token")}
     )
     with_files = is_let_in(by_kubeconfig(by_files))
     by_data = written(
@@ -93,10 +91,7 @@ def test_a_server_with_another_certificate_is_not_believed(cluster: Kubernetes, 
 
 @pytest.mark.parametrize(
     ("user", "context", "found"),
-    [
-        ({"exec": {"command": "aws"}}, None, "neither"),
-        ({"token": "t"}, "staging", "only production"),
-    ],
+    [({"exec": {"command": "aws"}}, None, "neither"), ({"token": "t"}, "staging", "only production")],
 )
 def test_what_cannot_be_used_is_said_at_the_start(
     tmp_path: Path, user: dict[str, Any], context: str | None, found: str

@@ -31,11 +31,7 @@ def resource(state: str = "RUNNING", mode: str = "last-state", **settings: objec
     return {
         "metadata": {"uid": "u1", "generation": 2, "resourceVersion": "7"},
         "spec": {"job": {"state": "running", "upgradeMode": mode}, "flinkConfiguration": settings},
-        "status": {
-            "observedGeneration": 2,
-            "lifecycleState": "STABLE",
-            "jobStatus": {"jobId": RUN_21, "state": state},
-        },
+        "status": {"observedGeneration": 2, "lifecycleState": "STABLE", "jobStatus": {"jobId": RUN_21, "state": state}},
     }
 
 

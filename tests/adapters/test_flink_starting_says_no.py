@@ -47,8 +47,7 @@ def test_a_statement_that_is_wrong_in_itself_is_a_no(wire: Wire, by_gateway: Fli
 
 
 @pytest.mark.parametrize(
-    ("status", "means"),
-    [(400, CommitRefused), (408, OutcomeUnknown), (500, OutcomeUnknown), (503, OutcomeUnknown)],
+    ("status", "means"), [(400, CommitRefused), (408, OutcomeUnknown), (500, OutcomeUnknown), (503, OutcomeUnknown)]
 )
 def test_an_insert_that_broke_the_gateway_may_be_submitted(
     wire: Wire, by_gateway: FlinkRest, status: int, means: type[Exception]

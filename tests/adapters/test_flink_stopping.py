@@ -382,8 +382,7 @@ def stop_waits_in_vain(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize(
-    "trouble",
-    [savepoint_hangs, run_goes_on, flink_breaks, proxy_gives_up, flink_waits_in_vain, stop_waits_in_vain],
+    "trouble", [savepoint_hangs, run_goes_on, flink_breaks, proxy_gives_up, flink_waits_in_vain, stop_waits_in_vain]
 )
 def test_what_may_have_happened_is_unknown(wire: Wire, stopping: FlinkRest, trouble: Callable[[Wire], None]) -> None:
     """After the request was sent, every silence is an unknown outcome: verified, never repeated."""

@@ -265,10 +265,7 @@ def refusal(code: int, kind: str) -> tuple[int, Any]:
 
 @pytest.mark.parametrize(
     "answer",
-    [
-        refusal(400, "BadRequestException"),
-        refusal(403, "ForbiddenException"),
-    ],
+    [refusal(400, "BadRequestException"), refusal(403, "ForbiddenException")],
     ids=lambda answer: str(answer[0]),
 )
 def test_a_clear_no_is_a_refusal(wire: Wire, rest: PyIcebergCatalog, change: TableChange, answer: Any) -> None:

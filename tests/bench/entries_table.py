@@ -35,15 +35,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.typedef import Record
 from pyiceberg.types import StructType
 
-from tests.bench.entries_commits import (
-    PER_COMMIT,
-    WINDOW,
-    Told,
-    empty_table,
-    told_commits,
-    write_metadata,
-    write_rows,
-)
+from tests.bench.entries_commits import PER_COMMIT, WINDOW, Told, empty_table, told_commits, write_metadata, write_rows
 
 PER_MANIFEST = 1_000
 """Entries of a manifest below the window: what merging a hundred Flink commits leaves."""

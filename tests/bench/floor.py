@@ -48,10 +48,7 @@ def _bolt(api_url: str) -> None:
     app.action({"type": "block_actions", "action_id": re.compile(".*")})(lambda ack: ack())
     app_token = os.environ["SLACK_APP_TOKEN"]
     handler = SocketModeHandler(
-        app,
-        app_token,
-        web_client=WebClient(token=app_token, base_url=api_url),
-        receive_buffer_size=_RECEIVE_BYTES,
+        app, app_token, web_client=WebClient(token=app_token, base_url=api_url), receive_buffer_size=_RECEIVE_BYTES
     )
     handler.connect()  # type: ignore[no-untyped-call]
     threading.Event().wait()

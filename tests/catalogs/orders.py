@@ -57,8 +57,7 @@ def orders_in(kind: str, namespace: str, properties: Mapping[str, str]) -> Order
     theirs.create_namespace(namespace)
     name = TableName(f"{namespace}.orders")
     schema = Schema(
-        NestedField(1, "order_id", StringType(), required=True),
-        NestedField(2, "position", LongType(), required=False),
+        NestedField(1, "order_id", StringType(), required=True), NestedField(2, "position", LongType(), required=False)
     )
     theirs.create_table(name, schema=schema, properties={"owner": "ana"})
     made = Orders(kind, name, properties, theirs, PyIcebergCatalog("lake", properties, StandingClock()))

@@ -183,10 +183,7 @@ def test_its_neighbours_leave_it_alone() -> None:
     """Neither a restore from an older point (F2) nor dropped commits (F4)."""
     case = started_empty().looked_at(duplicates=20)
 
-    found = [
-        restored_from_older_savepoint.examine(case),
-        commits_dropped_after_empty_start.examine(case),
-    ]
+    found = [restored_from_older_savepoint.examine(case), commits_dropped_after_empty_start.examine(case)]
 
     assert [Excluded, Excluded] == [type(one) for one in found]
 

@@ -111,11 +111,7 @@ def test_commits_on_top_of_the_rollback_leave_only_the_rewind() -> None:
     found = f7.examine(tale.looked_at())
 
     assert isinstance(found, Matches)
-    assert (Remedy.REWIND_TABLE_AND_JOB, tale.head, job_id("c")) == (
-        found.remedy,
-        found.last_good,
-        found.wrong_run,
-    )
+    assert (Remedy.REWIND_TABLE_AND_JOB, tale.head, job_id("c")) == (found.remedy, found.last_good, found.wrong_run)
 
 
 def test_a_manifest_that_is_listed_shows_an_outage() -> None:

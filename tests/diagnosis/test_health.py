@@ -6,12 +6,7 @@ from typing import Any
 import pytest
 
 import bot.diagnosis
-from bot.diagnosis import (
-    flink_is_recovering,
-    no_snapshot_advanced,
-    recovered_by_itself,
-    two_jobs_write_the_table,
-)
+from bot.diagnosis import flink_is_recovering, no_snapshot_advanced, recovered_by_itself, two_jobs_write_the_table
 from bot.diagnosis._arrivals import unaccounted
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._examine import diagnose

@@ -373,11 +373,7 @@ def test_a_commit_without_rows_shows_nothing(examine: Examine, restored: int | N
     ],
 )
 def test_a_source_range_that_came_twice_is_looked_into(
-    examine: Examine,
-    restored: int | None,
-    first: int,
-    replayed: int | None,
-    expected: tuple[Remedy, tuple[str, ...]],
+    examine: Examine, restored: int | None, first: int, replayed: int | None, expected: tuple[Remedy, tuple[str, ...]]
 ) -> None:
     """The key is drawn anew at each reading: no key lives twice, and rows do."""
     tale = started(restored).commits("b", first, first + 1)

@@ -6,12 +6,7 @@ from datetime import timedelta
 import pytest
 
 from bot.actions.restore_job_only import brought_by
-from bot.diagnosis import (
-    flink_is_recovering,
-    recovered_by_itself,
-    restarted_from_empty,
-    restored_from_older_savepoint,
-)
+from bot.diagnosis import flink_is_recovering, recovered_by_itself, restarted_from_empty, restored_from_older_savepoint
 from bot.diagnosis import no_snapshot_advanced as mode
 from bot.diagnosis._restoring import newer_than_head, restore_in_words
 from bot.diagnosis._which_point import which_point

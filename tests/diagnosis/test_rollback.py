@@ -5,12 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.diagnosis import (
-    flink_is_recovering,
-    recovered_by_itself,
-    rolled_back_while_running,
-    source_positions_skipped,
-)
+from bot.diagnosis import flink_is_recovering, recovered_by_itself, rolled_back_while_running, source_positions_skipped
 from bot.diagnosis._asked import lacking
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.evidence import Ask

@@ -406,9 +406,7 @@ def told_of(world: World) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("pace", "interval", "since"),
-    [(90, 5, 70), (420, 60, 300)],
-    ids=["90 s, one each 5 s", "7 min, one each minute"],
+    ("pace", "interval", "since"), [(90, 5, 70), (420, 60, 300)], ids=["90 s, one each 5 s", "7 min, one each minute"]
 )
 def test_a_job_whose_checkpoints_take_long_is_well_until_the_next_is_due(pace: int, interval: int, since: int) -> None:
     """Silence was counted from the trigger, and held against the time between two that complete."""

@@ -32,10 +32,7 @@ def only(answer: Answer) -> LeakedManifest:
 
 
 def ask_about(
-    orders: OrdersTable,
-    since: SnapshotId | None,
-    *runs: JobRun,
-    checkpoints: Iterable[StoredCheckpoint] | NotSeen = (),
+    orders: OrdersTable, since: SnapshotId | None, *runs: JobRun, checkpoints: Iterable[StoredCheckpoint] | NotSeen = ()
 ) -> Ask:
     """What is asked, with the manifests that lie on storage."""
     return orders.ask(since, jobs=runs, checkpoints=checkpoints, flink_manifests=orders.flink_manifests())

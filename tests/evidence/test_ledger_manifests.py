@@ -237,8 +237,7 @@ def test_every_transform_is_told_as_engines_show_it(orders: OrdersTable, asks: A
 
 
 @pytest.mark.parametrize(
-    ("transform", "value"),
-    [(YearTransform(), "2026"), (MonthTransform(), "2026-11"), (DayTransform(), "2026-11-03")],
+    ("transform", "value"), [(YearTransform(), "2026"), (MonthTransform(), "2026-11"), (DayTransform(), "2026-11-03")]
 )
 def test_a_part_of_a_time_is_a_time(
     orders: OrdersTable, asks: Asks, transform: Transform[int, int], value: str

@@ -566,18 +566,14 @@ def test_a_short_walk_finds_what_a_long_one_finds(
 
 @given(history=histories())
 @settings(max_examples=60, deadline=None)
-def test_a_packed_history_tells_the_highest_ids_of_a_plain_one(
-    history: tuple[list[dict[str, Any]], list[int]],
-) -> None:
+def test_a_packed_history_tells_the_highest_ids_of_a_plain_one(history: tuple[list[dict[str, Any]], list[int]]) -> None:
     with packed_from(0):
         plain, packed = (highest_of(state(*history, packed=packed).chain) for packed in (False, True))
 
         assert plain == packed
 
 
-def test_a_run_that_began_in_the_window_is_not_looked_for_in_the_whole_history(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_run_that_began_in_the_window_is_not_looked_for_in_the_whole_history(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fifty thousand commits of another run cost the ledger as little as a hundred."""
     told = [commit(n, n - 1 or None, of_flink("b" if n == 3_000 else "a", n)) for n in range(1, 3_001)]
     chain = state(told, [3_000], packed=True).chain

@@ -444,8 +444,7 @@ def test_an_overwrite_with_newer_events_keeps_a_table_fresh(orders: OrdersTable,
 
 
 @pytest.mark.parametrize(
-    ("summary", "verdict"),
-    [({}, Verdict.INCONCLUSIVE), ({"replace-partitions": "true"}, Verdict.RULED_OUT)],
+    ("summary", "verdict"), [({}, Verdict.INCONCLUSIVE), ({"replace-partitions": "true"}, Verdict.RULED_OUT)]
 )
 def test_without_event_times_an_overwrite_may_have_brought_rows(
     orders: OrdersTable, asks: Asks, summary: dict[str, str], verdict: Verdict

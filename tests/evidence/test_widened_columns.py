@@ -123,12 +123,7 @@ def test_positions_beyond_what_an_int_can_hold_are_looked_for_among_older_rows(o
     ],
 )
 def test_wider_amounts_are_the_same_amounts(
-    orders: OrdersTable,
-    asks: Asks,
-    narrow: PrimitiveType,
-    wide: PrimitiveType,
-    old: pa.DataType,
-    new: pa.DataType,
+    orders: OrdersTable, asks: Asks, narrow: PrimitiveType, wide: PrimitiveType, old: pa.DataType, new: pa.DataType
 ) -> None:
     """A key of decimals that the older type cannot hold, and of floats that are doubles now."""
     is_exact = pa.types.is_decimal(old)

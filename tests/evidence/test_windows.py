@@ -57,9 +57,7 @@ def test_a_branch_of_a_branch_is_of_the_window(orders: OrdersTable) -> None:
     assert [s.snapshot_id for s in inside] == [first, second, third, kept]
 
 
-def test_from_a_snapshot_that_was_itself_rolled_back_the_window_begins_where_main_left_it(
-    orders: OrdersTable,
-) -> None:
+def test_from_a_snapshot_that_was_itself_rolled_back_the_window_begins_where_main_left_it(orders: OrdersTable) -> None:
     """The last commit that both share bounds it; what main lost after that is in it."""
     orders.commits("a", 1, range(10))
     since = orders.commits("a", 2, range(10, 20))

@@ -91,10 +91,7 @@ def read(orders: OrdersTable, snapshot: int | None, consumer: str = "revenue_dai
     newest: datetime = orders.state().snapshots[-1].committed_at
     told = None if snapshot is None else SnapshotId(snapshot)
     return ReadRun(
-        consumer=consumer,
-        run_id=f"{consumer}-{snapshot}",
-        at=newest + timedelta(seconds=after_s),
-        snapshot_id=told,
+        consumer=consumer, run_id=f"{consumer}-{snapshot}", at=newest + timedelta(seconds=after_s), snapshot_id=told
     )
 
 

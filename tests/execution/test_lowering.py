@@ -22,13 +22,7 @@ from bot.domain.entries import (
     WaterlineMoved,
 )
 from bot.domain.evidence import Verdict
-from bot.domain.findings import (
-    DuplicateFilesFinding,
-    DuplicatePair,
-    DuplicatesFinding,
-    Finding,
-    MissingFilesFinding,
-)
+from bot.domain.findings import DuplicateFilesFinding, DuplicatePair, DuplicatesFinding, Finding, MissingFilesFinding
 from bot.domain.ids import CheckpointId, SnapshotId
 from bot.domain.lowering import owed_mark
 from bot.domain.waterline import owed_waterline
@@ -192,10 +186,7 @@ def test_evidence_that_names_wrong_rows_at_or_below_the_snapshot_leaves_none(
         assert mark(story) == (None, "under-review")
 
 
-@pytest.mark.parametrize(
-    ("task", "finding"),
-    [("missing_files", lost(NEWER)), ("duplicate_files", added_twice(NEWER))],
-)
+@pytest.mark.parametrize(("task", "finding"), [("missing_files", lost(NEWER)), ("duplicate_files", added_twice(NEWER))])
 def test_files_of_commits_above_the_mark_leave_it(tmp_path: Path, task: str, finding: Finding) -> None:
     """Also where a diagnosis does not explain them."""
     with closing(open_store(f"sqlite:///{tmp_path / 'other.db'}")) as store:

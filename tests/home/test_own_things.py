@@ -100,10 +100,7 @@ def test_readers_that_lineage_saw_are_their_owners_tables(story: Story) -> None:
 
     found = roles(home(EVE, story, setups=[setup(), setup(REFUNDS, consumers=(reader,))]))
 
-    assert found == {
-        REFUNDS: ("you own refund_report",),
-        orders.TABLE: ("refund_report reads it",),
-    }
+    assert found == {REFUNDS: ("you own refund_report",), orders.TABLE: ("refund_report reads it",)}
     assert roles(home(EVE, setups=[setup(), setup(REFUNDS, consumers=(reader,))])).keys() == {REFUNDS}
 
 

@@ -150,10 +150,7 @@ def test_a_finished_delivery_keeps_its_payload_only_with_its_problem(store: Stor
     with store.engine.connect() as connection:
         rows = connection.exec_driver_sql("SELECT key, payload, problem FROM inbox ORDER BY key").all()
 
-    assert [tuple(row) for row in rows] == [
-        ("broken", '{"user": "U1"}', "ref 9f: no such table"),
-        ("fine", "", None),
-    ]
+    assert [tuple(row) for row in rows] == [("broken", '{"user": "U1"}', "ref 9f: no such table"), ("fine", "", None)]
 
 
 def test_deliveries_that_share_a_commit_are_each_told_the_truth(store: Store) -> None:

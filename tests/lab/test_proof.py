@@ -33,11 +33,7 @@ def table(catalog: Catalog) -> Table:
 def commit(table: Table, positions: range, job: str, checkpoint: int) -> None:
     """One commit, as Flink's sink would leave it."""
     rows = pa.table({"source_position": pa.array(positions, pa.int64())})
-    written = {
-        "flink.job-id": job,
-        "flink.operator-id": "op",
-        "flink.max-committed-checkpoint-id": str(checkpoint),
-    }
+    written = {"flink.job-id": job, "flink.operator-id": "op", "flink.max-committed-checkpoint-id": str(checkpoint)}
     table.append(rows, snapshot_properties=written)
 
 

@@ -4,12 +4,7 @@ from datetime import timedelta
 
 from bot.domain.entries import Finding
 from bot.domain.evidence import Observation, Verdict
-from bot.domain.findings import (
-    ContractAgreementFinding,
-    FreshnessFinding,
-    LateRowsFinding,
-    Term,
-)
+from bot.domain.findings import ContractAgreementFinding, FreshnessFinding, LateRowsFinding, Term
 from bot.domain.flink import CheckpointSettings
 from bot.domain.review import review
 from tests import orders_table as orders

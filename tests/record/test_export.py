@@ -2,11 +2,7 @@
 
 import pytest
 
-from bot.domain.entries import (
-    EvidenceRequested,
-    ExecutionStarted,
-    ProposalEnded,
-)
+from bot.domain.entries import EvidenceRequested, ExecutionStarted, ProposalEnded
 from bot.domain.evidence import Verdict
 from bot.domain.ids import EvidenceId
 from bot.service.record import Records

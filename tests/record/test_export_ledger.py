@@ -5,9 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.entries import (
-    NoticeEnded,
-)
+from bot.domain.entries import NoticeEnded
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import CheckpointId
 from bot.domain.ledger import Ledger, SkippedCheckpoint, SkipReason

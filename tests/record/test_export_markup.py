@@ -2,10 +2,7 @@
 
 import pytest
 
-from bot.domain.entries import (
-    NoteAdded,
-    NoticeQueued,
-)
+from bot.domain.entries import NoteAdded, NoticeQueued
 from bot.domain.notice import Notice
 from bot.service.record import Records
 from tests.decisions import ANA, CHANNEL, EVE

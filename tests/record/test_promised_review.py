@@ -6,9 +6,7 @@ import pytest
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.contract import ContractColumn
-from bot.domain.findings import (
-    SchemaDriftFinding,
-)
+from bot.domain.findings import SchemaDriftFinding
 from bot.domain.looked import Seen
 from bot.domain.review import charged
 from bot.domain.setup import TableSetup

@@ -13,15 +13,7 @@ from bot.adapters.spark_repairs import SparkReplays, spark_catalog
 from bot.adapters.spark_session import SparkConnection
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.approval import Approval, ApprovalPolicy
-from bot.domain.effects import (
-    DropBranch,
-    Effect,
-    MakeBranch,
-    MoveFiles,
-    PublishBranch,
-    StartJob,
-    StopJob,
-)
+from bot.domain.effects import DropBranch, Effect, MakeBranch, MoveFiles, PublishBranch, StartJob, StopJob
 from bot.domain.entries import Body, IncidentOpened, ProposalApproved, ProposalMade
 from bot.domain.ids import CheckpointId, ProposalId, SnapshotId
 from bot.domain.proposal import Preview, Proposal

@@ -4,11 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bot.domain.entries import (
-    ExecutionEnded,
-    PromiseReminded,
-    Verified,
-)
+from bot.domain.entries import ExecutionEnded, PromiseReminded, Verified
 from bot.domain.errors import Refused
 from bot.domain.planned_work import refuse_untimely
 from bot.service.closing import Closing

@@ -78,12 +78,7 @@ class Responder(Actor):
 
     def collects_evidence(self) -> SeenMessage:
         """Runs each evidence step until the walk comes to the proposal."""
-        for title in (
-            "Duplicate rows",
-            "Missing positions",
-            "Restore points",
-            "Propose what the diagnosis asks for",
-        ):
+        for title in ("Duplicate rows", "Missing positions", "Restore points", "Propose what the diagnosis asks for"):
             self.clicks("Run evidence", self.sees_on_card("Run evidence"))
             self.sees_on_card(f": {title}")
         return self.sees_on_card("Propose")

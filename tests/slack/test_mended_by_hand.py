@@ -33,13 +33,7 @@ def test_nobody_is_told_that_it_recovered_before_it_is_proven(by_hand: IncidentI
 
 
 def test_a_repair_by_hand_is_proven_approved_and_told(
-    by_hand: IncidentId,
-    ana: Responder,
-    ben: Responder,
-    dana: Responder,
-    eli: Responder,
-    orders: Orders,
-    bot: LittleBot,
+    by_hand: IncidentId, ana: Responder, ben: Responder, dana: Responder, eli: Responder, orders: Orders, bot: LittleBot
 ) -> None:
     """The same evidence, another person's yes, the waterline on the proven head, and then the all-clear: whoever read
     the copies is asked to run again, and nobody else."""

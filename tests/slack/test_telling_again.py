@@ -122,8 +122,7 @@ def test_what_was_overtaken_has_no_button_and_is_refused(slack: Workspace, ana: 
 
 
 @pytest.mark.parametrize(
-    "consumers",
-    [(Consumer(name="both_gone", channel="C0GONE0001", email=("gone@acme.example",)),)],
+    "consumers", [(Consumer(name="both_gone", channel="C0GONE0001", email=("gone@acme.example",)),)]
 )
 def test_of_two_ways_that_failed_each_has_a_button(
     ana: Responder, bot: LittleBot, consumers: tuple[Consumer, ...]

@@ -133,12 +133,7 @@ def test_a_person_says_why_no_correction_is_sent(
 
 
 def test_an_execution_that_begins_while_the_duties_look_finds_the_trust_taken_back(
-    proven: SeenMessage,
-    ana: Responder,
-    ben: Responder,
-    orders: Orders,
-    bot: LittleBot,
-    monkeypatch: pytest.MonkeyPatch,
+    proven: SeenMessage, ana: Responder, ben: Responder, orders: Orders, bot: LittleBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever was read before the click, main moves on a table that is marked."""
     ana.clicks("Propose to undo it", proven)

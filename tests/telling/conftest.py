@@ -72,13 +72,7 @@ class Scene:
         port = self.box.port if is_up else 9
         smtp = Smtp("127.0.0.1", port, "waterline@acme.example", security="none", limit_s=60)
         carriers = {"email": smtp, "webhook": self.webhook, "file": NoticeFiles()}
-        return Courier(
-            store,
-            carriers,
-            self.clock,
-            lambda _name: nullcontext(True),
-            OtherDoubts(store, None),
-        )
+        return Courier(store, carriers, self.clock, lambda _name: nullcontext(True), OtherDoubts(store, None))
 
     def delivers(self, *, is_up: bool = True) -> datetime | None:
         """Whatever is due is tried once; returns when the next try is."""

@@ -85,8 +85,7 @@ def test_who_read_through_others_is_told_so_and_strangers_are_named(scene: Scene
     doubted = scene.story.says(WaterlineMoved(snapshot=orders.GOOD, status="under-review"))
     affected = affected_commits(doubted.incident, orders.table_state())
     reads = Seen[ReadRun](
-        source="lineage",
-        values=(ReadRun(consumer="notebook", run_id="r1", at=orders.NINE, snapshot_id=orders.HEAD),),
+        source="lineage", values=(ReadRun(consumer="notebook", run_id="r1", at=orders.NINE, snapshot_id=orders.HEAD),)
     )
     through = FarRead(
         consumer="kpi_hourly", run_id="r2", at=orders.NINE, origin="r1", snapshot_id=orders.HEAD, path=("notebook", "t")

@@ -67,11 +67,7 @@ class Scene:
     @property
     def catalog_properties(self) -> dict[str, str]:
         """As a configuration says them."""
-        return {
-            "type": "sql",
-            "uri": f"sqlite:///{self.folder}/catalog.db",
-            "warehouse": f"file://{self.folder}/lake",
-        }
+        return {"type": "sql", "uri": f"sqlite:///{self.folder}/catalog.db", "warehouse": f"file://{self.folder}/lake"}
 
     def desk(self, catalog: TableCatalog | None = None, *, patience: timedelta = timedelta(seconds=10)) -> TrustDesk:
         """One that keeps nothing between two questions."""

@@ -86,10 +86,7 @@ def test_the_client_itself_asks_for_what_is_missing(
     outcome = ana.fills({"What": "ab", "Since": date(2026, 11, 2)}).submits()
 
     assert outcome.outcome == "invalid"
-    assert outcome.errors == {
-        "what": "Must be at least 3 characters.",
-        "table": "Please complete this required field.",
-    }
+    assert outcome.errors == {"what": "Must be at least 3 characters.", "table": "Please complete this required field."}
     assert ws.wire("delivery", "view_submission") == ()
 
 

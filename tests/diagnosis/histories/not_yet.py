@@ -11,7 +11,7 @@ NOT_YET: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("main is set to a commit beside it", "started from an older point under its job id"),
         ("Spark overwrites rows", "started without state under its job id"),
         ("an expiry of snapshots", "started from an older point"),
-    ),
+    )
 }
 """Rule of `held` -> events that, in one history, lead to a known fault of the diagnosis: until it is mended, the first
 of them does not happen where the others do."""

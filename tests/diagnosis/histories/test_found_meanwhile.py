@@ -11,9 +11,7 @@ from tests.diagnosis.histories.truth import truth_of
 EMPTY_UNDER_ITS_ID = "started without state under its job id"
 FOUND = {
     "a second submission commits under the new uid": Plan(
-        10461,
-        Setting("dynamic"),
-        (Event(0, "the sink's uid is changed"), Event(1, "the job runs twice")),
+        10461, Setting("dynamic"), (Event(0, "the sink's uid is changed"), Event(1, "the job runs twice"))
     ),
     "two runs have the restored id, and no path tells which is meant": Plan(
         13935,
