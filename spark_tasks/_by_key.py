@@ -28,8 +28,6 @@ _OLDER = -1
 
 @dataclass(frozen=True)
 class ByKey:
-    """Lazy frames."""
-
     brought: DataFrame
     """Shape: partition, position, is_live (boolean), earliest, latest (places of the window's commits that brought it,
     from 0; -1: it lived where the window begins; null: not told); one row per position that is accounted for: a row

@@ -54,7 +54,6 @@ def files_by_commit(
 
 
 def _files(kinds: Sequence[Counts], parted: Sequence[Parted]) -> CommitFiles:
-    """Of one commit."""
     told = {(each.is_added, each.is_data): each for each in kinds}
     added = [each for each in kinds if each.is_added]
     new, gone = told.get((True, True)), told.get((False, True))

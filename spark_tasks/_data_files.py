@@ -79,7 +79,6 @@ def files_of(
 
 
 def data_added(files: Iterable[DataFile]) -> tuple[DataFile, ...]:
-    """The data files that came."""
     return tuple(file for file in files if file.is_added and file.content == "data")
 
 

@@ -105,7 +105,6 @@ def brings_rows(commit: Snapshot) -> bool:
 
 
 def by_commit(files: Iterable[DataFile]) -> dict[SnapshotId, list[DataFile]]:
-    """Commit -> its files."""
     grouped: dict[SnapshotId, list[DataFile]] = {}
     for file in files:
         grouped.setdefault(file.snapshot_id, []).append(file)
@@ -113,7 +112,6 @@ def by_commit(files: Iterable[DataFile]) -> dict[SnapshotId, list[DataFile]]:
 
 
 def highest(files: Iterable[DataFile]) -> int | None:
-    """The highest event time among these files."""
     return max((file.high for file in files if file.high is not None), default=None)
 
 

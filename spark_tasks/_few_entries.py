@@ -58,8 +58,6 @@ class Edges(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One file in one manifest."""
-
     snapshot_id: int
     """The commit that added or removed the file; what a manifest does not say is inherited."""
     status: int

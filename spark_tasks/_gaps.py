@@ -10,8 +10,6 @@ from spark_tasks._words import MAX_ROWS
 
 @dataclass(frozen=True)
 class Gaps:
-    """Of all gaps."""
-
     missing: int
     """Positions of those that are sure."""
     untold: int

@@ -54,7 +54,6 @@ class _Below:
     """The highest id of its operator, by whatever run."""
 
     def look_at(self, writer: Writer, checkpoint: CheckpointId) -> None:
-        """One commit further down."""
         job, operator = writer
         if writer == self.writer:
             self.before = checkpoint

@@ -53,8 +53,6 @@ _KINDS: dict[int, Literal["data", "deletes"]] = {0: "data"}
 
 @dataclass(frozen=True)
 class Looked:
-    """One look at storage."""
-
     checked: int
     unreadable: tuple[UnreadableFile, ...]
     older: int

@@ -36,7 +36,6 @@ class Named(Record):
 
 
 def named_by(contract: TableContract) -> Named:
-    """The columns that the contract names."""
     return Named(
         key=contract.key,
         position=contract.position,

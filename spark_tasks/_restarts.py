@@ -151,7 +151,6 @@ def _began(sink: OperatorId | None, table: TableState, runs: Sequence[JobRun]) -
 
 
 def _is_whole(table: TableState) -> bool:
-    """Whether no commit of main has expired."""
     return not table.chain or table.chain[-1].parent_id is None
 
 

@@ -13,25 +13,21 @@ _ROOT = r"^[a-zA-Z][a-zA-Z0-9+.-]*:(?://[^/]*)?"
 
 
 def scheme_of(path: Column) -> Column:
-    """`Place.scheme`."""
     told = F.lower(F.regexp_extract(path, _SCHEME, 1))
     return reduce(lambda found, name: F.when(told == name, F.lit(SCHEMES[name])).otherwise(found), SCHEMES, told)
 
 
 def authority_of(path: Column) -> Column:
-    """`Place.authority`."""
     told = F.regexp_extract(path, _AUTHORITY, 1)
     return F.when(scheme_of(path) == "hdfs", F.regexp_replace(told, ":8020$", "")).otherwise(told)
 
 
 def inside_of(path: Column) -> Column:
-    """`Place.inside`."""
     below = F.concat(F.lit("/"), F.regexp_replace(path, _ROOT, ""))
     return F.regexp_replace(F.regexp_replace(below, "/+", "/"), "/$", "")
 
 
 def plain_column(path: Column) -> Column:
-    """`bot.domain.paths.plain`."""
     scheme, authority = scheme_of(path), authority_of(path)
     host = F.when(authority == "", "").otherwise(F.concat(F.lit("//"), authority))
     return F.when(scheme == "", inside_of(path)).otherwise(F.concat(scheme, F.lit(":"), host, inside_of(path)))

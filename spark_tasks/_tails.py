@@ -101,12 +101,10 @@ class Tails:
 
     @property
     def size(self) -> int:
-        """How many positions are missing."""
         return sum(gap.size for gap in self.missing)
 
 
 def tops_of(live: DataFrame) -> dict[str | None, int]:
-    """Partition -> its highest live position. Reads."""
     told = live.groupBy("partition").agg(F.max("position").alias("top")).limit(MOST_PARTITIONS).collect()
     return {row["partition"]: int(row["top"]) for row in told}
 

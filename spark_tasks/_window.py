@@ -34,7 +34,6 @@ class Reach(Record):
 
     @property
     def rolled_back(self) -> tuple[Snapshot, ...]:
-        """Commits of all branches."""
         return tuple(commit for branch in self.branches for commit in branch.commits)
 
 

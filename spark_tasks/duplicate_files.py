@@ -36,7 +36,6 @@ class Repeated(NamedTuple):
 
     @property
     def extra(self) -> int:
-        """Rows too many."""
         return (len(self.snapshots) - 1) * self.rows
 
 

@@ -82,7 +82,6 @@ def silences(spark: SparkSession, ask: Ask, reach: Reach, edges: Edges) -> tuple
 
 
 def _highest(places: DataFrame) -> dict[str | None, int]:
-    """Partition -> its highest position."""
     told = places.where("position IS NOT NULL").groupBy("partition").agg(F.max("position").alias("highest"))
     return {row["partition"]: int(row["highest"]) for row in told.limit(MOST_PARTITIONS).collect()}
 

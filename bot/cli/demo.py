@@ -34,8 +34,6 @@ HERE = "Waterline is here"
 
 @dataclass(frozen=True)
 class BotProcess:
-    """One start of the bot."""
-
     process: subprocess.Popen[bytes]
     log: Path
     begins: int
@@ -58,7 +56,6 @@ class BotProcess:
 
 @contextmanager
 def bot_process(config: Path, workspace: Workspace, log: Path) -> Iterator[BotProcess]:
-    """It ends with the block."""
     environment = {**os.environ, "SLACK_BOT_TOKEN": workspace.bot_token, "SLACK_APP_TOKEN": workspace.app_token}
     command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(config)]
     with log.open("ab") as output:
@@ -230,7 +227,6 @@ def _walk(workspace: Workspace, lab: Lab, incident: str, began: float) -> None:
 
 
 def proof_lines(proof: Proof) -> list[str]:
-    """The table in four lines."""
     chain = " ".join(f"{(link.job_id or '?')[:4]}:{link.checkpoint_id}" for link in proof.chain[-12:])
     return [
         f"rows {proof.rows}, distinct positions {proof.distinct}, highest {proof.highest}",

@@ -99,7 +99,6 @@ def save(
 
 
 def _examined(services: Services, table: TableName, window: str | None) -> Examination:
-    """All of it, followed on stderr."""
     examiner = services.examiner
     return followed(examiner, lambda course: examiner.examine(table, chosen(window), course=course))
 

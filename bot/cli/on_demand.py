@@ -20,7 +20,6 @@ class Late:
     help: str
 
     def imported(self, command: str) -> Any:
-        """The command itself."""
         what = getattr(import_module(self.module), self.name)
         if isinstance(what, typer.Typer):
             app = what

@@ -41,7 +41,6 @@ def exact(told: Any) -> JsonValue:
 
 
 def print_exact(console: Console, told: Any) -> None:
-    """Print it so, indented."""
     console.print_json(data=exact(told))
 
 
@@ -99,5 +98,4 @@ def _reason(error: OSError | UnicodeDecodeError) -> str:
 
 
 def chosen(window: str | None) -> Callable[[TableState], Window] | None:
-    """The option as the examiner takes it."""
     return None if window is None else lambda table: asked_window(window, table)

@@ -216,7 +216,6 @@ class _Told:
         return incident.proposals[self._proposal.id].state is ProposalState.UNKNOWN
 
     def is_over(self, incident: Incident) -> bool:
-        """Whether nothing more comes."""
         view = incident.proposals[self._proposal.id]
         return view.state not in AT_WORK and (view.state is not ProposalState.APPLIED or view.verified is not None)
 

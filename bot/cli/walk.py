@@ -31,7 +31,6 @@ class Transcript:
     """Every line that was printed."""
 
     def person(self, name: str, action: str) -> None:
-        """Something that a person did."""
         self.say(f"\n[{time.monotonic() - self.began:6.1f} s] {name} {action}")
 
     def show(self, messages: list[SeenMessage], where: str) -> None:
@@ -156,7 +155,6 @@ class Walk:
         self._show_everything()
 
     def _has_changed(self, before: str) -> bool:
-        """Whether the card has, in time."""
         deadline = time.monotonic() + self.click_patience_s
         while time.monotonic() < deadline:
             self._show_everything()

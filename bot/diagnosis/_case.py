@@ -30,7 +30,6 @@ def at_position(case: Case, position: int | None) -> str:
 
 
 def run_of(case: Case, job_id: JobId | None) -> JobRun | None:
-    """One run by its id."""
     return next((run for run in case.runs if run.job_id == job_id), None)
 
 

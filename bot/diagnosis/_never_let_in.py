@@ -21,8 +21,6 @@ from bot.domain.unread_points import rows_of
 
 
 class _KeptOut(NamedTuple):
-    """Such a run."""
-
     drained: Snapshot
     run: JobRun
     following: Snapshot | None
@@ -46,7 +44,6 @@ def never_let_in(case: Case) -> Matches | CannotTell | None:
 
 
 def runs_never_let_in(case: Case) -> frozenset[JobId]:
-    """All of them that left rows."""
     return frozenset(each.run.job_id for each in _kept_out(case) if each.leaks)
 
 

@@ -71,7 +71,6 @@ def is_split(case: Case, run: JobRun) -> bool:
 
 
 def writer(case: Case, job_id: JobId | None) -> JobRun | None:
-    """One of these runs by its id."""
     return next((run for run in writers(case) if run.job_id == job_id), None)
 
 

@@ -112,7 +112,6 @@ def too_late_to_hold(view: ProposalView) -> NotAllowed:
 
 
 def own_proposal(view: ProposalView) -> NotAllowed:
-    """The proposer never approves."""
     return NotAllowed(
         why="own-proposal",
         happened="You proposed this, so somebody else must approve it.",
@@ -121,7 +120,6 @@ def own_proposal(view: ProposalView) -> NotAllowed:
 
 
 def counted_already(view: ProposalView) -> NotAllowed:
-    """One person counts once."""
     policy = view.proposal.policy
     return NotAllowed(
         why="counted-already",
@@ -203,7 +201,6 @@ def no_such_rule(what: Literal["veto", "break-glass"], policy: ApprovalPolicy) -
 
 
 def not_before(view: ProposalView) -> NotAllowed:
-    """Time has not done anything yet."""
     return NotAllowed(why="not-due", happened=f"Nothing is due for “{view.proposal.title}”.")
 
 

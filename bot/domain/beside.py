@@ -16,8 +16,6 @@ ALL_CLEAR = frozenset({"recovered", "no_action_needed"})
 
 @dataclass(frozen=True)
 class Beside:
-    """The table as others see it."""
-
     later: Claim | None = None
     """What the newest incident says that was opened later and put the table in doubt; None: the incident itself is the
     newest that did."""

@@ -16,8 +16,6 @@ LOOK = NONE + 1
 
 
 class Columns(NamedTuple):
-    """One number of each snapshot."""
-
     ids: "array[int]"
     parents: "array[int]"
     sequence_numbers: "array[int]"

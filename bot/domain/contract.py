@@ -28,8 +28,6 @@ _PLAIN = re.compile(r"[A-Za-z0-9_]")
 
 
 class ContractColumn(Record):
-    """One column as the contract promises it."""
-
     name: str = Field(description="The column's name.", examples=["amount"])
     type: str | None = Field(
         default=None, description="Iceberg type as text; any type by default.", examples=["decimal(12, 2)"]

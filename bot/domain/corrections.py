@@ -25,8 +25,6 @@ WORDS: dict[Why, str] = {
 
 @dataclass(frozen=True)
 class CorrectionDue:
-    """One consumer, and why."""
-
     consumer: str
     why: Why
 

@@ -76,8 +76,6 @@ class _Yes(Record):
 
 
 class Approve(_Yes):
-    """A yes to what was shown."""
-
     kind: Literal["approve"] = "approve"
 
 
@@ -105,8 +103,6 @@ class Veto(Record):
 
 
 class Begin(Record):
-    """It is to be carried out now."""
-
     kind: Literal["begin"] = "begin"
     restorers: frozenset[UserId] = frozenset()
     """Whom the plan of the savepoint names from which it starts: they may have it carried out, too."""

@@ -278,8 +278,6 @@ Examined = Annotated[Matches | Excluded | CannotTell, Field(discriminator="verdi
 
 
 class ModeResult(Record):
-    """One mode's answer for one case."""
-
     mode: Mode
     examined: Examined
 

@@ -149,7 +149,6 @@ def rows_are_right(match: Matches) -> bool:
 
 
 def leaves_rows(remedy: Remedy) -> bool:
-    """Whether it changes no row of main."""
     return remedy in _ROWS_ARE_RIGHT
 
 

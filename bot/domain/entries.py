@@ -46,8 +46,6 @@ Contract = Literal["state", "checkpoint", "table", "approval"]
 
 
 class Finding(Record):
-    """One line of the contract review."""
-
     contract: Contract
     term: str
     observed: str

@@ -28,7 +28,6 @@ class WaterlineError(Exception):
 
     @staticmethod
     def told(text: str) -> str:
-        """As it is shown."""
         return visible(text)
 
 
@@ -38,7 +37,6 @@ class BadConfiguration(WaterlineError):
 
     @staticmethod
     def told(text: str) -> str:
-        """Line by line."""
         return "\n".join(visible(line) for line in text.split("\n"))
 
 

@@ -19,8 +19,6 @@ from bot.domain.proposal import Proposal
 
 
 class ProposalState(StrEnum):
-    """Where a proposal stands."""
-
     PROPOSED = "proposed"
     HELD = "held"
     """Approved, and waiting for a veto."""

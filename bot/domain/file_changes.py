@@ -43,8 +43,6 @@ class FileSources(Record):
 
 
 class FileList(Record):
-    """An exact list of data files."""
-
     sources: FileSources
     files: int
     rows: int
@@ -73,7 +71,6 @@ class RowsOfFile(Record):
 
     @property
     def rows(self) -> int:
-        """How many."""
         return sum(last - first + 1 for first, last in self.spans)
 
 

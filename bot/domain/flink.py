@@ -94,8 +94,6 @@ class Failure(Record):
 
 
 class Vertex(Record):
-    """One operator chain of the running graph."""
-
     vertex_id: OperatorId
     name: str
     parallelism: int

@@ -21,7 +21,6 @@ def highest_position(case: Case) -> int | None:
 
 
 def _has_rows_of_guests(case: Case) -> bool:
-    """Whether another Flink job writes the table."""
     guests = Guests(case)
     return any(guests.has(s) for s in flink_commits(case.observation.table))
 

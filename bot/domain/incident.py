@@ -137,7 +137,6 @@ class Incident:
 
     @property
     def severity(self) -> Severity:
-        """How bad it is now."""
         return self.severity_now or self.opened.severity
 
     @property
@@ -191,7 +190,6 @@ class Incident:
 
 
 def requested(run: EvidenceRequested, entry: Entry) -> EvidenceRun:
-    """The view of a fresh request."""
     return EvidenceRun(
         run=run.run, task=run.task, step=run.step, requested_at=entry.at, by=entry.by, is_first_look=run.first_look,
         branch=run.branch,
@@ -199,7 +197,6 @@ def requested(run: EvidenceRequested, entry: Entry) -> EvidenceRun:
 
 
 def answered(run: EvidenceRun, body: EvidenceRecorded) -> None:
-    """Put the answer to its request."""
     run.evidence = body.evidence
 
 

@@ -16,8 +16,6 @@ MOST = 30
 
 @dataclass(frozen=True)
 class Commit:
-    """One commit."""
-
     row: LedgerRow
     is_gone: bool
     """Whether the table no longer contains it."""

@@ -88,7 +88,6 @@ class Listed(Lazy[Snapshot]):
         return f"{self.kind_at(place).folder}{self._texts(place)[place % BLOCK * 2]}"
 
     def summary_at(self, place: int) -> Mapping[str, str]:
-        """As the writer wrote it."""
         return unpacked(self.kind_at(place).alike, self._texts(place)[place % BLOCK * 2 + 1])
 
     @cached_property
@@ -99,7 +98,6 @@ class Listed(Lazy[Snapshot]):
         return array("q", (ids[place] for place in order)), order
 
     def at(self, places: Iterable[int]) -> Iterator[ListedSnapshot]:
-        """The snapshots at these places."""
         return map(listed_snapshot, repeat(self), places)
 
     def __iter__(self) -> Iterator[Snapshot]:
@@ -208,8 +206,6 @@ class Picked(Lazy[Snapshot]):
 
 
 class PickedIds(Set[SnapshotId]):
-    """Ids of some snapshots of a list."""
-
     def __init__(self, of: Listed, places: Sequence[int]) -> None:
         self._of = of
         self._places = places
@@ -240,8 +236,6 @@ class PickedIds(Set[SnapshotId]):
 
 
 class ById(Mapping[SnapshotId, Snapshot]):
-    """Snapshots by their ids."""
-
     def __init__(self, of: Listed) -> None:
         self._of = of
 
@@ -297,7 +291,6 @@ def first_by(snapshots: Sequence[Snapshot], jobs: Set[JobId]) -> Iterator[int]:
 
 
 def jobs_of(snapshots: Sequence[Snapshot]) -> Set[JobId | None]:
-    """The runs that wrote these."""
     if isinstance(snapshots, Listed):
         return {job for job, _ in snapshots.writers}
     return {snapshot.job_id for snapshot in snapshots}

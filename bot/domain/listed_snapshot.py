@@ -36,12 +36,10 @@ class ListedSnapshot(Snapshot):
 
     @property
     def operator_id(self) -> OperatorId | None:
-        """See `Snapshot`."""
         return self._of.writers[self._of.columns.writers[self._place]][1]
 
     @property
     def checkpoint_id(self) -> CheckpointId | None:
-        """See `Snapshot`."""
         found = self._of.columns.checkpoints[self._place]
         if found > LOOK:
             return CheckpointId(found)
@@ -82,7 +80,6 @@ _set_list, _set_place = (vars(ListedSnapshot)[slot].__set__ for slot in ("_of", 
 
 
 def listed_snapshot(of: "Listed", place: int) -> ListedSnapshot:
-    """The snapshot at that place."""
     made = ListedSnapshot.__new__(ListedSnapshot)
     _set_list(made, of)
     _set_place(made, place)

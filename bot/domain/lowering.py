@@ -88,8 +88,6 @@ def lower_of(table: TableState, one: SnapshotId | None, other: SnapshotId | None
 
 @dataclass
 class _Found:
-    """What was found since the last proof."""
-
     below: list[SnapshotId] = field(default_factory=list)
     """The newest snapshot before each fault that was named."""
     wrong: dict[str, SnapshotId] = field(default_factory=dict)
@@ -106,7 +104,6 @@ class _Found:
     """What was asked since the last proof; None: nothing is proven yet, and everything counts."""
 
     def take(self, body: Body) -> None:
-        """Take one more entry into account."""
         match body:
             case WaterlineMoved(status="trusted"):
                 self.below, self.asked = [], set()

@@ -75,8 +75,6 @@ _SHAPES = (
 
 
 class Masking:
-    """Replaces secrets in text."""
-
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         """`secrets`: the values that this process knows; also found as they stand in an address or in JSON."""
         known = {form for secret in secrets if len(secret) >= _SHORTEST for form in _forms(secret)}
@@ -84,7 +82,6 @@ class Masking:
         self._known = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
     def text(self, value: str) -> str:
-        """The same without secrets."""
         told = self._known.sub(MASK, value) if self._known else value
         small = None if _LIKE_OURS.search(told) else told.lower()
         for shape in _SHAPES:

@@ -18,8 +18,6 @@ _FASTEST = 1
 
 
 class Packing:
-    """What was told so far."""
-
     def __init__(self) -> None:
         self._columns = Columns(array("q"), array("q"), array("q"), array("q"), array("q"), array("I"))
         self._writers: dict[tuple[JobId | None, OperatorId | None], int] = {}

@@ -14,8 +14,6 @@ _PARTS = re.compile(r"(?:([a-zA-Z][a-zA-Z0-9+.-]*):(?://([^/]*))?)?(.*)", re.DOT
 
 
 class Place(NamedTuple):
-    """A path taken apart."""
-
     scheme: str
     """Empty: none is said, or it is a local file."""
     authority: str

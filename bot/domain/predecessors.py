@@ -16,8 +16,6 @@ from bot.domain.table import Snapshot, TableState
 
 
 class _Made(NamedTuple):
-    """One commit on main."""
-
     place: int
     at: datetime
     sink: OperatorId | None

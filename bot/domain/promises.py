@@ -62,7 +62,6 @@ def announced_since(incident: Incident) -> datetime | None:
 
 
 def announcement(incident: Incident) -> NoticeView | None:
-    """The announcement that `announced_since` tells of."""
     stands: NoticeView | None = None
     for view in incident.notices.values():
         if view.was_overtaken:

@@ -47,8 +47,6 @@ class Chain(Record):
 
 
 class Carried(Record):
-    """What every form carries."""
-
     format: Literal["waterline-incident-record"] = Field(description="Always this.")
     version: Literal[1] = Field(description="Of this format.")
     written_by: str = Field(description="Version of Waterline and of its templates: the same write the same file.")
@@ -79,7 +77,6 @@ def withheld_in(chain: Chain) -> frozenset[int]:
 
 
 def lines_of(chain: Chain) -> list[Line]:
-    """The entries as they were stored."""
     return [Line(**entry.model_dump(exclude={"withheld"})) for entry in chain.entries]
 
 

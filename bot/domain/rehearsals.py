@@ -41,7 +41,6 @@ class StandingJob(NamedTuple):
 
     @property
     def is_proven(self) -> bool:
-        """Whether the repair can be published."""
         return self.waits_for is not None and is_proven(self.waits_for)
 
 
@@ -63,7 +62,6 @@ def rehearsal_of(incident: Incident) -> ProposalView | None:
 
 
 def is_proven(rehearsal: ProposalView) -> bool:
-    """Whether it was carried out and is proven on its branch."""
     proof = rehearsal.verified
     return rehearsal.state is ProposalState.APPLIED and proof is not None and proof.passed
 
@@ -106,7 +104,6 @@ def is_left_down(incident: Incident) -> bool:
 
 
 def _course(incident: Incident) -> Iterator[StandingJob | None]:
-    """What stands still after each entry."""
     stands: StandingJob | None = None
     for entry in incident.entries:
         body = entry.body

@@ -109,8 +109,6 @@ _CHOICE = re.compile(rf"\s*(?:keep=([0-9a-fA-F]{{4,32}})|(drop_others)=(yes)|({'
 
 
 class TypedProposal(Record):
-    """One request, taken apart."""
-
     action: str
     """Empty where none is named."""
     keeps: str

@@ -91,7 +91,6 @@ class ReviewItem:
         return self.settled is None and self.due is not None
 
     def is_overdue(self, now: datetime) -> bool:
-        """Whether it is open past its day."""
         return self.is_open and self.due is not None and self.due < now
 
 
@@ -102,7 +101,6 @@ def review_items(incident: Incident) -> tuple[ReviewItem, ...]:
 
 
 def open_items(incident: Incident) -> tuple[ReviewItem, ...]:
-    """Those that somebody still has to settle."""
     return tuple(item for item in review_items(incident) if item.is_open)
 
 
@@ -283,8 +281,6 @@ _WHAT = {
 
 
 class Metric(Record):
-    """One span of an incident."""
-
     name: str
     what: str
     """Between which two moments."""

@@ -45,7 +45,6 @@ class KeptSavepoint(Record):
 
     @property
     def until(self) -> datetime:
-        """When it stops to count."""
         return self.plan.until if self.plan else self.taken_at + UNPLANNED
 
     @property

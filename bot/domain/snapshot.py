@@ -200,7 +200,6 @@ class Snapshot(Record):
 
     @property
     def is_pick(self) -> bool:
-        """Whether it was cherry-picked."""
         return PICKED_FROM in self.summary
 
     @property
@@ -241,19 +240,16 @@ class Snapshot(Record):
 
 
 def job_in(summary: Mapping[str, str]) -> JobId | None:
-    """See `Snapshot.job_id`."""
     value = summary.get("flink.job-id")
     return JobId(value) if value else None
 
 
 def operator_in(summary: Mapping[str, str]) -> OperatorId | None:
-    """See `Snapshot.operator_id`."""
     value = summary.get("flink.operator-id")
     return OperatorId(value) if value else None
 
 
 def checkpoint_in(summary: Mapping[str, str]) -> CheckpointId | None:
-    """See `Snapshot.checkpoint_id`."""
     value = summary.get("flink.max-committed-checkpoint-id", "")
     is_number = len(value) <= _LONG_DIGITS and value.removeprefix("-").isdecimal()
     return CheckpointId(int(value)) if is_number else None

@@ -97,8 +97,6 @@ _WORDS = re.compile(r"(?P<transform>\w+)(?:\[\d+\])?\((?P<inside>.+)\)", re.DOTA
 
 
 class PartitionField(Record):
-    """One field of a partition spec."""
-
     words: str
     """As `day(event_time)`; a column by its name where it is taken as it is."""
     name: str
@@ -113,7 +111,6 @@ class PartitionField(Record):
 
     @property
     def column(self) -> str:
-        """From which it is made."""
         return transform_and_column(self.words)[1]
 
 
@@ -254,7 +251,6 @@ class TableState(Record):
 
     @cached_property
     def chain_ids(self) -> Set[SnapshotId]:
-        """Ids of `chain`, for membership."""
         if isinstance(self.chain, Picked):
             return self.chain.ids
         if len(self.chain) == len(self.by_id):

@@ -27,8 +27,6 @@ def healed_after(times: int) -> timedelta | None:
 
 @dataclass
 class DeliveryView:
-    """One way of one notice."""
-
     address: Address
     tries: int = 0
     tried_at: datetime | None = None
@@ -74,8 +72,6 @@ class DeliveryView:
 
 @dataclass(frozen=True)
 class AnswerView:
-    """What one person answered in Slack."""
-
     answer: Answer
     text: str
     by: str
@@ -139,7 +135,6 @@ def queued(notice: Notice, key: str, at: datetime, seq: int) -> NoticeView:
 
 
 def follow(view: NoticeView, body: n.DeliveryTried | n.DeliveryDelayed | n.NoticeEnded, at: datetime) -> None:
-    """What an entry says of one way."""
     delivery = view.delivery(body.to)
     if delivery is None:
         return

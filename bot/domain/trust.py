@@ -53,8 +53,6 @@ class Pin(Record):
 
 
 class Trust(Record):
-    """One table's trust at one moment."""
-
     table: TableName = Field(description="namespace.table, as configured.")
     state: TrustState = Field(description="Whether consumers may rely on the table as it is now.")
     snapshot: ExactId | None = Field(
@@ -80,7 +78,6 @@ class Trust(Record):
 
     @property
     def is_trusted(self) -> bool:
-        """Whether a consumer may go on."""
         return self.state is TrustState.TRUSTED
 
 

@@ -54,12 +54,10 @@ class Mark:
 
     @property
     def is_bare(self) -> bool:
-        """Whether nothing marks the table."""
         return self.status is None and self.tag is None
 
 
 def mark_of(table: TableState) -> Mark:
-    """What the table carries."""
     return Mark(
         status=table.properties.get("waterline.status"),
         incident=table.properties.get("waterline.incident"),
@@ -271,7 +269,6 @@ def _doubts(
 
 
 def _found(finding: Sighted, at: datetime) -> str:
-    """A finding as a doubt."""
     sign = finding.sign
     headline = full_stop(sign.headline[:1].upper() + sign.headline[1:])
     return f"The monitor found {sign.code} at {clock_time(finding.at, at)}, and no incident covers it: {headline}"

@@ -89,8 +89,6 @@ class Sighted(Record):
 
 
 class Ended(Record):
-    """It is seen no more."""
-
     kind: Literal["ended"] = "ended"
     sighting: str
     table: TableName
@@ -169,7 +167,6 @@ class Memory:
         return sum(_same(each.sign, sign) for each in self.sighted.values())
 
     def mute_at(self, at: Utc) -> Muted | None:
-        """The mute that holds at this moment."""
         return self.muted if self.muted is not None and self.muted.until > at else None
 
 

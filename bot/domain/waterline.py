@@ -153,7 +153,6 @@ class _Found:
         self.known |= self.named.keys() if knows_all else set()
 
     def take(self, body: Body) -> None:
-        """Judge one more entry."""
         match body:
             case EvidenceRequested(run=run) if self.since is not None:
                 self.since.add(run)

@@ -29,7 +29,6 @@ class Collector:
 
     @property
     def tasks(self) -> Mapping[str, Task]:
-        """Task name -> declaration."""
         return self._tasks
 
     def task(self, name: str) -> Task:

@@ -39,8 +39,6 @@ _NUMBER = re.compile(r"-?\d+")
 
 
 class Partitions(NamedTuple):
-    """In words."""
-
     known: tuple[str, ...]
     """As `day(event_time) 2026-11-02 to 2026-11-03`, `region EU, NA`; values of hidden columns are •••."""
     untold: tuple[str, ...]

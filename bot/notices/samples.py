@@ -30,12 +30,10 @@ WORDS = "Only checkpoints 7 to 9 are concerned, and it ends at 14:00 UTC <today>
 
 
 def ids(*numbers: int) -> tuple[SnapshotId, ...]:
-    """Snapshots so many above the good one."""
     return tuple(SnapshotId(GOOD + number) for number in numbers)
 
 
 def row(first: int, last: int) -> SnapshotRange:
-    """As a range."""
     return SnapshotRange(first=ids(first)[0], last=ids(last)[0], commits=last - first + 1)
 
 
@@ -163,7 +161,6 @@ _WORK: dict[Stage, WorkState] = {"diagnosed": "planned", "verifying": "off", "pr
 
 
 def rerun_for(reading: Reading, affected: Affected | None, stage: Stage) -> Rerun:
-    """What fits to these facts."""
     needed = None if stage != "proven" or reading.kind in ("unknown", "many") else reading.kind != "not-observed"
     where = affected if needed is not False and stage == "proven" else None
     is_known = where is not None and not where.events_untold

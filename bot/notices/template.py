@@ -30,8 +30,6 @@ _SHORT = 200
 
 
 class Head(Record):
-    """The front matter of a template."""
-
     title: str
     """A few words, as a responder picks it from a list."""
     when: str

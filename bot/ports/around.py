@@ -8,8 +8,6 @@ from bot.domain.ids import UserId
 
 
 class Directory(Protocol):
-    """Who is who in the workspace."""
-
     def members(self, groups: Sequence[str]) -> frozenset[UserId]:
         """Everyone in any of these user groups, read now. Raises CouldNotLook."""
 

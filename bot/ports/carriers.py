@@ -26,15 +26,11 @@ class Parcel(Record):
 
 
 class Receipt(Record):
-    """It arrived."""
-
     detail: str
     """What the other side said, for the record."""
 
 
 class Carrier(Protocol):
-    """One way: e-mail, webhook or file."""
-
     def carry(self, parcel: Parcel) -> Receipt:
         """Bring it there, at most one try. Blocks until it is known, within a time limit.
 

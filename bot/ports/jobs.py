@@ -10,8 +10,6 @@ from bot.domain.record import Record
 
 
 class Stopped(Record):
-    """How a run was ended."""
-
     sentence: str
     savepoint: str | None
     """Where the savepoint is that the stop took; None where it took none, or Flink no longer tells."""
@@ -84,8 +82,6 @@ class PastRuns(Protocol):
 
 
 class CheckpointStore(Protocol):
-    """Savepoints and retained checkpoints on storage."""
-
     def stored(self, job: str, runs: Sequence[JobId]) -> tuple[StoredCheckpoint, ...]:
         """Every restore point under the job's folders, newest first; of retained checkpoints only those of
         `runs` (empty: all). An unreadable one is listed with its problem. Raises CouldNotLook."""

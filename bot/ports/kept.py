@@ -13,8 +13,6 @@ from bot.domain.watch import WatchNote
 
 
 class Journal(Protocol):
-    """The append-only record."""
-
     def open(self, body: Body, *, by: str, at: datetime) -> Entry:
         """Begin a new incident: the first entry, under the next free incident id."""
 

@@ -193,8 +193,6 @@ class ReadEvents(Protocol):
 
 
 class EvidenceRunner(Protocol):
-    """Runs one evidence task on Spark."""
-
     def run(self, task: Task, ask: Ask, *, tag: str, on_progress: Callable[[Progress], None]) -> tuple[Answer, int]:
         """The task's answer and the bytes that Spark read. Blocks until done; `tag` is unique per run.
 

@@ -20,8 +20,6 @@ from bot.runbook.source import Problems
 
 
 class Vocabulary(Parts):
-    """The names that runbooks may use."""
-
     actions: frozenset[str]
     notices: frozenset[str]
     codes: frozenset[str]
@@ -55,7 +53,6 @@ class _Look:
         self._problems.add(self._places[step.id], expected, found, do)
 
     def names(self) -> None:
-        """Tasks, actions and notices exist."""
         for step in self._runbook.steps:
             match step:
                 case EvidenceStep():

@@ -52,8 +52,6 @@ _BLOCK: TypeAdapter[Step | _ProofStep] = TypeAdapter(Annotated[Step | _ProofStep
 
 
 class Parts(Record):
-    """What runbooks draw in."""
-
     tasks: Mapping[str, Task] = Said(default_factory=dict)
     """Evidence tasks by name."""
     shared: Mapping[str, str] = Said(default_factory=dict)

@@ -102,8 +102,6 @@ def because(step: Step, outcome: StepOutcome) -> str:
 
 
 class Passed(Record):
-    """One step that the incident went through."""
-
     step: StepId
     outcome: StepOutcome
     went_to: StepId

@@ -83,7 +83,6 @@ class Field:
 
     @property
     def shape(self) -> str:
-        """What it is, for a message."""
         if self.text is not None:
             return f"`{self.text}`" if self.text else "nothing"
         return "a list" if self.items is not None else "a mapping"
@@ -196,7 +195,6 @@ class _Scan:
         """The step block that is open: its first line, and those within."""
 
     def take(self, line: Line) -> None:
-        """The next line."""
         text = line.text.rstrip()
         if self.block is not None and text.strip() == "```":
             self._end(*self.block)

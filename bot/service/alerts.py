@@ -19,8 +19,6 @@ _SHOWN = 4
 
 
 class Alert(Record):
-    """One alert, whoever told it."""
-
     source: str
     """`Alertmanager`, `PagerDuty`."""
     fingerprint: str
@@ -39,15 +37,11 @@ class Alert(Record):
 
 
 class PassedOver(Record):
-    """An alert that nothing came of."""
-
     fingerprint: str
     why: str
 
 
 class Taken(Record):
-    """What came of some alerts."""
-
     told: int
     """New findings, each a message: one for each table that an alert concerns."""
     resolved: int

@@ -22,8 +22,6 @@ _ANYWAY = "anyway"
 
 
 class Closing:
-    """Close."""
-
     def __init__(self, store: IncidentStore, reviews: Reviews, setups: Mapping[TableName, TableSetup]) -> None:
         self._store = store
         self._reviews = reviews

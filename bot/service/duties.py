@@ -92,7 +92,6 @@ class Duties:
         IncidentTimers("approval", self._store, timers, next_due_of, self.time_has_come).start()
 
     def settle(self, incident_id: IncidentId) -> None:
-        """Do what is owed, soon."""
         self._background.submit(incident_id, _THAW, partial(self._maintenance.settle, incident_id))
         for what, do in self._duties.items():
             self._background.submit(incident_id, what, partial(do, incident_id))
@@ -114,7 +113,6 @@ class Duties:
                 self._background.submit(incident.id, PROMISED, partial(self._promises.settle, incident.id))
 
     def time_has_come(self, incident_id: IncidentId) -> None:
-        """Something about a proposal fell due."""
         self._background.submit(incident_id, _APPROVAL, partial(self._approvals.settle, incident_id))
 
     def walk_on(self, incident_id: IncidentId) -> None:

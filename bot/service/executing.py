@@ -49,7 +49,6 @@ class Turn:
 
     @property
     def what(self) -> str:
-        """The effect in a few words."""
         return describe(self.view.proposal.effects[self.index])
 
     def is_still(self, now: ProposalView) -> bool:
@@ -68,7 +67,6 @@ class ExecutionRecord:
         self._store = store
 
     def intends(self, turn: Turn, intent: EffectStarted) -> bool:
-        """What will be done now."""
         return self._writes(turn, [intent], turn.is_still)
 
     def done(self, turn: Turn, detail: str, result: Mapping[str, str]) -> bool:
@@ -104,7 +102,6 @@ class ExecutionRecord:
         )
 
     def applied(self, incident_id: IncidentId, view: ProposalView) -> bool:
-        """All effects are done."""
         proposal = view.proposal
         sentence = f"{proposal.title}: done. Verification starts now."
         ended = ExecutionEnded(proposal=proposal.id, outcome="applied", sentence=sentence)
@@ -270,7 +267,6 @@ class Executions:
         return replace(turn, intents=turn.intents + 1, is_ours=True) if self._record.intends(turn, intent) else None
 
     def _one_effect(self, turn: Turn) -> bool:
-        """Whether the next effect may follow."""
         hands, proposal, index = self._observer.hands, turn.view.proposal, turn.index
         pending = turn.view.started.get(index)
         if pending is not None:

@@ -27,8 +27,6 @@ _WORST_FIRST = (TrustState.UNDER_REVIEW, TrustState.UNKNOWN, TrustState.TRUSTED)
 
 @dataclass(frozen=True)
 class OwnTable:
-    """A table that concerns this person."""
-
     trust: Trust
     roles: tuple[str, ...]
     """`you approve for it`, `you answer for revenue_daily`, …; empty: it is none of theirs."""
@@ -117,8 +115,6 @@ def _readers(seen: Iterable[str], setup: TableSetup | None, answers_for: frozens
 
 @dataclass(frozen=True)
 class Promise:
-    """Something that is due at a moment."""
-
     at: datetime
     incident: Incident
     what: str
@@ -173,7 +169,6 @@ def home_facts(
 
 
 def _waits(view: ProposalView, user: UserId, groups: Groups, now: datetime) -> bool:
-    """Whether this person's yes would count now."""
     proposal = view.proposal
     is_open = view.state is ProposalState.PROPOSED and now < last_approval_at(view)
     has_said = user == proposal.proposed_by or any(approval.by == user for approval in view.approvals)

@@ -68,7 +68,6 @@ class IncidentStore:
         self._listeners.append(listener)
 
     def open(self, body: Body, *, by: str) -> Incident:
-        """Begin an incident."""
         entry = self._journal.open(body, by=by, at=self._clock.now())
         self._tell(entry.incident_id)
         return fold([entry])

@@ -51,8 +51,6 @@ class Shape(Record):
 
 
 class Stroke(Record):
-    """An open line."""
-
     points: tuple[Point, ...]
     style: Literal["link", "gone", "fault"]
     """`gone` and `fault` are dashed."""
@@ -76,7 +74,6 @@ def writer_of(row: LedgerRow) -> str:
 
 
 def lane_of(mark: Mark) -> str:
-    """The writer of a mark."""
     match mark:
         case Commit():
             return writer_of(mark.row)

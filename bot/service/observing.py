@@ -210,7 +210,6 @@ class Observer:
         return _typed(_look("the lineage events", lambda: self._reads.reads(table, since)), ReadRun)
 
     def far_reads_since(self, table: TableState, since: datetime) -> Seen[FarRead] | NotSeen:
-        """Who read what those had written."""
         return _typed(_look("the lineage events", lambda: self._reads.downstream(table, since)), FarRead)
 
     def runs(self, setup: TableSetup) -> Seen[JobRun] | NotSeen:

@@ -39,8 +39,6 @@ class Offer(Record):
 
 
 class Opening:
-    """From a symptom to an incident."""
-
     def __init__(
         self,
         store: IncidentStore,
@@ -56,7 +54,6 @@ class Opening:
 
     @property
     def tables(self) -> tuple[TableName, ...]:
-        """The tables that can be chosen."""
         return tuple(self._observer.tables)
 
     def runbooks_for(self, table: TableName) -> tuple[Runbook, ...]:

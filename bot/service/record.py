@@ -385,8 +385,6 @@ def schema_json() -> str:
 
 @dataclass(frozen=True)
 class Told:
-    """One entry in words."""
-
     entry: Entry
     sentence: str
 

@@ -41,8 +41,6 @@ RUNBOOK = "planned-savepoint"
 
 
 class SavepointOffer(Record):
-    """What the form of a plan shows."""
-
     table: TableName
     job: str
     head: SnapshotId | None
@@ -54,8 +52,6 @@ class SavepointOffer(Record):
 
 
 class Catalogue(NamedTuple):
-    """The savepoints of a job."""
-
     kept: tuple[KeptSavepoint, ...]
     """The newest first."""
     counts: KeptSavepoint | None

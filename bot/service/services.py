@@ -37,8 +37,6 @@ from bot.service.waterline import Waterline
 
 @dataclass(frozen=True)
 class Services:
-    """The application without its surfaces."""
-
     clock: Clock
     store: IncidentStore
     observer: Observer

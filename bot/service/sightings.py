@@ -37,8 +37,6 @@ _STILL_TOLD = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Sight:
-    """One sighting as it stands now."""
-
     sighted: Sighted
     ended: Ended | None
     mute: Muted | None
@@ -91,11 +89,9 @@ class Sightings:
         return tuple(self._channels)
 
     def channel(self, table: TableName) -> str:
-        """Where this table's findings are told."""
         return self._channels[table]
 
     def memory(self, table: TableName) -> Memory:
-        """What is remembered of a table."""
         return recall(self._notes.of(table))
 
     def sight(self, sighting: str) -> Sight | None:
@@ -273,7 +269,6 @@ class Sightings:
 
 
 def post_key(sighting: str) -> str:
-    """The key of its message."""
     return f"watch/{sighting}"
 
 

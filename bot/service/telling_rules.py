@@ -24,7 +24,6 @@ AFTER_CLOSE = frozenset({"correction", "review_published", PLANNED})
 
 
 def unknown_notice(kind: str, known: Iterable[str]) -> Refused:
-    """There is no such template."""
     return Refused(f"There is no notice {kind}.", f"Known are: {', '.join(known)}.", "Use one of these.")
 
 

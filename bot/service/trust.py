@@ -55,7 +55,6 @@ class TrustDesk:
 
     @property
     def setups(self) -> Mapping[TableName, TableSetup]:
-        """The watched tables."""
         return self._observer.tables
 
     def trust(self, table: TableName) -> Trust:

@@ -41,8 +41,6 @@ def not_possible(store: IncidentStore, incident_id: IncidentId, step: StepId | N
 
 
 class Walker:
-    """What people do to the walk."""
-
     def __init__(self, store: IncidentStore, go_on: Callable[[IncidentId], None]) -> None:
         """`go_on` takes the steps that need nobody, soon; who clicked does not wait for it."""
         self._store = store
@@ -84,7 +82,6 @@ class Walker:
         self._go_on(incident_id)
 
     def note(self, incident_id: IncidentId, text: str, *, by: UserId) -> None:
-        """Put a remark into the timeline."""
         if not text.strip():
             raise Refused("The note is empty.", "", "Write it after the command: /waterline note TEXT.")
 

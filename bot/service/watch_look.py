@@ -62,7 +62,6 @@ def blind_to(
 
 
 def why_not(source: str, error: WaterlineError) -> NotSeen:
-    """The same as an error has it."""
     return NotSeen(source=source, reason=f"{error.happened} {error.found}".strip(), remedy=error.remedy)
 
 
@@ -75,8 +74,6 @@ _NOT_ASKED = NotSeen(source="what a quick look leaves out", reason="It was not l
 
 
 class WatchTerms(Record):
-    """How the watch goes about it."""
-
     every: timedelta = timedelta(seconds=30)
     """Between two looks at a table."""
     again: timedelta = timedelta(seconds=5)
@@ -111,8 +108,6 @@ class TableSeen:
 
 
 class Look(Record):
-    """What one look saw."""
-
     signs: tuple[Sign, ...]
     beside: frozenset[str] = frozenset()
     """Codes of what holds and is not told by itself, because one of `signs` stands for it."""
@@ -123,7 +118,6 @@ class Look(Record):
 
     @property
     def is_whole(self) -> bool:
-        """Whether everything could be looked at."""
         return not self.unseen
 
     def would_show(self, code: str) -> bool:

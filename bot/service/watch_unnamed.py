@@ -55,7 +55,6 @@ def is_looping(case: Case) -> bool:
 
 
 def newest_run(case: Case) -> str:
-    """Who writes now, or wrote last."""
     runs = living(case) or case.runs
     return runs[-1].job_id if runs else "nobody"
 

@@ -27,8 +27,6 @@ log = structlog.get_logger(__name__)
 
 @dataclass
 class _Followed:
-    """One table, as this process follows it."""
-
     seen: TableSeen = field(default_factory=TableSeen)
     candidates: frozenset[tuple[str, str]] = frozenset()
     """What the look before saw that was not told: code and subject."""

@@ -28,7 +28,6 @@ class Clicks:
         self._views = views
 
     def handle(self, click: Clicked) -> str | None:
-        """Do what the button says."""
         do = _BUTTONS.get(click.action)
         return _OLD if do is None else do(self, click, *click.parts)
 

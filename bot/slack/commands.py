@@ -171,7 +171,6 @@ def mute(services: Services, command: Command) -> str:
 
 
 def mute_clicked(services: Services, click: Clicked, table: str) -> str:
-    """The button of a finding."""
     return _muted(services, TableName(table), timedelta(hours=MUTE_HOURS), click.user)
 
 
@@ -184,7 +183,6 @@ def _muted(services: Services, table: TableName, length: timedelta, by: UserId) 
 
 
 def unmute(services: Services, command: Command) -> str:
-    """`TABLE`: hear of it again."""
     table = TableName(command.rest)
     is_ended = _sightings(services).unmute(table, by=command.user)
     return f"Findings about {table} are posted again." if is_ended else f"{table} was not muted."
@@ -236,7 +234,6 @@ def tell_again(services: Services, command: Command, consumer: str) -> str:
 
 
 def severity(services: Services, command: Command) -> str:
-    """Change how bad the channel's incident is."""
     incident = services.store.in_channel(command.channel)
     to, _, reason = command.rest.partition(" ")
     services.walker.change_severity(incident.id, to, reason, by=command.user)
@@ -288,8 +285,6 @@ _TIMELINE_SHOWN = 25
 
 @dataclass(frozen=True)
 class Verb:
-    """One subcommand."""
-
     usage: str
     help: str
     do: Callable[["Commands", Command], str | None]

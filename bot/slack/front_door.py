@@ -106,7 +106,6 @@ class Arrivals:
         self._last = deque([-_WITHIN_S] * _BURST, maxlen=_BURST)
 
     def arrived(self) -> None:
-        """A delivery was stored."""
         self._last.append(self._now())
 
     def give_way(self) -> None:

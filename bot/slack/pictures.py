@@ -127,8 +127,6 @@ def instead_of(post: Post, problem: str) -> Post:
 
 
 class Pictures:
-    """Draws and uploads."""
-
     def __init__(self, client: WebClient, store: IncidentStore) -> None:
         self._client = client
         self._store = store

@@ -36,7 +36,6 @@ class Projection:
             self.catch_up(incident.id)
 
     def catch_up(self, incident_id: IncidentId) -> None:
-        """Project every entry after the cursor."""
         with self._lock:
             seen = self._cursor.get(_NAME, incident_id)
             incident = self._store.get(incident_id)
@@ -201,5 +200,4 @@ def notice_post(incident_id: IncidentId, key: str) -> str:
 
 
 def card_key(incident_id: IncidentId) -> str:
-    """Of the incident's card."""
     return f"{incident_id}/card"

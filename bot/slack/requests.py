@@ -76,12 +76,10 @@ class Command(Record):
 
     @property
     def verb(self) -> str:
-        """The subcommand; `help` when nothing was typed."""
         return self.text.split(maxsplit=1)[0].lower() if self.text.strip() else "help"
 
     @property
     def rest(self) -> str:
-        """What follows the subcommand."""
         parts = self.text.split(maxsplit=1)
         return parts[1].strip() if len(parts) > 1 else ""
 
@@ -100,7 +98,6 @@ class Clicked(Record):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The ids in the button's value."""
         return tuple(self.value.split("/"))
 
 
@@ -116,8 +113,6 @@ class Submitted(Record):
 
 
 class HomeOpened(Record):
-    """Somebody looks at App Home."""
-
     user: UserId
 
 

@@ -60,8 +60,6 @@ def _kind(post: Post) -> str:
 
 
 class Uploads:
-    """Makes and uploads them."""
-
     def __init__(self, client: WebClient, services: Services) -> None:
         self._pictures = Pictures(client, services.store)
         self._records = RecordFiles(client, services.store, services.records)
@@ -73,8 +71,6 @@ class Uploads:
 
 
 class Messages:
-    """Of one bot."""
-
     def __init__(self, client: WebClient, outbox: Outbox, services: Services) -> None:
         self._client = client
         self._outbox = outbox
@@ -139,8 +135,6 @@ _DOUBLINGS = 5
 
 
 class Sender:
-    """One thread that claims posts and sends them."""
-
     def __init__(
         self,
         client: WebClient,
@@ -173,7 +167,6 @@ class Sender:
         self._thread.start()
 
     def wake(self) -> None:
-        """Something was put or touched."""
         self._wake.set()
 
     def close(self) -> None:

@@ -26,7 +26,6 @@ class Submits:
         self._views = views
 
     def handle(self, form: Submitted) -> str | None:  # noqa: C901 - one case a form, nothing nested
-        """Do what the form says."""
         ids = form.about.split("/")
         reason = form.values.get("reason", "")
         match form.form:

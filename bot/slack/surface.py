@@ -29,8 +29,6 @@ from bot.slack.worker import InboxWorker
 
 
 class SlackSurface:
-    """Talks to one workspace."""
-
     def __init__(
         self,
         client: WebClient,

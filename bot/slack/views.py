@@ -78,7 +78,6 @@ class Views:
         return problem
 
     def home(self, user: UserId, view: View) -> None:
-        """Publish App Home."""
         try:
             self._client.views_publish(user_id=user, view=view)
         except SlackApiError as error:

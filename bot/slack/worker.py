@@ -94,7 +94,6 @@ class InboxWorker:
         """How many of them work on a delivery now."""
 
     def start(self) -> None:
-        """Work."""
         with self._wake:
             for _ in range(self._least):
                 self._begin_thread()
@@ -105,7 +104,6 @@ class InboxWorker:
         thread.start()
 
     def wake(self) -> None:
-        """Something was stored."""
         self._arrivals.arrived()
         with self._wake:
             self._waiting += 1

@@ -20,8 +20,6 @@ ALERTS = "/v1/alerts/"
 
 @dataclass(frozen=True)
 class Access:
-    """The rule of one server."""
-
     web: WebSettings
     token: str | None
     """None: no token opens anything."""

@@ -40,7 +40,6 @@ class Pages:
 
     @property
     def routes(self) -> list[Route]:
-        """Every page."""
         return [
             Route("/", self._overview),
             Route("/tables/{table}", self._table),

@@ -56,7 +56,6 @@ def json_text(request: Request, text: str) -> Response:
 
 
 def page(html: str, status: int = 200) -> Response:
-    """A page for people."""
     return Response(html, status, _HEADERS, media_type="text/html")
 
 

@@ -10,8 +10,6 @@ from bot.domain.record import Record, Utc
 
 
 class LedgerFinding(Record):
-    """The window's commits."""
-
     kind: Literal["ledger"] = "ledger"
     ledger: Ledger
 
@@ -79,8 +77,6 @@ class DuplicateCommitsFinding(Record):
 
 
 class Writer(Record):
-    """One writer of main in the window."""
-
     job_id: JobId | None
     operator_id: OperatorId | None
     engine: str

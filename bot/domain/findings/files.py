@@ -104,7 +104,6 @@ class LeakedManifestsFinding(Record):
     """Deletes in them; 0 also in records of older versions."""
 
     def of(self, *standings: LeakStanding) -> tuple[LeakedManifest, ...]:
-        """Those that stand so."""
         return tuple(leak for leak in self.manifests if leak.standing in standings)
 
 

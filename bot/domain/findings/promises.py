@@ -73,8 +73,6 @@ class ReadsFinding(Record):
 
 
 class Term(Record):
-    """One promise, and what was observed."""
-
     of: Literal["state", "checkpoint", "table"]
     promise: str
     observed: str

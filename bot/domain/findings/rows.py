@@ -124,7 +124,6 @@ class PositionGap(Record):
 
     @property
     def size(self) -> int:
-        """How many positions are missing."""
         return self.last - self.first + 1
 
 

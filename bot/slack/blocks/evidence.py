@@ -27,7 +27,6 @@ RUN_AGAIN = "Spark stopped; Waterline ran it again"
 
 
 def evidence_message(run: EvidenceRun, task: Task) -> tuple[str, list[Block]]:
-    """(notification text, blocks)."""
     if run.ended is not None:
         word = "was cancelled" if run.ended.how == "cancelled" else "could not be answered"
         text = f"{task.title} {word}"

@@ -36,7 +36,6 @@ def said(verdict: Verdict) -> str:
 
 
 def header(text: str) -> HeaderBlock:
-    """A plain headline."""
     return HeaderBlock(text=PlainTextObject(text=plain(text, HEADER_TEXT), emoji=True))
 
 
@@ -70,7 +69,6 @@ def button(
 
 
 def actions(buttons: Sequence[ButtonElement]) -> ActionsBlock:
-    """A row of buttons."""
     return ActionsBlock(elements=list(buttons))
 
 

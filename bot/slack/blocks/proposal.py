@@ -246,7 +246,6 @@ def _small_print(incident: Incident, view: ProposalView, tasks: Mapping[str, Tas
 
 
 def _sure(view: ProposalView) -> str:
-    """Asked again when the button is clicked."""
     return f"{view.proposal.preview.sure} This approves only what this message shows."
 
 

@@ -40,7 +40,6 @@ class Words:
 
     @property
     def first(self) -> Notice:
-        """Whose text is shown."""
         return self.notices[0]
 
 

@@ -52,7 +52,6 @@ def notice_message(incident: Incident, view: NoticeView) -> tuple[str, list[Bloc
 
 
 def answered(each: AnswerView) -> str:
-    """What was answered, by whom."""
     text = f": {mrkdwn(clipped(each.text, 200))}" if each.text else ""
     return f"{_SAID[each.answer]} {person(each.by)}{text}"
 
