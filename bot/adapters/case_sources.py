@@ -24,7 +24,7 @@ from bot.adapters.case_redaction import (
 from bot.adapters.case_rereading import listing_of
 from bot.adapters.checkpoint_parsing import told_by, understood_handles
 from bot.adapters.lineage_reading import LINEAGE
-from bot.adapters.storage import Opened, manifests_of, opened
+from bot.adapters.storage import Opened, manifests_in, manifests_of, opened
 from bot.adapters.writer_schema import SCHEMA
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
@@ -196,7 +196,7 @@ def _add_manifests(
         (leaked.path, policy.cut) for leaked in case.observation.flink_manifests.values
     ]
     for snapshot in case.window.of(case.observation.table):
-        told.append((snapshot.manifest_list, None))
+        told.append((snapshot.manifest_list, _manifest_list))
         try:
             told += [(path, policy.cut) for path in manifests_of(snapshot, of_table)]
         except _TROUBLE as error:
@@ -207,6 +207,12 @@ def _add_manifests(
     for path, cut in told:
         if (content := read(path)) is not None:
             found.add(path, content, cut)
+
+
+def _manifest_list(content: bytes) -> bytes:
+    """As it is. Raises ValueError for any other file: whoever writes a table's metadata chooses what it names."""
+    manifests_in("", content)
+    return content
 
 
 def _is_of(stored: StoredCheckpoint, path: str) -> bool:

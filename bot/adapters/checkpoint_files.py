@@ -8,6 +8,7 @@ Whether the files of a restore point's state are there: without one of them Flin
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,6 +25,11 @@ from bot.domain.paths import below, place_of
 from bot.domain.sentences import counted
 
 METADATA = "_metadata"
+ENTROPY = "_entropy_"
+"""What Flink's S3 file systems replace by random letters in paths of state, and drop from those of `_metadata`
+(`s3.entropy.key`, under the name that Flink's pages use)."""
+_AT_ONCE = 8
+"""So many restore points are read side by side."""
 
 
 class StateFiles:
@@ -76,10 +82,25 @@ class StateFiles:
 
     def _below_a_root(self, path: str) -> tuple[FileSystem, str] | None:
         for root, files, bare in self._roots:
-            inside = below(path, root)
+            drawn = _drawn(path, root)
+            inside = below(path, root.replace(ENTROPY, drawn, 1))
             if inside is not None:
-                return files, f"{bare.rstrip('/')}/{inside}"
+                return files, f"{bare.replace(ENTROPY, drawn, 1).rstrip('/')}/{inside}"
         return None
+
+
+def _drawn(path: str, root: str) -> str:
+    """What stands in `path` where `root` has the marker of entropy."""
+    before, marker, after = place_of(root).inside.partition(ENTROPY)
+    inside = place_of(path).inside
+    if not marker or not inside.startswith(before):
+        return ENTROPY
+    return inside.removeprefix(before).partition("/")[0].removesuffix(after.partition("/")[0])
+
+
+def without_entropy(folder: str | None) -> str | None:
+    """Where Flink puts `_metadata` if that is its folder."""
+    return folder if folder is None or ENTROPY not in folder else re.sub(f"/?{ENTROPY}", "", folder, count=1)
 
 
 def _opened(root: str) -> list[tuple[FileSystem, str]]:
@@ -122,12 +143,27 @@ MAX_STATE_BYTES = 16 * 1024 * 1024
 JOB_FOLDER = re.compile(r"[0-9a-f]{32}")
 
 
-def point_in(files: FileSystem, folder: str, state: StateFiles) -> StoredCheckpoint | None:
+@dataclass(frozen=True)
+class _Read:
+    """A point as it was read once: Flink writes a `_metadata` once and never changes it."""
+
+    size: int
+    at_ns: int | None
+    stored: StoredCheckpoint
+    state_files: tuple[StateFile, ...]
+
+
+def _point_in(files: FileSystem, folder: str, state: StateFiles, known: dict[str, _Read]) -> StoredCheckpoint | None:
     """None where there is no `_metadata`, also when Flink deleted it while we looked. The files that it names are noted
-    in `state`. Raises what is TROUBLE."""
+    in `state`. One that is `known`, by its address, with this size and time is not read again. Raises what is
+    TROUBLE."""
     info = files.get_file_info(f"{folder}/{METADATA}")
     if info.type is not FileType.File:
         return None
+    before = known.get(address(files, folder))
+    if before is not None and (before.size, before.at_ns) == (info.size, info.mtime_ns):
+        state.note(files, folder, before.state_files)
+        return before.stored
     if info.size > MAX_METADATA_BYTES:
         return _too_large(files, folder, info)
     try:
@@ -137,9 +173,19 @@ def point_in(files: FileSystem, folder: str, state: StateFiles) -> StoredCheckpo
         return None
     if len(content) > MAX_METADATA_BYTES:  # it has grown since
         return _too_large(files, folder, info)
-    told = told_by(content, lambda handle: _state_beside(files, folder, handle))
+    unread = list[Handle]()
+
+    def beside(handle: Handle) -> bytes | None:
+        kept = _state_beside(files, folder, handle)
+        unread.extend([handle] if kept is None else [])
+        return kept
+
+    told = told_by(content, beside)
     state.note(files, folder, told.state_files)
-    return _stored(told, content, address(files, folder), written_at(info))
+    stored = _stored(told, content, address(files, folder), written_at(info))
+    if not unread:
+        known[stored.path] = _Read(info.size, info.mtime_ns, stored, tuple(told.state_files))
+    return stored
 
 
 def unopened(files: FileSystem, folder: str, error: Exception) -> StoredCheckpoint | None:
@@ -262,17 +308,20 @@ class _Unread:
 class CheckpointFiles:
     """Reads one job's two folders, each an absolute path or a URI (`file:`, `s3:`, `gs:`, …).
 
-    A look costs one listing a folder and one read of each `_metadata`, and of the committer's and the sources' state
-    where it lies in a file beside it (some 3 KB a pending checkpoint, 50 bytes a partition). No other state is read;
-    that its files are there is looked up in a listing of each folder that holds some.
+    A look costs one listing a folder and one request for each point. The first look at a point reads its `_metadata`
+    too, and the committer's and the sources' state where it lies in a file beside it (some 3 KB a pending checkpoint,
+    50 bytes a partition). No other state is read; that its files are there is looked up in a listing of each folder
+    that holds some.
     """
 
     def __init__(
         self, checkpoint_dir: str | None, savepoint_dir: str | None, *, deleted_within_s: float = DELETED_WITHIN_S
     ) -> None:
         """None: there is no such folder, and nothing is looked for. `deleted_within_s`: how long `outlasts` waits."""
-        self._checkpoint_dir = checkpoint_dir
-        self._savepoint_dir = savepoint_dir
+        self._checkpoint_dir = without_entropy(checkpoint_dir)
+        self._savepoint_dir = without_entropy(savepoint_dir)
+        self._of_state = dict.fromkeys((checkpoint_dir, self._checkpoint_dir, savepoint_dir, self._savepoint_dir))
+        self._known: dict[str, _Read] = {}
         self._deleted_within_s = deleted_within_s
 
     def stored(self, job: str, runs: Sequence[JobId]) -> tuple[StoredCheckpoint, ...]:
@@ -288,6 +337,8 @@ class CheckpointFiles:
             _collect(self._savepoints(self._savepoint_dir, job, state), found, unread)
         if unread and not any(each.digest is not None for each in found):
             raise unread[0].could_not_look
+        paths = {each.path for each in found}
+        self._known = {path: read for path, read in self._known.items() if path in paths}
         still = [each for each in map(state.judged, found) if each is not None]
         found = [*_as_first_written(still), *(each.stored for each in unread)]
         return tuple(sorted(found, key=lambda each: (each.written_at, each.checkpoint_id or 0), reverse=True))
@@ -298,7 +349,7 @@ class CheckpointFiles:
         try:
             files, bare = opened(folder)
             state = self._state_files()
-            noted = point_in(files, bare, state)
+            noted = _point_in(files, bare, state, self._known)
             stored = state.judged(noted) if noted is not None else None
         except TROUBLE as error:
             raise _could_not_look(f"Restore point {path}", error) from error
@@ -330,7 +381,7 @@ class CheckpointFiles:
         return polled(gone, self._deleted_within_s, _EVERY_S) is None
 
     def _state_files(self) -> StateFiles:
-        return StateFiles((self._checkpoint_dir, self._savepoint_dir))
+        return StateFiles(self._of_state)
 
     def _retained(
         self, root: str, runs: Sequence[JobId], job: str, state: StateFiles
@@ -340,7 +391,7 @@ class CheckpointFiles:
         try:
             files, bare = opened(root)
             inside = _folders(files, bare)
-            for each in _checkpoints(files, inside, what, state):
+            for each in self._checkpoints(files, inside, what, state):
                 if JOB_FOLDER.fullmatch(bare.rstrip("/").rpartition("/")[2]):
                     raise _too_deep(what)
                 stored = each.stored if isinstance(each, _Unread) else each
@@ -348,7 +399,8 @@ class CheckpointFiles:
                     yield each
             for folder in inside:
                 if JOB_FOLDER.fullmatch(folder.base_name) and (not runs or folder.base_name in runs):
-                    yield from _checkpoints(files, _folders(files, folder.path, may_be_gone=True), what, state)
+                    within = _folders(files, folder.path, may_be_gone=True)
+                    yield from self._checkpoints(files, within, what, state)
         except TROUBLE as error:
             raise _could_not_look(what, error) from error
 
@@ -356,11 +408,36 @@ class CheckpointFiles:
         what = f"The savepoint folder of {job}, {root},"
         try:
             files, bare = opened(root)
-            for each in _folders(files, bare):
-                if each.base_name.startswith("savepoint-"):
-                    yield _told(files, each, what, state) or _incomplete(files, each)
+            folders = [each for each in _folders(files, bare) if each.base_name.startswith("savepoint-")]
+            for folder, told in zip(folders, self._told(files, folders, what, state), strict=True):
+                yield told or _incomplete(files, folder)
         except TROUBLE as error:
             raise _could_not_look(what, error) from error
+
+    def _checkpoints(
+        self, files: FileSystem, folders: Iterable[FileInfo], what: str, state: StateFiles
+    ) -> Iterator[StoredCheckpoint | _Unread]:
+        """The complete ones of these folders."""
+        checkpoints = [each for each in folders if _CHECKPOINT_FOLDER.fullmatch(each.base_name)]
+        return (told for told in self._told(files, checkpoints, what, state) if told is not None)
+
+    def _told(
+        self, files: FileSystem, folders: Sequence[FileInfo], what: str, state: StateFiles
+    ) -> Iterator[StoredCheckpoint | _Unread | None]:
+        """Each point; None where there is no `_metadata`. Raises what is TROUBLE where storage answers nothing."""
+
+        def told(folder: FileInfo) -> StoredCheckpoint | _Unread | None:
+            try:
+                return _point_in(files, folder.path, state, self._known)
+            except TROUBLE as error:
+                stored = unopened(files, folder.path, error)
+                return _Unread(stored, _could_not_look(what, error)) if stored is not None else None
+
+        pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="restore-points")
+        try:
+            yield from pool.map(told, folders)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def _as_first_written(found: Sequence[StoredCheckpoint]) -> Iterator[StoredCheckpoint]:
@@ -370,25 +447,6 @@ def _as_first_written(found: Sequence[StoredCheckpoint]) -> Iterator[StoredCheck
         first[each.digest] = min(each.written_at, first.get(each.digest, each.written_at))
     for each in found:
         yield each if each.digest is None else each.model_copy(update={"written_at": first[each.digest]})
-
-
-def _checkpoints(
-    files: FileSystem, folders: Iterable[FileInfo], what: str, state: StateFiles
-) -> Iterator[StoredCheckpoint | _Unread]:
-    """The complete ones of these folders."""
-    for each in folders:
-        told = _told(files, each, what, state) if _CHECKPOINT_FOLDER.fullmatch(each.base_name) else None
-        if told is not None:
-            yield told
-
-
-def _told(files: FileSystem, folder: FileInfo, what: str, state: StateFiles) -> StoredCheckpoint | _Unread | None:
-    """One point; None where there is no `_metadata`. Raises what is TROUBLE where storage answers nothing."""
-    try:
-        return point_in(files, folder.path, state)
-    except TROUBLE as error:
-        stored = unopened(files, folder.path, error)
-        return _Unread(stored, _could_not_look(what, error)) if stored is not None else None
 
 
 def _collect(told: Iterable[StoredCheckpoint | _Unread], found: list[StoredCheckpoint], unread: list[_Unread]) -> None:

@@ -284,7 +284,8 @@ T = TypeVar("T")
 
 
 class FlinkRest:
-    """Answers for every job of the cluster. Reads cost five calls a run, one more a vertex that failed over."""
+    """Answers for every job of the cluster. Reads cost five calls a run, one more a vertex that failed over; a run that
+    has ended is read once."""
 
     def __init__(
         self,
@@ -305,6 +306,8 @@ class FlinkRest:
         self._stop_limit = stop_limit
         self._start_limit = start_limit
         self._poll_s = poll_every.total_seconds()
+        self._ended: dict[str, dict[JobId, JobRun]] = {}
+        """By the job's name: its runs that have ended, as they were read then."""
 
     def close(self) -> None:
         """Gives the connections back, the starter's too."""
@@ -314,8 +317,11 @@ class FlinkRest:
 
     def runs(self, job: str) -> tuple[JobRun, ...]:
         """Every submission named `job`, newest first. Raises CouldNotLook."""
-        told = [self.run(job_id) for job_id in self._pages.ids_of(job)]
-        return tuple(run for run in told if run is not None)
+        ended = self._ended.get(job, {})
+        told = [ended.get(job_id) or self.run(job_id) for job_id in self._pages.ids_of(job)]
+        runs = tuple(run for run in told if run is not None)
+        self._ended[job] = {run.job_id: run for run in runs if run.is_terminal}
+        return runs
 
     def run(self, job_id: JobId) -> JobRun | None:
         """One submission; None if Flink does not know it. Raises CouldNotLook."""

@@ -174,12 +174,7 @@ class AllLineage:
 
     def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
         """See the port. A run and snapshot that two sources tell counts once, at the later time."""
-        if not self._sources:
-            raise CouldNotLook(
-                "It is not known who read the table.",
-                "Expected OpenLineage events; no source is configured.",
-                "Set `lineage.events` or `lineage.marquez` in the configuration file.",
-            )
+        self._refuse_no_source()
         told: list[ReadRun] = []
         failed: list[CouldNotLook] = []
         unread: list[str] = []
@@ -203,9 +198,18 @@ class AllLineage:
 
     def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
         """See the port. A way that leads through runs of two sources is not seen; one source that fails fails all."""
+        self._refuse_no_source()
         told = [source.downstream(table, since) for source in self._sources]
         found = sorted((far for each in told for far in each), key=lambda far: (far.distance, far.at, far.run_id))
         return _part(dict.fromkeys(found), [what for each in told if (what := unread_in(each))])
+
+    def _refuse_no_source(self) -> None:
+        if not self._sources:
+            raise CouldNotLook(
+                "It is not known who read the table.",
+                "Expected OpenLineage events; no source is configured.",
+                "Set `lineage.events` or `lineage.marquez` in the configuration file.",
+            )
 
 
 class OpenLineageFile:

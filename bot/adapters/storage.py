@@ -17,6 +17,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import islice
 from typing import cast
 from urllib.parse import urlsplit
@@ -59,20 +60,23 @@ def opened(path: str) -> tuple[FileSystem, str]:
         path = "/" + path.removeprefix("file:").lstrip("/")
     for hadoops in ("s3a://", "s3n://"):
         path = path.replace(hadoops, "s3://", 1) if path.startswith(hadoops) else path
-    found: tuple[FileSystem, str] = FileSystem.from_uri(path)
-    files, inside = found
     told = urlsplit(path)
-    if not isinstance(files, S3FileSystem) or told.query or told.username is not None:
-        return found
-    return _of_environment(files.region), inside
+    if told.scheme == "s3" and told.netloc and not told.query and told.username is None:
+        of_aws = tuple(sorted(item for item in os.environ.items() if item[0].startswith("AWS_")))
+        return _bucket(told.netloc, of_aws, S3_WITHIN_S), f"{told.netloc}{told.path}".rstrip("/")
+    found: tuple[FileSystem, str] = FileSystem.from_uri(path)
+    return found
 
 
-def _of_environment(region: str) -> S3FileSystem:
-    """What `from_uri` makes of a plain address, with limits: it would ask a storage that hangs for minutes (pyarrow 26:
-    ten tries and more of three seconds), and reads this address of the environment, which the constructor does not."""
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+@lru_cache(maxsize=32)
+def _bucket(name: str, of_aws: tuple[tuple[str, str], ...], within_s: float) -> S3FileSystem:
+    """What `from_uri` makes of a plain address and the environment, made once (it asks AWS for the bucket's region),
+    with limits: it would ask a storage that hangs for minutes (pyarrow 26: ten tries and more of three seconds). It
+    reads this endpoint of the environment, which the constructor does not."""
+    endpoint = (told := dict(of_aws)).get("AWS_ENDPOINT_URL_S3") or told.get("AWS_ENDPOINT_URL")
+    files, _ = FileSystem.from_uri(f"s3://{name}")
     return S3FileSystem(
-        region=region, endpoint_override=endpoint, connect_timeout=S3_WITHIN_S, request_timeout=S3_WITHIN_S
+        region=files.region, endpoint_override=endpoint, connect_timeout=within_s, request_timeout=within_s
     )
 
 
@@ -195,6 +199,6 @@ def manifests_of(snapshot: Snapshot, opened: Opened) -> Iterator[str]:
     Cost: one manifest list. Raises OSError, ValueError when it cannot be read.
     """
     files, path = opened(snapshot.manifest_list)
-    for manifest in read_manifest_list(PyArrowFile(snapshot.manifest_list, path, files)):
-        if manifest.added_snapshot_id == snapshot.snapshot_id:
-            yield manifest.manifest_path
+    with _as_value_error():
+        manifests = list(read_manifest_list(PyArrowFile(snapshot.manifest_list, path, files)))
+    return (each.manifest_path for each in manifests if each.added_snapshot_id == snapshot.snapshot_id)

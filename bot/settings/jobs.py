@@ -128,7 +128,7 @@ class JobSettings(Record):
         default=None,
         description="Flink's `execution.checkpointing.dir`, without the job id, readable from here. For `s3:`, "
         "endpoint, region and credentials come from the environment (`AWS_ENDPOINT_URL`, "
-        "`AWS_REGION`, …).",
+        "`AWS_REGION`, …). It may hold Flink's marker `_entropy_`.",
         examples=["s3://flink-state/checkpoints"],
     )
     savepoint_dir: Folder | None = Field(

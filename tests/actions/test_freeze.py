@@ -1,6 +1,8 @@
 """Maintenance is frozen first and comes back exactly as it was, late rather than lost."""
 
+from itertools import pairwise
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -222,12 +224,12 @@ def test_the_freeze_of_an_earlier_incident_is_taken_over(scene: Scene) -> None:
 
 
 def test_a_writer_that_commits_all_the_time_does_not_keep_the_freeze_out(scene: Scene) -> None:
-    """A refused commit surely did nothing, so it is tried again."""
-    commit, refused = scene.catalog.commit, []
+    """A refused commit surely did nothing, so it is tried again, after a wait that grows."""
+    commit, refused = scene.catalog.commit, list[float]()
 
     def raced(table: str, change: TableChange) -> TableState:
         if len(refused) < 3:
-            refused.append(change)
+            refused.append(monotonic())
             raise CommitRefused("The table has moved.", "", "")
         return commit(ORDERS, change)
 
@@ -236,6 +238,7 @@ def test_a_writer_that_commits_all_the_time_does_not_keep_the_freeze_out(scene: 
     scene.maintenance.freeze(scene.incident, by=ANA)
 
     assert scene.table.properties["gc.enabled"] == "false"
+    assert min(later - earlier for earlier, later in pairwise(refused)) >= 0.05
 
 
 def test_no_thaw_while_a_proposal_is_at_work(scene: Scene) -> None:

@@ -3,6 +3,7 @@
 import re
 import shutil
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -12,7 +13,7 @@ from pyiceberg.table.metadata import TableMetadataUtil
 
 from bot.adapters import checkpoint_files
 from bot.adapters.checkpoint_files import CheckpointFiles, StateFiles
-from bot.adapters.checkpoint_parsing import StateFile, told_by
+from bot.adapters.checkpoint_parsing import Handle, StateFile, Told, told_by
 from bot.adapters.iceberg.reading import table_state
 from bot.domain.errors import NotThere
 from bot.domain.findings import Pairing, PairVerdict
@@ -47,8 +48,12 @@ class Retained:
             kept.extractall(root, filter="data")
 
     def as_if_written_here(self) -> None:
-        """What is shared is named by its whole path; Java writes the length before it."""
-        here = f"file:{self.root}/".encode()
+        """What is shared is named by its whole path."""
+        self.as_if_written_at(self.root)
+
+    def as_if_written_at(self, root: Path) -> None:
+        """The same below this folder; Java writes the length before a path."""
+        here = f"file:{root}/".encode()
 
         def moved(found: re.Match[bytes]) -> bytes:
             path = found[1].replace(WHERE_FLINK_WROTE, here)
@@ -65,10 +70,12 @@ class Retained:
         """Checkpoint id -> why nothing may be restored from it."""
         return {each: told.problem for each, told in self.told().items()}
 
-    def only_of_8(self) -> Path:
-        """A shared file that 8 needs and 5 does not."""
+    def only_of_8(self, run: Path | None = None) -> Path:
+        """A shared file that 8 needs and 5 does not; `run`: whose folder it lies in."""
         old, new = ((self.run / f"chk-{each}" / "_metadata").read_bytes() for each in (5, 8))
-        return next(f for f in (self.run / "shared").iterdir() if f.name.encode() in new and f.name.encode() not in old)
+        return next(
+            f for f in ((run or self.run) / "shared").iterdir() if f.name.encode() in new and f.name.encode() not in old
+        )
 
 
 @pytest.fixture(params=list(RUNS))
@@ -324,3 +331,44 @@ def written(content: bytes, folder: Path) -> Path:
     (folder / "savepoint-2").mkdir()
     (folder / "savepoint-2" / "_metadata").write_bytes(content)
     return folder / "savepoint-2"
+
+
+@pytest.mark.parametrize("root", ["_entropy_/checkpoints", "state/_entropy_", "s_entropy_e/checkpoints"])
+def test_where_flink_draws_letters_for_paths_the_state_is_found(tmp_path: Path, root: str) -> None:
+    """Flink's own setting holds it: `_metadata` lies without it, and each shared file under letters that Flink drew."""
+    kept = Retained(Path(re.sub("/?_entropy_", "", str(tmp_path / root))), "flink21")
+    drawn = Retained(tmp_path / root.replace("_entropy_", "x7Kq"), "flink21")
+    for metadata in drawn.run.glob("chk-*/_metadata"):
+        metadata.unlink()
+    kept.as_if_written_at(drawn.root)
+    shutil.rmtree(kept.run / "shared")
+    kept.files = CheckpointFiles(str(tmp_path / root), None)
+
+    whole = kept.problems()
+    kept.only_of_8(drawn.run).unlink()
+
+    assert whole == {5: None, 8: None}
+    assert [problem is None for _, problem in sorted(kept.problems().items())] == [True, False]
+
+
+def test_a_point_is_read_once(retained: Retained, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of nightly savepoints are not read at each look; what was written anew is."""
+    read: list[bytes] = []
+    real = checkpoint_files.told_by
+
+    def told(content: bytes, beside: Callable[[Handle], bytes | None]) -> Told:
+        read.append(content)
+        return real(content, beside)
+
+    monkeypatch.setattr(checkpoint_files, "told_by", told)
+
+    first, again = retained.told(), retained.told()
+    count = len(read)
+    metadata = retained.run / "chk-8" / "_metadata"
+    metadata.write_bytes(metadata.read_bytes()[:-1])
+    changed = retained.told()
+
+    assert (count, len(read)) == (2, 3)
+    assert first == again
+    assert changed[5] == first[5]
+    assert changed != first

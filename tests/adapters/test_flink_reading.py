@@ -175,3 +175,18 @@ def test_a_run_without_checkpointing_is_told_all_the_same(wire: Wire, flink: Fli
     assert run.checkpoint_interval_ms is None
     assert run.settings is None
     assert run.completed_count == 0
+
+
+def test_a_run_that_has_ended_is_read_once(wire: Wire, flink: FlinkRest) -> None:
+    """A job that was submitted a hundred times costs one list and the pages of what runs."""
+    tell_run(wire, F120, RUN_120, exceptions="exceptions0", checkpoints="checkpoints_after_failure")
+    wire.says(f"GET /jobs/{RUN_120}", {**body(F120, "job"), "state": "CANCELED"})
+    line = {"jid": RUN_120, "name": "orders-v1", "start-time": 1, "state": "CANCELED"}
+    wire.says("GET /jobs/overview", {"jobs": [line]})
+
+    first = flink.runs("orders-v1")
+    asked = len(wire.asked)
+    again = flink.runs("orders-v1")
+
+    assert first == again
+    assert [path for path, _ in wire.asked[asked:]] == ["GET /jobs/overview"]

@@ -211,6 +211,8 @@ def test_without_any_source_nobody_knows_who_read() -> None:
     """Nothing configured is "could not look", never "nobody"."""
     with pytest.raises(CouldNotLook, match="no source is configured"):
         AllLineage([]).reads(TABLE, AGES_AGO)
+    with pytest.raises(CouldNotLook, match="no source is configured"):
+        AllLineage([]).downstream(TABLE, AGES_AGO)
 
 
 def test_two_sources_tell_a_read_once(tmp_path: Path) -> None:

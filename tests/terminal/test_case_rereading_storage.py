@@ -183,3 +183,18 @@ def test_a_case_holds_no_file_that_lies_elsewhere_than_the_point(
     assert str(beside) in sources.raw
     assert not any(b"not for others" in content for content in sources.raw.values())
     assert sum("does not lie where Flink keeps such state" in told for told in sources.left_out) == 2
+
+
+def test_a_case_holds_no_other_file_as_a_manifest_list(tmp_path: Path) -> None:
+    """Whoever writes a table's metadata chooses what its snapshots name."""
+    secret = tmp_path / "secret.txt"
+    secret.write_text("not for others")
+    case = lakes_case(tmp_path)
+    table = case.observation.table
+    snapshots = tuple(each.model_copy(update={"manifest_list": f"file://{secret}"}) for each in table.snapshots)
+    named = with_world(case, table=table.model_copy(update={"snapshots": snapshots}))
+
+    sources = sources_of(named, {}, with_values=False)
+
+    assert not any(b"not for others" in content for content in sources.raw.values())
+    assert any(f"{secret}: " in each for each in sources.left_out)
