@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import bot.bootstrap
 import bot.cli.proposal
 from bot.adapters.clock import SystemClock
-from bot.adapters.journal_sql.store import Store, open_store, record_of
+from bot.adapters.journal_sql.store import Store, existing_record, open_store
 from bot.bootstrap import build
 from bot.cli.options import NobodyThere
 from bot.cli.proposal import app
@@ -81,15 +81,15 @@ class Host:
         """Of the command's own entries."""
 
         @contextmanager
-        def cut(settings: Settings, *, keep: bool) -> Iterator[Store]:
-            with record_of(settings, keep=keep) as store:
+        def cut(settings: Settings) -> Iterator[Store]:
+            with existing_record(settings) as store:
                 yield replace(store, journal=PowerCut(store.journal, entry))  # type: ignore[arg-type]
 
-        self.monkeypatch.setattr(bot.cli.proposal, "record_of", cut)
+        self.monkeypatch.setattr(bot.cli.proposal, "existing_record", cut)
 
     def power_is_back(self) -> None:
         """Commands work on the record as it is."""
-        self.monkeypatch.setattr(bot.cli.proposal, "record_of", record_of)
+        self.monkeypatch.setattr(bot.cli.proposal, "existing_record", existing_record)
 
     def types(self, *arguments: str) -> Result:
         """`waterline proposal ARGUMENTS`."""
