@@ -90,13 +90,13 @@ def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast, *, watch
         "home": "bot",
         "catalog": {
             "name": lab.catalog_name,
-            "properties": {"type": "sql", "uri": lab.catalog_uri, "warehouse": lab.warehouse},
+            "properties": dict(lab.catalog_properties),
         },
         "jobs": {
             lab.job_name: {
                 "flink": lab.flink_url,
-                "checkpoint_dir": str(lab.checkpoint_dir),
-                "savepoint_dir": str(lab.savepoint_dir),
+                "checkpoint_dir": lab.checkpoint_dir,
+                "savepoint_dir": lab.savepoint_dir,
                 "start": start,
             }
         },

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -12,7 +13,7 @@ from rich.table import Table as Grid
 from bot.lab import jars as pinned
 from bot.lab.consumers import QUERIES, Readers
 from bot.lab.flink_cluster import Backend
-from bot.lab.home import Home
+from bot.lab.home import Home, Stack
 from bot.lab.jars import Flink
 from bot.lab.lab import Lab, proof, tell
 from bot.lab.orders import Format, Sink
@@ -50,6 +51,7 @@ def up(
     upsert: Annotated[bool, typer.Option(help="Let a row replace the one with its key.")] = False,
     taskmanagers: Annotated[int, typer.Option(min=1, max=2, help="How many TaskManagers.")] = 1,
     backend: Annotated[Backend, typer.Option(help="Where the job keeps its state.")] = "hashmap",
+    stack: Annotated[Stack, typer.Option(help="What it runs on.")] = "small",
     wire: Annotated[bool, typer.Option("--wire", help="Let a story lose messages to the TaskManagers.")] = False,
 ) -> None:
     """Starts Flink, Spark, the table and the job; runs until Ctrl-C, then everything is gone."""
@@ -57,8 +59,13 @@ def up(
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: asked_to_end.set())
     try:
-        with Lab(home, sink, _say, flink=flink, taskmanagers=taskmanagers, wired=wire, backend=backend) as lab:
+        with Lab(
+            home, sink, _say, flink=flink, taskmanagers=taskmanagers, wired=wire, backend=backend, stack=stack
+        ) as lab:
             state = lab.start(format_version=cast("Format", format_version), upsert=upsert)
+            if state.stack == "kafka":
+                _say(f"Kafka {state.kafka_servers}, topic {state.topic}  S3 {state.environment['AWS_ENDPOINT_URL']}")
+                _say(f"REST catalog {state.catalog_properties['uri']}")
             _say(f"Flink {state.flink_url}  Spark {state.spark_remote}  state {lab.home.state_file}")
             _say("Ctrl-C ends everything. In another terminal: waterline lab break NAME")
             while not asked_to_end.wait(1):
@@ -122,9 +129,17 @@ def fetch_jars(flink: _FlinkOption = "2.1") -> None:
 
 
 def _show(found: Proof) -> None:
-    holes = ", ".join(f"{first}-{last}" for first, last in found.missing) or "none"
-    _say(f"rows {found.rows}  distinct {found.distinct}  duplicates {found.duplicates}  missing {holes}")
+    _say(f"rows {found.rows}  distinct {found.distinct}  duplicates {found.duplicates}  missing {_told(found.missing)}")
+    for each in found.partitions:
+        _say(
+            f"partition {each.partition}: rows {each.rows}  highest {each.highest}  duplicates {each.duplicates}  "
+            f"missing {_told(each.missing)}  deleted from the topic {_told(each.deleted)}"
+        )
     grid = Grid("snapshot", "job", "checkpoint", "rows added")
     for link in found.chain:
         grid.add_row(*(str(each) for each in (link.snapshot_id, link.job_id, link.checkpoint_id, link.added_rows)))
     _console.print(grid)
+
+
+def _told(ranges: Sequence[tuple[int, int]]) -> str:
+    return ", ".join(f"{first}-{last}" for first, last in ranges) or "none"

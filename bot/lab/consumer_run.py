@@ -20,7 +20,7 @@ from bot.lab.errors import until
 from bot.lab.home import Home, LabState
 from bot.lab.jars import consumer_jars
 from bot.lab.proof import open_catalog
-from bot.lab.spark_server import catalog_settings, log4j_option
+from bot.lab.spark_server import catalog_settings, log4j_option, s3_jars
 from bot.pinned_jars import LEAN, java
 
 
@@ -30,14 +30,14 @@ def application(home: Home, state: LabState, consumer: str) -> SparkSession:
         "spark.driver.memory": "512m",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraClassPath": ":".join(str(jar) for jar in consumer_jars()),
+        "spark.driver.extraClassPath": ":".join(str(jar) for jar in [*consumer_jars(), *s3_jars(state)]),
         "spark.driver.extraJavaOptions": " ".join([*LEAN, log4j_option(home)]),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(home / "scratch"),
         "spark.sql.warehouse.dir": str(home / "scratch" / "spark-warehouse"),
         "spark.sql.shuffle.partitions": "2",
-        **catalog_settings(state.catalog_name, state.catalog_jdbc_uri, state.warehouse, uri="Uri"),
+        **catalog_settings(state, uri="Uri"),
         **listener(state.lineage_path),
     }
     builder = SparkSession.builder.appName(consumer).master("local[1]")
@@ -61,7 +61,7 @@ def read(home: Home, state: LabState, consumer: str) -> Read:
 
 def head_of(state: LabState) -> int | None:
     """The id of the snapshot that `main` is at; None in a table without one."""
-    with contextlib.closing(open_catalog(state.catalog_name, state.catalog_uri, state.warehouse)) as catalog:
+    with contextlib.closing(open_catalog(state)) as catalog:
         head = catalog.load_table(state.table).current_snapshot()
     return None if head is None else head.snapshot_id
 
@@ -78,7 +78,7 @@ def main(arguments: list[str]) -> None:
     """Runs the named consumers one after the other."""
     signal.signal(signal.SIGTERM, _end_with_spark)
     home = Home(Path(arguments[0]))
-    os.environ |= {"JAVA_HOME": str(java().parents[1]), "SPARK_LOCAL_IP": "127.0.0.1"}
+    os.environ |= {"JAVA_HOME": str(java().parents[1]), "SPARK_LOCAL_IP": "127.0.0.1", **home.state().environment}
     with Path(arguments[1]).open("w", encoding="utf-8") as told:
         for consumer in arguments[2:]:
             told.write(read(home, home.state(), consumer).model_dump_json() + "\n")

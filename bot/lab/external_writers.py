@@ -9,8 +9,8 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote, urlparse
 
+from pyarrow.fs import FileSelector
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.manifest import DataFile, ManifestEntryStatus
 from pyiceberg.table import Table
@@ -34,10 +34,8 @@ class OtherHands:
     @contextlib.contextmanager
     def table(self) -> Iterator[Table]:
         """The table as it is now."""
-        state = self._state
-        catalog = open_catalog(state.catalog_name, state.catalog_uri, state.warehouse)
-        with contextlib.closing(catalog):
-            yield catalog.load_table(state.table)
+        with contextlib.closing(open_catalog(self._state)) as catalog:
+            yield catalog.load_table(self._state.table)
 
     def sql(self, *statements: str) -> list[dict[str, object]]:
         """Runs Spark SQL; `{table}` and `{catalog}` in it are the lab's. The answer is the last one's rows."""
@@ -104,26 +102,26 @@ class OtherHands:
     def remove_data_file(self, snapshot_id: int) -> str:
         """Deletes one data file that this snapshot added from the storage; the answer is its path."""
         with self.table() as table:
-            file = local(_added_by(table, snapshot_id)[0].file_path)
-        file.unlink()
-        return str(file)
+            return self._deleted(_added_by(table, snapshot_id)[0].file_path)
 
     def remove_metadata_file(self) -> str:
         """Deletes the metadata file that the catalog points at; the answer is its path."""
         with self.table() as table:
-            file = local(table.metadata_location)
-        file.unlink()
-        return str(file)
+            return self._deleted(table.metadata_location)
+
+    def _deleted(self, uri: str) -> str:
+        files, inside = self._state.opened(uri)
+        files.delete_file(inside)
+        return inside
 
     def flink_manifests(self, job_id: str, checkpoint_id: int) -> list[Path]:
         """The temporary manifests that this run wrote for this checkpoint and that are still on storage."""
-        folder = local(f"{self._state.warehouse}/{self._state.table.replace('.', '/')}") / "metadata"
-        return [file for file in folder.glob(f"{job_id}-*.avro") if file.name.split("-")[4] == str(checkpoint_id)]
-
-
-def local(uri: str) -> Path:
-    """The path of a file on this machine; Iceberg writes `file:` with one or three slashes, or none at all."""
-    return Path(unquote(urlparse(uri).path))
+        place = f"{self._state.warehouse}/{self._state.table.replace('.', '/')}/metadata"
+        files, inside = self._state.opened(place)
+        found = [Path(info.path) for info in files.get_file_info(FileSelector(inside))]
+        return [
+            file for file in found if file.match(f"{job_id}-*.avro") and file.name.split("-")[4] == str(checkpoint_id)
+        ]
 
 
 def _added_by(table: Table, snapshot_id: int) -> list[DataFile]:

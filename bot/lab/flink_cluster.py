@@ -4,13 +4,14 @@ The same settings serve Flink 2.1 and 1.20. Where a story needs it: a second Tas
 a wire between the JobManager and its TaskManagers that can lose messages.
 """
 
+import re
 import sys
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
-from bot.lab.home import Home, free_ports
+from bot.lab.home import Home, Storage, free_ports
 from bot.lab.jars import Flink, flink_jars, rocksdb_jars
 from bot.lab.process import Kept
 from bot.lab.wire import LOSE_FILE, PROGRAM
@@ -46,6 +47,7 @@ class FlinkCluster:
     def __init__(
         self,
         home: Home,
+        storage: Storage,
         checkpoint_every: timedelta,
         version: Flink,
         taskmanagers: int = 1,
@@ -53,11 +55,12 @@ class FlinkCluster:
         backend: Backend = "hashmap",
         more_jars: Sequence[Path] = (),
     ) -> None:
+        """`more_jars` come first: where Flink has an older one of them, that is left out."""
         rest, rpc, blob, gateway, behind = free_ports(5)
         self.flink_url = f"http://127.0.0.1:{rest}"
         self.gateway_url = f"http://127.0.0.1:{gateway}"
         conf = home / "conf"
-        settings = _settings(home, checkpoint_every, rest, rpc, blob, gateway)
+        settings = _settings(home, storage, checkpoint_every, rest, rpc, blob, gateway)
         settings["taskmanager.numberOfTaskSlots"] = 4 if taskmanagers == 1 else 1
         settings["state.backend.type"] = backend
         if backend == "rocksdb":
@@ -68,7 +71,9 @@ class FlinkCluster:
         (conf / "log4j.properties").write_text(log4j("INFO"), encoding="utf-8")
         hadoop = sorted(pyspark_jars().glob("hadoop-client-*.jar"))
         kept_by = rocksdb_jars(version) if backend == "rocksdb" else []
-        class_path = ":".join(str(jar) for jar in [*flink_jars(version), *kept_by, *hadoop, *more_jars])
+        newer = {_artifact(jar) for jar in more_jars}
+        own = [jar for jar in flink_jars(version) if _artifact(jar) not in newer]
+        class_path = ":".join(str(jar) for jar in [*more_jars, *own, *kept_by, *hadoop])
         shared = [*LEAN, *OPENS, f"-Dlog4j.configurationFile={conf / 'log4j.properties'}", "-cp", class_path]
         given = ["--configDir", str(conf)]
         sizes = [part for key, value in _TASKMANAGER_SIZES.items() for part in ("-D", f"{key}={value}")]
@@ -78,7 +83,7 @@ class FlinkCluster:
             jobmanager += ["-D", f"jobmanager.rpc.bind-port={behind}"]
         gateway_command = ["-Xmx384m", *shared, _GATEWAY, "-Dsql-gateway.endpoint.rest.address=127.0.0.1"]
         program = str(java())
-        env = {"FLINK_CONF_DIR": str(conf)}
+        env = {"FLINK_CONF_DIR": str(conf), "FLINK_PLUGINS_DIR": str(home / "plugins"), **storage.environment}
         self.processes = [
             Kept("jobmanager", [program, *jobmanager], home.folder, env, restarts="killed"),
             *(
@@ -92,12 +97,16 @@ class FlinkCluster:
             self.processes.append(Kept("wire", wire, home.folder, {}, restarts="never"))
 
 
+def _artifact(jar: Path) -> str:
+    return re.sub(r"-\d.*$", "", jar.stem)
+
+
 def _named(taskmanager: str) -> list[str]:
     return ["-D", f"taskmanager.resource-id={taskmanager}"]
 
 
 def _settings(
-    home: Home, checkpoint_every: timedelta, rest: int, rpc: int, blob: int, gateway: int
+    home: Home, storage: Storage, checkpoint_every: timedelta, rest: int, rpc: int, blob: int, gateway: int
 ) -> dict[str, str | int]:
     interval_ms = int(checkpoint_every.total_seconds() * 1000)
     return {
@@ -118,8 +127,8 @@ def _settings(
         "parallelism.default": 1,
         "execution.checkpointing.interval": f"{interval_ms} ms",
         "execution.checkpointing.mode": "EXACTLY_ONCE",
-        "execution.checkpointing.dir": (home / "checkpoints").as_uri(),
-        "execution.checkpointing.savepoint-dir": (home / "savepoints").as_uri(),
+        "execution.checkpointing.dir": storage.checkpoint_dir,
+        "execution.checkpointing.savepoint-dir": storage.savepoint_dir,
         "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
         "execution.checkpointing.num-retained": 20,
         "restart-strategy.type": "fixed-delay",
@@ -132,4 +141,18 @@ def _settings(
         "web.refresh-interval": 500,
         "web.checkpoints.history": 50,
         "classloader.check-leaked-classloader": "false",
+        **_of_s3(storage),
+    }
+
+
+def _of_s3(storage: Storage) -> dict[str, str | int]:
+    """For Flink's own state; tables are reached by the catalog's properties."""
+    told = storage.environment
+    if not told:
+        return {}
+    return {
+        "s3.endpoint": told["AWS_ENDPOINT_URL"],
+        "s3.access-key": told["AWS_ACCESS_KEY_ID"],
+        "s3.secret-key": told["AWS_SECRET_ACCESS_KEY"],
+        "s3.path.style.access": "true",
     }

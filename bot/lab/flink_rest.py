@@ -5,12 +5,10 @@ The SQL gateway's REST interface: open a session, run statements, learn the job'
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Literal
-from urllib.parse import unquote, urlparse
 
 import httpx
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from bot.lab.errors import LabError, until
 
@@ -85,16 +83,6 @@ class _Graph(BaseModel):
     vertices: tuple[_Vertex, ...]
 
 
-class Savepoint(BaseModel):
-    """A savepoint that exists: where, and the checkpoint id that it carries."""
-
-    model_config = ConfigDict(frozen=True)
-
-    path: str
-    """As Flink writes it, to be given back for a restore."""
-    checkpoint_id: int
-
-
 class FlinkRest:
     """Asks one JobManager. Reads are safe to repeat; `savepoint`, `stop` and `cancel` are not retried."""
 
@@ -147,14 +135,15 @@ class FlinkRest:
             placed[vertex.name] = tuple(subtask.taskmanager for subtask in subtasks)
         return placed
 
-    def savepoint(self, job_id: str, folder: Path, then_cancel: bool = False) -> Savepoint:
-        """Takes an intermediate savepoint; the job goes on, or is cancelled without another commit."""
-        request = {"target-directory": folder.as_uri(), "cancel-job": then_cancel}
+    def savepoint(self, job_id: str, folder: str, then_cancel: bool = False) -> str:
+        """Takes an intermediate savepoint; the job goes on, or is cancelled without another commit. `folder` is a URI,
+        and so is the answer."""
+        request = {"target-directory": folder, "cancel-job": then_cancel}
         return self._taken(job_id, "savepoints", request)
 
-    def stop(self, job_id: str, folder: Path, drain: bool = False, form: SavepointFormat = "CANONICAL") -> Savepoint:
+    def stop(self, job_id: str, folder: str, drain: bool = False, form: SavepointFormat = "CANONICAL") -> str:
         """Stops the job with a savepoint; undrained, it pairs with the table."""
-        return self._taken(job_id, "stop", {"targetDirectory": folder.as_uri(), "drain": drain, "formatType": form})
+        return self._taken(job_id, "stop", {"targetDirectory": folder, "drain": drain, "formatType": form})
 
     def cancel(self, job_id: str) -> None:
         """Cancels the job and waits until it has ended; its checkpoints are retained."""
@@ -174,7 +163,7 @@ class FlinkRest:
         answer = self._http.get("/jobs/overview").raise_for_status()
         return _Jobs.model_validate_json(answer.content).jobs
 
-    def _taken(self, job_id: str, verb: str, request: dict[str, object]) -> Savepoint:
+    def _taken(self, job_id: str, verb: str, request: dict[str, object]) -> str:
         asked = self._http.post(f"/jobs/{job_id}/{verb}", json=request).raise_for_status()
         trigger = _RequestId.model_validate_json(asked.content).request_id
 
@@ -190,15 +179,7 @@ class FlinkRest:
                 f"Expected a location; found {done.operation.failure if done.operation else 'nothing'}.",
                 f"Look at {self.url}/#/job/{job_id}/exceptions.",
             )
-        path = done.operation.location
-        return Savepoint(path=path, checkpoint_id=checkpoint_id_in(path))
-
-
-def checkpoint_id_in(path: str) -> int:
-    """The checkpoint id that a savepoint's `_metadata` carries (bytes 8 to 16, big-endian)."""
-    metadata = Path(unquote(urlparse(path).path)) / "_metadata"
-    with metadata.open("rb") as content:
-        return int.from_bytes(content.read(16)[8:16], "big")
+        return done.operation.location
 
 
 class _Session(BaseModel):

@@ -6,38 +6,72 @@ import shutil
 import socket
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote, urlparse
 
+from pyarrow.fs import FileSystem, LocalFileSystem, S3FileSystem
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
 from bot.lab.errors import LabError
 from bot.lab.process import pid_in
 
-_FOLDERS = ("conf", "logs", "run", "warehouse", "checkpoints", "savepoints", "lineage", "scratch")
+_FOLDERS = ("conf", "logs", "run", "warehouse", "checkpoints", "savepoints", "lineage", "scratch", "broker", "plugins")
 _PORTS = range(15_000, 32_768)
 _FILES = ("catalog.db", "catalog.db-journal", "lab.json", "story.json")
 
 
-class LabState(BaseModel):
-    """`lab.json`: everything that someone outside the lab needs to look at it and to act on it."""
+Stack = Literal["small", "kafka"]
+"""What the lab runs on: a source that counts, a SQLite catalog and local files; or a Kafka broker, Iceberg's REST
+catalog and S3."""
+
+
+class Storage(BaseModel):
+    """Where the table, the checkpoints and the savepoints of a lab lie, and how they are reached."""
 
     model_config = ConfigDict(frozen=True)
+
+    catalog_name: str
+    catalog_properties: dict[str, str]
+    """For PyIceberg, with `type`."""
+    engine_properties: dict[str, str]
+    """For Iceberg's Java, in Flink and Spark."""
+    warehouse: str
+    checkpoint_dir: str
+    """A URI, as the next one."""
+    savepoint_dir: str
+    environment: dict[str, str] = {}
+    """What a process must have in its environment to read and write there."""
+
+    def opened(self, uri: str) -> tuple[FileSystem, str]:
+        """The file system of this URI, and the path in it."""
+        if not uri.startswith("s3://"):
+            return LocalFileSystem(), str(local(uri))
+        told = self.environment
+        s3 = S3FileSystem(
+            endpoint_override=told["AWS_ENDPOINT_URL"],
+            access_key=told["AWS_ACCESS_KEY_ID"],
+            secret_key=told["AWS_SECRET_ACCESS_KEY"],
+            region=told["AWS_REGION"],
+        )
+        return s3, uri.removeprefix("s3://")
+
+
+def local(uri: str) -> Path:
+    """The path of a file on this machine; Iceberg writes `file:` with one or three slashes, or none at all."""
+    return Path(unquote(urlparse(uri).path))
+
+
+class LabState(Storage):
+    """`lab.json`: everything that someone outside the lab needs to look at it and to act on it."""
 
     home: Path
     sink: str
     started_at: AwareDatetime
-    catalog_name: str
-    catalog_uri: str
-    """For PyIceberg and SQLAlchemy: `sqlite:///…`."""
-    catalog_jdbc_uri: str
-    """For Spark and Flink: `jdbc:sqlite:…`."""
-    warehouse: str
     table: str
     """`namespace.name`, without the catalog."""
     flink_url: str
     gateway_url: str
     spark_remote: str
-    checkpoint_dir: Path
-    savepoint_dir: Path
     lineage_path: Path
     job_name: str
     code_version: str
@@ -58,6 +92,10 @@ class LabState(BaseModel):
     """Whether a row replaces the one with its key."""
     consumers: tuple[str, ...] = ()
     """Those that read the table."""
+    stack: Stack = "small"
+    kafka_servers: str = ""
+    """Of the stack `kafka`: `host:port`."""
+    topic: str = ""
 
 
 class Home:
@@ -73,20 +111,22 @@ class Home:
     def __truediv__(self, name: str) -> Path:
         return self.folder / name
 
-    @property
-    def warehouse(self) -> str:
-        """Where the table lies, as a URI."""
-        return (self / "warehouse").as_uri()
-
-    @property
-    def catalog_uri(self) -> str:
-        """For PyIceberg and SQLAlchemy."""
-        return f"sqlite:///{self.catalog_file}"
-
-    @property
-    def jdbc_uri(self) -> str:
-        """For Spark and Flink."""
-        return f"jdbc:sqlite:{self.catalog_file}?busy_timeout=10000"
+    def small_storage(self, catalog_name: str) -> Storage:
+        """A SQLite catalog and local files."""
+        warehouse = (self / "warehouse").as_uri()
+        return Storage(
+            catalog_name=catalog_name,
+            catalog_properties={"type": "sql", "uri": f"sqlite:///{self.catalog_file}", "warehouse": warehouse},
+            engine_properties={
+                "catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog",
+                "uri": f"jdbc:sqlite:{self.catalog_file}?busy_timeout=10000",
+                "jdbc.schema-version": "V1",
+                "warehouse": warehouse,
+            },
+            warehouse=warehouse,
+            checkpoint_dir=(self / "checkpoints").as_uri(),
+            savepoint_dir=(self / "savepoints").as_uri(),
+        )
 
     def prepare(self) -> None:
         """Makes the folder ready for a new lab; what an earlier lab left is deleted.
@@ -115,7 +155,8 @@ class Home:
                 "Choose another --home.",
             )
         self.empty()
-        shutil.rmtree(self / "logs", ignore_errors=True)
+        for name in ("logs", "broker", "plugins", "scratch"):
+            shutil.rmtree(self / name, ignore_errors=True)
         for name in _FOLDERS:
             (self / name).mkdir(exist_ok=True)
 
@@ -126,6 +167,11 @@ class Home:
         for name in ("warehouse", "checkpoints", "savepoints", "lineage"):
             shutil.rmtree(self / name, ignore_errors=True)
             (self / name).mkdir(exist_ok=True)
+
+    def empty_lineage(self) -> None:
+        """Deletes lineage and story, and what the producer was told; S3 and the catalog are another's."""
+        for file in (self.lineage_file, self.story_file, self / "scratch" / "producer.json"):
+            file.unlink(missing_ok=True)
 
     def write_state(self, state: LabState) -> None:
         """Writes `lab.json` in one step, so that no reader sees half of it."""
@@ -169,3 +215,13 @@ def free_ports(count: int) -> list[int]:
         f"Expected {count} among {100 * count} drawn from {_PORTS.start} to {_PORTS.stop - 1}; found {len(found)}.",
         "Stop what listens on these ports.",
     )
+
+
+def listens(address: str) -> bool | None:
+    """True when something listens at `scheme://host:port`, None before."""
+    told = urlparse(address)
+    try:
+        socket.create_connection((told.hostname, told.port), timeout=1).close()
+    except OSError:
+        return None
+    return True

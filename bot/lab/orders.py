@@ -17,13 +17,13 @@ from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionField,
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.transforms import DayTransform
-from pyiceberg.types import DecimalType, LongType, NestedField, StringType, TimestamptzType
+from pyiceberg.types import DecimalType, IntegerType, LongType, NestedField, StringType, TimestamptzType
 
 from bot.lab import orders
 from bot.lab.consumers import QUERIES
 from bot.lab.errors import LabError
 from bot.lab.flink_cluster import FlinkCluster
-from bot.lab.home import Home, LabState
+from bot.lab.home import Home, LabState, Storage
 from bot.lab.jars import GENERATOR, Flink
 
 CATALOG = "lake"
@@ -35,6 +35,7 @@ ROWS_PER_SECOND = 10
 LAST_POSITION = 50_000
 """The source usually ends here, 83 minutes after its start; it holds every number up to it in memory and in state."""
 
+KAFKA_PARALLELISM = 2
 FEW_KEYS = 40
 """So many keys are written over and over where a story asks for it."""
 
@@ -48,18 +49,92 @@ SELECT source_position FROM (
   SELECT source_position, ROW_NUMBER() OVER (PARTITION BY source_position ORDER BY read_at) AS copy FROM order_events
 ) WHERE copy = 1"""
 
-_SCHEMA = Schema(
+_ORDER = (
     NestedField(1, "order_id", StringType(), required=True),
     NestedField(2, "event_time", TimestamptzType(), required=True),
     NestedField(3, "customer", StringType(), required=False),
     NestedField(4, "amount", DecimalType(10, 2), required=False),
-    NestedField(5, "source_position", LongType(), required=True),
 )
-_KEYED = _SCHEMA.model_copy(update={"identifier_field_ids": [1]})
+_OF_NUMBERS = Schema(*_ORDER, NestedField(5, "source_position", LongType(), required=True))
+_OF_TOPIC = Schema(
+    *_ORDER,
+    NestedField(5, "source_partition", IntegerType(), required=True),
+    NestedField(6, "source_offset", LongType(), required=True),
+)
+_SQL_TYPES = {"order_id": "STRING NOT NULL", "event_time": "TIMESTAMP_LTZ(6) NOT NULL", "customer": "STRING",
+              "amount": "DECIMAL(10, 2)", "source_position": "BIGINT NOT NULL", "source_partition": "INT NOT NULL",
+              "source_offset": "BIGINT NOT NULL"}  # fmt: skip
 _BY_DAY = PartitionSpec(PartitionField(source_id=2, field_id=1000, transform=DayTransform(), name="event_day"))
 
 
-def create_table(catalog: Catalog, upsert: bool) -> Table:
+@dataclass(frozen=True)
+class Source:
+    """What the job reads, as statements."""
+
+    create: tuple[str, ...]
+    """The last one makes what is read from."""
+    name: str
+    columns: tuple[str, ...]
+    """`expression AS name`, one each column of the table."""
+    schema: Schema
+
+
+def numbers(first_event: datetime, last_position: int = LAST_POSITION, *, each_once: bool = False) -> Source:
+    """Every number from 1 on; a row is a function of its number. `each_once`: the job remembers each position in keyed
+    state, and passes it on once."""
+    table = f"""CREATE TEMPORARY TABLE order_events (source_position BIGINT{_READ_AT if each_once else ""}) WITH (
+  'connector' = 'datagen',
+  'rows-per-second' = '{ROWS_PER_SECOND}',
+  'fields.source_position.kind' = 'sequence',
+  'fields.source_position.start' = '1',
+  'fields.source_position.end' = '{last_position}'
+)"""
+    event_ms = f"{int(first_event.timestamp() * 1000)} + source_position * {1000 // ROWS_PER_SECOND}"
+    columns = (
+        "CONCAT('o-', LPAD(CAST(source_position AS STRING), 8, '0')) AS order_id",
+        f"CAST(TO_TIMESTAMP_LTZ({event_ms}, 3) AS TIMESTAMP_LTZ(6)) AS event_time",
+        "CONCAT('c-', LPAD(CAST(MOD(source_position * 7919, 97) AS STRING), 3, '0')) AS customer",
+        "CAST(CAST(MOD(source_position * 373, 20000) AS DECIMAL(10, 2)) / 100 AS DECIMAL(10, 2)) AS amount",
+        "source_position",
+    )
+    if each_once:
+        return Source((table, _ONCE), "orders_once", columns, _OF_NUMBERS)
+    return Source((table,), "order_events", columns, _OF_NUMBERS)
+
+
+def topic(servers: str, name: str) -> Source:
+    """A topic of orders as JSON; where a record lies in it is its position."""
+    table = f"""CREATE TEMPORARY TABLE order_events (
+  order_id STRING NOT NULL,
+  event_time TIMESTAMP_LTZ(3) NOT NULL,
+  customer STRING,
+  amount DECIMAL(10, 2),
+  source_partition INT NOT NULL METADATA FROM 'partition' VIRTUAL,
+  source_offset BIGINT NOT NULL METADATA FROM 'offset' VIRTUAL
+) WITH (
+  'connector' = 'kafka',
+  'topic' = '{name}',
+  'properties.bootstrap.servers' = '{servers}',
+  'properties.group.id' = '{JOB_NAME}',
+  'properties.auto.offset.reset' = 'earliest',
+  'properties.isolation.level' = 'read_committed',
+  'scan.startup.mode' = 'earliest-offset',
+  'scan.topic-partition-discovery.interval' = '3 s',
+  'format' = 'json',
+  'json.timestamp-format.standard' = 'ISO-8601'
+)"""
+    columns = (
+        "order_id",
+        "CAST(event_time AS TIMESTAMP_LTZ(6)) AS event_time",
+        "customer",
+        "amount",
+        "source_partition",
+        "source_offset",
+    )
+    return Source((table,), "order_events", columns, _OF_TOPIC)
+
+
+def create_table(catalog: Catalog, schema: Schema, upsert: bool) -> Table:
     """Makes the empty table; partitioned by the day of the event, or, for upserts, keyed by the order's id.
 
     Each checkpoint gets a snapshot, an empty one too: the source emits once a second, so a stop-savepoint would
@@ -75,34 +150,22 @@ def create_table(catalog: Catalog, upsert: bool) -> Table:
         "write.metadata.delete-after-commit.enabled": "true",
         "write.metadata.previous-versions-max": "400",
     }
-    schema, spec = (_KEYED, UNPARTITIONED_PARTITION_SPEC) if upsert else (_SCHEMA, _BY_DAY)
-    return catalog.create_table(TABLE, schema=schema, partition_spec=spec, properties=properties)
+    if upsert:
+        keyed, spec = schema.model_copy(update={"identifier_field_ids": [1]}), UNPARTITIONED_PARTITION_SPEC
+    else:
+        keyed, spec = schema, _BY_DAY
+    return catalog.create_table(TABLE, schema=keyed, partition_spec=spec, properties=properties)
 
 
-def start_statements(
-    catalog_jdbc_uri: str,
-    warehouse: str,
-    first_event: datetime,
-    last_position: int = LAST_POSITION,
-    generator: str | None = None,
-    *,
-    each_once: bool = False,
-) -> tuple[str, ...]:
+def start_statements(storage: Storage, source: Source, generator: str | None = None) -> tuple[str, ...]:
     """The SQL that starts the job; equal statements give equal rows and equal operator ids.
 
-    `generator`: the class that tells each row's table, for the dynamic sink. `each_once`: the job remembers each
-    position in keyed state, and passes it on once.
+    `generator`: the class that tells each row's table, for the dynamic sink.
     """
-    catalog = f"""'catalog-impl' = 'org.apache.iceberg.jdbc.JdbcCatalog',
-  'uri' = '{catalog_jdbc_uri}',
-  'jdbc.schema-version' = 'V1',
-  'warehouse' = '{warehouse}'"""
+    catalog = _options(storage.engine_properties)
+    declared = ",\n".join(f"  {field.name} {_SQL_TYPES[field.name]}" for field in source.schema.fields)
     anywhere = f"""CREATE TEMPORARY TABLE orders_anywhere (
-  order_id STRING NOT NULL,
-  event_time TIMESTAMP_LTZ(6) NOT NULL,
-  customer STRING,
-  amount DECIMAL(10, 2),
-  source_position BIGINT NOT NULL
+{declared}
 ) WITH (
   'connector' = 'iceberg',
   'catalog-name' = '{CATALOG}',
@@ -111,36 +174,17 @@ def start_statements(
   'dynamic-record-generator-impl' = '{generator}'
 )"""
     target = ".".join(f"`{part}`" for part in (CATALOG, *TABLE.split("."))) if generator is None else "orders_anywhere"
+    select = "SELECT\n  " + ",\n  ".join(source.columns)
     return (
         f"CREATE CATALOG {CATALOG} WITH (\n  'type' = 'iceberg',\n  {catalog}\n)",
         *(() if generator is None else (anywhere,)),
-        f"""CREATE TEMPORARY TABLE order_events (source_position BIGINT{_READ_AT if each_once else ""}) WITH (
-  'connector' = 'datagen',
-  'rows-per-second' = '{ROWS_PER_SECOND}',
-  'fields.source_position.kind' = 'sequence',
-  'fields.source_position.start' = '1',
-  'fields.source_position.end' = '{last_position}'
-)""",
-        *((_ONCE,) if each_once else ()),
-        _insert(
-            target,
-            "orders_once" if each_once else "order_events",
-            first_ms=int(first_event.timestamp() * 1000),
-            step_ms=1000 // ROWS_PER_SECOND,
-        ),
+        *source.create,
+        f"INSERT INTO {target}\n{select}\nFROM {source.name}",
     )
 
 
-def _insert(target: str, source: str, first_ms: int, step_ms: int) -> str:
-    event_ms = f"{first_ms} + source_position * {step_ms}"
-    columns = (
-        "CONCAT('o-', LPAD(CAST(source_position AS STRING), 8, '0')) AS order_id",
-        f"CAST(TO_TIMESTAMP_LTZ({event_ms}, 3) AS TIMESTAMP_LTZ(6)) AS event_time",
-        "CONCAT('c-', LPAD(CAST(MOD(source_position * 7919, 97) AS STRING), 3, '0')) AS customer",
-        "CAST(CAST(MOD(source_position * 373, 20000) AS DECIMAL(10, 2)) / 100 AS DECIMAL(10, 2)) AS amount",
-        "source_position",
-    )
-    return "\n".join((f"INSERT INTO {target}", "SELECT", "  " + ",\n  ".join(columns), f"FROM {source}"))
+def _options(values: Mapping[str, str]) -> str:
+    return ",\n  ".join(f"'{name}' = '{value}'" for name, value in values.items())
 
 
 def with_sink_options(insert: str, options: Mapping[str, str]) -> str:
@@ -171,9 +215,16 @@ def short_lived_keys(order_id: str) -> str:
     )
 
 
-def beginning_at(source: str, position: int) -> str:
-    """The same source, whose first position is this one."""
-    return source.replace("'fields.source_position.start' = '1'", f"'fields.source_position.start' = '{position}'")
+def reading_otherwise(statements: Sequence[str], options: Mapping[str, str]) -> list[str]:
+    """The same statements, whose source has these options, in place of its own or beside them."""
+    changed = []
+    for statement in statements:
+        if "TABLE order_events" in statement:
+            for name, value in options.items():
+                statement = re.sub(rf",?\n  '{re.escape(name)}' = '[^']*'", "", statement)
+                statement = statement.removesuffix("\n)") + f",\n  '{name}' = '{value}'\n)"
+        changed.append(statement)
+    return changed
 
 
 def again_in_spark(insert: str, last_position: int = LAST_POSITION) -> str:
@@ -184,14 +235,14 @@ def again_in_spark(insert: str, last_position: int = LAST_POSITION) -> str:
     return re.sub(r"FROM \w+$", f"FROM {positions}", event_time.sub(r"TIMESTAMP_MILLIS(\1)", select))
 
 
-def session_properties(sink: str, code_version: str) -> dict[str, str]:
+def session_properties(sink: str, code_version: str, parallelism: int = 1) -> dict[str, str]:
     """The properties of the gateway session that starts the job."""
     return {
         "pipeline.name": JOB_NAME,
         "pipeline.global-job-parameters": f"code.version:{code_version}",
         "table.exec.iceberg.use-v2-sink": "true" if sink == "v2" else "false",
         "table.local-time-zone": "UTC",
-        "parallelism.default": "1",
+        "parallelism.default": str(parallelism),
     }
 
 
@@ -235,38 +286,32 @@ class Kind:
     def state(
         self,
         home: Home,
+        storage: Storage,
         flink: Flink,
         cluster: FlinkCluster,
         spark_remote: str,
-        last_position: int,
+        source: Source,
         pids: dict[str, int],
-        each_once: bool,
+        **of_stack: str,
     ) -> LabState:
-        """What `lab.json` says of it, from now on."""
-        now = datetime.now(UTC)
+        """What `lab.json` says of it, from now on. `of_stack`: what is not so in a small lab."""
         generator = GENERATOR if self.sink == "dynamic" else None
-        jdbc_uri, warehouse = home.jdbc_uri, home.warehouse
+        parallelism = KAFKA_PARALLELISM if of_stack else 1
         return LabState(
+            **storage.model_dump(),
+            **of_stack,
             home=home.folder,
             sink=self.sink,
-            started_at=now,
-            catalog_name=orders.CATALOG,
-            catalog_uri=home.catalog_uri,
-            catalog_jdbc_uri=jdbc_uri,
-            warehouse=warehouse,
+            started_at=datetime.now(UTC),
             table=orders.TABLE,
             flink_url=cluster.flink_url,
             gateway_url=cluster.gateway_url,
             spark_remote=spark_remote,
-            checkpoint_dir=home / "checkpoints",
-            savepoint_dir=home / "savepoints",
             lineage_path=home.lineage_file,
             job_name=orders.JOB_NAME,
             code_version=orders.CODE_VERSION,
-            start_statements=orders.start_statements(
-                jdbc_uri, warehouse, orders.first_event_now(now), last_position, generator, each_once=each_once
-            ),
-            session_properties=orders.session_properties(self.sink, orders.CODE_VERSION),
+            start_statements=orders.start_statements(storage, source, generator),
+            session_properties=orders.session_properties(self.sink, orders.CODE_VERSION, parallelism),
             recovery_property=orders.RECOVERY_PROPERTY,
             job_id_property=orders.JOB_ID_PROPERTY,
             pids=pids,

@@ -1,10 +1,19 @@
 """What the table says about itself, read from outside the bot: metadata and rows through PyIceberg."""
 
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
+
+from bot.lab.home import Storage
+
+if TYPE_CHECKING:
+    from bot.lab.topic import Topic
 
 _JOB = "flink.job-id"
 _OPERATOR = "flink.operator-id"
@@ -24,6 +33,24 @@ class Link(BaseModel):
     added_rows: int
 
 
+class PartitionProof(BaseModel):
+    """Rows and offsets of one partition of a topic, in the table and in the broker."""
+
+    model_config = ConfigDict(frozen=True)
+
+    partition: int
+    rows: int
+    highest: int
+    """The highest offset in the table; -1 without a row."""
+    duplicates: int
+    """Rows too many: rows less distinct records."""
+    missing: tuple[tuple[int, int], ...]
+    """Ranges of offsets up to the highest in the table, of whose records the broker has each and the table none; both
+    ends included."""
+    deleted: tuple[tuple[int, int], ...]
+    """Ranges of offsets that neither the table has nor, any more, the broker."""
+
+
 class Proof(BaseModel):
     """Rows and positions of the table at its head."""
 
@@ -40,21 +67,24 @@ class Proof(BaseModel):
     """Ranges of positions from the first to the highest that no row has; both ends included."""
     chain: tuple[Link, ...]
     """Ancestors of the head, oldest first."""
+    partitions: tuple[PartitionProof, ...] = ()
+    """Of a topic: then `missing` is told here, and `highest` is no position."""
 
     @property
     def missing_positions(self) -> int:
         """How many positions are missing."""
-        return sum(last - first + 1 for first, last in self.missing)
+        ranges = [*self.missing, *(each for of in self.partitions for each in (*of.missing, *of.deleted))]
+        return sum(last - first + 1 for first, last in ranges)
 
     @property
     def is_exactly_once(self) -> bool:
         """True when every position from the first to the highest is there once."""
-        return self.rows > 0 and self.duplicates == 0 and not self.missing
+        return self.rows > 0 and self.duplicates == 0 and self.missing_positions == 0
 
 
-def open_catalog(name: str, uri: str, warehouse: str) -> Catalog:
-    """The SQLite catalog that Flink, Spark and PyIceberg share."""
-    return load_catalog(name, type="sql", uri=uri, warehouse=warehouse)
+def open_catalog(storage: Storage) -> Catalog:
+    """The catalog that Flink, Spark and PyIceberg share."""
+    return load_catalog(storage.catalog_name, **storage.catalog_properties)
 
 
 def chain_of(table: Table) -> tuple[Link, ...]:
@@ -82,6 +112,57 @@ def prove(table: Table, first: int = 1, column: str = "source_position") -> Proo
         missing=_missing(distinct, first),
         chain=chain_of(table),
     )
+
+
+def prove_topic(table: Table, topic: "Topic") -> Proof:
+    """Holds all rows of the head against what the broker has: a row is a record by its partition, offset and order.
+
+    Of a partition the table is asked up to the newest record that it shares with the broker: what came later is on its
+    way. An offset that bears no record (a transaction's mark, one that was aborted, a compacted one) is not missing.
+    """
+    head = table.current_snapshot()
+    columns = ("source_partition", "source_offset", "order_id")
+    rows = table.scan(selected_fields=columns).to_arrow().to_pydict() if head else {name: [] for name in columns}
+    told = Counter(zip(*(rows[name] for name in columns), strict=True))
+    starts, there = topic.starts(), set(topic.records())
+    proofs = []
+    for partition in sorted({*starts, *(each[0] for each in told)}):
+        mine = {each: copies for each, copies in told.items() if each[0] == partition}
+        offsets = {each[1] for each in mine}
+        shared = max((each.offset for each in there if each.partition == partition and tuple(each) in mine), default=-1)
+        absent = [each.offset for each in there if each.partition == partition and each.offset <= shared]
+        deleted = [offset for offset in range(starts.get(partition, 0)) if offset not in offsets]
+        proofs.append(
+            PartitionProof(
+                partition=partition,
+                rows=sum(mine.values()),
+                highest=max(offsets, default=-1),
+                duplicates=sum(mine.values()) - len(mine),
+                missing=_ranges(sorted(each for each in absent if each not in offsets)),
+                deleted=_ranges(deleted),
+            )
+        )
+    return Proof(
+        head=head.snapshot_id if head else None,
+        rows=sum(told.values()),
+        distinct=len(told),
+        highest=max((each.highest for each in proofs), default=0),
+        duplicates=sum(each.duplicates for each in proofs),
+        missing=(),
+        chain=chain_of(table),
+        partitions=tuple(proofs),
+    )
+
+
+def _ranges(numbers: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Of ascending numbers, those next to each other together."""
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        if found and found[-1][1] == number - 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return tuple(found)
 
 
 def _missing(distinct: "np.ndarray[tuple[int], np.dtype[np.int64]]", first: int) -> tuple[tuple[int, int], ...]:

@@ -1,9 +1,9 @@
 """The team's Spark: one Connect server on loopback that knows the catalog `lake`."""
 
-import socket
+from pathlib import Path
 
-from bot.lab.home import Home, free_ports
-from bot.lab.jars import spark_jars
+from bot.lab.home import Home, Storage, free_ports, listens
+from bot.lab.jars import spark_jars, spark_s3_jars
 from bot.lab.process import Kept
 from bot.pinned_jars import LEAN, OPENS, java, log4j, pyspark_jars
 
@@ -24,7 +24,7 @@ _FORGETS_FILES = "-Dorg.apache.avro.fastread=false"
 class SparkServer:
     """Starts the server at once."""
 
-    def __init__(self, home: Home, catalog_name: str, catalog_jdbc_uri: str, warehouse: str) -> None:
+    def __init__(self, home: Home, storage: Storage) -> None:
         (port,) = free_ports(1)
         self.remote = f"sc://127.0.0.1:{port}"
         settings = {
@@ -36,15 +36,15 @@ class SparkServer:
             "spark.local.dir": str(home / "scratch"),
             "spark.sql.warehouse.dir": str(home / "scratch" / "spark-warehouse"),
             "spark.sql.shuffle.partitions": "2",
-            **catalog_settings(catalog_name, catalog_jdbc_uri, warehouse),
+            **catalog_settings(storage),
             **_FORGETS,
         }
         given = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
-        class_path = ":".join([f"{pyspark_jars()}/*", *(str(jar) for jar in spark_jars())])
+        class_path = ":".join([f"{pyspark_jars()}/*", *(str(jar) for jar in [*spark_jars(), *s3_jars(storage)])])
         command = [str(java()), "-Xmx600m", *LEAN, *OPENS, _FORGETS_FILES, log4j_option(home)]
         command += ["-cp", class_path, "org.apache.spark.deploy.SparkSubmit", "--master", "local[2]"]
         command += [*given, "--class", _SERVER, "spark-internal"]
-        env = {"SPARK_HOME": str(pyspark_jars().parent), "SPARK_LOCAL_IP": "127.0.0.1"}
+        env = {"SPARK_HOME": str(pyspark_jars().parent), "SPARK_LOCAL_IP": "127.0.0.1", **storage.environment}
         self.process = Kept("spark", command, home.folder, env, restarts="never")
 
     def is_ready(self) -> bool | None:
@@ -52,19 +52,36 @@ class SparkServer:
         return listens(self.remote)
 
 
-def catalog_settings(name: str, jdbc_uri: str, warehouse: str, uri: str = "uri") -> dict[str, str]:
-    """Spark's settings for the lab's catalog. `uri`: how the name of its address is written; Iceberg minds no case."""
-    catalog = f"spark.sql.catalog.{name}"
+def catalog_settings(storage: Storage, uri: str = "uri") -> dict[str, str]:
+    """Spark's settings for the lab's catalog. `uri`: how the name of its address is written; Iceberg minds no case.
+
+    Hadoop's S3 is for whoever opens a file of the table by its path; the table's own reads go through Iceberg's.
+    """
+    catalog = f"spark.sql.catalog.{storage.catalog_name}"
+    properties = {uri if name == "uri" else name: value for name, value in storage.engine_properties.items()}
+    hadoops = {
+        "impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+        "endpoint": storage.environment.get("AWS_ENDPOINT_URL", ""),
+        "endpoint.region": storage.environment.get("AWS_REGION", ""),
+        "path.style.access": "true",
+    }
     return {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         catalog: "org.apache.iceberg.spark.SparkCatalog",
-        f"{catalog}.catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog",
-        f"{catalog}.{uri}": jdbc_uri,
-        f"{catalog}.jdbc.schema-version": "V1",
-        f"{catalog}.warehouse": warehouse,
+        **{f"{catalog}.{name}": value for name, value in properties.items()},
         f"{catalog}.cache-enabled": "false",
+        **(
+            {f"spark.hadoop.fs.{'s3' if name == 'impl' else 's3a'}.{name}": value for name, value in hadoops.items()}
+            if s3_jars(storage)
+            else {}
+        ),
     }
+
+
+def s3_jars(storage: Storage) -> list[Path]:
+    """What Spark needs beside its own to read this storage."""
+    return spark_s3_jars() if storage.warehouse.startswith("s3://") else []
 
 
 def log4j_option(home: Home) -> str:
@@ -72,13 +89,3 @@ def log4j_option(home: Home) -> str:
     file = home / "conf" / "spark-log4j2.properties"
     file.write_text(log4j("warn"), encoding="utf-8")
     return f"-Dlog4j2.configurationFile={file}"
-
-
-def listens(remote: str) -> bool | None:
-    """True when something listens at `sc://host:port`, None before."""
-    host, port = remote.removeprefix("sc://").split(":")
-    try:
-        socket.create_connection((host, int(port)), timeout=1).close()
-    except OSError:
-        return None
-    return True

@@ -3,12 +3,12 @@
 It needs only `lab.json`, so a story can be told from another process than the one that holds the lab.
 """
 
-import shutil
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 from pyiceberg.table import Table
@@ -16,10 +16,13 @@ from pyiceberg.table import Table
 from bot.lab.consumers import Read, Readers, latest_reads
 from bot.lab.errors import LabError, until
 from bot.lab.external_writers import Machines, OtherHands
-from bot.lab.flink_rest import FlinkRest, Savepoint, SavepointFormat, SqlGateway
-from bot.lab.home import Home
-from bot.lab.orders import beginning_at, with_column, with_sink_options
+from bot.lab.flink_rest import FlinkRest, SavepointFormat, SqlGateway
+from bot.lab.home import Home, Storage
+from bot.lab.orders import reading_otherwise, with_column, with_sink_options
 from bot.lab.proof import Link, chain_of
+
+if TYPE_CHECKING:
+    from bot.lab.topic import Topic
 
 Say = Callable[[str], None]
 Fact = str | int
@@ -45,6 +48,23 @@ class Told(BaseModel):
     steps: tuple[Step, ...]
     facts: dict[str, Fact]
     """All facts of the steps together, by name."""
+
+
+class Savepoint(BaseModel):
+    """A savepoint that exists: where, and the checkpoint id that it carries."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    """As Flink writes it, to be given back for a restore."""
+    checkpoint_id: int
+
+
+def checkpoint_id_in(storage: Storage, path: str) -> int:
+    """The checkpoint id that a savepoint's `_metadata` carries (bytes 8 to 16, big-endian)."""
+    files, inside = storage.opened(path)
+    with files.open_input_stream(f"{inside}/_metadata") as content:
+        return int.from_bytes(content.read(16)[8:16], "big")
 
 
 class World:
@@ -74,6 +94,18 @@ class World:
         """The table as it is now."""
         with self.hands.table() as table:
             return table
+
+    def topic(self, name: str | None = None) -> "Topic":
+        """The topic that the job reads, or another one of its broker. Raises LabError in a lab without a broker."""
+        if self.state.stack != "kafka":
+            raise LabError(
+                "This lab has no broker.",
+                "Expected one that was started with --stack kafka.",
+                "Start one: waterline lab up --stack kafka.",
+            )
+        from bot.lab.topic import Topic  # needs the extra `lab`
+
+        return Topic(self.state.kafka_servers, name or self.state.topic)
 
     def note(self, text: str, **facts: Fact) -> None:
         """Says what was done and keeps it for `story.json`."""
@@ -105,14 +137,14 @@ class World:
         sink_options: Mapping[str, str] | None = None,
         properties: Mapping[str, str] | None = None,
         columns: Mapping[str, Callable[[str], str]] | None = None,
-        first_position: int = 1,
+        source_options: Mapping[str, str] | None = None,
     ) -> str:
         """Submits the job, from a savepoint or checkpoint if one is named; the answer is its id.
 
+        `source_options`: other ones of the table that is read.
         `columns`: what becomes of the expressions of these columns, where another version of the job is deployed.
         """
-        statements = list(self.state.start_statements)
-        statements[1] = beginning_at(statements[1], first_position)
+        statements = reading_otherwise(self.state.start_statements, source_options or {})
         for name, rewritten in (columns or {}).items():
             statements[-1] = with_column(statements[-1], name, rewritten)
         properties = {**self.state.session_properties, **(properties or {})}
@@ -126,11 +158,14 @@ class World:
 
     def savepoint(self, job_id: str, then_cancel: bool = False) -> Savepoint:
         """Takes an intermediate savepoint; the job goes on, or is cancelled without another commit."""
-        return self.flink.savepoint(job_id, self.state.savepoint_dir, then_cancel)
+        return self._savepoint_at(self.flink.savepoint(job_id, self.state.savepoint_dir, then_cancel))
 
     def stop(self, job_id: str, drain: bool = False, form: SavepointFormat = "CANONICAL") -> Savepoint:
         """Stops the job with a savepoint, and does not drain it unless asked to."""
-        return self.flink.stop(job_id, self.state.savepoint_dir, drain, form)
+        return self._savepoint_at(self.flink.stop(job_id, self.state.savepoint_dir, drain, form))
+
+    def _savepoint_at(self, path: str) -> Savepoint:
+        return Savepoint(path=path, checkpoint_id=checkpoint_id_in(self.state, path))
 
     def stop_with_rows(self, job_id: str, drain: bool = False) -> tuple[str, Savepoint]:
         """Stops the job so that its last commit has rows of the savepoint; the answer names the run that was stopped.
@@ -155,7 +190,7 @@ class World:
 
     def checkpoint_path(self, job_id: str, checkpoint_id: int) -> str:
         """Where the retained checkpoint of this run lies."""
-        return (self.state.checkpoint_dir / job_id / f"chk-{checkpoint_id}").as_uri()
+        return f"{self.state.checkpoint_dir}/{job_id}/chk-{checkpoint_id}"
 
     def clear_checkpoints(self, job_id: str) -> None:
         """Deletes the retained checkpoints of this run; its savepoints stay.
@@ -163,7 +198,9 @@ class World:
         Flink deletes them too when a job has finished, in its own time; a new start under this job id that meets them
         is another story.
         """
-        shutil.rmtree(self.state.checkpoint_dir / job_id, ignore_errors=True)
+        files, inside = self.state.opened(f"{self.state.checkpoint_dir}/{job_id}")
+        with contextlib.suppress(FileNotFoundError):
+            files.delete_dir(inside)
 
     def commits_of(self, job_id: str) -> list[Link]:
         """The job's commits among the ancestors of the head, oldest first."""

@@ -34,9 +34,7 @@ def v2_lab(fresh_lab: FreshLab) -> Lab:
 def table_of(lab: Lab) -> TableState:
     """The lab's table now."""
     state = lab.state
-    catalog = PyIcebergCatalog(
-        state.catalog_name, {"type": "sql", "uri": state.catalog_uri, "warehouse": state.warehouse}, TickingClock()
-    )
+    catalog = PyIcebergCatalog(state.catalog_name, state.catalog_properties, TickingClock())
     try:
         return catalog.load(TableName(state.table))
     finally:
@@ -45,7 +43,7 @@ def table_of(lab: Lab) -> TableState:
 
 def answers(lab: Lab, since: SnapshotId, table: TableState) -> dict[str, Answer]:
     """Every task's answer about the commits after `since`, from the lab's own Spark."""
-    stored = CheckpointFiles(str(lab.state.checkpoint_dir), str(lab.state.savepoint_dir)).stored("orders", ())
+    stored = CheckpointFiles(lab.state.checkpoint_dir, lab.state.savepoint_dir).stored("orders", ())
     assert table.head is not None
     ask = Ask(
         observation=Observation(

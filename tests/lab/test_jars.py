@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from bot.lab.jars import PINS, Needed
+from bot.lab.jars import PINS, PINS_OF_KAFKA, Needed, OfKafka
 from bot.pinned_jars import Jar, MachineError, parse_pins, verify
 
 CONTENT = b"not really a jar"
@@ -56,6 +56,15 @@ def test_the_projects_own_list_names_each_file_once() -> None:
 
     assert len(set(names)) == len(names)
     assert {"flink-runtime-2.1.1.jar", "iceberg-spark-runtime-4.1_2.13-1.12.0.jar"} <= set(names)
+
+
+def test_a_file_that_the_second_list_pins_again_is_the_same_file() -> None:
+    """Two of one name could not lie in one cache."""
+    both = [*parse_pins(PINS, get_args(Needed)), *parse_pins(PINS_OF_KAFKA, get_args(OfKafka))]
+
+    pinned = {(jar.file_name, jar.sha256) for jar in both}
+
+    assert len(pinned) == len({jar.file_name for jar in both})
 
 
 @pytest.mark.parametrize("version", ["2.1", "1.20"])

@@ -9,9 +9,9 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
-from bot.lab.external_writers import OtherHands, local
-from bot.lab.home import Home, LabState
-from bot.lab.orders import start_statements, with_sink_options
+from bot.lab.external_writers import OtherHands
+from bot.lab.home import Home, LabState, local
+from bot.lab.orders import numbers, start_statements, with_sink_options
 from bot.lab.proof import open_catalog, prove
 
 JOB, OPERATOR = "a" * 32, "b" * 32
@@ -20,8 +20,8 @@ JOB, OPERATOR = "a" * 32, "b" * 32
 @pytest.fixture
 def hands(tmp_path: Path) -> OtherHands:
     """Hands on a table with two commits of one Flink job: checkpoint 1 with positions 1 to 10, then 2 to 20."""
-    uri, warehouse = f"sqlite:///{tmp_path / 'catalog.db'}", (tmp_path / "warehouse").as_uri()
-    with contextlib.closing(open_catalog("lake", uri, warehouse)) as catalog:
+    storage = Home(tmp_path).small_storage("lake")
+    with contextlib.closing(open_catalog(storage)) as catalog:
         catalog.create_namespace("sales")
         schema = Schema(NestedField(1, "source_position", LongType(), required=False))
         table = catalog.create_table("sales.orders", schema=schema)
@@ -34,7 +34,7 @@ def hands(tmp_path: Path) -> OtherHands:
                     "flink.max-committed-checkpoint-id": str(checkpoint),
                 },
             )
-    state = LabState.model_construct(catalog_name="lake", catalog_uri=uri, warehouse=warehouse, table="sales.orders")
+    state = LabState.model_construct(**storage.model_dump(), table="sales.orders")
     return OtherHands(Home(tmp_path), state)
 
 
@@ -91,9 +91,9 @@ def test_flink_manifests_are_found_by_run_and_checkpoint(hands: OtherHands, tmp_
     assert found == [mine]
 
 
-def test_options_of_the_sink_change_nothing_else_in_the_statement() -> None:
+def test_options_of_the_sink_change_nothing_else_in_the_statement(tmp_path: Path) -> None:
     """The hint stands behind the table's name, where Flink reads it."""
-    insert = start_statements("jdbc:sqlite:x", "file:///w", datetime(2026, 11, 21, tzinfo=UTC))[-1]
+    insert = start_statements(Home(tmp_path).small_storage("lake"), numbers(datetime(2026, 11, 21, tzinfo=UTC)))[-1]
     hint = " /*+ OPTIONS('uid-suffix'='second', 'write-parallelism'='2') */"
 
     hinted = with_sink_options(insert, {"uid-suffix": "second", "write-parallelism": "2"})

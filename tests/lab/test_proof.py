@@ -11,14 +11,15 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField
 
+from bot.lab.home import Home
 from bot.lab.proof import open_catalog, prove
 
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Iterator[Catalog]:
     """An empty catalog in a file."""
-    uri = f"sqlite:///{tmp_path / 'catalog.db'}"
-    with contextlib.closing(open_catalog("lake", uri, (tmp_path / "warehouse").as_uri())) as opened:
+
+    with contextlib.closing(open_catalog(Home(tmp_path).small_storage("lake"))) as opened:
         yield opened
 
 

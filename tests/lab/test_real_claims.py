@@ -22,8 +22,8 @@ def test_what_was_claimed_goes_with_the_run_and_the_bot_waits_for_it(
     """Flink does not tell the mode, and deletes after it has told the end: the look afterwards must not come before."""
     lab = fresh_lab("v2")
     with World(lab.home, lambda _: None) as world:
-        flink = FlinkRest(world.state.flink_url, savepoint_dir=world.state.savepoint_dir.as_uri())
-        stored = CheckpointFiles(world.state.checkpoint_dir.as_uri(), world.state.savepoint_dir.as_uri())
+        flink = FlinkRest(world.state.flink_url, savepoint_dir=world.state.savepoint_dir)
+        stored = CheckpointFiles(world.state.checkpoint_dir, world.state.savepoint_dir)
         first = world.running_job()
         world.await_commits(first, 2)
         savepoint = flink.stop(JOB, JobId(first)).savepoint

@@ -6,6 +6,7 @@ import pytest
 
 from bot.adapters.flink_rest import FlinkRest
 from bot.domain.ids import JobId
+from bot.lab.home import local
 from bot.lab.world import World
 from tests.lab_fixtures import FreshLab
 from tests.slack.people import eventually
@@ -18,7 +19,7 @@ def test_a_cancel_keeps_the_checkpoint_that_a_stop_with_savepoint_deletes(fresh_
     """RETAIN_ON_CANCELLATION is what it says: Flink deletes them when the run ends with a savepoint."""
     lab = fresh_lab("v2")
     with World(lab.home, lambda _: None) as world:
-        flink = FlinkRest(world.state.flink_url, savepoint_dir=world.state.savepoint_dir.as_uri())
+        flink = FlinkRest(world.state.flink_url, savepoint_dir=world.state.savepoint_dir)
         first = world.running_job()
         world.await_commits(first, 2)
 
@@ -38,4 +39,4 @@ def test_a_cancel_keeps_the_checkpoint_that_a_stop_with_savepoint_deletes(fresh_
 
 
 def _retained(world: World, job_id: str) -> list[Path]:
-    return sorted((world.state.checkpoint_dir / job_id).glob("chk-*"), key=lambda each: int(each.name[4:]))
+    return sorted((local(world.state.checkpoint_dir) / job_id).glob("chk-*"), key=lambda each: int(each.name[4:]))

@@ -60,7 +60,7 @@ def test_a_bot_killed_while_executing_finishes_after_its_start(
 def _backfill(lab: Lab) -> None:
     """Somebody else appends three rows."""
     state = lab.state
-    catalog = SqlCatalog(state.catalog_name, uri=state.catalog_uri, warehouse=state.warehouse)
+    catalog = SqlCatalog(state.catalog_name, **state.catalog_properties)
     table = catalog.load_table("sales.orders")
     rows = table.scan(limit=3).to_arrow().cast(pa.schema(table.schema().as_arrow()))
     table.append(rows, snapshot_properties={"engine-name": "spark", "spark.app.id": "local-17"})

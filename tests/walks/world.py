@@ -123,7 +123,7 @@ class Incident:
 
     def _catalog(self) -> SqlCatalog:
         state = self.lab.state
-        return SqlCatalog(state.catalog_name, uri=state.catalog_uri, warehouse=state.warehouse)
+        return SqlCatalog(state.catalog_name, **state.catalog_properties)
 
 
 class _StoppingWalk(Walk):

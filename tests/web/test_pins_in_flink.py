@@ -18,7 +18,7 @@ from tests.lab_fixtures import FreshLab
 def test_flink_reads_the_trusted_snapshot(fresh_lab: FreshLab) -> None:
     """By its id and by the tag: as many rows as it had, however far the head has come."""
     state = fresh_lab("v2").state
-    catalog = load_catalog(state.catalog_name, type="sql", uri=state.catalog_uri, warehouse=state.warehouse)
+    catalog = load_catalog(state.catalog_name, **state.catalog_properties)
     table = catalog.load_table(state.table)
     trusted = table.metadata.current_snapshot_id
     assert trusted is not None

@@ -71,7 +71,7 @@ def source_began_too_late(world: World, early: bool) -> None:
     good = world.stop(first)
     last = prove(world.table).highest
     paired = world.commits_of(first)[-1]
-    second = world.start_job(first_position=last + SKIPPED + 1)
+    second = world.start_job(source_options={"fields.source_position.start": str(last + SKIPPED + 1)})
     world.note(
         f"Run A ({first[:8]}) was stopped at position {last}; run B ({second[:8]}) was started without its state, and "
         f"its source began at {last + SKIPPED + 1}",

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bot.lab.errors import until
-from bot.lab.external_writers import local
+from bot.lab.home import local
 from bot.lab.proof import prove
 from bot.lab.stories import story
 from bot.lab.world import World

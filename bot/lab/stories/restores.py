@@ -4,10 +4,9 @@ import time
 from collections.abc import Callable
 
 from bot.lab.errors import LabError, until
-from bot.lab.flink_rest import Savepoint
 from bot.lab.orders import IGNORE_UNCLAIMED_PROPERTY
 from bot.lab.stories import story
-from bot.lab.world import World
+from bot.lab.world import Savepoint, World
 
 BACK = 3
 ATTEMPTS = 4
