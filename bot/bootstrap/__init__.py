@@ -174,8 +174,7 @@ def assemble(
     proposals = Proposals(incidents, observer, diagnostician, recipes, clock)
     proposals.look_before(desk.run_now)
     opening = Opening(incidents, observer, read_all(CONTENT / "runbooks", collector.tasks), findings)
-    savepoints = Savepoints(incidents, observer, opening, clock)
-    approvals = Approvals(incidents, proposals, directory, clock, savepoints)
+    approvals = Approvals(incidents, proposals, directory, clock)
     executions = Executions(incidents, observer, proposals, clock)
     verifier = Verifier(incidents, observer, desk, recipes, clock)
     waterline = Waterline(incidents, observer.catalog, clock)
@@ -197,7 +196,7 @@ def assemble(
         store=incidents,
         observer=observer,
         opening=opening,
-        savepoints=savepoints,
+        savepoints=Savepoints(incidents, observer, opening, clock),
         desk=desk,
         diagnostician=diagnostician,
         examiner=Examiner(observer, collector, modes),

@@ -104,8 +104,6 @@ class Veto(Record):
 
 class Begin(Record):
     kind: Literal["begin"] = "begin"
-    restorers: frozenset[UserId] = frozenset()
-    """Whom the plan of the savepoint names from which it starts: they may have it carried out, too."""
 
 
 class Supersede(Record):
@@ -170,7 +168,7 @@ def decide(  # noqa: C901 - one case an act, nothing nested
         case Veto():
             return _veto(view, act, who, membership)
         case Begin():
-            return _begin(view, act, who)
+            return _begin(view, who)
         case Settle():
             return settle(view, act, who, at, membership)
         case Supersede():
@@ -254,9 +252,9 @@ def _veto(view: ProposalView, act: Veto, by: UserId, membership: Membership) -> 
     return ProposalEnded(proposal=view.proposal.id, how="vetoed", reason=act.reason.strip(), via=act.via)
 
 
-def _begin(view: ProposalView, act: Begin, by: UserId) -> ExecutionStarted | NotAllowed:
+def _begin(view: ProposalView, by: UserId) -> ExecutionStarted | NotAllowed:
     allowed = dict.fromkeys((view.proposal.proposed_by, *(given.by for given in view.approvals)))
-    if by not in allowed and by not in act.restorers:
+    if by not in allowed:
         names = " or ".join(f"<@{user}>" for user in allowed)
         return NotAllowed(
             why="not-yours", happened="Only the proposer or an approver may run it.", remedy=f"Ask {names}."

@@ -35,7 +35,6 @@ from bot.domain.notice_entries import SeverityChanged as SeverityChanged
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
 from bot.domain.runbook import Runbook
-from bot.domain.savepoint_entries import RestoreExplained as RestoreExplained
 from bot.domain.savepoint_entries import SavepointEntry as SavepointEntry
 from bot.domain.savepoint_entries import SavepointPlanned as SavepointPlanned
 from bot.domain.savepoint_entries import SavepointReleased as SavepointReleased

@@ -94,8 +94,6 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             incident.releasing.add(body.proposal)
         case e.SavepointReleased():
             incident.released.add(body.proposal)
-        case e.RestoreExplained():
-            incident.explained[body.proposal] = body
         case e.IncidentClosed():
             incident.closed_at, incident.closed_by = entry.at, entry.by
             incident.closed_reason = body.reason

@@ -33,7 +33,7 @@ from bot.domain.notice import Notice
 from bot.domain.notice_fold import HeldView
 from bot.domain.proposal import Proposal
 from bot.domain.runbook import StepOutcome
-from bot.domain.savepoint_entries import RestoreExplained, SavepointPlanned
+from bot.domain.savepoint_entries import SavepointPlanned
 from bot.domain.table import Window
 from bot.domain.told import NoticeView as NoticeView
 
@@ -119,8 +119,6 @@ class Incident:
     """Whose savepoint's tag Waterline began to remove."""
     released: set[ProposalId] = field(default_factory=set)
     """Whose savepoint's tag is gone."""
-    explained: dict[ProposalId, RestoreExplained] = field(default_factory=dict)
-    """Why a proposal starts the job from another point than the savepoint that counts."""
     closed_at: datetime | None = None
     closed_by: str | None = None
     closed_reason: str | None = None

@@ -30,7 +30,6 @@ class Term(Record):
 
     name: str
     says: str
-    """People in it are written `<@U…>`."""
 
 
 class OtherRows(Record):

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from bot.domain.ids import ProposalId, UserId
+from bot.domain.ids import ProposalId
 from bot.domain.record import Record, Utc
 from bot.domain.sentences import clock_time, full_stop
 
@@ -16,24 +16,10 @@ class SavepointPlanned(Record):
     """Version that wrote the state."""
     code_after: str
     """Version that is to be started from it."""
-    may_restore: tuple[UserId, ...]
-    """Who may start the job from it; empty: whoever may carry out a proposal."""
     until: Utc
     """It is kept, and is the authoritative one, until then."""
     over_by: Utc | None = None
     """When the work is expected to be over; None where nobody said so."""
-
-
-class RestoreExplained(Record):
-    """Why the job is started from another point than the authoritative savepoint."""
-
-    kind: Literal["restore-explained"] = "restore-explained"
-    proposal: ProposalId
-    path: str
-    """From which it is started."""
-    instead_of: str
-    """The authoritative savepoint."""
-    reason: str
 
 
 class SavepointReleasing(Record):
@@ -58,7 +44,7 @@ class SavepointReleased(Record):
     """`gone`: somebody had removed the tag; `elsewhere`: it stands on another snapshot, and was left there."""
 
 
-SavepointEntry = SavepointPlanned | SavepointReleasing | SavepointReleased | RestoreExplained
+SavepointEntry = SavepointPlanned | SavepointReleasing | SavepointReleased
 
 
 def savepoint_sentence(body: SavepointEntry) -> str:
@@ -67,7 +53,7 @@ def savepoint_sentence(body: SavepointEntry) -> str:
         case SavepointPlanned():
             return (
                 f"Savepoint planned, from code {body.code_before} to {body.code_after}: {full_stop(body.reason)} "
-                f"Kept until {body.until:%Y-%m-%d}; restored by {restorers(body)}."
+                f"Kept until {body.until:%Y-%m-%d}."
                 + (f" Expected to be over by {clock_time(body.over_by)}." if body.over_by else "")
             )
         case SavepointReleasing():
@@ -79,11 +65,3 @@ def savepoint_sentence(body: SavepointEntry) -> str:
                 "elsewhere": "names another snapshot and was kept",
             }[body.how]
             return f"The savepoint expired. Its tag {body.tag} {left}."
-        case RestoreExplained():
-            return f"Starts from {body.path}, not from the authoritative {body.instead_of}: {full_stop(body.reason)}"
-
-
-def restorers(plan: SavepointPlanned | None) -> str:
-    """Who may start the job from it, without a full stop."""
-    named = plan.may_restore if plan is not None else ()
-    return ", ".join(f"<@{user}>" for user in named) or "everyone who may execute a proposal"

@@ -1,17 +1,17 @@
-"""The savepoints of a job that were proven to pair and kept: which one counts now, for which code, and for whom."""
+"""The savepoints of a job that were proven to pair and kept: which one counts now, and for which code."""
 
 from collections.abc import Iterable, Set
 from datetime import datetime, timedelta
 
 from bot.domain.effects import KeepSavepoint, StartJob
 from bot.domain.execution import ProposalView
-from bot.domain.ids import IncidentId, ProposalId, SnapshotId, TableName, UserId
+from bot.domain.ids import IncidentId, ProposalId, SnapshotId, TableName
 from bot.domain.incident import Incident, shown_in
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal, Term
 from bot.domain.record import Record, Utc
 from bot.domain.requirements import HeadDescends
-from bot.domain.savepoint_entries import SavepointPlanned, restorers
+from bot.domain.savepoint_entries import SavepointPlanned
 from bot.domain.sentences import clock_time, span
 from bot.domain.table import TableState
 
@@ -107,16 +107,22 @@ def started_from(kept: Iterable[KeptSavepoint], start: StartJob) -> KeptSavepoin
     return next((each for each in kept if may_be_same(each.path, start.path)), None)
 
 
-def may_restore(kept: KeptSavepoint, user: UserId) -> bool:
-    """Whether this person may start the job from it."""
-    return kept.plan is None or not kept.plan.may_restore or user in kept.plan.may_restore
-
-
-def restorers_of(proposal: Proposal, incidents: Iterable[Incident]) -> frozenset[UserId]:
-    """Whom the plan names of the kept savepoint from which it starts; empty where none is named."""
+def beside_the_authoritative(
+    proposal: Proposal, incidents: Iterable[Incident], table: TableState, now: datetime
+) -> Proposal:
+    """The same; where it starts the job from another point than the authoritative savepoint, a term says so."""
     start = starts_from(proposal)
-    kept = None if start is None else started_from(kept_savepoints(incidents, start.job), start)
-    return frozenset() if kept is None or kept.plan is None else frozenset(kept.plan.may_restore)
+    kept = kept_savepoints(incidents, start.job) if start is not None else ()
+    left = {each.proposal for each in kept[:1] if each.table == table.name and has_left_main(each, table)}
+    counts = authoritative(kept, now, left)
+    if start is None or counts is None or started_from([counts], start):
+        return proposal
+    says = (
+        f"{counts.path} (checkpoint {counts.checkpoint}, taken in {counts.incident or 'a private incident'}), until "
+        f"{counts.until:%Y-%m-%d}. This proposal starts the job from {start.path} instead."
+    )
+    terms = (*proposal.preview.recorded, Term(name="Authoritative savepoint", says=says))
+    return proposal.model_copy(update={"preview": proposal.preview.model_copy(update={"recorded": terms})})
 
 
 def _kept(incident: Incident, view: ProposalView) -> Iterable[KeptSavepoint]:
@@ -171,7 +177,6 @@ def recorded_terms(
             name="Retention",
             says=f"The tag keeps the snapshot {days}, or until the table has no open incident. {contract}",
         ),
-        Term(name="May restore it", says=f"{restorers(plan)}."),
         *([Term(name="Over by", says=f"{clock_time(plan.over_by)}, as expected.")] if plan and plan.over_by else []),
-        Term(name="Authoritative", says=f"{days}. Restoring from another point needs a reason."),
+        Term(name="Authoritative", says=f"{days}. A proposal that starts from another point names both."),
     )

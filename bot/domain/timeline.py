@@ -126,7 +126,7 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
             return f"<@{body.owner}> owns the review item “{_bare(body.term)}” until {body.due:%Y-%m-%d}."
         case e.FindingSettled():
             return f"The review item “{_bare(body.term)}” is {body.how}: {full_stop(body.reason)}"
-        case e.SavepointPlanned() | e.SavepointReleasing() | e.SavepointReleased() | e.RestoreExplained():
+        case e.SavepointPlanned() | e.SavepointReleasing() | e.SavepointReleased():
             return savepoint_sentence(body)
         case e.IncidentClosed():
             return f"Closed: {full_stop(body.reason)}"

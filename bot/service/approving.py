@@ -12,13 +12,11 @@ from bot.domain.execution import ProposalView
 from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.savepoints import restorers_of
 from bot.domain.settling import Settle
 from bot.ports import Clock, Directory
 from bot.service.executing import as_far_as
 from bot.service.incident_store import IncidentStore
 from bot.service.proposing import Proposals
-from bot.service.savepoints import Savepoints
 
 
 class Approvals:
@@ -30,11 +28,8 @@ class Approvals:
         proposals: Proposals,
         directory: Directory,
         clock: Clock,
-        savepoints: Savepoints | None = None,
     ) -> None:
-        """`savepoints` asks why a job is started from another point than the one that counts."""
         self._store = store
-        self._savepoints = savepoints
         self._proposals = proposals
         self._directory = directory
         self._clock = clock
@@ -98,13 +93,9 @@ class Approvals:
         """Raises Refused, with what became of it or whom to ask, unless `by` may have it carried out now."""
         self.settle(incident_id)
         incident, view = self._seen(incident_id, proposal_id)
-        restorers = restorers_of(view.proposal, self._store.every())
-        decided = self._decide(incident, view, Begin(restorers=restorers), by, NO_GROUPS)
+        decided = self._decide(incident, view, Begin(), by, NO_GROUPS)
         if isinstance(decided, NotAllowed):
             raise _refused(decided)
-        if self._savepoints is not None and view.glass is None:
-            self._savepoints.must_be_explained(incident_id, view)
-            self._savepoints.must_be_allowed(view, by)
 
     def settle(self, incident_id: IncidentId) -> None:
         """Expire, release and remind whatever is due. Safe to call at any time, any number of times."""
@@ -122,8 +113,6 @@ class Approvals:
         refusal = self._decide(incident, view, act, by, membership)
         if isinstance(refusal, NotAllowed):
             raise _refused(refusal)
-        if isinstance(act, Approve) and self._savepoints is not None:
-            self._savepoints.must_be_explained(incident_id, view)
         if isinstance(act, Approve | BreakGlass):
             self._proposals.must_still_hold(incident_id, proposal_id)
         if isinstance(act, Settle):

@@ -23,7 +23,6 @@ from bot.domain.execution import AT_WORK, ProposalState, ProposalView
 from bot.domain.ids import IncidentId, ProposalId, UserId, short_job
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.savepoints import restorers_of
 from bot.domain.sentences import span
 from bot.ports import Clock
 from bot.service.incident_store import IncidentStore
@@ -206,7 +205,7 @@ class Executions:
         view = self._store.get(incident_id).proposals.get(proposal_id)
         if view is None:
             raise Refused("This proposal is not part of the incident.", "", "Look at the newest message.")
-        begin = Begin(restorers=restorers_of(view.proposal, self._store.every()))
+        begin = Begin()
         self._beginning(view, begin, by)
         must_have_the_job_alone(view.proposal, incident_id, self._store.every())
         try:

@@ -32,6 +32,7 @@ from bot.domain.rehearsals import begun, done_of, is_proven, left_by_stop, rehea
 from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.rewinds import flink_commits
 from bot.domain.runbook import ASKED_FOR
+from bot.domain.savepoints import beside_the_authoritative
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState
 from bot.domain.waterline import UNDO
@@ -296,6 +297,7 @@ class Proposals:
         try:
             proposal = told_what_comes_first(completed(module.propose(plan), plan), incident, match, self._actions)
             proposal = proposal.model_copy(update={"follows": follows})
+            proposal = beside_the_authoritative(proposal, self._store.all(), observation.table, plan.at)
             must_be_destructive(proposal, module.action)
             must_end_no_repair(proposal, incident_id, self._store.every())
         except Refused as error:

@@ -1,4 +1,4 @@
-"""Planned savepoints: planned with a reason and an end, kept in a catalogue, and asked about before another is used.
+"""Planned savepoints: planned with a reason and an end, and kept in a catalogue.
 
 Takes away the tag of a kept savepoint when its day has passed; never while an incident is open on the table.
 
@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple
 
 from bot.actions._marking import commit_marks
 from bot.domain.effects import KeepSavepoint
-from bot.domain.entries import Body, RestoreExplained, SavepointPlanned, SavepointReleased, SavepointReleasing
+from bot.domain.entries import Body, SavepointPlanned, SavepointReleased, SavepointReleasing
 from bot.domain.errors import CouldNotLook, Refused, UnknownTable
-from bot.domain.execution import AT_WORK, UNFINISHED, ProposalView
+from bot.domain.execution import AT_WORK, UNFINISHED
 from bot.domain.flink import JobRun
 from bot.domain.ids import IncidentId, ProposalId, SnapshotId, TableName, UserId
 from bot.domain.incident import Incident, already_open, shown_in
@@ -25,9 +25,6 @@ from bot.domain.savepoints import (
     has_left_main,
     hidden_among,
     kept_savepoints,
-    may_restore,
-    started_from,
-    starts_from,
     still_tagged,
 )
 from bot.domain.sentences import clock_time
@@ -63,8 +60,6 @@ class Catalogue(NamedTuple):
 
 
 class Savepoints:
-    """Plan, list, explain; and the question before a restore."""
-
     def __init__(self, store: IncidentStore, observer: Observer, opening: Opening, clock: Clock) -> None:
         self._store = store
         self._observer = observer
@@ -99,7 +94,6 @@ class Savepoints:
         reason: str,
         code_before: str,
         code_after: str,
-        restorers: tuple[UserId, ...],
         until: datetime,
         over_by: datetime | None = None,
         by: UserId,
@@ -116,7 +110,7 @@ class Savepoints:
             found = f"Found {clock_time(over_by, self._clock.now())}."
             raise Refused("This end of the work has passed.", found, "Say a later time. Nothing was done.")
         planned = SavepointPlanned(
-            reason=reason, code_before=code_before, code_after=code_after, may_restore=restorers, until=until,
+            reason=reason, code_before=code_before, code_after=code_after, until=until,
             over_by=over_by,
         )  # fmt: skip
         existing = self._open_on(table, channel)
@@ -140,63 +134,6 @@ class Savepoints:
         left = self._left_main(kept)
         return Catalogue(kept, authoritative(kept, self._clock.now(), left or frozenset()), left, hidden)
 
-    def explain(self, incident_id: IncidentId, reason: str, *, by: UserId) -> RestoreExplained:
-        """Put on record why the newest proposal starts from another point. Raises Refused without a reason, or where
-        nothing is asked."""
-        if not reason.strip():
-            raise Refused("The reason is missing.", "", "Write it after the command: /waterline why REASON.")
-        view = self._store.get(incident_id).current_proposal
-        asked = None if view is None else self._other_than(view)
-        if view is None or asked is None:
-            raise Refused(
-                "Nothing needs a reason here.",
-                "The newest proposal starts no job, or starts it from the authoritative savepoint.",
-                "",
-            )
-        path, instead = asked
-        told = RestoreExplained(proposal=view.proposal.id, path=path, instead_of=instead.path, reason=reason.strip())
-        self._store.write(incident_id, by=by, decide=lambda _now: [told])
-        return told
-
-    def must_be_explained(self, incident_id: IncidentId, view: ProposalView) -> None:
-        """Before a yes: raises Refused while the proposal starts from another point and nobody has said why."""
-        asked = self._other_than(view)
-        if asked is None or view.proposal.id in self._store.get(incident_id).explained:
-            return
-        path, instead = asked
-        code = f"code {instead.code_before}, " if instead.incident else ""
-        raise Refused(
-            "This does not start the job from the authoritative savepoint.",
-            f"Authoritative until {instead.until:%Y-%m-%d} is {instead.path} (checkpoint {instead.checkpoint}, {code}"
-            f"taken in {instead.incident or 'a private incident'}); the proposal starts from {path}.",
-            "Give the reason with /waterline why REASON. Then it can be approved.",
-        )
-
-    def must_be_allowed(self, view: ProposalView, by: UserId) -> None:
-        """Before it is carried out: raises Refused unless `by` may start the job from the savepoint that it starts
-        from. Whom a plan names holds for its savepoint as long as anybody can start from it: also when a newer one
-        counts, and when its day has passed."""
-        start = starts_from(view.proposal)
-        kept = None if start is None else started_from(self._kept(start.job), start)
-        if kept is None or may_restore(kept, by):
-            return
-        assert kept.plan is not None
-        named = ", ".join(f"<@{user}>" for user in kept.plan.may_restore)
-        raise Refused(
-            "You may not restore this savepoint.",
-            f"Its plan in {kept.incident or 'a private incident'} names {named}.",
-            "Ask one of them to execute the proposal.",
-        )
-
-    def _other_than(self, view: ProposalView) -> tuple[str, KeptSavepoint] | None:
-        """(path that is started from, savepoint that counts), where they differ."""
-        start = starts_from(view.proposal)
-        if start is None:
-            return None
-        kept = self._kept(start.job)
-        instead = authoritative(kept, self._clock.now(), self._left_main(kept[:1]) or frozenset())
-        return None if instead is None or started_from([instead], start) else (start.path, instead)
-
     def _left_main(self, kept: tuple[KeptSavepoint, ...]) -> frozenset[ProposalId] | None:
         """By which those were taken whose snapshot is no longer of main; None where a table could not be looked at."""
         try:
@@ -204,9 +141,6 @@ class Savepoints:
         except (CouldNotLook, UnknownTable):
             return None
         return frozenset(each.proposal for each in kept if has_left_main(each, tables[each.table]))
-
-    def _kept(self, job: str) -> tuple[KeptSavepoint, ...]:
-        return kept_savepoints(self._store.all(), job)
 
     def _job_of(self, table: TableName) -> str:
         job = self._observer.setup(table).job

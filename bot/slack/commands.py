@@ -421,12 +421,6 @@ def _over_services(do: Callable[[Services, Command], str]) -> Callable[[Commands
     return lambda commands, command: do(commands._services, command)
 
 
-def _explain_restore(services: Services, command: Command) -> str:
-    incident = services.store.in_channel(command.channel)
-    services.savepoints.explain(incident.id, command.rest, by=command.user)
-    return "Reason recorded. The proposal can be approved now."
-
-
 def _fill_review(services: Services, command: Command) -> str:
     """Of the channel's open incident, or of one of this channel that is named, closed or not."""
     of_here = [i for i in services.store.all() if i.opened.channel == command.channel and i.id == command.rest]
@@ -473,7 +467,6 @@ VERBS: dict[str, Verb] = {
     "savepoints": Verb(
         "savepoints [TABLE]", "list the kept savepoints and say which one is authoritative", Commands._savepoints
     ),
-    "why": Verb("why REASON", "explain why you restore from a different savepoint", _over_services(_explain_restore)),
     "review": Verb("review [INCIDENT]", "open the contract review, also after closing", _over_services(_fill_review)),
     "close": Verb("close REASON", "end the incident", Commands._close),
     "help": Verb("help [WORD]", "this list, or what one subcommand does", Commands._help),

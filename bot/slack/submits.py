@@ -125,7 +125,6 @@ def plan_savepoint(services: Services, form: Submitted) -> str:
         reason=form.values["reason"].strip(),
         code_before=form.values["before"].strip(),
         code_after=form.values["after"].strip(),
-        restorers=tuple(UserId(user) for user in form.values.get("restorers", "").split(",") if user),
         until=end_of_day(form.values["until"]),
         over_by=said_moment(over, services.clock.now()) if over else None,
         by=form.user,

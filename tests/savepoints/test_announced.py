@@ -45,7 +45,7 @@ ANNOUNCED, OVER, OFF = (f"{PLANNED} {state}" for state in get_args(WorkState))
 """What is asked for: the notice, with its state."""
 ENDS = (OVER, OFF)
 PLAN = SavepointPlanned(
-    reason="New pricing.", code_before="1.4", code_after="1.5", may_restore=(),
+    reason="New pricing.", code_before="1.4", code_after="1.5",
     until=orders.NINE,
 )  # fmt: skip
 

@@ -1,6 +1,5 @@
-"""A savepoint whose snapshot main has left pairs with nothing: it is not called authoritative, and asks nothing."""
+"""A savepoint whose snapshot main has left pairs with nothing: it is not called authoritative."""
 
-from bot.domain.execution import ProposalState
 from bot.domain.ids import SnapshotId
 from bot.domain.savepoints import has_left_main
 from bot.domain.table import TableState
@@ -33,16 +32,14 @@ def test_after_a_rewind_below_it_the_list_says_that_it_pairs_no_more(world: Worl
     assert "Checkpoint 5 paired, until a rollback removed it from main, with snapshot" in told
 
 
-def test_another_restore_is_then_approved_without_a_question(world: World) -> None:
+def test_another_restore_then_names_no_other(world: World) -> None:
     """There is nothing that it is instead of."""
     world.plans()
     world.takes_it()
     main_goes_back(world)
     proposal = world.proposes_the_rewind()
 
-    world.savepoints.must_be_explained(world.scene.incident, world.scene.view(proposal.id))
-
-    assert world.scene.view(proposal.id).state is ProposalState.PROPOSED
+    assert world.beside(proposal) == proposal
 
 
 def test_while_the_table_cannot_be_looked_at_it_counts_and_the_list_says_so(world: World) -> None:

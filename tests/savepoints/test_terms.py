@@ -7,7 +7,7 @@ from bot.domain.errors import Refused
 from bot.domain.execution import ProposalView
 from bot.domain.proposal import Proposal
 from bot.slack.blocks.proposal import proposal_message
-from tests.rewound import ANA, BEN
+from tests.rewound import BEN
 from tests.savepoints.world import WEEK, World
 from tests.tables import ORDERS
 
@@ -17,8 +17,8 @@ def _terms(proposal: Proposal) -> dict[str, str]:
 
 
 def test_the_preview_shows_the_whole_plan(world: World) -> None:
-    """Reason, code, snapshots, retention, who may restore, until when."""
-    world.plans(ANA)
+    """Reason, code, snapshots, retention, until when."""
+    world.plans()
     proposal, plan = world.savepoint()
 
     terms = _terms(proposal)
@@ -32,14 +32,13 @@ def test_the_preview_shows_the_whole_plan(world: World) -> None:
         "Snapshots": f"{head} is the head now, schema 0. The snapshot that the stop commits is added later.",
         "Retention": f"The tag keeps the snapshot until {day}, or until the table has no open incident. "
         "The contract names no retention.",
-        "May restore it": f"<@{ANA}>.",
-        "Authoritative": f"until {day}. Restoring from another point needs a reason.",
+        "Authoritative": f"until {day}. A proposal that starts from another point names both.",
     }
 
 
 def test_people_are_asked_with_every_term_in_the_message(world: World) -> None:
-    """Whoever may restore it is named, and nobody else is mentioned, whatever the reason says."""
-    world.plans(ANA, reason=f"New pricing, asked for by <@{BEN}>.")
+    """Nobody is mentioned, whatever the reason says."""
+    world.plans(reason=f"New pricing, asked for by <@{BEN}>.")
     made = world.proposes(*world.savepoint())
     view = ProposalView(proposal=made, step=None)
 
@@ -47,7 +46,6 @@ def test_people_are_asked_with_every_term_in_the_message(world: World) -> None:
 
     shown = str([block.to_dict() for block in blocks])
     assert "*Terms*" in shown
-    assert f"*May restore it:* <@{ANA}>." in shown
     assert f"asked for by &lt;@{BEN}&gt;." in shown
 
 
@@ -83,15 +81,15 @@ def test_a_plan_is_not_changed_under_its_proposal(world: World) -> None:
 
 def test_what_is_kept_has_the_terms_that_were_approved(world: World) -> None:
     """A plan that is written afterwards is for the next savepoint."""
-    world.plans(ANA)
+    world.plans()
     world.takes_it()
-    world.plans(BEN, reason="Another.", until=4 * WEEK)
+    world.plans(reason="Another.", until=4 * WEEK)
 
     _kept, counts, _left, _hidden = world.savepoints.catalogue(ORDERS)
 
     assert counts is not None
     assert counts.plan is not None
-    assert (counts.plan.reason, counts.plan.may_restore) == ("New pricing.", (ANA,))
+    assert counts.plan.reason == "New pricing."
 
 
 def test_a_plan_whose_day_has_passed_is_not_proposed(world: World) -> None:

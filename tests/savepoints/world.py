@@ -11,11 +11,11 @@ from bot.adapters.spark import SparkEvidenceRunner
 from bot.bootstrap import assemble
 from bot.cli.options import NobodyThere
 from bot.domain.action import Plan
-from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import Body, ExecutionEnded, ExecutionStarted, IncidentClosed, ProposalMade
 from bot.domain.execution import ProposalState
-from bot.domain.ids import IncidentId, ProposalId, UserId
+from bot.domain.ids import IncidentId, ProposalId
 from bot.domain.proposal import Proposal
+from bot.domain.savepoints import beside_the_authoritative
 from bot.evidence import Collector, find_tasks
 from bot.ports import Journal
 from bot.service.approving import Approvals
@@ -55,7 +55,7 @@ class World:
 
     def plans(
         self,
-        *restorers: UserId,
+        *,
         until: timedelta = WEEK,
         reason: str = "New pricing.",
         code_before: str = "1.4",
@@ -64,7 +64,7 @@ class World:
         """Ana plans the change to code 1.5."""
         self.savepoints.plan(
             ORDERS, channel, reason=reason, code_before=code_before, code_after="1.5",
-            restorers=restorers, until=datetime.now(UTC) + until, by=ANA,
+            until=datetime.now(UTC) + until, by=ANA,
         )  # fmt: skip
 
     def savepoint(self, **known: object) -> tuple[Proposal, Plan]:
@@ -86,18 +86,12 @@ class World:
         proposal, plan = self.savepoint()
         assert self.scene.carries_out(proposal, plan).state is ProposalState.APPLIED
 
-    def takes_a_newer_one(self, *restorers: UserId, at: str = "file:///newer") -> None:
-        """The record tells of one more that was kept for the job, at another path, with such a plan."""
+    def takes_a_newer_one(self, at: str = "file:///newer") -> None:
+        """The record tells of one more that was kept for the job, at another path."""
         taken = self.scene.store.get(self.scene.incident).current_proposal
         assert taken is not None
-        effects = tuple(
-            e.model_copy(update={"plan": e.plan.model_copy(update={"may_restore": restorers})})
-            if isinstance(e, KeepSavepoint) and e.plan is not None
-            else e
-            for e in taken.proposal.effects
-        )
         newer = ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PNEW")
-        again = taken.proposal.model_copy(update={"id": newer, "effects": effects})
+        again = taken.proposal.model_copy(update={"id": newer})
         ends = [
             ended.model_copy(update={"proposal": newer, "result": {**ended.result, "savepoint": at}})
             for _index, ended in sorted(taken.done.items())
@@ -117,6 +111,10 @@ class World:
         plan = self.scene.plan(last_good=self.good, number=2)
         return self.proposes(rewind_table_and_job.propose(plan), plan)
 
+    def beside(self, proposal: Proposal) -> Proposal:
+        """As it is proposed, with what is said of the authoritative savepoint."""
+        return beside_the_authoritative(proposal, self.scene.store.all(), self.scene.table, self.clock.now())
+
     def ben_approves(self, proposal: Proposal) -> None:
         """Ben says yes to what he was shown."""
         self.approvals.approve(self.scene.incident, proposal.id, digest=proposal.digest, by=BEN)
@@ -131,10 +129,11 @@ class World:
 
     def looks_after(self, ahead: timedelta) -> None:
         """What is kept is looked at so long after now, also before anything is approved."""
+        self.clock = InTime(ahead)
         opening = Opening(self.scene.store, self.scene.observer, shipped())
-        self.savepoints = Savepoints(self.scene.store, self.scene.observer, opening, InTime(ahead))
+        self.savepoints = Savepoints(self.scene.store, self.scene.observer, opening, self.clock)
         proposals = Proposals(self.scene.store, self.scene.observer, None, {}, SystemClock())  # type: ignore[arg-type]
-        self.approvals = Approvals(self.scene.store, proposals, NobodyThere(), SystemClock(), self.savepoints)
+        self.approvals = Approvals(self.scene.store, proposals, NobodyThere(), SystemClock())
 
     def tags(self, ahead: timedelta = WEEK + timedelta(hours=1), journal: Journal | None = None) -> SavepointTags:
         """Whoever takes tags away, so long after now."""

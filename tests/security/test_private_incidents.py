@@ -169,7 +169,7 @@ def test_the_list_of_savepoints_tells_outsiders_no_plan_of_it(
     """Which point pairs with which snapshot everybody reads who may have to restore the job."""
     plan = SavepointPlanned(
         reason="A breach.", code_before="1.4", code_after="1.5",
-        may_restore=(UserId(ANA),), until=datetime.now(UTC) + timedelta(days=2),
+        until=datetime.now(UTC) + timedelta(days=2),
     )  # fmt: skip
     effect = KeepSavepoint(table=ORDERS, job=JOB, job_id=JobId("a" * 32), tagged="20261103", plan=plan)
     result = {"savepoint": "s3://flink/s-9", "checkpoint": "9", "snapshot": "1", "tag": "savepoint-9", "code": "1.4"}

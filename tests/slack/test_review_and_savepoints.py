@@ -61,18 +61,18 @@ def test_a_term_is_not_settled_without_a_sentence(collected: SeenMessage, ana: R
 def test_a_savepoint_is_planned_in_a_form_and_stops_nothing(
     collected: SeenMessage, ana: Responder, bot: LittleBot
 ) -> None:
-    """The plan is on record with its end and who may restore; the job goes on, and the catalogue is empty."""
+    """The plan is on record with its end; the job goes on, and the catalogue is empty."""
     told = list(bot.flink.calls)
 
     ana.opens_form("savepoint sales.orders")
-    terms = {"reason": "New pricing.", "before": "1.4", "after": "1.5", "restorers": ["ben"]}
+    terms = {"reason": "New pricing.", "before": "1.4", "after": "1.5"}
     ana.fills({**terms, "over": "2099-12-01 14:10"})
     answer = ana.answer_to(ana.submits)
     listed = ana.asks("savepoints")
 
     plan = bot.services.store.get(WL).plan
     assert plan is not None
-    assert (plan.reason, plan.code_before, plan.code_after, len(plan.may_restore)) == ("New pricing.", "1.4", "1.5", 1)
+    assert (plan.reason, plan.code_before, plan.code_after) == ("New pricing.", "1.4", "1.5")
     assert str(plan.over_by) == "2099-12-01 14:10:00+00:00"
     assert "Plan saved in wl-1. Nothing is stopped" in answer
     assert "Savepoint planned, from code 1.4 to 1.5: New pricing." in ana.sees("Savepoint planned").plain

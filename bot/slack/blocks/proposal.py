@@ -13,7 +13,7 @@ from bot.actions._effects import describe
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.approval_count import ids_mentioned, mentions, missing_in_words, whom_to_ask
 from bot.domain.approval_times import last_approval_at
-from bot.domain.effects import KeepSavepoint, ReplayRows, StopFork
+from bot.domain.effects import ReplayRows, StopFork
 from bot.domain.evidence import Task
 from bot.domain.execution import UNDECIDED, ProposalState, ProposalView
 from bot.domain.ids import SnapshotId, short, short_job
@@ -287,9 +287,7 @@ def _steps(view: ProposalView) -> str:
 
 def _recorded(view: ProposalView) -> str:
     """The terms, also when it is decided: they are looked up here for as long as they count."""
-    plans = [effect.plan for effect in view.proposal.effects if isinstance(effect, KeepSavepoint)]
-    named = {user for plan in plans if plan is not None for user in plan.may_restore}
-    lines = (f"• *{mrkdwn(t.name)}:* {addressed(short_paths(t.says), named)}" for t in view.proposal.preview.recorded)
+    lines = (f"• *{mrkdwn(t.name)}:* {mrkdwn(short_paths(t.says))}" for t in view.proposal.preview.recorded)
     return "\n".join(["*Terms*", *lines])
 
 

@@ -1,10 +1,9 @@
 """The form of a planned savepoint, and the catalogue of those that were kept."""
 
-from slack_sdk.models.blocks import Block, DatePickerElement, InputBlock, PlainTextInputElement, UserMultiSelectElement
+from slack_sdk.models.blocks import Block, DatePickerElement, InputBlock, PlainTextInputElement
 from slack_sdk.models.views import View
 
 from bot.domain.ids import TableName, short
-from bot.domain.savepoint_entries import restorers
 from bot.domain.savepoints import KeptSavepoint
 from bot.service.savepoints import Catalogue, SavepointOffer
 from bot.slack.blocks.parts import context, section
@@ -15,7 +14,7 @@ _SHOWN = 10
 
 
 def savepoint_form(offer: SavepointOffer, channel: str) -> View:
-    """Why, for which code, who may restore it, until when; with what table and job say now."""
+    """Why, for which code, until when; with what table and job say now."""
     blocks: list[Block] = [
         section(
             f"*Table* {code(offer.table)}, *job* {code(offer.job)}\n"
@@ -24,13 +23,6 @@ def savepoint_form(offer: SavepointOffer, channel: str) -> View:
         _line("reason", "Why is the job stopped?", ""),
         _line("before", "Code that runs now", offer.code),
         _line("after", "Code that starts from it", ""),
-        InputBlock(
-            block_id="restorers",
-            label="Who may restore it?",
-            hint="Empty: everyone who may execute a proposal.",
-            optional=True,
-            element=UserMultiSelectElement(action_id="restorers"),
-        ),
         InputBlock(
             block_id="until",
             label="Kept, and authoritative, until",
@@ -84,8 +76,7 @@ def _entry(kept: KeptSavepoint, counts: bool, has_left: bool) -> str:
     where = f", {kept.incident}" if kept.incident else ""
     return (
         f"{_paired(kept, counts, has_left)}, code {kept.code_before}{after}, "
-        f"taken {kept.taken_at:%Y-%m-%d %H:%M} UTC{where}.{before} {why}\n"
-        f"   May restore it: {restorers(kept.plan)}.\n   {kept.path}"
+        f"taken {kept.taken_at:%Y-%m-%d %H:%M} UTC{where}.{before} {why}\n   {kept.path}"
     )
 
 
