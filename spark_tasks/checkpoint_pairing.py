@@ -67,17 +67,17 @@ def _headline(found: tuple[Pairing, ...], paired: list[Pairing], unreadable: lis
     if paired:
         newest = paired[0]
         return (
-            f"{counted(len(paired), 'restore point')} of {len(found)} {'pairs' if len(paired) == 1 else 'pair'} "
-            f"with a snapshot; the newest is checkpoint {newest.checkpoint_id} of run {short_job(newest.job_id)} "
-            f"with snapshot {short(newest.snapshot_id)}. The newest is not always the right one: restore "
-            "from the one that a proposal names." + (f" {len(unreadable)} could not be read." if unreadable else "")
+            f"{counted(len(paired), 'restore point')} of {len(found)} {'matches' if len(paired) == 1 else 'match'} a "
+            f"snapshot exactly. The newest is checkpoint {newest.checkpoint_id} of run {short_job(newest.job_id)}, "
+            f"with snapshot {short(newest.snapshot_id)}. The newest is not always the right one: a proposal names it."
+            + (f" {len(unreadable)} could not be read." if unreadable else "")
         )
     if unreadable:
         return (
-            f"None of {counted(len(found), 'restore point')} pairs with a listed snapshot, but "
+            f"None of {counted(len(found), 'restore point')} matches a listed snapshot, but "
             f"{len(unreadable)} could not be read."
         )
-    return f"None of {counted(len(found), 'restore point')} pairs with a listed snapshot."
+    return f"None of {counted(len(found), 'restore point')} matches a listed snapshot."
 
 
 def _row(pairing: Pairing) -> tuple[str, ...]:

@@ -405,7 +405,7 @@ def _measures(ledger: Ledger, beside: int) -> tuple[Measure, ...]:
         Measure(name="job runs", value=len(runs_of(rows)), unit="runs"),
         Measure(name="not in the table", value=sum(s.last - s.first + 1 for s in gone), unit="checkpoints"),
         Measure(name="rows added on main", value=sum(row.added_rows for row in rows if row.on_main), unit="rows"),
-        *([Measure(name="checkpoint kind not told (?)", value=untold, unit="commits")] if untold else []),
+        *([Measure(name="checkpoint kind unknown (?)", value=untold, unit="commits")] if untold else []),
         *([Measure(name="on other branches", value=beside, unit="commits")] if beside else []),
     )
 

@@ -155,8 +155,8 @@ def headline(
     of_rolled_back = f"{counted(len(lost), 'commit')} that {'was' if len(lost) == 1 else 'were'} rolled back"
     if not finding.missing:
         waiting = (
-            f" {counted(above, 'position')} of {of_rolled_back} {'lies' if above == 1 else 'lie'} above it and "
-            f"{'is' if above == 1 else 'are'} not written again yet."
+            f" {counted(above, 'position')} above it {'is' if above == 1 else 'are'} not in the table yet: they were "
+            f"in {of_rolled_back}."
             if above
             else ""
         )

@@ -162,7 +162,7 @@ def _undo(live: JobRun | None, *, keeps_checkpoints: bool = False) -> str:
     takes_off = "`/waterline undo` stops the new run, removes what it committed from main"
     if live is None:
         return f"{takes_off}, and starts no run, because none was alive."
-    left = "if its stop left a savepoint that pairs"
+    left = "if its stop left a savepoint that matches the table"
     if keeps_checkpoints:
         left = "if storage still has its newest retained checkpoint"
     return (

@@ -197,10 +197,10 @@ def _undo(kept: str, point: RestorePoint | None, live: JobRun | None) -> str:
     if live is None:
         return f"{stays} `/waterline undo` {stop}moves main back to that tag and starts no run, because none was alive."
     is_kept = point is not None and point.goes_with_savepoint
-    left = "if storage still has a checkpoint" if is_kept else "if its stop left a savepoint"
+    left = "only if storage still has a checkpoint" if is_kept else "only if its stop left a savepoint"
     return (
-        f"{stays} `/waterline undo` {stop}moves main back to that tag and starts the job from the state of run "
-        f"{short_job(live.job_id)}, {left} that pairs."
+        f"{stays} `/waterline undo` {stop}moves main back to that tag, and starts the job from the state of run "
+        f"{short_job(live.job_id)}: {left} that matches the table."
         + (" That brings the fault back as well." if point is None or point.is_right else "")
     )
 

@@ -3,16 +3,27 @@
 They drive the same workspace as the page, through what is rendered; nothing of the bot is called directly.
 """
 
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import groupby
 
 from bot.workspace import Actor, NotShown, SeenMessage, Workspace
 
 CHANNEL = "orders-oncall"
 _LOOK_EVERY_S = 0.25
-_FEWEST_REPEATS = 3
+_EXCLUDED = "Why not the others"
+_ROWS = 3
+"""Of a table, its head among them."""
+_HEAD = 2
+"""Lines: title and result, of a message whose title was printed before."""
+_AT_MOST = 4
+"""Lines of a message that nobody decides on: what it means, what to do, until when, the first of the details."""
+_DECISIVE = ("[Approve]", "Verified at", "What to do: ")
+"""What is printed to its end."""
+_FIGURE = re.compile(r"…?\b[\d.,:]*\d\b")
+_VERDICT = re.compile(r"^:\w+: |: (confirmed|ruled out|inconclusive)$")
+_ID = re.compile(r"[\w…/-]*\d[\w-]*")
 _ONE_MORE = "Needs 1 more approval"
 """On a proposal whose policy asks for two, after the first yes."""
 _MAIN = ("Run evidence", "Diagnose", "Propose", "Preview and send…", "Done", "Open the review", "Close…")
@@ -21,44 +32,93 @@ _MAIN = ("Run evidence", "Diagnose", "Propose", "Preview and send…", "Done", "
 
 @dataclass
 class Transcript:
-    """Prints what each person did and what Waterline said, each line once."""
+    """Prints what each person did and what Waterline said: once, and of a long list its beginning."""
 
     say: Callable[[str], None]
     began: float = field(default_factory=time.monotonic)
     _shown: dict[str, str] = field(default_factory=dict)
     """Channel and time stamp of a message -> its text when it was printed last."""
+    _edited: dict[str, tuple[SeenMessage, str]] = field(default_factory=dict)
+    """What has changed since: it is printed before the next action, as it is then."""
     _lines: set[str] = field(default_factory=set)
-    """Every line that was printed."""
+    """Every line that was printed, without its figures."""
+
+    _titles: set[str] = field(default_factory=set)
+    """Of messages: what they are about, whatever they say of it."""
 
     def person(self, name: str, action: str) -> None:
-        self.say(f"\n[{time.monotonic() - self.began:6.1f} s] {name} {action}")
+        self.flush()
+        self.say(f"[{time.monotonic() - self.began:6.1f} s] {name} {action}")
 
     def show(self, messages: list[SeenMessage], where: str) -> None:
-        """New messages, and what has changed in edited ones. Three or more lines in a row that were printed before are
-        only counted: two consumers get much the same notice."""
+        """New messages now, what has changed in others before the next action."""
         for message in messages:
             key = message.channel + message.ts
-            is_edited = key in self._shown
             if self._shown.get(key) == message.plain:
-                continue
-            self._shown[key] = message.plain
-            body = [line for line in message.plain.splitlines() if line.strip()]
-            shown = (
-                [line for line in body if line not in self._lines] if is_edited else list(self._without_repeats(body))
-            )
-            self._lines.update(body)
-            if shown:
-                how = " (only to you)" if message.is_ephemeral else " (edited)" if is_edited else ""
-                lines = "\n".join(f"    {line}" for line in shown)
-                self.say(f"  {message.author} in #{where}{how}:\n{lines}")
-
-    def _without_repeats(self, body: list[str]) -> Iterator[str]:
-        for is_old, group in groupby(body, self._lines.__contains__):
-            lines = list(group)
-            if is_old and len(lines) >= _FEWEST_REPEATS:
-                yield f"… {len(lines)} lines as above"
+                self._edited.pop(key, None)
+            elif key in self._shown:
+                self._edited[key] = (message, where)
             else:
-                yield from lines
+                self._shown[key] = message.plain
+                body = _lines_of(message)
+                is_repeated = bool(body) and _title(body[0]) in self._titles
+                self._titles.update(map(_title, body[:1]))
+                at_most = _HEAD if is_repeated else _AT_MOST
+                self._print(message, f"{where}{' (only to you)' if message.is_ephemeral else ''}", body, at_most)
+
+    def flush(self) -> None:
+        """Print the new lines of messages that were edited."""
+        for key, (message, where) in self._edited.items():
+            self._shown[key] = message.plain
+            new = [line for line in _lines_of(message) if _without_figures(line) not in self._lines]
+            self._print(message, f"{where} (edited)", new, _AT_MOST)
+        self._edited.clear()
+
+    def _print(self, message: SeenMessage, where: str, lines: list[str], at_most: int) -> None:
+        is_new = not self._lines.issuperset(lines)
+        self._lines.update(lines, map(_without_figures, lines))
+        if is_new:
+            is_decisive = any(line.startswith(_DECISIVE) for line in lines)
+            shown = "\n    ".join(_decided_on(lines) if is_decisive else _folded(lines, at_most))
+            self.say(f"  {message.author} in #{where}: {shown}")
+
+
+def _lines_of(message: SeenMessage) -> list[str]:
+    """Each once: the same button stands beside each item of a list. Buttons of a row are on one line."""
+    lines: list[str] = []
+    was_button = False
+    for line in dict.fromkeys(line for line in message.plain.splitlines() if line.strip()):
+        is_button = line in message.buttons
+        if is_button and was_button:
+            lines[-1] += f" [{line}]"
+        else:
+            lines.append(f"[{line}]" if is_button else line)
+        was_button = is_button
+    return lines
+
+
+def _title(line: str) -> str:
+    return _VERDICT.sub("", _without_figures(line))
+
+
+def _without_figures(line: str) -> str:
+    return _FIGURE.sub("0", line)
+
+
+def _decided_on(lines: list[str]) -> list[str]:
+    """Everything but why other causes are excluded."""
+    end = lines.index(_EXCLUDED) if _EXCLUDED in lines else len(lines)
+    return [*lines[:end], *([f"{_EXCLUDED}: {len(lines) - end - 1} more lines"] if end < len(lines) else [])]
+
+
+def _folded(lines: list[str], at_most: int) -> list[str]:
+    """The first `at_most` lines, of a message with a table its result and the first rows; the rest is counted."""
+    rows = [line for line in lines if line.count(" | ") > 1 or _ID.fullmatch(line)]
+    kept = [*lines[:_HEAD], *rows[:_ROWS]] if len(rows) > _ROWS < at_most else lines[:at_most]
+    left = len(lines) - len(kept)
+    if left < 2:
+        return lines
+    return [*kept, f"… {left} more lines"] if at_most > _HEAD else kept
 
 
 class Walk:
@@ -86,6 +146,7 @@ class Walk:
             card = self._card()
             if "Closed by" in card.plain:
                 self._show_everything()
+                self._transcript.flush()
                 return self._steps
             label = next((wanted for wanted in _MAIN if wanted in card.buttons), None)
             if label is None:
@@ -109,7 +170,9 @@ class Walk:
             time.sleep(_LOOK_EVERY_S)
         if self._ana.modal.submit is None:
             raise NotShown(f"The form did not come. The modal shows: {self._ana.modal.plain}")
-        self._transcript.say("    " + self._ana.modal.plain.replace("\n", "\n    "))
+        form = self._ana.modal
+        words = [line for line in form.plain.splitlines() if line not in form.fields]
+        self._transcript.say("\n    ".join([f"    Asked for: {', '.join(form.fields)}", *words]))
         self._ana.fills({"runbook": self._runbook, "summary": "The on-call alert woke me up: look at sales.orders"})
         self._transcript.person("Ana", f"chooses “{self._runbook}” and opens the incident")
         self._ana.submits()
@@ -178,7 +241,7 @@ class Walk:
 
 
 def _is_card(message: SeenMessage) -> bool:
-    return "Take it" in message.buttons or "Closed by" in message.plain
+    return "Add a note…" in message.buttons or "Closed by" in message.plain
 
 
 _ACTIONS = {"Propose": "_propose", "Preview and send…": "_send", "Close…": "_close"}

@@ -81,11 +81,11 @@ class Remedy(StrEnum):
 
 
 _WORDS = {
-    Remedy.REWIND_TABLE_AND_JOB: "rewind table and job together to a restore point that pairs",
-    Remedy.FORWARD_JOB: "keep the table; stop the job and restore it from the checkpoint that pairs with the head",
+    Remedy.REWIND_TABLE_AND_JOB: "roll the table and the job back together, to a restore point that matches a snapshot",
+    Remedy.FORWARD_JOB: "keep the table; stop the job, and restore it from the checkpoint of the newest snapshot",
     Remedy.RESTORE_JOB_ONLY: "restore the job from its newest restore point; the table is as it should be",
-    Remedy.RESTART_WITH_NEW_JOB_ID: "stop the job and start it under a new job id from a point that pairs "
-    "with the head; it reads the dropped rows again",
+    Remedy.RESTART_WITH_NEW_JOB_ID: "stop the job and start it under a new job id from a point that matches "
+    "the newest snapshot; it reads the dropped rows again",
     Remedy.CHANGE_OPERATOR_UID: "prove that the files of the restored checkpoint are live, then start the job with a "
     "new uid for its sink and allowNonRestoredState",
     Remedy.RESOLVE_FORK: "stop the run that should not write, then take its rows back",

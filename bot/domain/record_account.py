@@ -112,7 +112,7 @@ class Account(Record):
         description="Whether the table was verified after this incident's fault. It says nothing of what came later."
     )
     took: dict[str, float | None] = Field(
-        description="Seconds to detect, diagnose, approve, recover and tell; null where it is not known."
+        description="Seconds to detect, diagnose, approve, recover and notify; null where it is not known."
     )
     causes: tuple[Cause, ...] = Field(description="Failure modes that match.")
     ledger: tuple[Commit, ...] = Field(description="The newest ledger, newest commit first; empty: none was drawn.")

@@ -270,13 +270,13 @@ def _alone(view: ProposalView) -> Finding:
     return term("approval", "Each change was approved as the table's policy requires.", observed, False, action)
 
 
-DETECT, DIAGNOSE, APPROVE, RECOVER, TELL = "detect", "diagnose", "approve", "recover", "tell"
+DETECT, DIAGNOSE, APPROVE, RECOVER, NOTIFY = "detect", "diagnose", "approve", "recover", "notify"
 _WHAT = {
     DETECT: "from the first wrong commit to the opening",
     DIAGNOSE: "from the opening to the diagnosis that was acted on",
     APPROVE: "from the proposal to its last approval",
     RECOVER: "from the opening to the proof",
-    TELL: "from the opening to the first notice that arrived",
+    NOTIFY: "from the opening to the first notice that arrived",
 }
 
 
@@ -301,7 +301,7 @@ def metrics(incident: Incident) -> tuple[Metric, ...]:
         DIAGNOSE: _between(opened, _diagnosed_at(incident)),
         APPROVE: _approval(incident),
         RECOVER: _between(opened, _proven_at(incident)),
-        TELL: _between(opened, _told_at(incident)),
+        NOTIFY: _between(opened, _told_at(incident)),
     }
     return tuple(Metric(name=name, what=_WHAT[name], took=took) for name, took in spans.items())
 

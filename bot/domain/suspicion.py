@@ -75,10 +75,10 @@ def _by_rewind(
 def _rewind_in_words(found: Rewind) -> str:
     whence = f"from checkpoint {found.restored}" if found.restored is not None else "from an older point of its state"
     whose = "it" if found.keeps_job_id else f"run {short_job(found.earlier)}"
-    so_far = "has committed nothing since" if found.first is None else f"first committed {short(found.first)}"
+    so_far = "It has committed nothing since." if found.first is None else f"Its first commit is {short(found.first)}."
     return (
-        f"Run {short_job(found.run)} was restored {whence} although {whose} had committed checkpoint "
-        f"{found.reached}, and {so_far}.{_only_if(found)}"
+        f"Run {short_job(found.run)} was restored {whence} although {whose} had committed checkpoint {found.reached}. "
+        f"{so_far}{_only_if(found)}"
     )
 
 
@@ -109,7 +109,7 @@ def _empty_start_in_words(found: EmptyStart) -> str:
     whose = "it" if found.keeps_job_id else f"run {short_job(found.earlier)}"
     return (
         f"Run {short_job(found.run)} was started without state although {whose} had committed checkpoint "
-        f"{found.reached}, and first committed {short(found.first)}."
+        f"{found.reached}. Its first commit is {short(found.first)}."
     )
 
 

@@ -17,7 +17,7 @@ from tests.bench.resuming import resumes
 from tests.bench.scene import CHANNEL, Scene, scene, served
 from tests.bench.waiting import eventually
 
-BUTTON = "Take it"
+BUTTON = "Take over"
 ACK_AIM_MS, EVIDENCE_AIM_S, RESUME_AIM_S = 50.0, 3.0, 5.0
 _console = Console(highlight=False, width=118)
 Bursts = dict[str, tuple[Waits, Waits]]

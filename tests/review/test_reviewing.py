@@ -42,7 +42,7 @@ def test_every_span_is_between_two_entries(stories: list[Story]) -> None:
     assert took["detect"] == story.incident.opened_at - wrong.committed_at
     assert (took["diagnose"], took["approve"]) == (5 * MINUTE, MINUTE)
     assert first_half["recover"] == "not known"
-    assert MINUTE < (took["recover"] or MINUTE) < (took["tell"] or MINUTE)
+    assert MINUTE < (took["recover"] or MINUTE) < (took["notify"] or MINUTE)
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ class Responder(Actor):
 
 def is_card(message: SeenMessage) -> bool:
     """Whether it is an incident's card."""
-    return "Take it" in message.buttons or "Closed by" in message.plain
+    return "Add a note…" in message.buttons or "Closed by" in message.plain
 
 
 def is_proposal(message: SeenMessage) -> bool:

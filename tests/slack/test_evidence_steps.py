@@ -145,7 +145,7 @@ def test_a_click_on_a_closed_incident_is_answered(ana: Responder, ben: Responder
     ana.asks("close A false alarm.")
 
     running = ben.answer_to(lambda: ben.clicks("Run evidence", card))
-    taking = ben.answer_to(lambda: ben.clicks("Take it", card))
+    taking = ben.answer_to(lambda: ben.clicks("Take over", card))
 
     assert "Incident wl-1 is closed." in running
     assert "Incident wl-1 is closed." in taking

@@ -97,7 +97,7 @@ def test_a_card_that_was_deleted_comes_back_with_the_next_change(
     ana.sees("and it is there again")
 
     assert anew.ts != collected.ts
-    assert sum("Take it" in m.buttons for m in ana.messages()) == 1
+    assert sum("Add a note…" in m.buttons for m in ana.messages()) == 1
 
 
 def test_a_card_that_was_edited_is_right_again_with_the_next_change(

@@ -72,7 +72,7 @@ def test_who_asks_while_a_diagnosis_is_made_gets_that_one(
 
     first = ana.answer_to(lambda: ana.clicks("Diagnose again", card))
     second = ben.answer_to(lambda: ben.clicks("Diagnose again", card))
-    other = ben.answer_to(lambda: ben.clicks("Take it", card))
+    other = ben.answer_to(lambda: ben.clicks("Take over", card))
     looking = bot.services.store.get(WL_1).diagnosis_asked
     go_on.set()
     eventually(lambda: bot.services.store.get(WL_1).diagnosis_asked is None)

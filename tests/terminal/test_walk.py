@@ -33,7 +33,9 @@ class _Refusing:
     def messages(self, _channel: str) -> list[SeenMessage]:
         """Nothing but the card, which never changes."""
         shown = {"author": "Waterline", "is_ephemeral": False}
-        card = SimpleNamespace(**shown, plain="wl-1", buttons=("Take it", "Close…"), replies=(), channel="C1", ts="1")
+        card = SimpleNamespace(
+            **shown, plain="wl-1", buttons=("Add a note…", "Close…"), replies=(), channel="C1", ts="1"
+        )
         return [cast("SeenMessage", card)]
 
 

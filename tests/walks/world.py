@@ -17,6 +17,7 @@ from bot.cli.demo import SYMPTOMS, bot_process, write_config
 from bot.cli.walk import Walk
 from bot.lab.lab import Lab
 from bot.workspace import SeenMessage, Workspace
+from tests.words.measure import Text, joined, measure
 
 CHANNEL = "orders-oncall"
 _PATIENCE_S = 300.0
@@ -90,6 +91,18 @@ class Incident:
         """A `waterline` command in a terminal."""
         command = [sys.executable, "-m", "bot.cli", *arguments, "--config", str(self.config)]
         return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+    def unclear(self) -> list[object]:
+        """Long sentences and words of the house, in every message as it was rendered and in the record."""
+        people = {CHANNEL: "ana", "revenue-analytics": "dana", "fraud-ml": "eli"}
+        messages = [m for channel, name in people.items() for m in self.workspace.person(name).messages(channel)]
+        shown = [Text(m.channel, m.plain) for each in messages for m in (each, *each.replies)]
+        assert self.command("record", "export", "wl-1", "--form", "markdown", "--to", str(self.folder)).returncode == 0
+        [record] = self.folder.glob("*.md")
+        lines = list(enumerate(record.read_text(encoding="utf-8").splitlines(), 1))
+        found = measure([*shown, *(Text(f"{record.name}:{number}", text) for number, text in joined(lines))])
+        assert found.sentences > 200
+        return [*found.too_long, *found.forbidden]
 
     def journal(self, kind: str) -> list[dict[str, object]]:
         """Bodies of one kind, read from the database by SQL alone."""

@@ -206,7 +206,7 @@ def _standing_buttons(incident: Incident) -> list[ButtonElement]:
     warn = [] if warned else [button("Warn consumers…", Click.PREVIEW_NOTICE, incident.id, "first_warning", "")]
     return [
         *warn,
-        button("Take it", Click.TAKE, incident.id),
+        button("Take it" if incident.responder is None else "Take over", Click.TAKE, incident.id),
         button("Add a note…", Click.NOTE, incident.id),
         button("Export the record", Click.EXPORT, incident.id),
     ]
