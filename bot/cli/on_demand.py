@@ -32,37 +32,37 @@ class Late:
 
 
 LATE: Mapping[str, Late] = {
-    "serve": Late(
-        "bot.cli.serve",
-        "serve",
-        "Run the bot until you stop it. It reads its tokens from the environment (SLACK_BOT_TOKEN, …).",
-    ),
+    "diagnose": Late("bot.cli.diagnosing", "diagnose", "Collect all evidence and say what happened to a table."),
     "trust": Late(
         "bot.cli.trust", "trust", "Say whether a table can be trusted. Exit code 0: yes. 1: no. 2: could not tell."
     ),
     "ledger": Late("bot.cli.tables", "ledger", "List the commits of a table, and the checkpoints that have no commit."),
     "evidence": Late("bot.cli.tables", "evidence", "Run one evidence task and print its answer."),
-    "tasks": Late("bot.cli.tables", "tasks", "List the evidence tasks, with what each asks, needs and costs."),
-    "catalogue": Late(
-        "bot.cli.catalogue", "catalogue", "Print all failure modes, actions and evidence tasks as Markdown."
+    "proposal": Late("bot.cli.proposal", "app", "Show, decide and run proposals. It works while Slack is down."),
+    "record": Late("bot.cli.record", "app", "Verify and export the record."),
+    "case": Late("bot.cli.diagnosing", "case_app", "Save a diagnosis with all its sources in one file."),
+    "serve": Late(
+        "bot.cli.serve",
+        "serve",
+        "Run the bot until you stop it. It reads its tokens from the environment (SLACK_BOT_TOKEN, …).",
     ),
-    "diagnose": Late("bot.cli.diagnosing", "diagnose", "Collect all evidence and say what happened to a table."),
+    "web": Late("bot.cli.web", "app", "Serve the pages, the API and the MCP server until you stop it."),
     "doctor": Late(
         "bot.cli.doctor",
         "doctor",
         "Check everything that Waterline needs. Changes nothing. Exit code 1: something is missing.",
     ),
+    "demo": Late("bot.cli.demo", "app", "Break a real table and recover it, in a page that works like Slack."),
+    "lab": Late("bot.lab.commands", "app", "Run a real Flink job that writes a real Iceberg table on this machine."),
+    "tasks": Late("bot.cli.tables", "tasks", "List the evidence tasks, with what each asks, needs and costs."),
+    "catalogue": Late(
+        "bot.cli.catalogue", "catalogue", "Print all failure modes, actions and evidence tasks as Markdown."
+    ),
     "lint": Late(
         "bot.cli.linting", "lint", "Check runbooks, messages and extensions. Exit code 1: there are problems."
     ),
-    "record": Late("bot.cli.record", "app", "Verify and export the record."),
-    "proposal": Late("bot.cli.proposal", "app", "Show, decide and run proposals. It works while Slack is down."),
-    "case": Late("bot.cli.diagnosing", "case_app", "Save a diagnosis with all its sources in one file."),
-    "demo": Late("bot.cli.demo", "app", "Break a real table and recover it, in a page that works like Slack."),
-    "lab": Late("bot.lab.commands", "app", "Run a real Flink job that writes a real Iceberg table on this machine."),
-    "web": Late("bot.cli.web", "app", "Serve the pages, the API and the MCP server until you stop it."),
 }
-"""In the order of the help."""
+"""In the order of the help: for an incident, to run the bot, to try it, to read and check what is in it."""
 
 
 class OnDemand(TyperGroup):
