@@ -112,7 +112,7 @@ def test_positions_above_the_highest_live_one_are_told_but_are_no_gap(orders: Or
     answer = asks("missing_positions", orders.ask(start))
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert "80 positions of 1 commit that was rolled back" in answer.headline
+    assert "80 positions above it are not in the table yet: they were in 1 commit that" in answer.headline
 
 
 def test_holes_below_the_window_are_not_its_fault(orders: OrdersTable, asks: Asks) -> None:
