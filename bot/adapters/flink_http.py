@@ -17,6 +17,7 @@ import httpx
 import stamina
 from pydantic import BaseModel, ValidationError
 
+from bot.adapters.http import Logins, why_refused, why_unreachable
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
 
 _CAUSED_BY = "Caused by: "
@@ -76,7 +77,14 @@ class FlinkHttp:
     """One endpoint. `what` names it in messages: `Flink REST`, `The SQL gateway`."""
 
     def __init__(
-        self, url: str, what: str, *, read_limit_s: float = 30.0, tries: int = 3, tape: dict[str, bytes] | None = None
+        self,
+        url: str,
+        what: str,
+        *,
+        read_limit_s: float = 30.0,
+        tries: int = 3,
+        tape: dict[str, bytes] | None = None,
+        logins: Logins | None = None,
     ) -> None:
         """`tape` is given the body of every read that was answered, by address: the newest of each."""
         self._tape = tape
@@ -84,7 +92,7 @@ class FlinkHttp:
         self.what = what
         self._tries = tries
         limits = httpx.Timeout(read_limit_s, connect=5.0)
-        self._http = httpx.Client(base_url=self.url, timeout=limits, trust_env=False)
+        self._http = (logins or Logins()).client(self.url, timeout=limits)
 
     def close(self) -> None:
         """Gives the connections back."""
@@ -139,7 +147,9 @@ class FlinkHttp:
         return CouldNotLook(
             f"{self.what} at {self.url} did not answer.",
             f"Expected an HTTP answer; found {type(error).__name__}: {error}.",
-            "Check that it runs and that its address in the configuration is right, then try again.",
+            why_unreachable(
+                error, "Check that it runs and that its address in the configuration is right, then try again."
+            ),
         )
 
     def refused(self, asked: str, answer: httpx.Response) -> CouldNotLook:
@@ -147,7 +157,7 @@ class FlinkHttp:
         return CouldNotLook(
             f"{self.what} at {self.url} refused {asked}.",
             f"Expected success; found HTTP {answer.status_code}: {reason(answer.content)}.",
-            "Read the log of that process for the cause, then try again.",
+            why_refused(answer.status_code, "Read the log of that process for the cause, then try again."),
         )
 
     def said_no(self, asked: str, answer: httpx.Response) -> CommitRefused:

@@ -8,16 +8,18 @@ import binascii
 import json
 import os
 import ssl
+import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
 import httpx
 import stamina
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
@@ -25,6 +27,7 @@ from bot.adapters.flink_http import LATER, NOT_SENT
 from bot.adapters.flink_operator_resource import US
 from bot.domain.errors import BadConfiguration, CommitRefused, CouldNotLook, OutcomeUnknown
 
+_BEFORE_IT_EXPIRES = timedelta(minutes=1)
 POD = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where Kubernetes puts a pod's token and the API server's certificate."""
 
@@ -59,6 +62,29 @@ class _Cluster(BaseModel):
     authority_data: str | None = Field(default=None, alias="certificate-authority-data")
 
 
+class _Variable(BaseModel):
+    name: str
+    value: str
+
+
+class _Program(BaseModel):
+    """Fetches a token, as the clients of EKS, GKE and AKS do (client.authentication.k8s.io)."""
+
+    command: str
+    args: tuple[str, ...] | None = None
+    env: tuple[_Variable, ...] | None = None
+    version: str = Field(default="client.authentication.k8s.io/v1", alias="apiVersion")
+
+
+class _Credential(BaseModel):
+    token: str
+    expires: AwareDatetime | None = Field(default=None, alias="expirationTimestamp")
+
+
+class _Fetched(BaseModel):
+    status: _Credential
+
+
 class _User(BaseModel):
     token: str | None = None
     token_file: Path | None = Field(default=None, alias="tokenFile")
@@ -66,11 +92,12 @@ class _User(BaseModel):
     certificate_data: str | None = Field(default=None, alias="client-certificate-data")
     key: Path | None = Field(default=None, alias="client-key")
     key_data: str | None = Field(default=None, alias="client-key-data")
+    program: _Program | None = Field(default=None, alias="exec")
 
     @property
     def is_known(self) -> bool:
-        """Whether it says who it is in a way that we understand: no program is run for it."""
-        return any((self.token, self.token_file, self.certificate, self.certificate_data))
+        """Whether it says who it is in a way that we understand."""
+        return any((self.token, self.token_file, self.certificate, self.certificate_data, self.program))
 
 
 class _Context(BaseModel):
@@ -112,8 +139,10 @@ def by_kubeconfig(path: Path, context: str | None = None) -> Login:
     if cluster is None or user is None:
         raise _bad(path, f"the cluster {chosen.cluster} and the user {chosen.user} of {wanted}", "one of them missing")
     if not user.is_known:
-        raise _bad(path, f"a token or a certificate of the user {chosen.user}", "neither (a program that fetches one?)")
-    return Login(cluster.server.rstrip("/"), _trusting(str(path), lambda: _trust(path, cluster, user)), _token(user))
+        raise _bad(path, f"a token, a certificate or a program (`exec`) of the user {chosen.user}", "neither")
+    return Login(
+        cluster.server.rstrip("/"), _trusting(str(path), lambda: _trust(path, cluster, user)), _token(path, user)
+    )
 
 
 def _read(path: Path) -> _Config:
@@ -123,9 +152,36 @@ def _read(path: Path) -> _Config:
         raise _bad(path, "clusters, users and contexts", type(error).__name__) from error
 
 
-def _token(user: _User) -> Callable[[], str | None]:
-    file = user.token_file
-    return (lambda: user.token) if file is None else (lambda: file.read_text(encoding="utf-8").strip())
+def _token(path: Path, user: _User) -> Callable[[], str | None]:
+    """Paths are relative to the kubeconfig's folder, as for kubectl. Raises OSError, ValueError, SubprocessError."""
+    if user.token_file is not None:
+        file = path.parent / user.token_file
+        return lambda: file.read_text(encoding="utf-8").strip()
+    if user.program is not None:
+        return _Fetches(path.parent, user.program)
+    return lambda: user.token
+
+
+class _Fetches:
+    """The token that a program fetches, run anew when the last token is about to expire."""
+
+    def __init__(self, folder: Path, program: _Program) -> None:
+        command = str(folder / program.command) if "/" in program.command else program.command
+        self._command = [command, *(program.args or ())]
+        told = {"apiVersion": program.version, "kind": "ExecCredential", "spec": {"interactive": False}}
+        self._environment = {each.name: each.value for each in program.env or ()}
+        self._environment["KUBERNETES_EXEC_INFO"] = json.dumps(told)
+        self._last: _Credential | None = None
+
+    def __call__(self) -> str:
+        soon = datetime.now(UTC) + _BEFORE_IT_EXPIRES
+        if self._last is None or self._last.expires is None or self._last.expires < soon:
+            environment = {**os.environ, **self._environment}
+            done = subprocess.run(
+                self._command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=30
+            )
+            self._last = _Fetched.model_validate_json(done.stdout).status
+        return self._last.token
 
 
 def _trust(path: Path, cluster: _Cluster, user: _User) -> ssl.SSLContext:
@@ -245,7 +301,14 @@ class KubernetesResource:
         return answer.content
 
     def _headers(self) -> dict[str, str]:
-        token = self._login.token()
+        try:
+            token = self._login.token()
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            raise CouldNotLook(
+                f"The Kubernetes API server at {self._login.server} was not asked.",
+                f"Expected the token of Waterline's user; found {type(error).__name__}: {_without_body(error)}",
+                "Check the token's file or the program that the kubeconfig names.",
+            ) from error
         return {"accept": "application/json", **({} if token is None else {"authorization": f"Bearer {token}"})}
 
     def _unreachable(self, error: Exception) -> CouldNotLook:
@@ -273,6 +336,13 @@ class KubernetesResource:
             f"Expected the Kubernetes API server at {self._login.server} to accept or refuse it; found {found}.",
             f"Look at {self.name}. Do not repeat it before that.",
         )
+
+
+def _without_body(error: Exception) -> str:
+    """What went wrong, never what a program printed: that may hold a token."""
+    if isinstance(error, ValidationError):
+        return "it printed no ExecCredential with a token."
+    return f"{error}."
 
 
 def _reason(body: bytes) -> str:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field, ValidationError
 from bot.adapters.flink_http import LATER, FlinkHttp, deepest_cause, polled, reason, waited_in_vain
 from bot.adapters.flink_pages import CheckpointConfig, RunPages
 from bot.adapters.flink_starting import Starter
+from bot.adapters.http import Logins
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short_job
@@ -297,9 +298,10 @@ class FlinkRest:
         start_limit: timedelta = timedelta(minutes=1),
         poll_every: timedelta = timedelta(milliseconds=200),
         tape: dict[str, bytes] | None = None,
+        logins: Logins | None = None,
     ) -> None:
         """`savepoint_dir` None leaves the place to the cluster's default; `starter` None cannot start."""
-        self._http = FlinkHttp(url, "Flink REST", tape=tape)
+        self._http = FlinkHttp(url, "Flink REST", tape=tape, logins=logins)
         self._pages = RunPages(self._http)
         self._savepoint_dir = savepoint_dir
         self._starter = starter
@@ -433,9 +435,9 @@ class FlinkHistory:
     """One history server. It serves the same pages as a JobManager, of terminal runs only, some seconds late
     (`historyserver.archive.fs.refresh-interval`)."""
 
-    def __init__(self, url: str, *, tape: dict[str, bytes] | None = None) -> None:
+    def __init__(self, url: str, *, tape: dict[str, bytes] | None = None, logins: Logins | None = None) -> None:
         """`tape`: see FlinkHttp."""
-        self._http = FlinkHttp(url, "The Flink history server", tape=tape)
+        self._http = FlinkHttp(url, "The Flink history server", tape=tape, logins=logins)
         self._pages = RunPages(self._http, is_history=True)
         self.url = self._http.url
 

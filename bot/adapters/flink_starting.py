@@ -15,6 +15,7 @@ import httpx
 from pydantic import BaseModel, Field, ValidationError
 
 from bot.adapters.flink_http import FlinkHttp, polled, reason, trace_of
+from bot.adapters.http import Logins
 from bot.domain.errors import CouldNotLook, OutcomeUnknown
 from bot.domain.ids import JobId, short_job
 
@@ -82,8 +83,9 @@ class JarStart:
         properties: Mapping[str, str] | None = None,
         uid_suffix: str = "",
         limit_s: float = 90.0,
+        logins: Logins | None = None,
     ) -> None:
-        self._http = FlinkHttp(url, "Flink REST", read_limit_s=limit_s)
+        self._http = FlinkHttp(url, "Flink REST", read_limit_s=limit_s, logins=logins)
         self._jar_id = jar_id
         self._args = tuple(args)
         self._uid_suffix = uid_suffix
@@ -164,9 +166,10 @@ class SqlGatewayStart:
         *,
         uid_suffix: str = "",
         limit_s: float = 90.0,
+        logins: Logins | None = None,
         poll_s: float = 0.1,
     ) -> None:
-        self._http = FlinkHttp(url, "The SQL gateway", read_limit_s=limit_s)
+        self._http = FlinkHttp(url, "The SQL gateway", read_limit_s=limit_s, logins=logins)
         self._statements = tuple(statements)
         self._uid_suffix = uid_suffix
         self._properties = dict(properties)

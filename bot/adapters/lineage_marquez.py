@@ -14,6 +14,7 @@ import stamina
 import structlog
 from pydantic import AwareDatetime, BaseModel, Field, JsonValue, ValidationError
 
+from bot.adapters.http import Logins
 from bot.adapters.lineage_reading import (
     CatalogNames,
     LineageEvent,
@@ -65,6 +66,7 @@ class Marquez:
         limit_s: float = 20.0,
         page: int = PAGE,
         tape: dict[str, bytes] | None = None,
+        logins: Logins | None = None,
     ) -> None:
         """`other_names`: what else engines call the catalog; None: not told. `limit_s` is the time limit of one page.
         `tape` is given the events that name a table whose readers were asked for, as `kept_answers` keeps them."""
@@ -72,9 +74,7 @@ class Marquez:
         self._names = CatalogNames(catalog, other_names)
         self._page = page
         self._tape = tape
-        self._http = httpx.Client(
-            base_url=self.url, timeout=httpx.Timeout(limit_s, connect=min(limit_s, 5.0)), trust_env=False
-        )
+        self._http = (logins or Logins()).client(self.url, timeout=httpx.Timeout(limit_s, connect=min(limit_s, 5.0)))
 
     def close(self) -> None:
         """Gives the connections back."""

@@ -31,6 +31,7 @@ from typing import Literal
 import httpx
 from pydantic import Field
 
+from bot.adapters.http import Logins
 from bot.domain.errors import BadConfiguration, NotDelivered
 from bot.domain.notice import Address, NoticeData
 from bot.domain.record import Record, Utc
@@ -222,11 +223,17 @@ class Webhook:
     answer; its body is not read."""
 
     def __init__(
-        self, secrets: tuple[bytes, ...], addresses: Mapping[str, str] | None = None, *, limit_s: float = 15.0
+        self,
+        secrets: tuple[bytes, ...],
+        addresses: Mapping[str, str] | None = None,
+        *,
+        limit_s: float = 15.0,
+        logins: Logins | None = None,
     ) -> None:
         """`addresses`: name of a webhook, as the record has it -> URL. `limit_s`: of one try from its first byte to the
         status line, however slowly the receiver answers."""
         self._secrets = secrets
+        self._logins = logins or Logins()
         self._addresses = addresses or {}
         self._limit_s = limit_s
 
@@ -264,7 +271,7 @@ class Webhook:
         limits = httpx.Timeout(self._limit_s, connect=5.0)
         async with (
             asyncio.timeout(self._limit_s),
-            httpx.AsyncClient(timeout=limits, follow_redirects=False, trust_env=False) as http,
+            self._logins.async_client(timeout=limits) as http,
             http.stream("POST", url, content=body, headers=headers) as answer,
         ):
             return answer.status_code

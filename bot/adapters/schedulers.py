@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import httpx
 
+from bot.adapters.http import Logins
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import TableName
 from bot.domain.setup import Compaction
@@ -18,11 +19,12 @@ class HttpSchedulers:
         environment: Mapping[str, str],
         *,
         limit_s: float = 10.0,
+        logins: Logins | None = None,
     ) -> None:
         """`environment` holds the tokens."""
         self._compactions = compactions
         self._environment = environment
-        self._http = httpx.Client(timeout=limit_s, follow_redirects=False, trust_env=False)
+        self._http = (logins or Logins()).client(timeout=limit_s)
 
     def names(self, table: TableName) -> tuple[str, ...]:
         """See the port."""

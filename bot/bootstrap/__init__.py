@@ -8,6 +8,7 @@ import spark_tasks
 from bot import actions, diagnosis
 from bot.actions._scan import scan as find_actions
 from bot.adapters.contracts import announced_to, contract_of, merged, once_each, team_of
+from bot.adapters.http import Logins
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.database_clock import DatabaseClock
 from bot.adapters.journal_sql.store import Store, record_of
@@ -96,10 +97,11 @@ def build(
         collector = Collector(tasks, runner, now)
         incidents = IncidentStore(store.journal, now)
         catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, now)
+        logins = Logins(settings.logins)
         observer = Observer(
             catalog=catalog,
             tables=setups_of(settings),
-            jobs={name: job_ports(job, stack, tape) for name, job in settings.jobs.items()},
+            jobs={name: job_ports(job, stack, tape, logins) for name, job in settings.jobs.items()},
             reads=lineage(settings, stack, tape),
             files=FolderOfTable(catalog.storage, tape),
             replays=replays(settings, runner),

@@ -17,6 +17,7 @@ from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_operator_api import as_pod, by_kubeconfig, flink_resource
 from bot.adapters.flink_rest import FlinkHistory, FlinkRest
 from bot.adapters.flink_starting import UID_SUFFIX, JarStart, SqlGatewayStart, Starter
+from bot.adapters.http import Logins
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.lineage import AllLineage, OpenLineageFile
 from bot.adapters.lineage_marquez import Marquez
@@ -32,14 +33,21 @@ from bot.ports import JobPorts, ReadEvents, SourceReplays
 from bot.settings import JarStartSettings, JobSettings, OperatorStartSettings, Settings, SqlGatewayStartSettings
 
 
-def job_ports(job: JobSettings, stack: ExitStack, tape: dict[str, bytes] | None) -> JobPorts:
+def job_ports(
+    job: JobSettings, stack: ExitStack, tape: dict[str, bytes] | None, logins: Logins | None = None
+) -> JobPorts:
     """One job's cluster, storage and history; closed with the stack. What Flink answers goes to `tape`."""
     rest = FlinkRest(
-        job.flink, savepoint_dir=job.savepoint_dir, starter=_starter(job), stop_limit=job.stop_within, tape=tape
+        job.flink,
+        savepoint_dir=job.savepoint_dir,
+        starter=_starter(job, logins),
+        stop_limit=job.stop_within,
+        tape=tape,
+        logins=logins,
     )
     flink = _operated(rest, job.start, job.stop_within) if isinstance(job.start, OperatorStartSettings) else rest
     stack.callback(flink.close)
-    history = FlinkHistory(job.history_server, tape=tape) if job.history_server is not None else None
+    history = FlinkHistory(job.history_server, tape=tape, logins=logins) if job.history_server is not None else None
     if history is not None:
         stack.callback(history.close)
     return JobPorts(
@@ -58,7 +66,7 @@ def lineage(settings: Settings, stack: ExitStack, tape: dict[str, bytes] | None)
     if settings.lineage.events is not None:
         sources.append(OpenLineageFile(settings.lineage.events, *names))
     if settings.lineage.marquez is not None:
-        marquez = Marquez(settings.lineage.marquez, *names, tape=tape)
+        marquez = Marquez(settings.lineage.marquez, *names, tape=tape, logins=Logins(settings.logins))
         stack.callback(marquez.close)
         sources.append(marquez)
     return AllLineage(sources)
@@ -78,7 +86,7 @@ def replays(settings: Settings, runner: SparkEvidenceRunner) -> SourceReplays | 
 def schedulers(settings: Settings, stack: ExitStack) -> HttpSchedulers:
     """Whoever runs compactions."""
     compactions = {TableName(name): table.compactions for name, table in settings.tables.items()}
-    made = HttpSchedulers(compactions, os.environ)
+    made = HttpSchedulers(compactions, os.environ, logins=Logins(settings.logins))
     stack.callback(made.close)
     return made
 
@@ -112,7 +120,7 @@ def _declared(job: JobSettings) -> tuple[str, ...]:
             return ()
 
 
-def _starter(job: JobSettings) -> Starter | None:
+def _starter(job: JobSettings, logins: Logins | None) -> Starter | None:
     match job.start:
         case SqlGatewayStartSettings() as start:
             return SqlGatewayStart(
@@ -121,6 +129,7 @@ def _starter(job: JobSettings) -> Starter | None:
                 start.properties,
                 uid_suffix=start.uid_suffix,
                 limit_s=start.within.total_seconds(),
+                logins=logins,
             )
         case JarStartSettings() as start:
             return JarStart(
@@ -132,6 +141,7 @@ def _starter(job: JobSettings) -> Starter | None:
                 properties=start.properties,
                 uid_suffix=start.uid_suffix,
                 limit_s=start.within.total_seconds(),
+                logins=logins,
             )
         case OperatorStartSettings() | None:
             return None

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from contextlib import ExitStack
 
+from bot.adapters.http import Logins
 from bot.adapters.notify import NoticeFiles, Smtp, Webhook, secrets_in
 from bot.bootstrap import Built
 from bot.bootstrap.watching import findings_of
@@ -50,7 +51,7 @@ def carriers(settings: Settings, consumers: Iterable[Consumer]) -> dict[str, Car
         )
     if secrets.waterline_webhook_secret is not None:
         keys = secrets_in(secrets.waterline_webhook_secret.get_secret_value())
-        found["webhook"] = Webhook(keys, Consumer.hooks_of(consumers))
+        found["webhook"] = Webhook(keys, Consumer.hooks_of(consumers), logins=Logins(settings.logins))
     return found
 
 

@@ -1,7 +1,13 @@
 """Everything that can be configured: one YAML file, and secrets from the environment or from files that it names."""
 
 from bot.settings.contradictions import refuse_unknown_actions
-from bot.settings.jobs import JarStartSettings, JobSettings, OperatorStartSettings, SqlGatewayStartSettings
+from bot.settings.jobs import (
+    JarStartSettings,
+    JobSettings,
+    LoginSettings,
+    OperatorStartSettings,
+    SqlGatewayStartSettings,
+)
 from bot.settings.model import (
     CatalogSettings,
     JournalSettings,
@@ -25,6 +31,7 @@ __all__ = [
     "JobSettings",
     "JournalSettings",
     "LineageSettings",
+    "LoginSettings",
     "NoticeSecrets",
     "NoticesSettings",
     "OperatorStartSettings",

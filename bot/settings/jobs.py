@@ -1,6 +1,7 @@
 """What the file says of a Flink job: where it is asked, stopped and started, and where its state is kept."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -14,6 +15,55 @@ UidSuffix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]*$")]
 """It is put into statements, so nothing that could end a string may stand in it."""
 KubernetesName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$")]
 """It becomes part of an address, so nothing else may stand in it."""
+
+
+class LoginSettings(Record):
+    """How one address is reached, whatever Waterline asks there: Flink, Marquez, webhooks, schedulers."""
+
+    at: HttpUrl = Field(
+        pattern=r"^https?://[^\s/@]+$",
+        description="Scheme, host and port. The login holds for every configured address that begins so.",
+        examples=["https://flink.acme.example"],
+    )
+    ca_file: Path | None = Field(
+        default=None,
+        description="Certificate authority of the server, if the system does not know it. Relative to this file.",
+        examples=["/etc/waterline/ca.pem"],
+    )
+    certificate_file: Path | None = Field(
+        default=None,
+        description="Client certificate, for a server that asks for one.",
+        examples=["/etc/waterline/tls.crt"],
+    )
+    key_file: Path | None = Field(
+        default=None, description="Its key, if it is in a file of its own.", examples=["/etc/waterline/tls.key"]
+    )
+    user: str | None = Field(
+        default=None,
+        description="User of a basic login. Without it, the secret is a bearer token.",
+        examples=["waterline"],
+    )
+    secret_file: Path | None = Field(
+        default=None,
+        description="File with the token or password. Waterline reads it at each request.",
+        examples=["/var/run/secrets/flink-token"],
+    )
+    secret_variable: str | None = Field(
+        default=None,
+        description="Environment variable with the token or password, instead of a file.",
+        examples=["FLINK_TOKEN"],
+    )
+    proxy: HttpUrl | None = Field(
+        default=None, description="Proxy on the way to this address.", examples=["http://proxy.acme.example:3128"]
+    )
+
+    def beside(self, folder: Path) -> "LoginSettings":
+        """The same, with its files in that folder unless their paths are absolute."""
+        named = ("ca_file", "certificate_file", "key_file", "secret_file")
+        files = {name: getattr(self, name) for name in named}
+        return self.model_copy(
+            update={name: folder / file.expanduser() for name, file in files.items() if file is not None}
+        )
 
 
 class SqlGatewayStartSettings(Record):

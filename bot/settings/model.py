@@ -13,7 +13,7 @@ from bot.domain.ids import TableName, UserId
 from bot.domain.record import Record
 from bot.domain.setup import TableSetup
 from bot.settings.contradictions import refuse_contradictions
-from bot.settings.jobs import HttpUrl, JobSettings
+from bot.settings.jobs import HttpUrl, JobSettings, LoginSettings
 from bot.settings.reading import checked, yaml_of
 from bot.settings.reference import as_markdown
 from bot.settings.tables import TableSettings
@@ -269,6 +269,9 @@ class Settings(Record):
     lineage: LineageSettings = Field(default=LineageSettings(), description="Who read which snapshot.")
     journal: JournalSettings = Field(default=JournalSettings(), description="The record.")
     slack: SlackSettings = Field(default=SlackSettings(), description="How Slack is reached.")
+    logins: tuple[LoginSettings, ...] = Field(
+        default=(), description="Certificates, tokens and proxies of addresses that ask for them."
+    )
     notices: NoticesSettings = Field(default=NoticesSettings(), description="E-mail and signed webhooks for notices.")
     terminal: TerminalSettings = Field(default=TerminalSettings(), description="Who decides in a terminal.")
     watch: WatchSettings | None = Field(
@@ -290,6 +293,7 @@ class Settings(Record):
             update={
                 "home": here / read.home.expanduser(),
                 "tables": {name: table.beside(here) for name, table in read.tables.items()},
+                "logins": tuple(login.beside(here) for login in read.logins),
                 "lineage": read.lineage.model_copy(update={"events": here / events.expanduser() if events else None}),
             }
         )

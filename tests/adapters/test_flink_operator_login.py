@@ -91,12 +91,12 @@ def test_a_server_with_another_certificate_is_not_believed(cluster: Kubernetes, 
 
 @pytest.mark.parametrize(
     ("user", "context", "found"),
-    [({"exec": {"command": "aws"}}, None, "neither"), ({"token": "t"}, "staging", "only production")],
+    [({"auth-provider": {"name": "gcp"}}, None, "neither"), ({"token": "t"}, "staging", "only production")],
 )
 def test_what_cannot_be_used_is_said_at_the_start(
     tmp_path: Path, user: dict[str, Any], context: str | None, found: str
 ) -> None:
-    """No program is run for a token, and no other context is taken instead."""
+    """No other context is taken instead."""
     file = written(tmp_path, {"server": "https://127.0.0.1:1"}, user)
 
     with pytest.raises(BadConfiguration, match=found):

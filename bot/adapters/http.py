@@ -1,0 +1,142 @@
+"""How addresses are reached over HTTP: whom to trust, who we are, through which proxy, and within which bounds."""
+
+import os
+import ssl
+import time
+from collections.abc import Generator, Iterator, Mapping, Sequence
+
+import httpx
+
+from bot.domain.errors import BadConfiguration
+from bot.settings import LoginSettings
+
+LARGEST = 256 * 1024 * 1024
+"""Bytes of one body."""
+LIMIT_S = 120.0
+"""Of one answer, from its first line to the end of its body: httpx limits each read only, and a server may send a byte
+now and then for ever."""
+
+
+class Logins(httpx.Auth):
+    """Makes the clients. Each address is reached as its login says; one without a login as the system trusts
+    (`SSL_CERT_FILE`), with the user and password in the address, if any."""
+
+    def __init__(self, logins: Sequence[LoginSettings] = (), environment: Mapping[str, str] = os.environ) -> None:
+        """Tokens and passwords are read at each request: files and variables may be replaced meanwhile.
+
+        Raises BadConfiguration for a certificate or key that cannot be read.
+        """
+        self._logins = [(httpx.URL(login.at), login, _trust(login)) for login in logins]
+        self._environment = environment
+
+    def client(self, base_url: str = "", *, timeout: float | httpx.Timeout) -> httpx.Client:
+        """Follows no redirect, and takes no proxy from the environment."""
+        return httpx.Client(
+            base_url=base_url,
+            timeout=timeout,
+            auth=self,
+            trust_env=False,
+            transport=_Bounded(verify=httpx.create_ssl_context()),
+            mounts={login.at: _Bounded(verify=trust, proxy=login.proxy) for _, login, trust in self._logins},
+        )
+
+    def async_client(self, *, timeout: httpx.Timeout) -> httpx.AsyncClient:
+        """The same, without a bound of the body: whoever uses it reads none."""
+        mounts = {
+            login.at: httpx.AsyncHTTPTransport(verify=trust, proxy=login.proxy) for _, login, trust in self._logins
+        }
+        verify = httpx.create_ssl_context()
+        return httpx.AsyncClient(timeout=timeout, auth=self, trust_env=False, verify=verify, mounts=mounts)
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Adds who we are, unless the request says it already. Raises httpx.ConnectError where that cannot be read."""
+        told = request.url
+        for at, login, _ in self._logins:
+            if (at.scheme, at.host, at.port) == (told.scheme, told.host, told.port):
+                try:
+                    authorization = self._authorization(login)
+                except (OSError, ValueError) as error:
+                    raise httpx.ConnectError(f"The login of {login.at}: {error}", request=request) from error
+                if authorization is not None:
+                    request.headers.setdefault("authorization", authorization)
+                    yield request
+                    return
+        if told.username and "authorization" not in request.headers:
+            yield from httpx.BasicAuth(told.username, told.password).auth_flow(request)
+        else:
+            yield request
+
+    def _authorization(self, login: LoginSettings) -> str | None:
+        secret = None
+        if login.secret_file is not None:
+            secret = login.secret_file.read_text(encoding="utf-8").strip()
+        elif login.secret_variable is not None:
+            secret = self._environment.get(login.secret_variable, "")
+        if secret is None:
+            return None
+        if not secret:
+            raise ValueError(f"{login.secret_file or login.secret_variable} is empty")
+        return f"Bearer {secret}" if login.user is None else httpx.BasicAuth(login.user, secret)._auth_header
+
+
+def why_refused(status: int, otherwise: str) -> str:
+    """What to do about an answer."""
+    remedies = {
+        401: "Check token or password of this address under `logins`: they are missing, wrong or expired.",
+        403: "Give Waterline's user the right to this address, or name another under `logins`.",
+    }
+    return remedies.get(status, otherwise)
+
+
+def why_unreachable(error: Exception, otherwise: str) -> str:
+    """What to do about a connection that did not come about."""
+    if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        return "Name the certificate authority of this address under `logins` (`ca_file`)."
+    if "ALERT" in str(error) or isinstance(error, httpx.RemoteProtocolError):
+        return "Check that it runs. If it asks for a client certificate, name that under `logins` (`certificate_file`)."
+    return otherwise
+
+
+class _Bounded(httpx.HTTPTransport):
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        answer = super().handle_request(request)
+        assert isinstance(answer.stream, httpx.SyncByteStream)
+        answer.stream = _Body(answer.stream, request)
+        return answer
+
+
+class _Body(httpx.SyncByteStream):
+    def __init__(self, inner: httpx.SyncByteStream, request: httpx.Request) -> None:
+        self._inner, self._request = inner, request
+        self._ends = time.monotonic() + LIMIT_S
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for part in self._inner:
+            size += len(part)
+            if size > LARGEST:
+                raise httpx.ReadError(f"more than {LARGEST // 2**20} MiB", request=self._request)
+            if time.monotonic() > self._ends:
+                raise httpx.ReadTimeout(f"not whole after {LIMIT_S:g} s", request=self._request)
+            yield part
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def _trust(login: LoginSettings) -> ssl.SSLContext:
+    trust = httpx.create_ssl_context()
+    file = login.ca_file
+    try:
+        if file is not None:
+            trust.load_verify_locations(str(file))
+        file = login.certificate_file
+        if file is not None:
+            trust.load_cert_chain(str(file), None if login.key_file is None else str(login.key_file))
+    except (OSError, ssl.SSLError) as error:
+        raise BadConfiguration(
+            f"The login of {login.at} cannot be used.",
+            f"Expected a certificate and its key in PEM form; found {type(error).__name__} in {file}.",
+            "Check the files that `logins` names, and that they can be read here.",
+        ) from error
+    return trust
