@@ -37,7 +37,7 @@ class Action(Record):
     is_destructive: bool = False
     """Whether it takes away what its undo does not bring back: then two different teams approve it. A proposal that
     does is refused without it. Which of the package are, and why each of the others is not, stands in
-    `tests/actions/test_destructive.py`."""
+    `tests/actions/test_every_action.py`."""
     proofs: tuple[tuple[str, str], ...]
     """(evidence task, what its `ruled-out` proves), asked again on the new head; passed only if each rules out.
     Of a repair on a branch they are asked of that, and of main once more when it is published. What else accuses main

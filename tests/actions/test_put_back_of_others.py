@@ -12,7 +12,7 @@ from bot.domain.errors import Refused
 from bot.domain.own_points import said_of_rows
 from bot.domain.snapshot import OF_OTHERS, REPAIR, WRITTEN_FROM
 from tests.actions.scene import ProposalState, Scene
-from tests.actions.test_put_back import carried, with_ledger
+from tests.actions.test_main_forward import carried, with_ledger
 from tests.actions.test_rewinds import goes_to
 from tests.actions.test_rows_of_repairs import AGAIN, BEFORE, is_recovered, known, picks
 from tests.tables import job, rows

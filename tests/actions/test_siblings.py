@@ -1,27 +1,44 @@
-"""A job that writes several tables: what moves the job names the others, and doubles none of them."""
+"""A job that writes several tables: no action doubles or loses a row of another one."""
 
+import time
 from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from bot.actions import restart_from_stop_savepoint, restore_job_only, rewind_table_and_job, take_savepoint
+from bot.actions import (
+    drop_repair_branch,
+    publish_repair,
+    restart_from_stop_savepoint,
+    restore_job_only,
+    rewind_table_and_job,
+    take_savepoint,
+    undo_proposal,
+)
 from bot.actions._completing import completed
 from bot.actions._scan import ActionModule
 from bot.adapters.clock import SystemClock
 from bot.domain.action import Plan
+from bot.domain.approval import Approval
 from bot.domain.diagnosis import Case
+from bot.domain.effects import StartJob
+from bot.domain.entries import ExecutionEnded, ExecutionStarted, ProposalApproved, ProposalMade
 from bot.domain.errors import Refused, Superseded
 from bot.domain.evidence import Observation
 from bot.domain.execution import ProposalState
-from bot.domain.ids import short
+from bot.domain.ids import IncidentId, ProposalId, short
 from bot.domain.proposal import Proposal
 from bot.service.proposing import Proposals
 from tests.actions.guests import guest_commits
 from tests.actions.scene import Scene
 from tests.actions.siblings import ITEMS, items, items_commit, items_move, knowing_items, makes_items
+from tests.actions.test_publications import A, B, begins_idle, proven, rehearsed, said, savepoint_of, without_runs
+from tests.actions.test_rows_of_repairs import copied
 from tests.little_flink import JOB, open_catalog
-from tests.rewound import ANA
-from tests.tables import job, of_flink, rows
+from tests.rewound import ANA, BEN
+from tests.tables import OPERATOR, job, of_flink, rows
 
 
 def damaged(scene: Scene) -> None:
@@ -232,3 +249,223 @@ def test_a_table_to_which_no_row_has_come_for_long_pairs_all_the_same(scene: Sce
     proposal = completed(restore_job_only.propose(plan), plan)
 
     assert any("sales.items: checkpoint 21 pairs" in said for said in proposal.preview.sentences)
+
+
+def owes_items(scene: Scene, checkpoint: int) -> None:
+    """Run a is down over its savepoint, which holds rows of this checkpoint that the other table has not got."""
+    scene.flink.ends(job("a"), "FAILED")
+    state = scene.flink.savepoint(job("a")) / "_metadata"
+    folder = Path(items(scene).location.removeprefix("file://")) / "metadata"
+    manifest = folder / f"{job('a')}-{OPERATOR}-00000-0-{checkpoint}-00001.avro"
+    manifest.write_bytes(b"")
+    state.write_bytes(state.read_bytes() + b"\0" + str(manifest).encode() + b"\0")
+
+
+def said_of_items(scene: Scene) -> str:
+    """Where the job is started from the savepoint."""
+    plan = knowing_items(scene, scene.plan())
+    sentences = completed(restore_job_only.propose(plan), plan).preview.sentences
+    return next(each for each in sentences if each.startswith(f"{ITEMS}: "))
+
+
+def test_a_copy_holds_nothing_that_came_after_what_it_is_a_copy_of(scene: Scene) -> None:
+    """Run a had brought nothing to the other table; run b went on from its savepoint, and did."""
+    makes_items(scene)
+    three = scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FINISHED")
+    scene.flink.submit(job("b"), at_checkpoint=3, restored=three)
+    scene.flink.checkpoints(job("b"), 1)
+    items_commit(scene, "b", 4)
+    copied(three)
+    plan = knowing_items(scene, scene.plan(last_good=scene.snapshot("a", 3), wrong_run=job("b")))
+
+    with pytest.raises(Refused, match=r"would duplicate rows of sales\.items") as refused:
+        completed(rewind_table_and_job.propose(plan), plan)
+
+    assert "1 commit, up to" in refused.value.found
+
+
+def test_the_point_itself_holds_what_other_runs_had_brought_before(scene: Scene) -> None:
+    """Run b has brought nothing to the other table: run a's rows are behind its savepoint."""
+    makes_items(scene)
+    items_commit(scene, "a", 1, 2, 3)
+    three = scene.flink.savepoint(job("a"))
+    scene.flink.ends(job("a"), "FINISHED")
+    scene.flink.submit(job("b"), at_checkpoint=3, restored=three)
+    scene.flink.checkpoints(job("b"), 1)
+    scene.flink.savepoint(job("b"))
+    scene.flink.ends(job("b"), "FAILED")
+
+    assert said_of_items(scene)
+
+
+def test_of_starts_under_one_job_id_it_is_of_the_one_that_came_so_far(scene: Scene) -> None:
+    """The second start, without state, brought its first rows to the other table sooner after the savepoint than the
+    first start had brought its last ones before."""
+    makes_items(scene)
+    items_commit(scene, "a", 2)
+    time.sleep(1.2)
+    scene.flink.checkpoints(job("a"), 2)
+    scene.flink.savepoint(job("a"))
+    good = scene.table.head
+    scene.flink.ends(job("a"), "FAILED")
+    scene.flink.submit(job("a"), at_checkpoint=0)
+    items_commit(scene, "a", 1)
+    scene.flink.checkpoints(job("a"), 1)
+    plan = knowing_items(scene, scene.plan(last_good=good, wrong_run=job("a")))
+
+    with pytest.raises(Refused, match=r"would duplicate rows of sales\.items") as refused:
+        completed(rewind_table_and_job.propose(plan), plan)
+
+    assert "1 commit, up to" in refused.value.found
+
+
+def test_a_point_that_goes_on_where_it_ends_is_said_to(scene: Scene) -> None:
+    """It commits first what it owes."""
+    makes_items(scene)
+    items_commit(scene, "a", 1, 2)
+    owes_items(scene, 3)
+
+    told = said_of_items(scene)
+
+    assert f"goes on right after its newest commit by Flink, {short(items(scene).head)}" in told
+    assert "A job restored from here commits it first" in told
+
+
+def test_what_it_has_lost_below_such_a_point_is_said_not_to_come_back(scene: Scene) -> None:
+    """Somebody has rolled it back, and the state has the lost rows behind it."""
+    makes_items(scene)
+    items_commit(scene, "a", 1, 2)
+    items_move(scene, items(scene).chain[1].snapshot_id)
+    owes_items(scene, 3)
+
+    told = said_of_items(scene)
+
+    assert "checkpoint 3 does not go on where its main ends: Run aaaaaa has committed up to checkpoint 2" in told
+    assert "main has lost 1 of these commits" in told
+    assert "a job started from here does not bring their rows again" in told
+
+
+ENDS = pytest.mark.parametrize("ends", [publish_repair, drop_repair_branch], ids=lambda each: str(each.ACTION.name))
+
+
+def proposed(scene: Scene, ends: ModuleType, plan: Plan) -> Proposal:
+    """As people approve it; it can be carried out."""
+    proposal = ends.propose(plan)
+    view = scene.carries_out(proposal, plan)
+    assert view.state is ProposalState.APPLIED, view.result
+    return completed(proposal, plan)
+
+
+def starts(proposal: Proposal) -> list[int]:
+    """The checkpoints from which it starts the job."""
+    return [effect.checkpoint_id for effect in proposal.effects if isinstance(effect, StartJob)]
+
+
+def writes_only_items(scene: Scene) -> None:
+    """Run b began where a's stop-savepoint 3 is, which Flink does not tell; it has committed 4 to 8 of the other table,
+    and nothing of this one."""
+    makes_items(scene)
+    items_commit(scene, "a", 1, 2, 3)
+    scene.flink.stop(JOB, A)
+    scene.flink.submit(B, at_checkpoint=3)
+    scene.flink.stands_at(B, 8)
+    items_commit(scene, "b", 4, 5, 6, 7, 8)
+
+
+@ENDS
+def test_nothing_is_started_from_an_older_point_that_would_double_another_table(scene: Scene, ends: ModuleType) -> None:
+    """Nothing proves what b left, and from a's savepoint it would write 4 to 8 of the other table again."""
+    writes_only_items(scene)
+    plan = knowing_items(scene, proven(scene, rehearsed(scene)))
+
+    proposal = proposed(scene, ends, plan)
+
+    assert starts(proposal) == scene.alive == []
+    assert "Start no run; the job stays down." in said(proposal)
+    assert "would duplicate rows of sales.items" in said(proposal)
+    assert "found 5 commits" in said(proposal)
+    assert "two people move main of sales.items back to" in said(proposal)
+    assert "would duplicate rows of another table of the job" in proposal.preview.sure
+    assert proposal.preview.replayed_from is None
+
+
+def test_nor_by_the_undo_of_such_a_publication(scene: Scene) -> None:
+    """Main goes back all the same."""
+    writes_only_items(scene)
+    plan = knowing_items(scene, proven(scene, rehearsed(scene)))
+    published = scene.carries_out(publish_repair.propose(plan), plan)
+    again = knowing_items(scene, scene.plan(number=3, undoes=published.proposal.id))
+
+    undo = proposed(scene, undo_proposal, again)
+
+    assert starts(undo) == scene.alive == []
+    assert "would duplicate rows of sales.items" in said(undo)
+    assert scene.positions() == sorted([*range(30), 20])
+
+
+@ENDS
+@pytest.mark.parametrize("seen_by", [lambda plan: plan, without_runs], ids=["Flink lists it", "Flink forgot it"])
+def test_what_an_idle_run_left_comes_before_what_it_began_from(scene: Scene, ends: ModuleType, seen_by) -> None:  # type: ignore[no-untyped-def]
+    """It was proven to pair before its stop, and doubles nothing."""
+    makes_items(scene)
+    items_commit(scene, "a", 1, 2, 3)
+    begins_idle(scene)
+    items_commit(scene, "b", 4, 5, 6, 7, 8)
+    plan = knowing_items(scene, seen_by(proven(scene, rehearsed(scene))))
+
+    proposal = proposed(scene, ends, plan)
+
+    assert starts(proposal) == [8]
+    assert str(savepoint_of(scene, "b", 8)) in said(proposal)
+    assert len(scene.alive) == 1
+
+
+def begins_elsewhere(scene: Scene, *, private: bool) -> IncidentId:
+    """The same restart is being carried out for another incident."""
+    first = scene.store.get(scene.incident)
+    other = scene.store.open(first.opened.model_copy(update={"private": private, "table": "sales.items"}), by=ANA)
+    plan = scene.plan(number=9)
+    again = restart_from_stop_savepoint.propose(plan).model_copy(
+        update={"id": ProposalId("01JBQ5M7Z3T9K4X8V2N6R0PNEW")}
+    )
+    yes = Approval(by=BEN, at=datetime.now(UTC), digest=again.digest)
+    for body in (
+        ProposalMade(step=None, proposal=again),
+        ProposalApproved(proposal=again.id, approval=yes, complete=True),
+        ExecutionStarted(proposal=again.id),
+    ):
+        scene.store.write(other.id, by=BEN, decide=lambda _now, body=body: [body])
+    return other.id
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_while_another_incident_works_on_the_job_nothing_is_begun(scene: Scene, private: bool) -> None:
+    """It stays approved; a private incident is not named."""
+    plan = scene.plan()
+    made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
+    other = begins_elsewhere(scene, private=private)
+
+    with pytest.raises(Refused, match="Another proposal is running on job") as refused:
+        scene.executions.begin(scene.incident, made.id, by=ANA)
+
+    assert (other in refused.value.found) is not private
+    assert scene.view(made.id).state is ProposalState.APPROVED
+    assert scene.calls == []
+
+
+def test_of_two_that_begin_at_the_same_moment_the_one_that_sees_the_other_does_nothing(scene: Scene) -> None:
+    """Another replica began for the other table after this one had looked and before it did anything."""
+    plan = scene.plan()
+    made = scene.approved(restart_from_stop_savepoint.propose(plan), plan)
+    scene.executions.begin(scene.incident, made.id, by=ANA)
+    begins_elsewhere(scene, private=False)
+
+    scene.executions.carry_on(scene.incident, made.id)
+
+    assert scene.view(made.id).state is ProposalState.REFUSED
+    assert scene.calls == []
+    ended = next(
+        e.body for e in reversed(scene.store.get(scene.incident).entries) if isinstance(e.body, ExecutionEnded)
+    )
+    assert "Another proposal is running on job" in ended.sentence

@@ -1,6 +1,6 @@
 """Two replicas whose clocks differ work on one record: what stands in it decides, and its times never run back.
 
-On PostgreSQL they go by the database's clock, so that theirs differ by little: `tests/journal/test_database_clock.py`.
+On PostgreSQL they go by the database's clock, so that theirs differ by little: `tests/journal/test_replicas.py`.
 """
 
 from datetime import UTC, datetime, timedelta

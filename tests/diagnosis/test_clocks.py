@@ -1,31 +1,43 @@
-"""Which commit or restore came first: by clocks that differ, and in format v1."""
+"""Which came first by clocks that differ; which snapshot pairs with which restore point."""
 
 import json
 import random
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from io import BytesIO
 
 import pytest
 
+from bot.actions.restore_job_only import brought_by
 from bot.adapters.iceberg.streaming_metadata import read_split
 from bot.diagnosis import (
     another_writer_changed_rows,
     checkpoint_committed_twice,
     commit_not_made_yet,
     commits_withheld,
+    flink_is_recovering,
     recovered_by_itself,
+    restarted_from_empty,
+    restored_from_older_savepoint,
     rolled_back_while_running,
     two_jobs_write_the_table,
 )
+from bot.diagnosis import no_snapshot_advanced as mode
+from bot.diagnosis._restoring import newer_than_head, restore_in_words
+from bot.diagnosis._which_point import which_point
 from bot.domain import packing
-from bot.domain.diagnosis import CannotTell, Excluded, Matches
-from bot.domain.findings import RepeatedCommit
-from bot.domain.ids import JobId, SnapshotId
+from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
+from bot.domain.findings import PairingFinding, RepeatedCommit
+from bot.domain.flink import CheckpointKind, StoredCheckpoint
+from bot.domain.ids import DRAINED, JobId, OperatorId, SnapshotId
+from bot.domain.looked import Seen
+from bot.domain.own_points import points_told_apart
 from bot.domain.review import _wrong_rows
 from bot.domain.rollbacks import rollbacks
 from bot.domain.table import HeadMove, Window
 from tests.cases import Tale, job_id
-from tests.found import repeats
+from tests.evidence.restore_points import stored
+from tests.found import hole, repeats
 
 
 def failed_over(*, commit_s: float, triggered_s: float | None = None, commits_on: bool = False) -> Tale:
@@ -236,3 +248,279 @@ def test_no_commit_stands_before_its_parent(kept_packed: bool, monkeypatch: pyte
     _, history = read_split(BytesIO(json.dumps({"snapshots": told, "snapshot-log": []}).encode()).read)
 
     assert [s.snapshot_id for s in tale.snapshots] == [s.snapshot_id for s in history.snapshots]
+
+
+def kept(tale: Tale, run: str, checkpoint: int, *, owes: bool = True) -> StoredCheckpoint:
+    """A savepoint that the run writes now, with files of its own that wait for their commit, or none."""
+    point = stored(job_id(run), checkpoint, owes=())
+    pending = (tale.leaves_manifest(run, checkpoint).manifests[-1].path,) if owes else ()
+    where = {"path": f"s3://state/savepoint-{run}-{checkpoint}", "written_at": tale.now}
+    return point.model_copy(update={**where, "pending_manifests": tuple(map(name_of, pending))})
+
+
+def name_of(path: str) -> str:
+    """How the committer's state lists a Flink manifest."""
+    return path.rpartition("/")[2]
+
+
+def with_points(tale: Tale, points: Iterable[StoredCheckpoint]) -> Case:
+    """The case in which storage shows these, and evidence has found what they pair with."""
+    case = tale.looked_at()
+    seen = Seen[StoredCheckpoint](source="the folder of savepoints", values=tuple(points))
+    there = case.model_copy(update={"observation": case.observation.model_copy(update={"checkpoints": seen})})
+    pairing = PairingFinding(pairings=tuple(pair for _, pair in points_told_apart(there)))
+    return there.model_copy(update={"pairing": pairing})
+
+
+def superseded() -> tuple[Tale, list[StoredCheckpoint]]:
+    """Run a leaves savepoints 5 and 6 and is cancelled; run b goes on from 5 and fails without a point of its own."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).completes("a", 5)
+    points = [kept(tale, "a", 5, owes=False), kept(tale, "a", 6)]
+    tale.becomes("a", "CANCELED").flink_runs("b", restored=5).commits("b", 6, 7, 8).becomes("b", "FAILED")
+    return tale, points
+
+
+def restore_points_rolled_back(*, to: int) -> tuple[Tale, list[StoredCheckpoint]]:
+    """Run a has committed 1 to 5, still owes 6, and fails; main is set back, and what it lost is listed still."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).completes("a", 6)
+    points = [kept(tale, "a", 6)]
+    tale.becomes("a", "FAILED")
+    return (tale.rolls_back_to("a", to) if to < 5 else tale), points
+
+
+def test_a_point_of_a_run_that_was_superseded_does_not_stand_for_the_job() -> None:
+    """What the other run has committed since would be written a second time: table and job go back together."""
+    case = with_points(*superseded())
+
+    found = mode.examine(case)
+
+    assert isinstance(found, Matches)
+    assert (Remedy.REWIND_TABLE_AND_JOB, job_id("b")) == (found.remedy, found.wrong_run)
+    assert not any("savepoint-a-6" in reason for reason in found.reasons)
+    assert [] == list(brought_by(case))
+
+
+def test_without_an_older_point_none_is_left() -> None:
+    """The point of the superseded run is counted among those that do not pair."""
+    tale, points = superseded()
+    case = with_points(tale, points[1:])
+
+    found = mode.examine(case)
+
+    assert isinstance(found, Matches)
+    assert "no restore point is left" in found.headline
+    assert "None of 1 restore point on storage pairs" in found.reasons[-1]
+    assert "start the job without state" in found.what_to_do
+
+
+@pytest.mark.parametrize(
+    ("tale", "points"), [superseded(), restore_points_rolled_back(to=3)], ids=["superseded", "main lost commits"]
+)
+def test_words_of_the_remedy_do_not_count_on_it(tale: Tale, points: list[StoredCheckpoint]) -> None:
+    """Nobody is sent to the newest restore point where it does not go on from main's end."""
+    case = with_points(tale, points)
+
+    words = restore_in_words(case)
+
+    assert () == newer_than_head(case)
+    assert words is not None
+    assert "find a restore point elsewhere" in words
+
+
+def test_a_point_right_above_the_end_of_main_stands_for_the_job() -> None:
+    """Its own run has the newest commit: the sink commits what it owes, and the bot can start from it."""
+    case = with_points(*restore_points_rolled_back(to=5))
+
+    found = mode.examine(case)
+
+    assert isinstance(found, Matches)
+    assert Remedy.RESTORE_JOB_ONLY is found.remedy
+    assert "savepoint-a-6 (checkpoint 6) is newer than the head" in found.reasons[-1]
+    assert ["s3://state/savepoint-a-6"] == [each.path for each in brought_by(case)]
+
+
+CHECKPOINT_3 = f"s3://state/{job_id('a')}/chk-3"
+SAVEPOINT = f"s3://state/savepoint-{job_id('a')[:6]}-0123456789ab"
+
+
+def taken_over(
+    path: str | None, *, listed: str | None = None, kind: CheckpointKind = CheckpointKind.CHECKPOINT
+) -> Tale:
+    """Run a completes and commits 1 to 3 at one pace, its 3 at the path `listed`; run b goes on from `path`, silent."""
+    tale = Tale().flink_runs("a").completes("a", 1).commits("a", 1).completes("a", 2).commits("a", 2).completes("a", 3)
+    newest, *older = tale.runs["a"].checkpoints
+    told = newest.model_copy(update={"path": listed, "kind": kind})
+    tale.runs["a"] = tale.runs["a"].model_copy(update={"checkpoints": (told, *older)})
+    return restored(tale.commits("a", 3).becomes("a", "CANCELED"), path)
+
+
+def restored(tale: Tale, path: str | None) -> Tale:
+    """Run b goes on from run a's 3."""
+    tale.flink_runs("b", restored=3)
+    point = tale.runs["b"].restored
+    assert point is not None
+    tale.runs["b"] = tale.runs["b"].model_copy(update={"restored": point.model_copy(update={"path": path})})
+    return tale
+
+
+@pytest.mark.parametrize(
+    ("listed", "path"),
+    [
+        (CHECKPOINT_3, CHECKPOINT_3),
+        (CHECKPOINT_3, f"{CHECKPOINT_3}/_metadata"),
+        (None, CHECKPOINT_3),
+        (CHECKPOINT_3, None),
+        (SAVEPOINT, SAVEPOINT.replace("s3://state", "s3a://copies")),
+    ],
+)
+def test_the_point_that_flink_lists_is_the_one(listed: str | None, path: str | None) -> None:
+    """However its path is spelt, and where one of the two is not told."""
+    assert isinstance(recovered_by_itself.examine(taken_over(path, listed=listed).looked_at()), Matches)
+
+
+def test_another_point_of_that_id_leaves_it_open_until_rows_are_counted() -> None:
+    """An intermediate savepoint 3 from before a restart, which then completed its own 3."""
+    tale = taken_over(SAVEPOINT, listed=CHECKPOINT_3)
+
+    silent = recovered_by_itself.examine(tale.looked_at())
+    going_on = recovered_by_itself.examine(tale.commits("b", 4).looked_at())
+
+    assert isinstance(silent, CannotTell)
+    assert f"what Flink lists under that id is {CHECKPOINT_3}, another point than {SAVEPOINT}" in silent.missing[0]
+    assert isinstance(going_on, Matches)
+
+
+def test_a_younger_start_of_that_run_may_have_come_to_the_id_again() -> None:
+    """It failed over since, to a 3 of its own, so that Flink no longer shows that it had begun from 2."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).forgets("a").flink_runs("a", restored=2)
+    younger = restored(tale.flink_runs("a", restored=3).becomes("a", "CANCELED"), CHECKPOINT_3)
+
+    found = recovered_by_itself.examine(younger.looked_at())
+
+    assert isinstance(found, CannotTell)
+    assert any("Flink lists a start of that run that is younger" in each for each in found.missing)
+
+
+@pytest.mark.parametrize("lists_it", [True, False])
+def test_an_id_of_the_count_before_is_the_present_ones_only_if_flink_lists_it(lists_it: bool) -> None:
+    """Run a had committed up to 3 before it began to count anew, and has committed 1 since."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).starts_again("a").completes("a", 1).commits("a", 1)
+    tale.completes("a", *((2, 3) if lists_it else (2,))).becomes("a", "CANCELED")
+
+    found = which_point(restored(tale, CHECKPOINT_3).looked_at())
+
+    assert ("before it began to count anew" in (found or "")) is not lists_it
+
+
+def _counted_anew() -> Tale:
+    """Run a was started anew under its id, and its second 2 was rolled back with the first; Flink forgot it."""
+    return (
+        Tale().flink_runs("a").commits("a", 1, 2).starts_again("a").commits("a", 2).rolls_back_to("a", 1).forgets("a")
+    )
+
+
+def _began_empty() -> Tale:
+    """Run a was started anew without state since, and committed nothing."""
+    return Tale().flink_runs("a").commits("a", 1, 2).rolls_back_to("a", 1).starts_again("a").becomes("a", "CANCELED")
+
+
+@pytest.mark.parametrize(
+    ("tale", "said"),
+    [(_counted_anew, "ids on the table do not rise"), (_began_empty, "started anew without state since")],
+)
+def test_nor_is_it_waited_for_a_run_of_which_that_is_open(tale: Callable[[], Tale], said: str) -> None:
+    """Main was set back to 1, and run b is restored from a checkpoint 1: the first one's, or the second's."""
+    after = tale().flink_runs("b").came_from("b", 1, f"s3://state/{job_id('a')}/chk-1")
+    case = after.looked_at(gaps=hole(0).model_copy(update={"to_come": 30}))
+
+    found = restored_from_older_savepoint.examine(case)
+
+    assert not isinstance(flink_is_recovering.examine(case), Matches)
+    assert isinstance(found, CannotTell)
+    assert said in found.missing[0]
+
+
+def test_a_start_without_state_is_not_left_at_that_where_a_later_run_may_have_another_state() -> None:
+    """Run c goes on from a savepoint 3 of run b that is not the 3 which Flink lists of it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).becomes("a", "CANCELED").flink_runs("b")
+    tale.commits("b", 1, 2).completes("b", 3).commits("b", 3)
+    told = tale.runs["b"].checkpoints[0].model_copy(update={"path": f"s3://state/{job_id('b')}/chk-3"})
+    tale.runs["b"] = tale.runs["b"].model_copy(update={"checkpoints": (told,)})
+    tale.becomes("b", "CANCELED").flink_runs("c")
+    same, other = f"s3://state/{job_id('b')}/chk-3", f"s3://state/savepoint-{job_id('b')[:6]}-0a2b"
+
+    told_by = [restarted_from_empty.examine(tale.came_from("c", 3, path).looked_at()) for path in (same, other)]
+
+    assert [Remedy.TELL_CONSUMERS, Remedy.REWIND_TABLE_AND_JOB] == [f.remedy for f in told_by if isinstance(f, Matches)]
+
+
+def rewound_and_taken_over(path: str | None) -> Tale:
+    """Run a's 2 and 3 are rolled back; run b commits 2 and 3 again, and run c goes on from a 3."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").rolls_back_to("a", 1)
+    tale.flink_runs("b").came_from("b", 1, f"s3://state/{job_id('a')}/chk-1").completes("b", 2).commits("b", 2)
+    tale.completes("b", 3).commits("b", 3).becomes("b", "CANCELED").flink_runs("c", restored=3)
+    point = tale.runs["c"].restored
+    assert point is not None
+    tale.runs["c"] = tale.runs["c"].model_copy(update={"restored": point.model_copy(update={"path": path})})
+    return tale
+
+
+def test_without_a_path_an_id_that_two_runs_had_may_be_of_either() -> None:
+    """Run a's 3 lies beyond what main has: rows would be lost for ever. Run c's first rows tell."""
+    tale = rewound_and_taken_over(None)
+    silent = recovered_by_itself.examine(tale.looked_at())
+
+    assert isinstance(silent, CannotTell)
+    assert "from checkpoint 3, but tells no path, and run aaaaaa had that id too, …003003" in silent.missing[0]
+    assert isinstance(recovered_by_itself.examine(tale.commits("c", 4).looked_at()), Matches)
+
+
+def test_a_path_tells_which_of_the_two_it_is() -> None:
+    """It names run b."""
+    told = rewound_and_taken_over(f"s3://state/{job_id('b')}/chk-3")
+
+    assert isinstance(recovered_by_itself.examine(told.looked_at()), Matches)
+
+
+def drained_and_rolled_back(*, is_listed: bool) -> Tale:
+    """Run a commits 1 and 2 and is drained; Flink lists its checkpoint 1 still, or has forgotten the run. Main goes
+    back to 1, and run b goes on from a 1 whose path is not told."""
+    tale = Tale().flink_runs("a").completes("a", 1).commits("a", 1, 2).commits("a", DRAINED).becomes("a", "FINISHED")
+    if not is_listed:
+        tale.forgets("a")
+    return tale.rolls_back_to("a", 1).flink_runs("b", restored=1)
+
+
+def test_without_a_path_a_drain_may_have_left_the_point() -> None:
+    """Its commit names no id. Where Flink lists the checkpoint that main has, nothing is in doubt."""
+    untold, listed = (drained_and_rolled_back(is_listed=each) for each in (False, True))
+    silent = recovered_by_itself.examine(untold.looked_at())
+
+    assert isinstance(silent, CannotTell)
+    assert any("tells no path, and run aaaaaa was drained since, …003003" in each for each in silent.missing)
+    assert isinstance(recovered_by_itself.examine(listed.looked_at()), Matches)
+    assert isinstance(recovered_by_itself.examine(untold.commits("b", 2).looked_at()), Matches)
+
+
+def takes_over_from_3() -> Tale:
+    """Run a has committed 1 to 3, and run b goes on from a 3 whose path is not told."""
+    return Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").flink_runs("b", restored=3)
+
+
+def test_another_jobs_checkpoint_of_that_id_is_no_rival() -> None:
+    """It counts its own, by its own sink, while the job runs."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits("z", 3).by_sink(OperatorId("ee" * 16)).commits("a", 3)
+    tale.becomes("a", "CANCELED").flink_runs("b", restored=3)
+
+    assert which_point(tale.looked_at()) is None
+
+
+def test_nor_is_what_was_committed_after_the_restore() -> None:
+    """Neither another run's commit under that id, nor the drain of the run before, can have left the point."""
+    later, drained = takes_over_from_3(), takes_over_from_3()
+    for tale in (later, drained):
+        tale.now += timedelta(minutes=1)
+    later.flink_runs("c", restored=2).commits("c", 3).becomes("c", "CANCELED")
+    drained.commits("a", DRAINED)
+
+    assert [None, None] == [which_point(tale.looked_at()) for tale in (later, drained)]

@@ -1,5 +1,6 @@
 """Whatever exists is documented, and no file tells of one machine or registry."""
 
+import json
 import re
 import subprocess
 import tomllib
@@ -13,11 +14,16 @@ from typer.main import get_command
 import spark_tasks
 from bot import actions, diagnosis
 from bot.actions._scan import scan as find_actions
+from bot.adapters.notify import NoticePayload
 from bot.cli import app
 from bot.cli.catalogue import catalogue_text
 from bot.diagnosis._scan import scan as find_modes
 from bot.evidence import find_tasks
+from bot.notices import scan
 from bot.notices import scan as find_notices
+from bot.notices.lint import facts_named
+from bot.notices.reference import BEGIN, reference
+from bot.notices.template import environment_of
 from bot.runbook.parse import files_of
 from bot.slack.commands import VERBS
 from bot.slack.directory import EVENTS, SCOPES
@@ -148,3 +154,41 @@ def test_no_file_tells_of_one_machine_or_registry() -> None:
         found += [f"{name}: {hit}" for hit in _FOREIGN.findall(text)]
 
     assert [] == found
+
+
+def test_the_page_shows_each_notice_as_it_is_rendered() -> None:
+    """`python -m bot.notices.reference` writes it anew."""
+    page = (ROOT / "docs" / "notices.md").read_text(encoding="utf-8")
+
+    assert BEGIN + page.split(BEGIN)[1] == reference(scan(ROOT / "messages"))
+
+
+def test_every_fact_is_documented() -> None:
+    """A template's author finds each variable with what it means."""
+    text = reference(scan(ROOT / "messages"))
+
+    assert [line for line in text.split("## Facts")[1].split("\n") if line.endswith("|  |")] == []
+
+
+def test_every_variable_of_every_template_is_documented() -> None:
+    """Also those that stand in others, in parts of templates, and in branches that nothing enters."""
+    listed = set(re.findall(r"^\| `([^`]+)` \|", reference(scan(ROOT / "messages")), re.MULTILINE))
+    environment = environment_of(ROOT / "messages")
+    assert environment.loader is not None
+
+    named = {
+        way.removesuffix("[]")
+        for path in (ROOT / "messages").glob("*.md.j2")
+        for way, _ in facts_named(environment.parse(environment.loader.get_source(environment, path.name)[0]))
+        if way.split(".")[0] != "loop"
+    }
+
+    assert {"affected.rows", "reading.runs[].path", "trusted.pins[].engine"} <= named
+    assert named - listed == set()
+
+
+def test_the_published_schema_is_the_payloads() -> None:
+    """Receivers rely on it."""
+    published = json.loads((ROOT / "docs" / "notice.schema.json").read_text(encoding="utf-8"))
+
+    assert published == NoticePayload.model_json_schema()

@@ -29,8 +29,8 @@ from spark_tasks._spelling import agree, inside_of, plain_column
 from spark_tasks._storage import sizes_of
 from tests.adapters.test_iceberg_files import MAY_BE, OTHERS, SAME
 from tests.evidence.conftest import Asks
+from tests.evidence.test_collecting import deaf
 from tests.evidence.test_ledger import run_of
-from tests.evidence.test_spark_runner import deaf
 from tests.format_3 import OrdersOfFormat3
 from tests.tables import CONTRACT, ORDERS, OrdersTable, unseen
 

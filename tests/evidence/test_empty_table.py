@@ -1,4 +1,9 @@
-"""A table without a commit: what needs none is answered, what needs one says so, and nothing is called right."""
+"""A table without a commit, windows of commits, and who wrote them."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -6,15 +11,29 @@ import bot.diagnosis
 from bot.diagnosis._examine import diagnose
 from bot.diagnosis._scan import scan
 from bot.domain.asked_window import asked_window
+from bot.domain.contract import TableContract
 from bot.domain.diagnosis import CannotTell, Diagnosis, Matches
 from bot.domain.errors import Refused
-from bot.domain.evidence import Verdict
+from bot.domain.evidence import Answer, Ask, Verdict
+from bot.domain.findings import ReadsFinding
+from bot.domain.flink import JobRun
+from bot.domain.gone_commits import Sinks
+from bot.domain.ids import JobId, OperatorId, SnapshotId
+from bot.domain.ledger import Sink
 from bot.domain.looked import NotSeen
+from bot.domain.reads import ReadRun
 from bot.domain.suspicion import propose_window
-from bot.domain.table import EMPTY
+from bot.domain.table import EMPTY, Snapshot, TableState, Window
 from bot.evidence import check_answer
+from spark_tasks import _live, duplicate_commits
+from spark_tasks._columns_of_before import renamed
 from tests.cases import Tale
+from tests.evidence.conftest import Asks
 from tests.evidence.empty_tales import TALES, TASKS, answer_of, ask_of, case_of
+from tests.evidence.flink_words import LONG_AGO, V1, V2, run
+from tests.evidence.test_ledger import run_of
+from tests.evidence.test_missing_positions import BY_PARTITION
+from tests.tables import CONTRACT, OPERATOR, ORDERS, OrdersTable, job, of_flink, unseen, with_fields
 
 MODES = scan(bot.diagnosis)
 NEEDS_NO_COMMIT = {
@@ -104,3 +123,437 @@ def test_what_names_no_window_is_still_refused(text: str) -> None:
     """An id that is not listed, or what is not understood."""
     with pytest.raises(Refused):
         asked_window(text, Tale().table)
+
+
+def test_commits_that_were_rolled_back_to_the_beginning_are_of_the_window(orders: OrdersTable) -> None:
+    """They descend from `since`, so they are under review, beside what main has now."""
+    since = orders.commits("a", 1, range(10))
+    lost = orders.commits("a", 2, range(10, 20))
+    orders.rolls_back_to(since)
+    kept = orders.commits("a", 3, range(20, 30))
+
+    inside = Window(since=since, until=kept).of(orders.state())
+
+    assert [s.snapshot_id for s in inside] == [lost, kept]
+
+
+def test_a_rollback_to_below_the_window_is_not_of_it(orders: OrdersTable) -> None:
+    """An earlier incident's rolled-back commits stay listed for days; they are not this window's."""
+    start = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    orders.rolls_back_to(start)
+    since = orders.commits("b", 2, range(10, 20))
+    kept = orders.commits("b", 3, range(20, 30))
+
+    inside = Window(since=since, until=kept).of(orders.state())
+
+    assert [s.snapshot_id for s in inside] == [kept]
+
+
+def test_a_branch_of_a_branch_is_of_the_window(orders: OrdersTable) -> None:
+    """Two rollbacks after each other leave two branches, both under review."""
+    since = orders.commits("a", 1, range(10))
+    first = orders.commits("a", 2, range(10, 20))
+    second = orders.commits("a", 3, range(20, 30))
+    orders.rolls_back_to(first)
+    third = orders.commits("a", 4, range(30, 40))
+    orders.rolls_back_to(since)
+    kept = orders.commits("b", 2, range(10, 50))
+
+    inside = Window(since=since, until=kept).of(orders.state())
+
+    assert [s.snapshot_id for s in inside] == [first, second, third, kept]
+
+
+def test_from_a_snapshot_that_was_itself_rolled_back_the_window_begins_where_main_left_it(orders: OrdersTable) -> None:
+    """The last commit that both share bounds it; what main lost after that is in it."""
+    orders.commits("a", 1, range(10))
+    since = orders.commits("a", 2, range(10, 20))
+    orders.rolls_back_to(orders.state().snapshots[0].snapshot_id)
+    kept = orders.commits("b", 2, range(10, 30))
+
+    inside = Window(since=since, until=kept).of(orders.state())
+
+    assert [s.snapshot_id for s in inside] == [since, kept]
+
+
+WINDOWS_TASKS = ("replayed_rows", "corrected_rows", "late_rows", "backfill_boundary", "schema_drift")
+
+
+@pytest.mark.parametrize("task", WINDOWS_TASKS)
+def test_from_the_first_listed_commit_nothing_is_ruled_out_against_what_has_expired(
+    orders: OrdersTable, asks: Asks, task: str
+) -> None:
+    """What the expired commit brought could have come again, been changed, or been newer; PyIceberg takes its id out
+    of the commit above."""
+    gone = orders.commits("a", 1, range(100))
+    first = orders.commits("a", 2, range(100, 200))
+    orders.commits("a", 3, range(200, 300))
+    orders.expires(gone)
+
+    answer = asks(task, orders.ask(None))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert answer.could_not_look[0].source == f"what lay below snapshot {first} of sales.orders"
+
+
+def test_a_commit_that_names_an_expired_parent_is_not_the_first(orders: OrdersTable, asks: Asks) -> None:
+    """Iceberg's own expiry leaves the parent's id, also above a commit without rows."""
+    orders.commits("a", 1, range(100))
+    table = orders.state()
+    parented = with_fields(table, snapshots=[s.model_copy(update={"parent_id": 12345}) for s in table.snapshots])
+    ask = orders.ask(None)
+    above = ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": parented})})
+
+    answer = asks("replayed_rows", above)
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("task", ["replayed_rows", "corrected_rows"])
+def test_below_the_very_first_commit_lies_nothing(orders: OrdersTable, asks: Asks, task: str) -> None:
+    """It has no parent and counts no older row, so the window begins with the table."""
+    orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+
+    answer = asks(task, orders.ask(None))
+
+    assert answer.verdict is Verdict.RULED_OUT
+
+
+@pytest.fixture
+def former(tmp_path: Path) -> Iterator[SnapshotId]:
+    """The newest commit of the table that was dropped: its metadata is gone, and a window may still name it."""
+    (tmp_path / "former").mkdir()
+    table = OrdersTable(tmp_path / "former")
+    table.commits("a", 1, range(100))
+    yield table.commits("a", 2, range(100, 150))
+    table.close()
+
+
+@pytest.mark.parametrize("contract", [CONTRACT, BY_PARTITION], ids=["one source partition", "several"])
+def test_what_the_former_table_held_is_not_called_complete(
+    orders: OrdersTable, asks: Asks, former: SnapshotId, contract: TableContract
+) -> None:
+    """The new table begins at position 200: nobody knows whether the former one had held what comes before."""
+    orders.commits("b", 1, range(200, 250))
+    orders.commits("b", 2, range(250, 260))
+
+    answer = asks("missing_positions", orders.ask(former, contract=contract))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "no live row carries a position below 200" in answer.headline
+
+
+def test_a_table_that_was_filled_anew_from_the_beginning_misses_nothing(
+    orders: OrdersTable, asks: Asks, former: SnapshotId
+) -> None:
+    """Nothing lies before position 0, whatever the former table held."""
+    orders.commits("b", 1, range(200))
+
+    assert asks("missing_positions", orders.ask(former)).verdict is Verdict.RULED_OUT
+
+
+@pytest.mark.parametrize("task", ["replayed_rows", "late_rows", "corrected_rows"])
+def test_the_former_table_is_not_called_expired(orders: OrdersTable, asks: Asks, former: SnapshotId, task: str) -> None:
+    """Expiry takes the oldest snapshots; where the first one is there, what the window names was of another table."""
+    orders.commits("b", 1, range(200, 250))
+
+    answer = asks(task, orders.ask(former))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "was of a former table of this name, or of a line that main has left" in answer.headline
+
+
+def measured(answer: Answer, name: str) -> float:
+    """One number of the answer."""
+    return next(measure.value for measure in answer.measures if measure.name == name)
+
+
+@pytest.mark.parametrize("below", [1, 20], ids=["not all", "all"])
+def test_files_are_said_to_be_live_once_in_what_was_compared(
+    orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch, below: int
+) -> None:
+    """A copy in an older manifest is not seen: the sentence must not cover it."""
+    monkeypatch.setattr(_live, "MANIFESTS_BELOW", below)
+    orders.commits("a", 1, range(10))
+    before = orders.commits("a", 2, range(10, 20))
+    orders.commits("a", 3, range(20, 30))
+
+    answer = asks("duplicate_files", orders.ask(before))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert measured(answer, "manifests compared") == (2 if below == 1 else 3)
+    assert answer.headline == "Each of 1 data file that the window added is live once" + (
+        " in the 2 manifests compared; older ones were not." if below == 1 else "."
+    )
+
+
+@pytest.mark.parametrize(
+    ("below", "said"),
+    [
+        (1, ", nor the one before the window; of older ones only those with the same checkpoint were compared."),
+        (20, ", nor any of the 2 before the window."),
+    ],
+    ids=["not all", "all"],
+)
+def test_commits_are_said_to_repeat_none_of_those_compared(
+    orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch, below: int, said: str
+) -> None:
+    """Further down only a checkpoint that comes again leads to a comparison."""
+    monkeypatch.setattr(duplicate_commits, "COMMITS_BELOW", below)
+    orders.commits("a", 1, range(10))
+    before = orders.commits("a", 2, range(10, 20))
+    orders.commits("a", 3, range(20, 30))
+
+    answer = asks("duplicate_commits", orders.ask(before))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert measured(answer, "commits compared") == 1 + min(below, 2)
+    assert answer.headline == f"None of 1 commit repeats another one{said}"
+
+
+BELOW = 23
+"""More commits than any task looks below the window."""
+
+
+@pytest.fixture
+def window(orders: OrdersTable) -> tuple[SnapshotId, list[SnapshotId]]:
+    """`since`, and the commits far below it, of a table with two commits and a leaked manifest in the window."""
+    older = [orders.commits("a", number, range(10 * number, 10 * number + 10)) for number in range(1, BELOW + 1)]
+    orders.commits("a", BELOW + 1, range(10_000, 10_010))
+    orders.commits("a", BELOW + 2, range(10_010, 10_020))
+    orders.leaves_manifest("a", BELOW + 3, {"next.parquet": range(10_020, 10_030)})
+    return older[-1], older[:2]
+
+
+def with_old_commits(ask: Ask) -> Ask:
+    """The same, the commits below the window an hour or two older: a test makes them within seconds.
+
+    A new state and no copy of the old one, which would bring along what that had worked out from its snapshots.
+    """
+    table = ask.observation.table
+    hour, since = timedelta(hours=1), ask.window.since
+    then = datetime.now(UTC) - 2 * hour
+    inside = {commit.snapshot_id for commit in ask.window.of(table)}
+    times = {c.snapshot_id: c.committed_at if c.snapshot_id in inside else then for c in table.snapshots}
+    aged = tuple(
+        commit.model_copy(update={"committed_at": times[commit.snapshot_id] + hour * (commit.snapshot_id == since)})
+        for commit in table.snapshots
+    )
+    fields = {name: getattr(table, name) for name in TableState.model_fields}
+    changed = TableState(**{**fields, "snapshots": aged})
+    return ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": changed})})
+
+
+@pytest.mark.parametrize(
+    "task", ["duplicate_files", "duplicate_commits", "leaked_manifests", "orphan_files", "table_health"]
+)
+def test_manifests_far_below_the_window_are_not_read(
+    orders: OrdersTable, asks: Asks, window: tuple[SnapshotId, list[SnapshotId]], task: str
+) -> None:
+    """A table a hundred times older costs the same."""
+    since, far_below = window
+    ask = with_old_commits(orders.ask(since, jobs=[run_of("a")], flink_manifests=orders.flink_manifests()))
+    for snapshot in far_below:
+        for manifest in orders.manifests_of(snapshot):
+            manifest.unlink()
+
+    answer = asks(task, ask)
+
+    assert answer.verdict is Verdict.RULED_OUT
+
+
+DYNAMIC = "sink-1 Pre Commit"
+OTHER_OPERATOR = OperatorId("0f" * 16)
+
+
+def commit(summary: dict[str, str], operation: str = "append") -> Snapshot:
+    """A commit with that summary."""
+    return Snapshot(
+        snapshot_id=SnapshotId(1), parent_id=None, sequence_number=1, committed_at=LONG_AGO, operation=operation,
+        manifest_list="", schema_id=0, summary=summary,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("flink", "sink"),
+    [
+        ([run("a", sink=V1)], Sink.FLINK_V1),
+        ([run("a", sink=V2)], Sink.FLINK_V2),
+        ([run("a", sink=DYNAMIC)], Sink.FLINK_DYNAMIC),
+        ([run("a", sink=None)], Sink.FLINK_UNKNOWN),
+        ([], Sink.FLINK_UNKNOWN),
+        ([run("b", sink=V1)], Sink.FLINK_V1),
+        ([run("b", sink=V1, operator=OTHER_OPERATOR)], Sink.FLINK_UNKNOWN),
+        ([run("a", sink=V2, operator=OTHER_OPERATOR)], Sink.FLINK_V2),
+    ],
+    ids=["V1", "V2", "dynamic", "no graph", "no run", "same operator, later run", "other run's sink", "its own graph"],
+)
+def test_a_flink_commit_is_told_by_its_operator_or_its_runs_graph(flink: list[JobRun], sink: Sink) -> None:
+    """An operator keeps its id from run to run; without run and operator nothing is guessed."""
+    assert Sinks(flink).of(commit(of_flink("a", 3))) is sink
+
+
+def test_a_graph_with_two_kinds_of_sink_tells_only_by_the_operator() -> None:
+    """The run writes elsewhere through another kind: its graph alone does not decide."""
+    both = run("a", sink=V1)
+    vertices = (*both.vertices, both.vertices[0].model_copy(update={"vertex_id": OTHER_OPERATOR, "name": V2}))
+    sinks = Sinks([both.model_copy(update={"vertices": vertices})])
+
+    assert sinks.of_run(JobId(job("a")), OPERATOR) is Sink.FLINK_V1
+    assert sinks.of_run(JobId(job("a"))) is Sink.FLINK_UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("summary", "operation", "sink"),
+    [
+        ({"flink.batch-index": "0", "flink.checkpoint-id": "4"}, "append", Sink.FLINK_CDC),
+        ({"kafka.connect.commit-id": "x"}, "append", Sink.KAFKA_CONNECT),
+        ({"engine-name": "spark"}, "append", Sink.SPARK),
+        ({"spark.app.id": "local-17"}, "delete", Sink.SPARK),
+        ({"engine-name": "spark"}, "replace", Sink.COMPACTION),
+        (of_flink("a", 3), "replace", Sink.COMPACTION),
+        ({"engine-name": "flink"}, "append", Sink.FLINK_UNKNOWN),
+        ({"engine-name": "trino"}, "append", Sink.OTHER),
+        ({}, "append", Sink.OTHER),
+    ],
+)
+def test_other_writers_are_told_by_their_summary(summary: dict[str, str], operation: str, sink: Sink) -> None:
+    """A `replace` is a compaction whoever made it."""
+    assert Sinks([run("a", sink=V1)]).of(commit(summary, operation)) is sink
+
+
+def reads_of(answer: Answer) -> ReadsFinding:
+    """The finding that the answer carries."""
+    assert isinstance(answer.finding, ReadsFinding)
+    return answer.finding
+
+
+def read(orders: OrdersTable, snapshot: int | None, consumer: str = "revenue_daily", after_s: float = 60) -> ReadRun:
+    """A run that read `snapshot` so many seconds after the newest commit."""
+    newest: datetime = orders.state().snapshots[-1].committed_at
+    told = None if snapshot is None else SnapshotId(snapshot)
+    return ReadRun(
+        consumer=consumer, run_id=f"{consumer}-{snapshot}", at=newest + timedelta(seconds=after_s), snapshot_id=told
+    )
+
+
+def trusting(ask: Ask, snapshot: SnapshotId | None) -> Ask:
+    """The same, with the snapshot that consumers are told to pin to."""
+    return ask.model_copy(update={"trusted": snapshot})
+
+
+def test_reads_above_and_of_rolled_back_states_are_told(orders: OrdersTable, asks: Asks) -> None:
+    """Also a read of a snapshot that was rolled back since; reads at or below the trusted one are not."""
+    old = orders.commits("a", 1, range(10))
+    trusted = orders.commits("a", 2, range(10, 20))
+    lost = orders.commits("a", 3, range(20, 30))
+    orders.rolls_back_to(trusted)
+    above = orders.commits("b", 3, range(20, 30))
+    runs = [
+        read(orders, above, "fraud_features", 90),
+        read(orders, lost),
+        read(orders, trusted, "quiet"),
+        read(orders, old, "pinned"),
+    ]
+
+    answer = asks("reads_above_waterline", trusting(orders.ask(old, reads=runs), trusted))
+
+    found = reads_of(answer)
+    assert answer.verdict is Verdict.CONFIRMED
+    assert [(run.consumer, run.snapshot_id) for run in found.above] == [
+        ("revenue_daily", lost),
+        ("fraud_features", above),
+    ]
+    assert (found.trusted, found.runs_checked, found.not_told) == (trusted, 4, ())
+    assert "1 run of them a state that was rolled back" in answer.headline
+
+
+def test_reads_below_the_waterline_are_fine(orders: OrdersTable, asks: Asks) -> None:
+    """Nobody read above, and every run's snapshot is known."""
+    trusted = orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+
+    answer = asks("reads_above_waterline", trusting(orders.ask(trusted, reads=[read(orders, trusted)]), trusted))
+
+    assert answer.verdict is Verdict.RULED_OUT
+    assert reads_of(answer).runs_checked == 1
+
+
+def test_a_run_whose_snapshot_is_not_told_may_have_read_anything(orders: OrdersTable, asks: Asks) -> None:
+    """Unless it came before the trusted snapshot was committed. An expired snapshot tells no more than none."""
+    trusted = orders.commits("a", 1, range(10))
+    early = read(orders, None, "early", after_s=-60)
+    expired_early = read(orders, 4711, "expired", after_s=-60)
+    orders.commits("a", 2, range(10, 20))
+    runs = [early, expired_early]
+
+    fine = asks("reads_above_waterline", trusting(orders.ask(trusted, reads=runs), trusted))
+    unclear = asks(
+        "reads_above_waterline",
+        trusting(orders.ask(trusted, reads=[*runs, read(orders, None), read(orders, 4711)]), trusted),
+    )
+
+    assert fine.verdict is Verdict.RULED_OUT
+    assert unclear.verdict is Verdict.INCONCLUSIVE
+    assert [run.snapshot_id for run in reads_of(unclear).not_told] == [None, 4711]
+
+
+def test_without_an_incident_the_tag_is_the_waterline(orders: OrdersTable, asks: Asks) -> None:
+    """The table itself says what is trusted; with neither, nothing is judged."""
+    trusted = orders.commits("a", 1, range(10))
+    above = orders.commits("a", 2, range(10, 20))
+    ask = orders.ask(trusted, reads=[read(orders, above)])
+
+    untagged = asks("reads_above_waterline", ask)
+    orders.tags("waterline", trusted)
+    tagged = asks("reads_above_waterline", orders.ask(trusted, reads=[read(orders, above)]))
+
+    assert untagged.verdict is Verdict.INCONCLUSIVE
+    assert (tagged.verdict, reads_of(tagged).trusted) == (Verdict.CONFIRMED, trusted)
+
+
+def test_a_lineage_source_that_is_down_rules_nothing_out(orders: OrdersTable, asks: Asks) -> None:
+    """Could not look is not nothing found."""
+    trusted = orders.commits("a", 1, range(10))
+
+    answer = asks("reads_above_waterline", trusting(orders.ask(trusted, reads=unseen("Marquez")), trusted))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert answer.could_not_look[0].source == "Marquez"
+
+
+def with_default(orders: OrdersTable, name: str, value: str) -> None:
+    """Another engine adds the column: PyIceberg cannot, so the newest metadata file is written anew."""
+    orders.adds_column(name)
+    orders.becomes_format_3()
+    path = Path(orders.catalog.load_table(ORDERS).metadata_location.removeprefix("file://"))
+    told = json.loads(path.read_text())
+    for field in (each for schema in told["schemas"] for each in schema["fields"]):
+        field |= {"initial-default": value, "write-default": value} if field["name"] == name else {}
+    path.write_text(json.dumps(told))
+
+
+def test_records_known_by_such_a_column_are_not_acquitted(orders: OrdersTable, asks: Asks) -> None:
+    """Read from the files alone, two rows of one record would seem to be of two."""
+    orders.commits("a", 1, range(10))
+    orders.commits("a", 2, range(10, 20))
+    with_default(orders, "shop", "one")
+    contract = TableContract(key=("order_id", "shop"), event_time="event_time")
+
+    answer = asks("replayed_rows", orders.ask(None, contract=contract))
+
+    assert answer.verdict is Verdict.INCONCLUSIVE
+    assert "Column shop was added with a default" in answer.headline
+
+
+def test_only_such_columns_are_left_out(orders: OrdersTable) -> None:
+    """Others are in the files as they are in the table."""
+    orders.commits("a", 1, range(10))
+    with_default(orders, "shop", "one")
+
+    table = orders.state()
+
+    assert renamed(table, ["order_id", "customer"]) == ()
+    assert [each.source for each in renamed(table, ["customer", "shop"])] == ["column shop of sales.orders"]

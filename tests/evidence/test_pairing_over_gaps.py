@@ -14,7 +14,7 @@ from spark_tasks.table_health import last_commits
 from tests.cases import OPERATOR, Tale, job_id
 from tests.evidence.kept_tables import DAY, at
 from tests.evidence.restore_points import judged, stored
-from tests.evidence.test_writers import DYNAMIC
+from tests.evidence.test_empty_table import DYNAMIC
 from tests.tables import ORDERS, OrdersTable, job, rows
 
 

@@ -1,6 +1,7 @@
 """App Home: which tables are mine, what waits for my yes, and what is still promised to anybody."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from bot.domain.approval import ApprovalPolicy, People, VetoRule
 from bot.domain.entries import NoticeQueued, NoticesHeld, NoticesPreviewed, ProposalMade, ReadersNoted
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import TableName, UserId
-from bot.domain.notice import Notice
+from bot.domain.notice import PLANNED, Notice, NoticeData
 from bot.domain.notice_entries import ObservedReader
 from bot.domain.reads import Consumer
 from bot.domain.setup import TableSetup, Team, TeamMember
@@ -217,3 +218,19 @@ def test_a_group_is_read_once_a_minute_for_what_is_only_shown() -> None:
     assert within == ["S0APPROVE1", "S0OTHER001"]
     assert asked[2:] == ["S0OTHER001", "S0OTHER001"]
     assert again == {EVE}
+
+
+@pytest.mark.parametrize("is_said", [True, False])
+def test_the_end_of_planned_work_is_due_when_it_was_said_to_be_over(tmp_path: Path, is_said: bool) -> None:
+    """A day after the announcement only where nobody said when."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        story = Story(store.journal).opens(planned=True)
+        over_by = story.now + timedelta(hours=2) if is_said else None
+        data = NoticeData(stage="investigating", over_by=over_by)
+        notice = Notice(kind=PLANNED, revision=1, consumer="a", channel="C0REVENUE2", text="x", data=data)
+        story.says(NoticeQueued(notice=notice))
+
+        [promise] = home(ANA, story).promises
+
+        assert promise.what == "notify consumers that planned work is over"
+        assert promise.at == (over_by or story.now + timedelta(days=1))

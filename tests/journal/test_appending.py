@@ -1,18 +1,29 @@
-"""Appends are decided by the database: one wins, all or none, and what may exist once exists once."""
+"""Appends are decided by the database, chained, and kept by the record."""
 
+import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier
 
 import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect, text
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import Store, open_store
+from bot.adapters.journal_sql.migrating import migrate, migrate_down
+from bot.adapters.journal_sql.schema import METADATA, MIGRATIONS, is_newest, newest
 from bot.domain.entries import Body, ExecutionStarted, NoteAdded, NoticeQueued
-from bot.domain.errors import JournalMoved, Refused, UnknownIncident
+from bot.domain.errors import BadConfiguration, CouldNotLook, JournalMoved, Refused, UnknownIncident
 from bot.domain.ids import IncidentId, ProposalId, TableName
-from bot.domain.journal import GENESIS
+from bot.domain.journal import GENESIS, Line
 from bot.domain.notice import Notice
+from bot.service.incident_store import IncidentStore
 from tests.decisions import ANA
 from tests.incidents import Story
 from tests.orders_table import NINE
@@ -213,3 +224,278 @@ def test_only_newer_entries_are_read_when_asked_so(store: Store) -> None:
 
     assert newer == everything[2:]
     assert store.journal.entries(story.id, after_seq=len(everything)) == ()
+
+
+LINES = 7
+COLUMNS = list(Line.__dataclass_fields__)
+
+
+@pytest.fixture
+def written(store: Store) -> Iterator["Hand"]:
+    """Two incidents, and a hand on the file that Waterline knows nothing of."""
+    Story(store.journal).opens().answers().fails()
+    Story(store.journal).opens(table=TableName("sales.refunds"))
+    with store.engine.connect() as connection:
+        yield Hand(connection)
+
+
+class Hand:
+    """Whoever has the database's password and changes it behind Waterline's back."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def execute(self, statement: str, **values: object) -> None:
+        """Change something, for good."""
+        self._connection.execute(text(statement), values)
+        self._connection.commit()
+
+    def line(self, incident: str, seq: int) -> Line:
+        """One line as it stands."""
+        columns = ", ".join(f'"{name}"' for name in COLUMNS)
+        wanted = text(f"SELECT {columns} FROM journal WHERE incident_id = :incident AND seq = :seq")  # noqa: S608
+        row = self._connection.execute(wanted, {"incident": incident, "seq": seq}).one()
+        self._connection.commit()
+        return Line(**row._mapping)
+
+
+def test_an_untouched_record_has_no_fault(store: Store) -> None:
+    """Whole incidents verify, twice."""
+    Story(store.journal).whole()
+    Story(store.journal).opens()
+
+    assert store.journal.verify() == ()
+    assert store.journal.verify() == ()
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize("seq", range(1, LINES + 1))
+def test_a_changed_column_is_found(store: Store, written: Hand, column: str, seq: int) -> None:
+    """Whatever is changed in whatever line, the first line that does not fit is that one."""
+    value = {"seq": 99, "incident_id": "wl-2x"}.get(column, "changed")
+
+    written.execute(
+        f"UPDATE journal SET \"{column}\" = :value WHERE incident_id = 'wl-1' AND seq = :seq",  # noqa: S608
+        value=value,
+        seq=seq,
+    )
+
+    faults = {str(fault.incident_id): fault for fault in store.journal.verify()}
+    assert faults["wl-1"].seq == min(seq, LINES - 1 if column == "incident_id" else LINES)
+    assert "wl-2" not in faults
+
+
+def test_a_body_that_only_looks_the_same_is_found(store: Store, written: Hand) -> None:
+    """The text itself is hashed: even a space more is a change."""
+    written.execute("UPDATE journal SET body = replace(body, ':', ': ') WHERE incident_id = 'wl-1' AND seq = 4")
+
+    [fault] = store.journal.verify()
+
+    assert (fault.incident_id, fault.seq) == ("wl-1", 4)
+    assert "does not match its hash" in fault.sentence
+
+
+@pytest.mark.parametrize("seq", range(1, LINES + 1))
+def test_a_removed_line_is_found(store: Store, written: Hand, seq: int) -> None:
+    """A hole is named, and so is a tail that was cut off."""
+    written.execute("DELETE FROM journal WHERE incident_id = 'wl-1' AND seq = :seq", seq=seq)
+
+    [fault] = store.journal.verify()
+
+    assert fault.seq == min(seq, LINES - 1)
+
+
+def test_a_rehashed_line_is_found_by_the_next(store: Store, written: Hand) -> None:
+    """Who changes a line and computes its hash anew still breaks the line that follows."""
+    honest = written.line("wl-1", 3)
+    forged = Line(**{**vars(honest), "by": "U0EVE00001"})
+
+    written.execute(
+        "UPDATE journal SET by = :by, hash = :hash WHERE incident_id = 'wl-1' AND seq = 3",
+        by=forged.by,
+        hash=forged.computed_hash(),
+    )
+
+    [fault] = store.journal.verify()
+    assert fault.seq == 4
+    assert "does not follow" in fault.sentence
+
+
+@pytest.mark.parametrize("change", ["last_seq = 6", "last_hash = 'ffff'"])
+def test_a_changed_anchor_is_found(store: Store, written: Hand, change: str) -> None:
+    """The end of the chain is kept apart from it; neither can be changed alone."""
+    written.execute(f"UPDATE incidents SET {change} WHERE number = 1")  # noqa: S608
+
+    [fault] = store.journal.verify()
+
+    assert "was written last" in fault.sentence
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM incidents", "DELETE FROM journal"])
+def test_a_removed_incident_is_found(store: Store, written: Hand, statement: str) -> None:
+    """Removing an incident's lines or its anchor is seen; so is removing both, while a later one is left."""
+    where = "number = 1" if statement.endswith("incidents") else "incident_id = 'wl-1'"
+    written.execute(f"{statement} WHERE {where}")
+
+    first = store.journal.verify()
+    written.execute("DELETE FROM incidents WHERE number = 1")
+    written.execute("DELETE FROM journal WHERE incident_id = 'wl-1'")
+    both = store.journal.verify()
+
+    assert [fault.incident_id for fault in first] == ["wl-1"]
+    assert [(fault.incident_id, fault.seq) for fault in both] == [("wl-1", 0)]
+
+
+def test_a_record_of_another_version_still_verifies(store: Store, written: Hand) -> None:
+    """The chain is taken over stored text: a body with a field that this version does not know is whole,
+    although it cannot be parsed."""
+    last = written.line("wl-2", 3)
+    newer = Line(**{**vars(last), "body": json.dumps({**json.loads(last.body), "added_later": True})})
+    written.execute(
+        "UPDATE journal SET body = :body, hash = :hash WHERE incident_id = 'wl-2' AND seq = 3",
+        body=newer.body,
+        hash=newer.computed_hash(),
+    )
+    written.execute("UPDATE incidents SET last_hash = :hash WHERE number = 2", hash=newer.computed_hash())
+
+    faults = store.journal.verify()
+
+    assert faults == ()
+    with pytest.raises(CouldNotLook, match="waterline record verify"):
+        store.journal.entries(IncidentId("wl-2"))
+
+
+def test_the_migrations_make_the_tables_that_the_code_uses(store: Store) -> None:
+    """Nothing is in the code that no migration makes, nor the other way round."""
+    with store.engine.connect() as connection:
+        difference = compare_metadata(MigrationContext.configure(connection), METADATA)
+
+    assert difference == []
+
+
+def test_migrations_go_down_and_up_again(store: Store) -> None:
+    """Every migration can be undone, and done again; twice."""
+    for _ in range(2):
+        with store.engine.begin() as connection:
+            migrate_down(connection)
+        left = inspect(store.engine).get_table_names()
+        with store.engine.begin() as connection:
+            migrate(connection)
+        assert left == ["alembic_version"]
+        assert Story(store.journal).opens().id == "wl-1"
+
+
+def test_opening_again_keeps_the_record(store: Store, url: str) -> None:
+    """A second start finds what the first one wrote."""
+    story = Story(store.journal).opens()
+    store.close()
+
+    again = open_store(url)
+
+    assert again.journal.incidents() == (story.id,)
+    again.close()
+
+
+def test_replicas_may_open_a_new_record_at_once(url: str) -> None:
+    """Whoever comes first migrates; the others find the tables."""
+    with ThreadPoolExecutor(4) as threads:
+        stores = list(threads.map(lambda _: open_store(url), range(4)))
+
+    assert [each.journal.incidents() for each in stores] == [()] * 4
+    for each in stores:
+        each.close()
+
+
+def test_a_record_of_a_newer_version_is_left_alone(store: Store, url: str) -> None:
+    """An older Waterline says what to start instead of guessing at the tables."""
+    with store.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+
+    with pytest.raises(BadConfiguration, match="Start the version of Waterline that wrote it"):
+        open_store(url)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("sqlite:////no/such/folder/record.db", "unable to open database file"),
+        ("somewhere", "Could not parse"),
+        ("oracle9://db", "Can't load plugin"),
+        ("postgresql+psycopg://tests@127.0.0.1:1/record", "refused"),
+    ],
+)
+def test_a_record_that_cannot_be_opened_says_why(address: str, said: str) -> None:
+    """What happened, what was found, what to write."""
+    with pytest.raises(BadConfiguration) as refusal:
+        open_store(address)
+
+    assert said in refusal.value.found
+    assert refusal.value.remedy
+
+
+def test_a_file_that_is_no_database_says_so(tmp_path: Path) -> None:
+    """Nothing is overwritten."""
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, and long enough to be read as one" * 40)
+
+    with pytest.raises(BadConfiguration, match="file is not a database"):
+        open_store(f"sqlite:///{path}")
+
+    assert path.read_text().startswith("not a database")
+
+
+def test_a_cursor_remembers_how_far_a_projection_came(store: Store, url: str) -> None:
+    """Per projection and incident, 0 at first, also after a restart."""
+    one, two = IncidentId("wl-1"), IncidentId("wl-2")
+    before = store.cursor.get("card", one)
+
+    store.cursor.set("card", one, 4)
+    store.cursor.set("card", one, 5)
+    store.cursor.set("card", one, 5)
+    again = open_store(url)
+
+    assert before == 0
+    assert again.cursor.get("card", one) == 5
+    assert again.cursor.get("card", two) == again.cursor.get("timeline", one) == 0
+    again.close()
+
+
+def test_the_newest_revision_is_alembics() -> None:
+    """A migration that is added is seen, whatever its file is called."""
+    told = newest()
+
+    assert told == set(ScriptDirectory(str(MIGRATIONS)).get_heads())
+
+
+def test_only_the_newest_schema_needs_no_migration(store: Store) -> None:
+    """With no table at all, or a revision that is not the newest, there is something to do."""
+    with store.engine.begin() as connection:
+        at_the_end = is_newest(connection)
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0000'")
+        another = is_newest(connection)
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
+        migrate_down(connection)
+        nothing = is_newest(connection)
+        migrate(connection)
+        again = is_newest(connection)
+
+    assert (True, False, False, True) == (at_the_end, another, nothing, again)
+
+
+def test_every_other_one_goes_on(store: Store) -> None:
+    """A newer version writes a kind of entry that this one does not know; who must not pass over it is told."""
+    newer = Story(store.journal).opens()
+    well = Story(store.journal).opens(table=TableName("sales.refunds"))
+    with store.engine.begin() as connection:
+        connection.execute(
+            text("UPDATE journal SET body = :body WHERE incident_id = :incident"),
+            {"body": '{"kind": "of-tomorrow"}', "incident": newer.id},
+        )
+    incidents = IncidentStore(store.journal, SystemClock())
+
+    assert [each.id for each in incidents.all()] == [well.id]
+    assert incidents.open_on(TableName("sales.refunds")) is not None
+    with pytest.raises(CouldNotLook):
+        incidents.every()
+    with pytest.raises(CouldNotLook):
+        incidents.get(newer.id)

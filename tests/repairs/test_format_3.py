@@ -21,8 +21,7 @@ from bot.ports import TableChange
 from tests.format_3 import NAME, OrdersOfFormat3
 from tests.repairs.conftest import Reads
 from tests.repairs.java_expiry import expires_all_but_the_head
-from tests.repairs.test_file_changes import BRANCH, Rehearsal
-from tests.repairs.test_row_deletes import deleting, file_of
+from tests.repairs.test_file_changes import BRANCH, Rehearsal, deleting, file_of
 from tests.tables import ORDERS, OrdersTable
 
 INTENT = EffectStarted(proposal=ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P001"), index=0)

@@ -1,13 +1,39 @@
-"""Planned savepoints: which one counts, for which code, and what a proposal says that starts from another one."""
+"""Planned savepoints: terms, day, expected end, and for whom a plan stands."""
 
-from datetime import timedelta
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
-from bot.actions import undo_proposal
-from bot.domain.effects import StartJob
-from bot.domain.errors import Refused
+from bot.actions import take_savepoint, undo_proposal
+from bot.actions._effects import standing
+from bot.adapters.journal_sql import open_store
+from bot.bootstrap.content import CONTENT
+from bot.domain.approval import Approval
+from bot.domain.effects import KeepSavepoint, StartJob
+from bot.domain.entries import NoticeQueued, PromiseReminded, ProposalApproved
+from bot.domain.errors import Refused, Superseded
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.ids import SnapshotId
+from bot.domain.notice import PLANNED, Notice, NoticeData
+from bot.domain.promises import PLANNED_LASTS, owed
+from bot.domain.proposal import Proposal
+from bot.domain.requirements import PlanCounts
+from bot.domain.said_moment import said_moment
+from bot.domain.savepoints import has_left_main
+from bot.domain.table import TableState
+from bot.domain.timeline import sentence
+from bot.notices import data_of, render, scan
+from bot.slack.blocks.promises import reminder_of_promise
+from bot.slack.blocks.proposal import proposal_message
 from bot.slack.blocks.savepoints import catalogue_text, savepoint_form
+from tests.decisions import CHANNEL
+from tests.incidents import Story
+from tests.little_flink import open_catalog
+from tests.rewound import ANA, BEN
+from tests.savepoints.test_announced import PLAN, SETUP, facts_told
 from tests.savepoints.world import WEEK, World
 from tests.tables import ORDERS
 
@@ -100,3 +126,281 @@ def test_the_form_shows_what_runs_now(world: World) -> None:
     assert "newest checkpoint 5" in str(form["blocks"][0])
     assert form["private_metadata"] == "sales.orders/C0ORDERS01"
     assert [b["element"].get("initial_value") for b in form["blocks"] if b.get("block_id") == "before"] == ["test"]
+
+
+def _terms(proposal: Proposal) -> dict[str, str]:
+    return {term.name: term.says for term in proposal.preview.recorded}
+
+
+def test_the_preview_shows_the_whole_plan(world: World) -> None:
+    """Reason, code, snapshots, retention, until when."""
+    world.plans()
+    proposal, plan = world.savepoint()
+
+    terms = _terms(proposal)
+
+    assert plan.planned is not None
+    head = world.scene.snapshot("a", 5)
+    day = f"{plan.planned.until:%Y-%m-%d}"
+    assert terms == {
+        "Reason": "New pricing.",
+        "Code": "1.4 before, 1.5 after. But Flink says that test runs now.",
+        "Snapshots": f"{head} is the head now, schema 0. The snapshot that the stop commits is added later.",
+        "Retention": f"The tag keeps the snapshot until {day}, or until the table has no open incident. "
+        "The contract names no retention.",
+        "Authoritative": f"until {day}. A proposal that starts from another point names both.",
+    }
+
+
+def test_people_are_asked_with_every_term_in_the_message(world: World) -> None:
+    """Nobody is mentioned, whatever the reason says."""
+    world.plans(reason=f"New pricing, asked for by <@{BEN}>.")
+    made = world.proposes(*world.savepoint())
+    view = ProposalView(proposal=made, step=None)
+
+    _text, blocks = proposal_message(world.scene.store.get(world.scene.incident), view, {})
+
+    shown = str([block.to_dict() for block in blocks])
+    assert "*Terms*" in shown
+    assert f"asked for by &lt;@{BEN}&gt;." in shown
+
+
+def test_the_digest_covers_the_terms(world: World) -> None:
+    """A yes to one reason is no yes to another."""
+    world.plans()
+    one, plan = world.savepoint()
+    assert plan.planned is not None
+
+    other = take_savepoint.propose(
+        plan.model_copy(update={"planned": plan.planned.model_copy(update={"reason": "Something else."})})
+    )
+
+    assert one.digest != other.digest
+
+
+def test_a_plan_is_not_changed_under_its_proposal(world: World) -> None:
+    """With the proposal rejected, it can be planned anew."""
+    world.plans()
+    made = world.proposes(*world.savepoint())
+
+    with pytest.raises(Refused, match=r"A savepoint is already proposed.*Reject it first"):
+        world.plans(reason="Another.")
+    with pytest.raises(Refused, match="A savepoint is already proposed"):
+        world.savepoints.offer(ORDERS)
+    world.approvals.reject(world.scene.incident, made.id, "Not today.", by=BEN)
+    world.plans(reason="Another.")
+
+    plan = world.scene.store.get(world.scene.incident).plan
+    assert plan is not None
+    assert plan.reason == "Another."
+
+
+def test_what_is_kept_has_the_terms_that_were_approved(world: World) -> None:
+    """A plan that is written afterwards is for the next savepoint."""
+    world.plans()
+    world.takes_it()
+    world.plans(reason="Another.", until=4 * WEEK)
+
+    _kept, counts, _left, _hidden = world.savepoints.catalogue(ORDERS)
+
+    assert counts is not None
+    assert counts.plan is not None
+    assert counts.plan.reason == "New pricing."
+
+
+def test_a_plan_whose_day_has_passed_is_not_proposed(world: World) -> None:
+    """It would count for nobody; the refusal says how to plan anew."""
+    world.plans()
+
+    with pytest.raises(Refused, match=r"The day of the planned savepoint has passed.*/waterline savepoint"):
+        world.savepoint(at=world.scene.plan().at + 2 * WEEK)
+
+
+PASSED = r"day of the planned savepoint has passed.*now .* UTC.*Nobody would rely.*Nothing was changed.*Plan it again"
+
+
+def test_nothing_is_stopped_when_the_day_has_passed_since_the_approval(world: World) -> None:
+    """Approved a minute before midnight, executed a minute after: the run goes on, and the proposal is superseded."""
+    proposal = world.savepoint_of_a_day_that_passed()
+    approval = Approval(by=BEN, at=datetime.now(UTC), digest=proposal.digest)
+    yes = ProposalApproved(proposal=proposal.id, approval=approval, complete=True)
+    world.scene.store.write(world.scene.incident, by=BEN, decide=lambda _i: [yes])
+    alive = world.scene.alive
+
+    with pytest.raises(Superseded, match=PASSED):
+        world.scene.executions.begin(world.scene.incident, proposal.id, by=ANA)
+
+    assert world.scene.view(proposal.id).state is ProposalState.SUPERSEDED
+    assert world.scene.alive == alive
+    assert "stop" not in world.scene.calls
+
+
+def test_nobody_can_approve_what_would_count_for_nobody(world: World) -> None:
+    """The refusal says how to plan anew, and then it can be."""
+    proposal = world.savepoint_of_a_day_that_passed()
+
+    with pytest.raises(Superseded, match=f"{PASSED} with /waterline savepoint sales.orders"):
+        world.ben_approves(proposal)
+
+    world.plans(reason="Once more.")
+    assert world.savepoint()[0].effects
+
+
+def test_a_stopped_run_keeps_its_savepoint_though_midnight_comes_in_between(world: World) -> None:
+    """Before the stop the day is asked for; after it, what was stopped is still proven and kept."""
+    world.plans()
+    proposal = world.proposes(*world.savepoint())
+    keeps = next(n for n, effect in enumerate(proposal.effects) if isinstance(effect, KeepSavepoint))
+
+    asked = [any(isinstance(each, PlanCounts) for each in standing(proposal, n)) for n in range(keeps + 1)]
+
+    assert asked == [True] * keeps + [False]
+
+
+def test_a_savepoint_without_a_plan_has_no_day_to_pass(world: World) -> None:
+    """Its seven days begin when it is taken."""
+    proposal, _plan = world.savepoint()
+
+    assert not any(isinstance(each, PlanCounts) for each in proposal.requirements)
+
+
+NOW = datetime(2026, 11, 24, 13, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    """A plan whose work is over in two hours."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        made = Story(store.journal).opens(planned=True)
+        yield made.says(PLAN.model_copy(update={"over_by": made.now + timedelta(hours=2)}), by=ANA)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("14:10", datetime(2026, 11, 24, 14, 10, tzinfo=UTC)),
+        ("09:00", datetime(2026, 11, 25, 9, 0, tzinfo=UTC)),
+        (" 2026-12-01 09:00 ", datetime(2026, 12, 1, 9, 0, tzinfo=UTC)),
+        ("14:10 UTC", datetime(2026, 11, 24, 14, 10, tzinfo=UTC)),
+        ("2026-12-01T09:00+02:00", datetime(2026, 12, 1, 7, 0, tzinfo=UTC)),
+    ],
+)
+def test_a_time_is_the_next_one_and_in_utc_unless_it_says_otherwise(text: str, meant: datetime) -> None:
+    """As people write it."""
+    assert said_moment(text, NOW) == meant
+
+
+@pytest.mark.parametrize("text", ["soon", "2026-12-01", "25:00", "10m"])
+def test_what_names_no_time_is_refused_with_what_would(text: str) -> None:
+    """A day alone is no time by which anybody can look."""
+    with pytest.raises(Refused, match=r"is not a time\. Expected 14:10"):
+        said_moment(text, NOW)
+
+
+def test_the_announcement_says_by_when_it_is_over(story: Story) -> None:
+    """To people and to programs; a time that has passed is not repeated."""
+    plan = story.incident.plan
+    assert plan is not None
+    assert plan.over_by is not None
+    facts = facts_told(story, PLANNED)
+
+    assert facts.over_by == plan.over_by
+    assert f"We expect to finish by {plan.over_by.day} Nov" in render(scan(CONTENT / "messages")[PLANNED], facts)
+    assert data_of(facts, PLANNED).over_by == plan.over_by
+    assert "Expected to be over by" in sentence(story.incident.entries[-1])
+    story.now = plan.over_by
+    assert facts_told(story, PLANNED).over_by is None
+
+
+def test_whoever_responds_is_asked_then_and_once_more_a_day_later(story: Story) -> None:
+    """Not only after a day, as where nobody said it."""
+    over_by = story.now + timedelta(hours=2)
+    data = NoticeData(stage="investigating", over_by=over_by)
+    notice = Notice(kind=PLANNED, revision=1, consumer="a", channel=CHANNEL, text="x", data=data)
+    story.says(NoticeQueued(notice=notice))
+
+    before = owed(story.incident, SETUP, over_by - timedelta(minutes=1))
+    [asked] = owed(story.incident, SETUP, over_by)
+    story.now = over_by
+    story.says(PromiseReminded(what=asked.what, due=asked.due, moment=asked.moment, people=(ANA,)))
+    _, blocks = reminder_of_promise(story.incident, story.incident.entries[-1])
+    silent = owed(story.incident, SETUP, over_by + timedelta(hours=1))
+    [again] = owed(story.incident, SETUP, over_by + PLANNED_LASTS)
+
+    assert (before, silent) == ((), ())
+    assert (asked.what, again.what) == ("planned-end", "planned-end")
+    assert "They expect it by" in str(blocks[0].to_dict())
+
+
+def main_goes_back(world: World) -> None:
+    """Somebody rewinds the table to below the savepoint's snapshot."""
+    catalog = open_catalog(world.scene.folder)
+    catalog.load_table(ORDERS).manage_snapshots().rollback_to_snapshot(world.good).commit()
+    catalog.close()
+
+
+def test_after_a_rewind_below_it_the_list_says_that_it_pairs_no_more(world: World) -> None:
+    """Who restored it would repeat nothing and lose what lies between."""
+    world.plans()
+    world.takes_it()
+    before = catalogue_text(ORDERS, world.savepoints.catalogue(ORDERS))
+    main_goes_back(world)
+
+    found = world.savepoints.catalogue(ORDERS)
+    told = catalogue_text(ORDERS, found)
+
+    assert "Authoritative until" in before
+    assert (found.counts, found.left) == (None, frozenset({found.kept[0].proposal}))
+    assert told.startswith("None is authoritative: main was rolled back")
+    assert "Checkpoint 5 paired, until a rollback removed it from main, with snapshot" in told
+
+
+def test_another_restore_then_names_no_other(world: World) -> None:
+    """There is nothing that it is instead of."""
+    world.plans()
+    world.takes_it()
+    main_goes_back(world)
+    proposal = world.proposes_the_rewind()
+
+    assert world.beside(proposal) == proposal
+
+
+def test_while_the_table_cannot_be_looked_at_it_counts_and_the_list_says_so(world: World) -> None:
+    """Not to know is no reason to let another restore pass without a word."""
+    world.plans()
+    world.takes_it()
+    catalog = open_catalog(world.scene.folder)
+    catalog.drop_table(ORDERS)
+    catalog.close()
+
+    found = world.savepoints.catalogue(ORDERS)
+
+    assert (found.counts, found.left) == (found.kept[0], None)
+    assert "Could not read the table" in catalogue_text(ORDERS, found)
+
+
+def test_where_expiry_has_cut_the_line_nobody_says_that_main_left_it(world: World) -> None:
+    """The tag keeps its snapshot; those between it and the head are gone, with the parent's id where PyIceberg took
+    them."""
+    world.plans()
+    world.takes_it()
+    [kept] = world.savepoints.catalogue(ORDERS).kept
+    table = world.scene.table
+    mine = table.by_id[SnapshotId(int(kept.snapshot))]
+    head = mine.model_copy(
+        update={"snapshot_id": SnapshotId(77), "parent_id": SnapshotId(76), "sequence_number": mine.sequence_number + 9}
+    )
+    cut = _with(table, (mine, head), SnapshotId(77))
+    bare = head.model_copy(update={"parent_id": None})
+    by_pyiceberg = _with(table, (mine, bare), SnapshotId(77))
+    told = {**head.summary, "total-records": head.summary["added-records"]}
+    aside = _with(table, (mine, bare.model_copy(update={"summary": told})), SnapshotId(77))
+
+    assert not has_left_main(kept, cut)
+    assert not has_left_main(kept, by_pyiceberg)
+    assert has_left_main(kept, aside)
+
+
+def _with(table: TableState, snapshots: tuple[object, ...], head: SnapshotId) -> TableState:
+    fields = {name: getattr(table, name) for name in TableState.model_fields}
+    return TableState.model_construct(**{**fields, "snapshots": snapshots, "head": head})

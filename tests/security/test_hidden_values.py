@@ -1,30 +1,45 @@
-"""No answer that leaves the bot tells the value of a hidden column: not its words, and not what programs read of it."""
+"""Values of hidden columns are never shown, under whatever name they come."""
 
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+from urllib.parse import quote, quote_plus
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from pyiceberg.partitioning import PartitionField as IcebergField
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.typedef import Record
+from pyiceberg.types import NestedField, StringType
 
 import spark_tasks
 from bot.adapters.clock import SystemClock
+from bot.adapters.contracts import contract_of, merged
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.domain.contract import TableContract
+from bot.domain.contract import HIDDEN, TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.entries import EvidenceRecorded
-from bot.domain.evidence import Ask, Evidence, Verdict
+from bot.domain.evidence import Answer, Ask, Evidence, Verdict
 from bot.domain.findings import ReplayableFinding
 from bot.domain.hidden_values import outgoing, outgoing_case
-from bot.domain.ids import EvidenceId, IncidentId, SnapshotId
+from bot.domain.ids import EvidenceId, IncidentId, SnapshotId, TableName
 from bot.domain.journal import Line
+from bot.domain.looked import NotSeen
 from bot.domain.replay import ReplayRange
 from bot.domain.setup import TableSetup
-from bot.domain.table import Window
+from bot.domain.table import PartitionField, TableState, Window
 from bot.domain.veiling import withheld_from
 from bot.evidence import Collector, find_tasks
+from bot.evidence._collector import veiled
 from bot.service.diagnosing import build_case
+from spark_tasks._parted import parted_by
+from spark_tasks._words import shown
 from tests.evidence.test_ledger import run_of
 from tests.evidence.test_recovery_extent import reading_on, stored
 from tests.repairs.recipes import declared
@@ -207,3 +222,162 @@ def test_the_event_times_of_a_replay_do_not_leave(hidden: str) -> None:
     is_hidden = hidden.casefold() == "event_time"
     assert is_hidden is ("4296-01-02" not in left)
     assert is_hidden is bool(withheld)
+
+
+SECRET = "ACME"
+
+
+@pytest.mark.parametrize("field", ["address", "address.city", "Address.City", "address.geo.lat"])
+def test_a_hidden_struct_hides_its_fields_and_what_is_made_of_them(field: str) -> None:
+    """A contract that classifies one field hides the struct, and tables are partitioned by such fields."""
+    hides = TableContract(redacted=("address",))
+
+    assert hides.hides(field)
+    assert hides.veiled(f"data/{field}={SECRET}/1.parquet") == f"data/{field}={HIDDEN}/1.parquet"
+    assert hides.veiled(f"data/{field}_trunc={SECRET}/1.parquet") == f"data/{field}_trunc={HIDDEN}/1.parquet"
+
+
+@pytest.mark.parametrize("field", ["addresses.city", "home.address", "city"])
+def test_a_name_that_only_looks_like_a_field_of_a_hidden_struct_is_shown(field: str) -> None:
+    """The same letters elsewhere are another column."""
+    hides = TableContract(redacted=("address", "customer.name"))
+
+    assert not hides.hides(field)
+    assert hides.veiled(f"data/{field}={SECRET}/1.parquet") == f"data/{field}={SECRET}/1.parquet"
+
+
+def test_a_hidden_field_leaves_the_others_of_its_struct() -> None:
+    """Only the field that is named is hidden, and what lies within it."""
+    hides = TableContract(redacted=("address.city",))
+
+    assert hides.hides("address.city")
+    assert hides.hides("address.city.part")
+    assert not hides.hides("address.street")
+    assert not hides.hides("address")
+
+
+def test_no_partition_by_a_field_of_a_hidden_struct_is_read_from_manifests() -> None:
+    """The ledger and notices tell only what `parted_by` lists."""
+    fields = tuple(PartitionField(words=name, name=name, type="string") for name in ("address.city", "region"))
+    table = cast(TableState, SimpleNamespace(spec_fields={0: fields}))
+
+    told = parted_by(table, TableContract(redacted=("address",)))
+
+    assert ["region"] == [each.field.words for each in told]
+
+
+@pytest.mark.parametrize("name", ["Kunde Name", "größe", "GRÖSSE (cm)", "customer#id", "a+b", "a=b", "100%", "顧客"])
+@pytest.mark.parametrize("of", ["{}", "{}_trunc", "{}_bucket_16", "{}.teil"])
+def test_a_name_is_hidden_however_an_engine_writes_it(name: str, of: str) -> None:
+    """Iceberg escapes it as in a form, others as in an address, older writers not at all."""
+    hides = TableContract(redacted=("region", name))
+    written = of.format(name)
+
+    for field in (quote_plus(written, safe=""), quote(written, safe="").lower(), written):
+        told = hides.veiled(f"s3://lake/orders/data/day=2026-11-03/{field}={SECRET}/1.parquet")
+
+        assert told == f"s3://lake/orders/data/day=2026-11-03/{field}={HIDDEN}/1.parquet"
+
+
+def test_the_path_that_iceberg_itself_makes_is_hidden() -> None:
+    """Not a form of ours: the library's own."""
+    schema = Schema(NestedField(1, "Größe #1 in cm", StringType()))
+    spec = PartitionSpec(IcebergField(1, 1000, IdentityTransform(), "Größe #1 in cm"))
+    path = spec.partition_to_path(Record(SECRET), schema)
+
+    told = TableContract(redacted=("GRÖßE #1 in cm",)).veiled(f"data/{path}/1.parquet")
+
+    assert SECRET in path
+    assert told.endswith(f"={HIDDEN}/1.parquet")
+
+
+@pytest.mark.parametrize("field", ["Name", "Kunde+Name2", "My+Kunde+Name", "Kunde_Name", "KundeName", "Kunde.Name"])
+def test_a_name_that_only_looks_like_the_hidden_one_is_shown(field: str) -> None:
+    """A blank is no other character, and a part of a name no name."""
+    path = f"data/{field}={SECRET}/1.parquet"
+
+    assert TableContract(redacted=("Kunde Name",)).veiled(path) == path
+
+
+def test_several_partitions_of_one_path_are_hidden_each() -> None:
+    """What stands between them stays."""
+    hides = TableContract(redacted=("Kunde Name", "customer"))
+
+    told = hides.veiled(f"data/Kunde+Name={SECRET}/day=2026-11-03/customer_trunc=AC/1.parquet is gone.")
+
+    assert told == f"data/Kunde+Name={HIDDEN}/day=2026-11-03/customer_trunc={HIDDEN}/1.parquet is gone."
+
+
+REDACTION_ORDERS = TableName("sales.orders")
+CONTRACT = """
+apiVersion: v3.1.0
+kind: DataContract
+id: orders
+version: 1.0.0
+status: active
+schema:
+- name: orders
+  physicalName: sales.orders
+  properties:
+  - {{name: order_id, logicalType: string, primaryKey: true}}
+  - {{name: customer, logicalType: string{classification}}}
+  - name: address
+    logicalType: object
+    properties:
+    - {{name: city, logicalType: string}}
+    - {{name: street, logicalType: string{classification}}}
+"""
+
+
+def contract(folder: Path, classification: str | None) -> TableContract:
+    """The contract of a file in which customer and street carry this classification."""
+    said = "" if classification is None else f', classification: "{classification}"'
+    path = folder / "orders.odcs.yaml"
+    path.write_text(CONTRACT.format(classification=said))
+    return contract_of(path, REDACTION_ORDERS)
+
+
+@pytest.mark.parametrize("classification", ["restricted", "Confidential", "PII", "secret", "a word of our own"])
+def test_any_classification_but_an_open_one_hides_the_column(tmp_path: Path, classification: str) -> None:
+    """The standard names no list of words: one that Waterline does not know is taken for the strictest."""
+    assert contract(tmp_path, classification).redacted == ("customer", "address")
+
+
+@pytest.mark.parametrize("classification", [None, "public", "Internal", "open"])
+def test_an_open_classification_hides_nothing(tmp_path: Path, classification: str | None) -> None:
+    """What anybody in the company may see, responders may."""
+    assert contract(tmp_path, classification).redacted == ()
+
+
+def test_the_policy_adds_to_the_classification_and_an_empty_one_shows_all(tmp_path: Path) -> None:
+    """Hiding one more column shows none that the contract hides."""
+    filed = contract(tmp_path, "restricted")
+
+    assert merged(TableContract(redacted=("order_id",)), filed).redacted == ("customer", "address", "order_id")
+    assert merged(TableContract(redacted=()), filed).redacted == ()
+    assert merged(TableContract(), filed).redacted == ("customer", "address")
+
+
+@pytest.mark.parametrize("column", ["customer", "CUSTOMER", "Customer"])
+def test_a_name_in_another_case_is_the_same_column(column: str) -> None:
+    """Engines do not tell them apart, so neither does the policy."""
+    assert shown(column, "ACME", TableContract(redacted=("customer",))) == HIDDEN
+
+
+def test_no_part_of_an_answer_shows_the_partition_of_a_hidden_column() -> None:
+    """Paths carry values of columns; what they carry of others stays."""
+    path = "s3://lake/orders/data/day=2026-11-03/customer=ACME/00001.parquet"
+    missing = NotSeen(source=path, reason=f"{path} is gone.", remedy="Look.")
+    answer = Answer(
+        verdict=Verdict.CONFIRMED,
+        headline=f"File {path} cannot be read.",
+        columns=("file",),
+        rows=((path,),),
+        sources=(path,),
+        could_not_look=(missing,),
+    )
+
+    told = veiled(answer, TableContract(redacted=("Customer",))).model_dump_json()
+
+    assert "ACME" not in told
+    assert told.count(f"customer={HIDDEN}") == told.count("day=2026-11-03") == 5

@@ -18,8 +18,10 @@ from bot.cli import app
 from bot.domain.errors import BadConfiguration
 from bot.domain.ids import IncidentId
 from bot.domain.journal import GENESIS, Anchor, ChainFault, Entry, Line
-from bot.domain.record_file import Seal, asked, seal_fault, seal_of
+from bot.domain.record_file import Seal, asked, seal_fault, seal_of, seals_in
 from tests.incidents import Story
+from tests.slack.little_bot import LittleBot
+from tests.slack.people import Responder
 
 COLUMNS = tuple(Line.__dataclass_fields__)
 Rows = list[Line]
@@ -254,3 +256,29 @@ catalog: {{name: lake, properties: {{type: sql, uri: "sqlite:///nowhere.db"}}}}
 journal: {{url: "{url}"}}
 tables: {{sales.orders: {{contract: {{key: [order_id]}}, policies: {{default: {{users: [U0BEN00001]}}}}}}}}
 """
+POSTED_SEALS_CONFIG = """
+catalog: {{name: lake, properties: {{type: sql, uri: "sqlite:///nowhere.db"}}}}
+journal: {{url: "sqlite:///{journal}"}}
+tables: {{sales.orders: {{contract: {{key: [order_id]}}, policies: {{default: {{users: [U0BEN00001]}}}}}}}}
+"""
+
+
+def test_the_seal_is_posted_once_with_the_close_and_fits_the_record(
+    ana: Responder, bot: LittleBot, tmp_path: Path
+) -> None:
+    """One message of the thread has it, a restart posts none again, and `record verify` takes it from there."""
+    ana.opens()
+    ana.asks("close It was planned.")
+    ana.sees("Seal of the record")
+    bot.restart()
+    ana.sees("is closed")
+    close = bot.services.store.get(IncidentId("wl-1")).entries[-1]
+    (tmp_path / "waterline.yaml").write_text(POSTED_SEALS_CONFIG.format(journal=bot.folder / "journal.db"))
+
+    posted = [seal for reply in ana.card.replies for seal in seals_in(reply.plain)]
+    result = CliRunner().invoke(
+        app, ["record", "verify", "--anchor", str(posted[0]), "--config", str(tmp_path / "waterline.yaml")]
+    )
+
+    assert posted == [seal_of(close)]
+    assert result.exit_code == 0, result.output

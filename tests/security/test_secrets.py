@@ -18,7 +18,7 @@ from bot.workspace import Workspace
 from tests.incidents import Story
 from tests.patient_slack import PATIENT
 from tests.slack.people import eventually
-from tests.terminal.test_case_files import _saved
+from tests.terminal.test_case_rereading import _saved
 
 MARK = "M4rk3dS3cr3t"
 """In every secret of these tests; looked for in everything that was written."""

@@ -11,6 +11,7 @@ import pytest
 from slack_sdk import WebClient
 from slack_sdk.signature import SignatureVerifier
 from starlette.testclient import TestClient
+from structlog.testing import capture_logs
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import Store, open_store
@@ -19,6 +20,9 @@ from bot.settings import SlackSecrets
 from bot.slack.app import build_app
 from bot.slack.form_opener import FormOpener
 from bot.slack.http import http_app
+
+__all__ = ["post", "store"]
+
 
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
 BODY = urlencode(
@@ -149,3 +153,25 @@ def test_http_does_not_start_without_a_signing_secret(monkeypatch: pytest.Monkey
 
     with pytest.raises(BadConfiguration, match="SLACK_SIGNING_SECRET"):
         SlackSecrets.for_mode("http")
+
+
+def test_a_clock_that_is_off_is_named(post: Post) -> None:
+    """By how much, to either side, and what to do; a right signature does not help."""
+    with capture_logs() as logged:
+        statuses = [post(**signed(age_s=600)), post(**signed(age_s=-600))]
+
+    assert [401, 401] == statuses
+    assert all("more than five minutes from this machine's clock" in line["event"] for line in logged)
+    assert [600, -600] == [round(line["stamp_is_behind_s"], -1) for line in logged]
+    assert all("NTP" in line["remedy"] for line in logged)
+
+
+def test_a_wrong_secret_is_not_blamed_on_clocks(post: Post) -> None:
+    """The stamp is of now; a request that is heard says nothing."""
+    with capture_logs() as logged:
+        statuses = [post(**signed(secret="another")), post(**signed())]
+
+    assert [401, 200] == statuses
+    assert ["a request was refused: its signature does not match slack_signing_secret"] == [
+        line["event"] for line in logged
+    ]

@@ -1,4 +1,4 @@
-"""Nothing that comes from outside can ping, link, hide, format or speak in the bot's name, in any message."""
+"""Nothing from outside can ping, link, hide or format, and templates only fill in facts."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +14,7 @@ from slack_sdk.models.views import View
 
 import spark_tasks
 from bot.adapters.journal_sql import open_store
+from bot.domain.errors import BadConfiguration
 from bot.domain.ids import TableName, UserId
 from bot.domain.incident import Incident
 from bot.domain.inert import inert
@@ -21,8 +22,8 @@ from bot.domain.journal import Entry
 from bot.domain.timeline import sentence
 from bot.domain.trust import Basis, Trust, TrustState
 from bot.evidence import find_tasks
+from bot.notices import render, scan
 from bot.notices import render as render_notice
-from bot.notices import scan
 from bot.notices.samples import samples
 from bot.service.home import HomeFacts, OwnTable, Promise
 from bot.slack import blocks as builders
@@ -220,3 +221,60 @@ def test_a_mention_needs_an_id_that_the_entry_names_itself() -> None:
 
     assert told == "<@U0ANA00001> is responding: &lt;@U0BEN00002&gt; &lt;!channel&gt;"
     assert person("U0ANA00001><!channel") == "U0ANA00001&gt;&lt;!channel"
+
+
+HEAD = "---\ntitle: T\nwhen: now\naudience: consumers\n---\n"
+TEMPLATES_FACTS = dict(samples())
+ONE = next(iter(TEMPLATES_FACTS.values()))
+ATTACKS = (
+    "{{ table.__class__.__mro__ }}",
+    "{{ ''.__class__.__base__.__subclasses__() }}",
+    "{{ table.format.__globals__ }}",
+    "{{ '{0.__class__.__init__.__globals__}'.format(table) }}",
+    "{{ moment.__globals__ }}",
+    "{{ self._TemplateReference__context }}",
+    "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
+    "{{ lipsum.__globals__['os'].environ }}",
+    "{{ (table|attr('__class__')) }}",
+    "{% set x = namespace() %}{{ x.__class__.__init__.__globals__ }}",
+    "{% for c in [].__class__.__base__.__subclasses__() %}{{ c }}{% endfor %}",
+    "{{ request.application.__globals__ }}",
+    "{{ config.items() }}",
+    "{% include '/etc/passwd' %}",
+    "{% include '../pyproject.toml' %}",
+    "{% import 'os' as os %}{{ os.environ }}",
+)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_template_reaches_nothing_but_its_facts(tmp_path: Path, attack: str) -> None:
+    """Neither Python's insides, nor files, nor the environment: it is refused, or renders to nothing of them."""
+    (tmp_path / "attack.md.j2").write_text(f"{HEAD}Said: {attack}\n")
+
+    try:
+        text = render(scan(tmp_path)["attack"], ONE)
+    except BadConfiguration as refused:
+        text = refused.happened
+
+    assert not any(
+        found in text for found in ("<class", "&lt;class", "root:", "PATH", "[project]", "environ(", "module")
+    )
+
+
+def test_facts_are_never_read_as_a_template(tmp_path: Path) -> None:
+    """What looks like a template within a fact is shown as it stands."""
+    (tmp_path / "plain.md.j2").write_text(f"{HEAD}{{{{ consumer }}}}\n")
+    template = scan(tmp_path)["plain"]
+
+    text = render(template, ONE.model_copy(update={"consumer": "{{ 7*7 }}{% include 'x' %}"}))
+
+    assert text == "{{ 7∗7 }}{% include 'x' %}"
+
+
+@pytest.mark.parametrize("attack", ["{{ reading.runs.append(1) }}", "{{ affected.snapshots.clear() }}"])
+def test_a_template_cannot_change_a_fact(tmp_path: Path, attack: str) -> None:
+    """Facts of one consumer are those of the next."""
+    (tmp_path / "attack.md.j2").write_text(f"{HEAD}{attack}\n")
+
+    with pytest.raises(BadConfiguration, match="could not be rendered"):
+        render(scan(tmp_path)["attack"], ONE)

@@ -1,10 +1,14 @@
-"""A click that had written something before it was cut off is carried out all the same, once."""
+"""Clicks and forms that were cut off, cannot be opened or arrive late are done or refused, and answered."""
 
 import dataclasses
 import json
+import subprocess
+import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -19,16 +23,20 @@ from bot.domain.journal import Entry
 from bot.ports import Delivery, Journal
 from bot.slack.ids import Click
 from bot.workspace import SeenMessage, Workspace
+from tests.patient_slack import PATIENT
 from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder, eventually
-from tests.slack.test_choosing_the_writer import forked
+from tests.slack.test_execution import forked
+from tests.slack.test_faults_of_slack import WL, notes
 from tests.tables import job
+
+__all__ = ["forked"]
+
 
 WL1 = IncidentId("wl-1")
 BEN, FINN = UserId("U0BEN00002"), UserId("U0FINN0006")
 HOLD = timedelta(minutes=5)
 HELD = ApprovalPolicy(users=(BEN,), expires_after=timedelta(hours=1), veto=VetoRule(users=(FINN,), hold=HOLD))
-__all__ = ["forked"]
 
 
 class Cut:
@@ -148,3 +156,174 @@ def test_a_freeze_is_made(collected: SeenMessage, ana: Responder, bot: LittleBot
     told = ana.answer_to(lambda: (ana.types("/waterline freeze"), interruption.passes()))
 
     assert "Maintenance of sales.orders is frozen until wl-1 is closed" in told
+
+
+ROOT = Path(__file__).parents[2]
+NOT_OPENED = "Could not open the form. Slack said expired_trigger_id."
+
+
+def told(who: Responder, text: str) -> int:
+    """How often this person was told so."""
+    return sum(text in message.plain for message in who.messages() if message.is_ephemeral)
+
+
+def test_a_form_whose_trigger_has_expired_is_told(collected: SeenMessage, ana: Responder, slack: Workspace) -> None:
+    """The bot was slow for three seconds: the person hears that nothing was done, and clicks again."""
+    slack.faults.sets_rules(trigger_s=0)
+    answer = ana.answer_to(lambda: ana.clicks("Add a note…", collected))
+    slack.faults.sets_rules(trigger_s=PATIENT.trigger_s)
+    ana.clicks("Add a note…", collected)
+
+    assert NOT_OPENED in answer
+    assert "Nothing was changed." in answer
+    ana.fills_reason("Now it opens.")
+    ana.sees("Now it opens.")
+
+
+def test_a_typed_command_whose_form_does_not_open_is_told(ana: Responder, bot: LittleBot, slack: Workspace) -> None:
+    """Not only buttons open forms."""
+    slack.faults.sets_rules(trigger_s=0)
+
+    assert NOT_OPENED in ana.asks("open")
+
+
+def test_a_click_that_slack_brings_twice_opens_its_form_once_and_says_nothing(
+    collected: SeenMessage, ana: Responder, slack: Workspace
+) -> None:
+    """The form is there: the second delivery of the same click has nothing to tell."""
+    slack.faults.doubles_deliveries()
+
+    ana.clicks("Add a note…", collected)
+    slack.faults.redelivers()
+    ana.fills_reason("Once.")
+    ana.sees("Once.")
+
+    assert told(ana, "form") == 0
+
+
+@pytest.mark.parametrize("comes_again", [True, False])
+def test_a_click_for_a_form_across_a_crash_is_answered(
+    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace, comes_again: bool
+) -> None:
+    """Nobody knows whether the form had opened; Slack may bring the click again. One answer says what to do."""
+    bot.close()
+    eventually(lambda: slack.connected == 0)
+    slack.faults.sets_rules(trigger_s=0)
+    with _killed_while_working(bot, slack) as clicked:
+        clicked(lambda: ana.clicks("Add a note…", collected))
+    slack.faults.sets_rules(trigger_s=PATIENT.trigger_s)
+
+    bot.start()
+    if comes_again:
+        eventually(lambda: slack.connected == 1)
+        slack.faults.redelivers()
+    eventually(lambda: told(ana, "Click again") > 0)
+    ana.asks("status")
+
+    assert told(ana, "Click again") == 1
+
+
+@contextmanager
+def _killed_while_working(bot: LittleBot, slack: Workspace) -> Iterator[Callable[[Callable[[], object]], None]]:
+    """A bot of its own process that is killed once it takes a click from the inbox."""
+    arguments = [str(bot.folder), slack.api_url, slack.bot_token, slack.app_token, "claimed"]
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "tests.slack.killed_bot", *arguments],
+        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+    def clicked(click: Callable[[], object]) -> None:
+        eventually(lambda: slack.connected == 1, 90)
+        click()
+        assert killed.wait(timeout=90) == -9
+        eventually(lambda: slack.connected == 0)
+
+    try:
+        yield clicked
+    finally:
+        killed.kill()
+        killed.wait()
+
+
+NEXT = IncidentId("wl-2")
+
+
+def test_a_note_that_the_close_overtook_is_refused(
+    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """It was sent first; the record has ended by then."""
+    ana.asks("assign")
+    ana.clicks("Add a note…", collected)
+    ana.fills({"reason": "One more thing."})
+    slack.faults.holds_deliveries()
+    ana.submits()
+    ana.asks("close anyway, it was a test")
+
+    heard = ana.answer_to(slack.faults.lets_through)
+
+    assert "Incident wl-1 is closed." in heard
+    assert 0 == notes(bot)
+
+
+def test_a_command_to_open_that_another_overtook_says_who_was_first(
+    ana: Responder, ben: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """Ana typed first; Ben's incident is there when her command arrives."""
+    slack.faults.sets_rules(trigger_s=60)
+    slack.faults.holds_deliveries()
+    ana.types("/waterline open")
+    ben.opens()
+
+    slack.faults.lets_through()
+
+    assert "wl-1" in ana.reads_form()
+    assert [WL] == [incident.id for incident in bot.services.store.all()]
+
+
+def test_a_form_to_open_that_another_overtook_is_answered_although_it_is_closed(
+    ana: Responder, ben: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """Both have the form open; Ana sends hers first, and Ben's arrives first."""
+    ana.opens_form()
+    ben.opens_form()
+    slack.faults.holds_deliveries()
+    ana.submits()
+    ben.submits()
+    ben.sees_on_card("under review")
+
+    heard = ana.answer_to(slack.faults.lets_through)
+
+    assert "wl-1" in heard
+    assert [WL] == [incident.id for incident in bot.services.store.all()]
+
+
+def test_a_click_on_an_incident_that_has_ended_does_nothing_to_the_next(
+    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """The same table, the same channel, the same label; the button says which incident it is of."""
+    ana.asks("assign")
+    slack.faults.holds_deliveries()
+    ana.clicks("Propose", collected)
+    ana.asks("close anyway, it was a test")
+    ana.opens()
+    eventually(lambda: bot.services.store.get(NEXT).waterline is not None)
+
+    heard = ana.answer_to(slack.faults.lets_through)
+
+    assert "Incident wl-1 is closed." in heard
+    assert {} == bot.services.store.get(NEXT).proposals
+
+
+def test_a_command_for_an_incident_that_has_ended_says_to_which_it_went(
+    collected: SeenMessage, ana: Responder, bot: LittleBot, slack: Workspace
+) -> None:
+    """Slack does not say when a command was typed: it is for the channel's open incident, and the answer names it."""
+    ana.asks("assign")
+    slack.faults.holds_deliveries()
+    ana.types("/waterline note the first one")
+    ana.asks("close anyway, it was a test")
+    ana.opens()
+
+    heard = ana.answer_to(slack.faults.lets_through)
+
+    assert "Noted in wl-2." in heard

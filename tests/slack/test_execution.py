@@ -1,13 +1,24 @@
-"""The approved rewind is carried out once, proven, and told to each consumer once."""
+"""The approved recovery is done once, proven, and refused when the world has moved."""
 
 import pytest
 
-from bot.domain.ids import IncidentId
+from bot.diagnosis import another_writer_changed_rows
+from bot.domain.diagnosis import Diagnosis, Matches, Mode, ModeResult, Remedy
+from bot.domain.effects import MoveTable, StopFork
+from bot.domain.entries import Diagnosed
+from bot.domain.errors import OutcomeUnknown
+from bot.domain.execution import ProposalState
+from bot.domain.ids import IncidentId, JobId, SnapshotId
+from bot.domain.journal import WATERLINE
+from bot.domain.trust import TrustState
+from bot.ports import Stopped
 from bot.workspace import SeenMessage, Workspace
-from tests.rewound import WRONG_RUN
+from tests.little_flink import JOB
+from tests.rewound import GOOD_RUN, WRONG_RUN
 from tests.slack.little_bot import Cluster, LittleBot
 from tests.slack.orders import Orders
 from tests.slack.people import PATIENCE_S, Responder, eventually
+from tests.tables import ORDERS, job
 
 WL = IncidentId("wl-1")
 
@@ -142,3 +153,367 @@ def test_the_walk_ends_with_review_and_a_whole_record(
 
     assert bot.store.journal.verify() == ()
     assert not bot.services.store.get(WL).is_open
+
+
+def state(bot: LittleBot) -> ProposalState:
+    """Of the newest proposal."""
+    view = bot.services.store.get(IncidentId("wl-1")).current_proposal
+    assert view is not None
+    return view.state
+
+
+@pytest.mark.smoke
+def test_an_unforeseen_commit_supersedes_the_rewind(
+    approved: SeenMessage, ana: Responder, orders: Orders, flink: Cluster
+) -> None:
+    """Execute is refused with who committed what and when; table and job stay as they are."""
+    foreign = orders.spark_appends()
+    calls = flink.calls
+
+    answer = ana.answer_to(lambda: ana.clicks("Execute", approved))
+    superseded = ana.sees_on_proposal("Superseded")
+
+    assert f"now …{foreign % 1_000_000:06d} was committed by spark app local-17 at" in answer
+    assert "Nothing was changed. Collect evidence again and propose again." in answer
+    assert "local-17" in superseded.plain
+    assert superseded.buttons == ()
+    assert orders.head == foreign
+    assert flink.calls == calls
+    assert [run.state for run in flink.runs(JOB)] == ["RUNNING", "FINISHED"]
+
+
+def test_after_it_was_superseded_the_stale_evidence_is_asked_for_again(
+    approved: SeenMessage, ana: Responder, orders: Orders, bot: LittleBot
+) -> None:
+    """Proposing anew on evidence that another writer has overtaken is refused, naming the commit."""
+    foreign = orders.spark_appends()
+    ana.answer_to(lambda: ana.clicks("Execute", approved))
+
+    answer = ana.answer_to(lambda: ana.clicks("Propose again", ana.sees_on_card("Propose again")))
+
+    assert "is stale" in answer
+    assert f"…{foreign % 1_000_000:06d} was committed since by spark application local-17" in answer
+    assert state(bot) is ProposalState.SUPERSEDED
+
+
+def test_commits_of_the_run_that_is_to_be_stopped_are_foreseen(
+    approved: SeenMessage, ana: Responder, orders: Orders, flink: Cluster
+) -> None:
+    """A streaming table does not stand still: the wrong run's next checkpoints are taken off main as well."""
+    flink.checkpoints(WRONG_RUN, 2)
+
+    ana.clicks("Execute", approved)
+    proven = ana.sees("Verified at head")
+
+    assert "Every key lives exactly once." in proven.plain
+    assert orders.positions == list(range(70))
+
+
+def test_a_table_that_was_rolled_back_supersedes_it(
+    approved: SeenMessage, ana: Responder, orders: Orders, bot: LittleBot
+) -> None:
+    """A head that does not descend from the approved one is refused."""
+    orders.somebody_rolls_back()
+    head = orders.head
+
+    answer = ana.answer_to(lambda: ana.clicks("Execute", approved))
+
+    assert "does not descend from it. The table was rolled back" in answer
+    assert orders.head == head
+    assert state(bot) is ProposalState.SUPERSEDED
+
+
+def test_a_job_that_somebody_restarted_supersedes_it(
+    approved: SeenMessage, ana: Responder, orders: Orders, flink: Cluster, bot: LittleBot
+) -> None:
+    """The approved stop is for one job id; another run of the job is not stopped in its place."""
+    flink.stop(JOB, WRONG_RUN)
+    flink.submit(job("c"), at_checkpoint=6)
+    head = orders.head
+
+    answer = ana.answer_to(lambda: ana.clicks("Execute", approved))
+
+    assert "Expected only run bbbbbb of orders-to-iceberg to be alive; found cccccc." in answer
+    assert orders.head == head
+    assert [run.job_id for run in flink.runs(JOB) if run.state == "RUNNING"] == [job("c")]
+    assert state(bot) is ProposalState.SUPERSEDED
+
+
+def test_a_restore_point_that_changed_supersedes_it(
+    approved: SeenMessage, ana: Responder, flink: Cluster, bot: LittleBot
+) -> None:
+    """What was approved is one savepoint with one digest, not whatever lies at its path now."""
+    (flink.savepoints / f"savepoint-{GOOD_RUN[:6]}-{5:012x}" / "_metadata").write_bytes(b"something else")
+    calls = flink.calls
+
+    answer = ana.answer_to(lambda: ana.clicks("Execute", approved))
+
+    assert "Expected restore point" in answer
+    assert flink.calls == calls
+    assert state(bot) is ProposalState.SUPERSEDED
+
+
+def test_a_move_before_the_approval_is_seen_at_the_approval(
+    collected: SeenMessage, ana: Responder, ben: Responder, orders: Orders, bot: LittleBot
+) -> None:
+    """Nobody approves what can no longer be carried out."""
+    proposed = ana.proposes()
+    orders.spark_appends()
+
+    answer = ben.answer_to(lambda: ben.clicks("Approve", proposed))
+
+    assert "spark app local-17" in answer
+    assert state(bot) is ProposalState.SUPERSEDED
+
+
+@pytest.fixture
+def unknown(collected: SeenMessage, ana: Responder, ben: Responder, flink: Cluster) -> SeenMessage:
+    """A rewind whose stop got no answer, of a run that Flink does not know any more."""
+    stop = flink.stop
+
+    def lost(job: str, job_id: JobId, **how: bool) -> Stopped:
+        stop(job, job_id, **how)
+        flink.forgets(job_id)
+        raise OutcomeUnknown("Flink did not answer.", "Expected an answer; the connection was cut.", "Look.")
+
+    flink.stop = lost  # type: ignore[method-assign]
+    ben.clicks("Approve", ana.proposes())
+    execute = ana.sees_on_proposal("Execute")
+    ana.answer_to(lambda: ana.clicks("Execute", execute))
+    return ana.sees_on_proposal("Settle: it happened…")
+
+
+def test_an_approver_settles_that_it_happened_and_the_execution_goes_on(
+    unknown: SeenMessage, ana: Responder, ben: Responder, orders: Orders
+) -> None:
+    """The message says what can be seen; the proposer is refused; afterwards it shows who said what, and why."""
+    ana.clicks("Settle: it happened…", unknown)
+    own = ana.answer_to(lambda: ana.fills_reason("It is gone."))
+    ben.clicks("Settle: it happened…", unknown)
+    settled = ben.answer_to(lambda: ben.fills_reason("No process of it on any host."))
+    shown = ana.sees_on_proposal("and verified at head")
+
+    assert "Flink does not know run bbbbbb any more, and no history server is configured." in unknown.plain
+    assert "an approver settles it with the buttons on the proposal" in unknown.plain
+    assert "somebody else must settle whether it happened" in own
+    assert settled == "Settled: it happened. The execution continues; follow it in the proposal's thread."
+    assert "Step 2 happened, settled by @Ben Okafor at" in shown.plain
+    assert "No process of it on any host." in shown.plain
+    assert orders.positions == list(range(70))
+
+
+def test_an_approver_settles_that_it_did_not_happen_and_something_else_can_be_proposed(
+    unknown: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot, orders: Orders
+) -> None:
+    """Before that a second proposal is refused with the way out; the execution ends, and nothing is repeated."""
+    head = orders.head
+    offered = ana.card.buttons
+    refused = ana.asks("propose rewind_table_and_job")
+    ben.clicks("Settle: it did not happen…", unknown)
+    settled = ben.answer_to(lambda: ben.fills_reason("It writes on, under the old JobManager."))
+    shown = ana.sees_on_proposal("Refused at execution")
+
+    assert "Nothing can be proposed while the outcome of" in refused
+    assert "settles it with the buttons on the proposal" in refused
+    assert "Propose again" not in offered
+    assert "Settled: it did not happen. The execution has ended" in settled
+    assert "It writes on, under the old JobManager." in shown.plain
+    assert "Settle" not in " ".join(shown.buttons)
+    view = bot.services.store.get(WL).current_proposal
+    assert view is not None
+    eventually(lambda: view.state is ProposalState.REFUSED)
+    assert orders.head == head
+    assert "Nothing can be proposed while" not in ana.asks("propose rewind_table_and_job")
+
+
+WL1 = IncidentId("wl-1")
+
+
+def named(code: str, last_good: SnapshotId | None) -> ModeResult:
+    """A mode that holds and asks for a restart of the job."""
+    mode = Mode(code=code, name="told", title="told by the test", needs=(), false_positives=(), neighbours=())
+    match = Matches(
+        headline="Told.", reasons=(), rows=(), last_good=last_good, wrong_run=None, remedy=Remedy.RESTORE_JOB_ONLY
+    )
+    return ModeResult(mode=mode, examined=match)
+
+
+def test_a_rewind_goes_to_below_the_oldest_fault_that_is_named(
+    collected: SeenMessage, ana: Responder, bot: LittleBot
+) -> None:
+    """No match asks for it; two name the last snapshot before their fault."""
+    table = bot.services.observer.observe("sales.orders").table
+    newest, older = table.chain[0].snapshot_id, table.chain[3].snapshot_id
+    results = (named("F0", newest), named("F00", None), named("F000", older))
+    told = Diagnosed(diagnosis=Diagnosis(results=results))
+    bot.services.store.write(WL1, by=WATERLINE, decide=lambda _incident: [told])
+
+    ana.types("/waterline propose rewind_table_and_job only an older point is left", "orders-oncall")
+    ana.sees_on_proposal("Approve")
+
+    [view] = bot.services.store.get(WL1).proposals.values()
+    [move] = [effect for effect in view.proposal.effects if isinstance(effect, MoveTable)]
+    assert move.to in {s.snapshot_id for s in table.ancestors(older)}
+    assert "only an older point is left" in view.proposal.because
+
+
+@pytest.fixture
+def forked(collected: SeenMessage, bot: LittleBot) -> None:
+    """A second run is alive; the diagnosis takes run b for the fork."""
+    bot.flink.submit(job("a"), at_checkpoint=6)
+    mode = Mode(code="F0", name="told", title="told by the test", needs=(), false_positives=(), neighbours=())
+    fork = Matches(
+        headline="Two runs write.", reasons=(), rows=(), last_good=None, wrong_run=job("b"), remedy=Remedy.RESOLVE_FORK
+    )
+    told = Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=mode, examined=fork),)))
+    bot.services.store.write(WL1, by=WATERLINE, decide=lambda _incident: [told])
+
+
+@pytest.mark.usefixtures("forked")
+def test_the_other_run_is_kept_by_a_click(ana: Responder, ben: Responder, bot: LittleBot) -> None:
+    """The first proposal is turned down and the other is made, both by who clicked; somebody else approves."""
+    ana.types("/waterline propose resolve_fork", "orders-oncall")
+    asked = ana.sees_on_proposal("Keep run bbbbbb instead")
+    told = ben.answer_to(lambda: ben.clicks("Keep run bbbbbb instead", asked))
+    first, second = bot.services.store.get(WL1).proposals.values()
+
+    assert told == "Rejected. The new proposal keeps run bbbbbb. Somebody else must approve it."
+    assert (ProposalState.REJECTED, ProposalState.PROPOSED) == (first.state, second.state)
+    [stop] = [effect for effect in second.proposal.effects if isinstance(effect, StopFork)]
+    assert (job("a"), job("b")) == (stop.job_id, stop.keeps)
+    assert second.proposal.proposed_by == first.ended_by
+
+
+@pytest.mark.usefixtures("forked")
+def test_where_the_other_stop_cannot_be_proposed_the_no_is_told(ana: Responder, ben: Responder, bot: LittleBot) -> None:
+    """Nobody takes the rejection for a proposal; what to type then proposes it."""
+    ana.types("/waterline propose resolve_fork", "orders-oncall")
+    asked = ana.sees_on_proposal("Keep run bbbbbb instead")
+    bot.flink.is_down = True
+    told = ben.answer_to(lambda: ben.clicks("Keep run bbbbbb instead", asked))
+    states = [view.state for view in bot.services.store.get(WL1).proposals.values()]
+    bot.flink.is_down = False
+    ben.types("/waterline propose resolve_fork keep=bbbbbb", "orders-oncall")
+    ben.sees_on_proposal("Keep run aaaaaa instead")
+
+    assert [ProposalState.REJECTED] == states
+    assert "is rejected, but nothing else is proposed yet" in told
+    assert "type /waterline propose resolve_fork keep=bbbbbb" in told
+
+
+@pytest.mark.usefixtures("forked")
+def test_the_run_to_keep_is_named_in_the_command(ana: Responder, bot: LittleBot) -> None:
+    """By its first digits; an action that chooses none says so."""
+    refused = ana.answer_to(lambda: ana.types("/waterline propose take_savepoint keep=bbbb", "orders-oncall"))
+    ana.types("/waterline propose resolve_fork keep=bbbb it has the newer code", "orders-oncall")
+    ana.sees_on_proposal("Keep run aaaaaa instead")
+    incident = bot.services.store.get(WL1)
+
+    assert "does not choose between runs" in refused
+    assert incident.kept_run == job("b")
+
+
+FIRST = "F21 matches as well. Act on it before this is approved: stop the other writer"
+
+
+@pytest.fixture
+def beside(collected: SeenMessage, ana: Responder, orders: Orders, bot: LittleBot) -> None:
+    """Another engine wrote (F21) above a restore from an older savepoint (F2); the evidence knows it."""
+    orders.spark_appends()
+    for task in ("ledger", "checkpoint_pairing"):
+        bot.services.desk.run_now(WL, task, None)
+    ana.clicks("Diagnose again", ana.card)
+    ana.sees("Act on F21, then F2")
+
+
+def test_where_there_is_no_button_the_walk_goes_on_to_what_people_do(
+    collected: SeenMessage, ana: Responder, bot: LittleBot
+) -> None:
+    """Another engine wrote, and nothing else is wrong: stopping it is nothing that Waterline can do, and the card says
+    so at once."""
+    match = Matches(
+        headline="Another engine wrote.", reasons=(), rows=(), last_good=None, wrong_run=None,
+        remedy=Remedy.STOP_CULPRIT,
+    )  # fmt: skip
+    only = Diagnosis(results=(ModeResult(mode=another_writer_changed_rows.MODE, examined=match),))
+    bot.services.store.write(WL, by=WATERLINE, decide=lambda _incident: [Diagnosed(diagnosis=only)])
+    bot.services.diagnoses.settle(WL)
+
+    card = ana.sees_on_card("Do what the diagnosis asks, by hand")
+
+    assert "Waterline has no action for “stop the other writer, then decide which of its changes stay”" in card.plain
+
+
+@pytest.mark.usefixtures("beside")
+def test_the_button_proposes_what_the_next_fault_asks_for(ana: Responder) -> None:
+    """It was hidden behind the fault without one. The rows of the other writer are asked about, as ever."""
+    card = ana.card
+
+    refused = ana.answer_to(lambda: ana.clicks("Propose", card))
+
+    assert "drop_others=yes" in refused
+
+
+@pytest.mark.usefixtures("beside")
+def test_who_approves_it_reads_what_comes_first(ana: Responder, bot: LittleBot) -> None:
+    """The order is told in the preview, too."""
+    ana.types("/waterline propose rewind_table_and_job drop_others=yes", "orders-oncall")
+    ana.sees_on_proposal("Approve")
+
+    [view] = bot.services.store.get(WL).proposals.values()
+    assert any(sentence.startswith(FIRST) for sentence in view.proposal.preview.sentences)
+
+
+PROPOSE = "propose trust_present_state Ben and I took the copies out by hand."
+
+
+@pytest.fixture
+def by_hand(collected: SeenMessage, orders: Orders, bot: LittleBot) -> IncidentId:
+    """The wrong run is stopped and its copies are gone; Waterline did none of it. Two consumers read, one too early."""
+    orders.read_by("revenue_daily", "run-7", orders.head)
+    bot.flink.stop(JOB, job("b"))
+    orders.read_by("fraud_model", "run-9", orders.somebody_mends())
+    return WL
+
+
+def test_nobody_is_told_that_it_recovered_before_it_is_proven(by_hand: IncidentId, ana: Responder) -> None:
+    """The refusal names the way."""
+    ana.opens_form("tell recovered")
+
+    assert "The table is not verified yet" in ana.modal.plain
+    assert "/waterline propose trust_present_state" in ana.modal.plain
+
+
+def test_a_repair_by_hand_is_proven_approved_and_told(
+    by_hand: IncidentId, ana: Responder, ben: Responder, dana: Responder, eli: Responder, orders: Orders, bot: LittleBot
+) -> None:
+    """The same evidence, another person's yes, the waterline on the proven head, and then the all-clear: whoever read
+    the copies is asked to run again, and nobody else."""
+    for task in ("duplicate_rows", "missing_positions"):
+        bot.services.desk.run_now(by_hand, task, None)
+    ana.types(f"/waterline {PROPOSE}")
+    asked = ana.sees_on_proposal("Trust the table as it is")
+    ben.clicks("Approve", asked)
+    ana.clicks("Execute", ana.sees_on_proposal("Execute"))
+    ana.sees_on_card("(trusted)")
+    ana.opens_form("tell recovered")
+    ana.submits()
+    told = dana.sees("is verified again", "revenue-analytics")
+    other = eli.sees("is verified again", "fraud-ml")
+    trust = bot.services.trust.trust(ORDERS)
+
+    assert "Neither main nor the job is changed." in asked.plain
+    assert "took the copies out by hand" in asked.plain
+    assert (orders.waterline, orders.status) == (orders.head, "trusted")
+    assert (trust.state, trust.snapshot) == (TrustState.TRUSTED, orders.head)
+    assert "run-7" in told.plain
+    assert "Please run again: revenue_daily read rows that were wrong." in told.plain
+    assert "You need not do anything." in other.plain
+
+
+def test_a_table_that_still_counts_copies_cannot_be_trusted(collected: SeenMessage, ana: Responder) -> None:
+    """The evidence at hand is named, and what to do."""
+    told = ana.asks(PROPOSE)
+
+    assert "The table cannot be trusted as it is." in told
+    assert "run this evidence again" in told

@@ -1,13 +1,18 @@
 """What `/waterline status` says of a table: its state, since when, and the snapshot to trust, or why there is none."""
 
+from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+from bot.adapters.journal_sql import open_store
 from bot.domain.ids import IncidentId, SnapshotId
 from bot.domain.trust import Basis, Trust, TrustState
+from bot.domain.trust_claims import judge
 from bot.slack.commands import trust_line
 from tests import orders_table as orders
+from tests.incidents import Story
 from tests.slack.orders import Orders
 from tests.slack.people import Responder
 
@@ -71,3 +76,28 @@ def test_the_table_of_an_open_incident_is_among_them(ana: Responder, orders: Ord
     assert "Trusted" not in incident
     assert table.startswith("sales.orders: under review since")
     assert f"No known problem: snapshot {good}, up to" in table
+
+
+UNSEEN = orders.not_seen("the catalog")
+
+
+def test_of_a_table_that_nobody_questioned_no_snapshot_is_named() -> None:
+    """It may be as good as it ever was."""
+    line = trust_line(judge(orders.TABLE, UNSEEN, (), at=orders.NINE), orders.NINE)
+
+    assert "Could not determine the trusted snapshot." in line
+    assert "none is known to be good" not in line
+
+
+def test_the_trusted_snapshot_of_an_incident_is_not_said_to_be_gone(tmp_path: Path) -> None:
+    """The record knows which it is; only the catalog knows whether it is still listed."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        incidents = (Story(store.journal).opens().incident,)
+    unseen, seen, gone = (
+        trust_line(judge(orders.TABLE, table, incidents, at=orders.NINE), orders.NINE)
+        for table in (UNSEEN, orders.table_state(), orders.table_state().model_copy(update={"snapshots": ()}))
+    )
+
+    assert f"No known problem: snapshot {orders.GOOD} (unknown whether it still exists); not verified" in unseen
+    assert f"No known problem: snapshot {orders.GOOD}, up to" in seen
+    assert f"No known problem: snapshot {orders.GOOD}, no longer listed; not verified" in gone

@@ -1,12 +1,43 @@
-"""Consumers answer, and it leads back into the incident; what a policy holds is sent when others agree."""
+"""Consumers are notified, answer, and are notified again; planned work and the review."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
+from slack_sdk.models.blocks import Block
 
+from bot.adapters.clock import SystemClock
+from bot.adapters.journal_sql import open_store
+from bot.adapters.journal_sql.store import Store
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.entries import NoticeQueued
-from bot.domain.notice import Notice
+from bot.domain.effects import ReplayRows
+from bot.domain.entries import (
+    Finding,
+    IncidentClosed,
+    NoticeEnded,
+    NoticeQueued,
+    NoticeRetried,
+    ReviewOpened,
+    WaterlineMoved,
+)
+from bot.domain.ids import IncidentId
+from bot.domain.journal import WATERLINE
+from bot.domain.notice import Notice, NoticeData
 from bot.domain.reads import Consumer
-from bot.workspace import Workspace
+from bot.domain.replay import PositionRange, Replay, ReplayRange, ReplayRecipe
+from bot.domain.review import open_items
+from bot.service.courier import Posting
+from bot.service.diagnosing import OtherDoubts
+from bot.service.incident_store import IncidentStore
+from bot.slack.blocks.proposal import proposal_message
+from bot.slack.blocks.told import given_up_message
+from bot.slack.projection import Projection
+from bot.workspace import SeenMessage, Workspace
+from tests import orders_table as orders
+from tests.decisions import ANA, PROPOSAL
+from tests.incidents import Story
 from tests.slack.little_bot import LittleBot, as_time_goes_on, nothing_waits
 from tests.slack.people import Responder, eventually
 
@@ -145,3 +176,379 @@ def test_a_channel_that_is_gone_is_said_aloud(ana: Responder, bot: LittleBot, co
 
     ana.sees("please call them")
     ana.sees_on_card("could not be reached, call them")
+
+
+REVENUE = "revenue-analytics"
+
+
+@pytest.fixture
+def unreached(slack: Workspace, ana: Responder) -> None:
+    """The first warning was sent while the bot was not in the consumer's channel."""
+    slack.faults.removes(REVENUE)
+    ana.opens_form()
+    ana.submits()
+    ana.reads_form()
+    ana.submits()
+    ana.sees("please call them")
+    ana.sees_on_card("Try again")
+
+
+def ends(bot: LittleBot) -> list[str]:
+    """How each sending to revenue_daily ended."""
+    [incident] = bot.services.store.all()
+    bodies = (entry.body for entry in incident.entries)
+    return [body.how for body in bodies if isinstance(body, NoticeEnded) and "/revenue_daily/" in body.key]
+
+
+def asked(bot: LittleBot) -> list[str]:
+    """Who had it sent once more, each time."""
+    [incident] = bot.services.store.all()
+    return [entry.by for entry in incident.entries if isinstance(entry.body, NoticeRetried)]
+
+
+@pytest.mark.usefixtures("unreached")
+def test_an_invited_bot_tells_the_same_once(
+    slack: Workspace, ana: Responder, ben: Responder, dana: Responder, bot: LittleBot
+) -> None:
+    """Before the invitation it fails again, aloud; after it a double click sends one message, and a late one none."""
+    old = ana.sees_on_card("Try again")
+    ana.answer_to(lambda: ana.clicks("Try again", old))
+    eventually(lambda: ends(bot) == ["failed", "failed"])
+    card = ana.sees_on_card("Try again")
+    slack.faults.adds(REVENUE)
+    slack.faults.doubles_clicks()
+
+    ana.clicks("Try again", card)
+
+    told = dana.sees("under review", REVENUE)
+    ana.sees("already on its way")
+    eventually(lambda: ends(bot) == ["failed", "failed", "delivered"])
+    late = ben.answer_to(lambda: ben.clicks("Try again", card))
+    assert "has this notice already" in late
+    assert [told.ts] == [message.ts for message in dana.messages(REVENUE)]
+    assert "may appear twice" not in told.plain
+    assert asked(bot) == [ana.person.id] * 2
+    assert sum("please call them" in message.plain for message in ana.messages()) == 2
+
+
+@pytest.mark.usefixtures("unreached")
+def test_an_invited_bot_tells_it_by_itself(slack: Workspace, ana: Responder, dana: Responder, bot: LittleBot) -> None:
+    """A few times over hours; who is to call them is not asked each time."""
+    ana.sees_on_card("next try at")
+    bot.services.duties.settle_all()
+    early = asked(bot)
+    bot.clock.advances(timedelta(minutes=11))
+    bot.services.duties.settle_all()
+    eventually(lambda: ends(bot) == ["failed", "failed"])
+    slack.faults.adds(REVENUE)
+    bot.clock.advances(timedelta(hours=2))
+
+    bot.services.duties.settle_all()
+
+    dana.sees("under review", REVENUE)
+    eventually(lambda: ends(bot) == ["failed", "failed", "delivered"])
+    assert early == []
+    assert asked(bot) == [WATERLINE] * 2
+    assert sum("please call them" in message.plain for message in ana.messages()) == 1
+
+
+@pytest.mark.usefixtures("unreached")
+def test_a_command_tells_whom_nothing_reached(
+    slack: Workspace, ana: Responder, dana: Responder, eli: Responder, bot: LittleBot
+) -> None:
+    """Only them, with the text of then, also after a restart; a second time there is nothing left."""
+    slack.faults.adds(REVENUE)
+    bot.restart()
+    eventually(lambda: slack.connected == 1)
+
+    answer = ana.asks("tell again")
+
+    dana.sees("under review", REVENUE)
+    eventually(lambda: ends(bot) == ["failed", "delivered"])
+    [incident] = bot.services.store.all()
+    told = next(view.notice for view in incident.notices.values() if view.notice.consumer == "revenue_daily")
+    assert "“First warning” for revenue_daily" in answer
+    assert not ana.has_modal
+    assert told.text.split("\n")[0].strip("*") in dana.messages(REVENUE)[0].plain
+    assert len(eli.messages("fraud-ml")) == 1
+    assert "Nothing to send again" in ana.asks("tell again")
+
+
+@pytest.mark.usefixtures("unreached")
+def test_what_was_overtaken_has_no_button_and_is_refused(slack: Workspace, ana: Responder, bot: LittleBot) -> None:
+    """The severity changed since: the newer notice says it better."""
+    old = ana.sees_on_card("Try again")
+    ana.asks("severity sev1 Finance reports from it.")
+    eventually(lambda: ends(bot) == ["failed", "failed"])
+    slack.faults.adds(REVENUE)
+
+    answer = ana.answer_to(lambda: ana.clicks("Try again", old))
+
+    assert "was sent something newer" in answer
+    assert asked(bot) == []
+
+
+@pytest.mark.parametrize(
+    "consumers", [(Consumer(name="both_gone", channel="C0GONE0001", email=("gone@acme.example",)),)]
+)
+def test_of_two_ways_that_failed_each_has_a_button(
+    ana: Responder, bot: LittleBot, consumers: tuple[Consumer, ...]
+) -> None:
+    """Only the way that is mended is tried again."""
+    ana.opens_form()
+    ana.submits()
+    ana.reads_form()
+    ana.submits()
+    ana.sees("please call them")
+    [incident] = bot.services.store.all()
+    [view] = incident.notices.values()
+    lost = NoticeEnded(key=view.key, how="failed", detail="550 no such mailbox.", to="email:gone@acme.example")
+    bot.services.store.write(incident.id, by=WATERLINE, decide=lambda _now: [lost])
+
+    ana.clicks("Try again by e-mail", ana.sees_on_card("Try again by e-mail"))
+
+    ana.sees_on_card("by e-mail on its way once more")
+    ways = bot.services.store.get(incident.id).notices[view.key].deliveries.values()
+    assert [way.has_failed for way in ways] == [True, False]
+
+
+WL = IncidentId("wl-1")
+
+
+@pytest.mark.usefixtures("collected")
+def test_a_recovery_is_told_from_its_proposal(ana: Responder, dana: Responder) -> None:
+    """While it waits; what is previewed is what arrives. When it is over the button is gone."""
+    ana.clicks("Tell consumers…", ana.proposes())
+    shown = ana.reads_form()
+    ana.submits()
+
+    told = dana.sees("recovery", REVENUE)
+    ana.clicks("Reject…", ana.proposal)
+    ana.fills_reason("The job goes on by itself.")
+    over = ana.sees_on_proposal("Rejected")
+    assert told.plain.splitlines()[0] in shown
+    assert "Tell consumers…" not in over.buttons
+
+
+@pytest.mark.usefixtures("collected")
+def test_a_review_is_told_from_the_review(ana: Responder, dana: Responder, bot: LittleBot) -> None:
+    """With the lines to add to the contract, which stay with the responders."""
+    finding = Finding(contract="table", term="The key is unique.", observed="220 live twice.", holds=False, action="")
+    opened = ReviewOpened(findings=(finding,), snippet="schema: []  # <why>")
+    bot.services.store.write(WL, by=ana.person.id, decide=lambda _now: [opened])
+    review = ana.sees("schema: []")
+    ana.clicks("Send the review to consumers…", review)
+    ana.reads_form()
+    ana.submits()
+    dana.sees("220 live twice", REVENUE)
+
+
+def test_a_replay_is_announced_from_its_proposal(tmp_path: Path) -> None:
+    """Rows come again with their old times: whoever reads incrementally has to know before."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
+        incident = Story(store.journal).opens().diagnoses().proposes().incident
+    view = incident.proposals[PROPOSAL]
+    before = labels(proposal_message(incident, view, {})[1])
+    recipe, bounds = (
+        ReplayRecipe(sql="SELECT 1", source="orders in Kafka"),
+        ReplayRange(positions=(PositionRange(first=30, last=39),)),
+    )
+    replay = Replay(
+        recipe=recipe, bounds=bounds, key=("order_id",), position="source_position", position_partition=None,
+        event_time=None, rows=10, digest="4c1f",
+    )  # fmt: skip
+    rows = ReplayRows(table=orders.TABLE, branch="recovery-wl-1", incident=WL, why="Replay", replay=replay)
+    view.proposal = view.proposal.model_copy(update={"effects": (rows,)})
+
+    after = labels(proposal_message(incident, view, {})[1])
+
+    assert after == [*before, "Announce backfill…"]
+
+
+def labels(blocks: list[Block]) -> list[str]:
+    """Of the buttons, in order."""
+    return [
+        each["text"]["text"] for b in blocks for each in b.to_dict().get("elements", []) if each["type"] == "button"
+    ]
+
+
+CONSUMERS = ("revenue_daily", "ml_features")
+UNDER_REVIEW = WaterlineMoved(snapshot=orders.GOOD, status="under-review")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """The record and its outbox."""
+    made = open_store(f"sqlite:///{tmp_path / 'record.db'}")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def story(store: Store) -> Story:
+    """Ana responds; the table is proven, and its consumers are about to be told."""
+    told = Story(store.journal).opens().says(WaterlineMoved(snapshot=orders.GOOD, status="trusted"))
+    for consumer in CONSUMERS:
+        told.says(NoticeQueued(notice=notice(consumer)))
+    return told
+
+
+def notice(consumer: str) -> Notice:
+    """That the table recovered, in a channel of theirs."""
+    data = NoticeData(stage="proven", trusted_snapshot=orders.GOOD)
+    return Notice(
+        kind="recovered", revision=1, consumer=consumer, channel="C0REVENUE2", text="*x*", title="Recovered", data=data
+    )
+
+
+def gives_up(store: Store, story: Story, consumer: str) -> NoticeEnded:
+    """Its turn in Slack comes while the table is in doubt."""
+    kept = IncidentStore(story.journal, SystemClock())
+    key = notice(consumer).key(story.id)
+    Posting(kept, SystemClock(), OtherDoubts(kept, None)).overtaken(story.id, key)
+    [way] = story.incident.notices[key].deliveries.values()
+    assert way.ended is not None
+    return way.ended
+
+
+def aloud(store: Store, story: Story) -> list[str]:
+    """What stands in the channel itself about what was given up, as it is shown now."""
+    projection = Projection(IncidentStore(story.journal, SystemClock()), store.outbox, store.cursor)
+    projection.catch_up_all()
+    ends = [entry.seq for entry in story.incident.entries if isinstance(entry.body, NoticeEnded)]
+    posts = [(seq, store.outbox.find(f"{story.id}/given-up/{seq}")) for seq in ends]
+    found = [(seq, post) for seq, post in posts if post is not None]
+    assert all(post.thread_of is None and post.channel == story.incident.opened.channel for _, post in found)
+    return ["\n".join(str(b.to_dict()) for b in given_up_message(story.incident, seq)[1]) for seq, _ in found]
+
+
+def test_what_another_incident_has_stopped_is_told_once_with_everybody(store: Store, story: Story) -> None:
+    """The responder reads whom, why, and what to type once the other one is over."""
+    story.says(IncidentClosed(reason="Proven."))
+    Story(store.journal, start=story.now).opens()
+    first = gives_up(store, story, "revenue_daily")
+    early = aloud(store, story)
+    gives_up(store, story, "ml_features")
+
+    [message] = aloud(store, story)
+
+    assert first.asks == story.incident.responder
+    assert "ml_features" not in early[0]
+    assert f"<@{first.asks}>" in message
+    assert "“Recovered” was *not sent* to `revenue_daily` (in Slack), `ml_features` (in Slack)." in message
+    assert "incident wl-2 questions the table" in message
+    assert "When that is resolved, type `/waterline tell again`" in message
+
+
+def test_what_came_in_doubt_again_is_previewed_anew(store: Store, story: Story) -> None:
+    """The text is out of date: it is not sent once more as it is."""
+    story.says(UNDER_REVIEW)
+    gives_up(store, story, "revenue_daily")
+
+    [message] = aloud(store, story)
+
+    assert "You cannot send an all-clear" in message
+    assert "When that is resolved, type `/waterline tell recovered`" in message
+
+
+def test_what_is_given_up_again_is_told_again(store: Store, story: Story) -> None:
+    """Somebody had sent it once more, too early."""
+    story.says(IncidentClosed(reason="Proven."))
+    Story(store.journal, start=story.now).opens()
+    ended = gives_up(store, story, "revenue_daily")
+    again = NoticeRetried(key=ended.key, to=ended.to, number=1)
+    IncidentStore(story.journal, SystemClock()).write(story.id, by=ANA, decide=lambda _now: [again])
+    gives_up(store, story, "revenue_daily")
+
+    assert len(aloud(store, story)) == 2
+
+
+def test_what_something_newer_has_overtaken_needs_nobody(store: Store, story: Story) -> None:
+    """A correction followed it; and a record of before told no doubt."""
+    story.says(NoticeQueued(notice=notice("revenue_daily").model_copy(update={"kind": "correction"})))
+    ended = gives_up(store, story, "revenue_daily")
+    old = NoticeEnded.model_validate({"key": "wl-1/recovered/x/1", "how": "overtaken", "detail": "Not so any more."})
+
+    assert (ended.how, ended.doubt, ended.asks) == ("overtaken", "", None)
+    assert (old.doubt, old.command) == ("", "")
+    assert aloud(store, story) == []
+
+
+def reviewed(ana: Responder) -> SeenMessage:
+    """The review's message."""
+    return ana.sees("Contract review:")
+
+
+def test_a_term_is_handed_on_and_settled_after_the_incident_has_ended(
+    collected: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
+) -> None:
+    """Closing opens the review; its owner is told at Home until he has settled it, with a reason."""
+    ana.asks("close anyway: the consumers can wait.")
+    [broken, *_] = open_items(bot.services.store.get(WL))
+    ana.clicks("Change…", reviewed(ana))
+    ana.reads_form()
+    ana.fills({"owner": "ben", "due": datetime.now(UTC).date() + timedelta(days=40)})
+    handed = ana.answer_to(ana.submits)
+    due_at_home = ben.home().plain
+
+    ben.clicks("Change…", reviewed(ben))
+    ben.reads_form()
+    ben.fills({"way": "It is fixed", "reason": "The deployment checks the pair."})
+    settled = ben.answer_to(ben.submits)
+
+    term = broken.finding.term.rstrip(".")
+    assert f"“{term}” is assigned to @Ben" in handed
+    assert f"fix “{term}”, wl-1" in due_at_home
+    assert settled == f"“{term}” is fixed."
+    assert "Fixed: The deployment checks the pair." in ben.sees("Fixed: The deployment checks the pair.").plain
+    assert f"fix “{term}”" not in ben.home().plain
+
+
+def test_a_term_is_not_settled_without_a_sentence(collected: SeenMessage, ana: Responder, bot: LittleBot) -> None:
+    """The refusal says what is missing; the term stays open."""
+    ana.asks("review")
+    before = open_items(bot.services.store.get(WL))
+
+    ana.clicks("Change…", reviewed(ana))
+    ana.reads_form()
+    ana.fills({"way": "It is accepted as it is"})
+    answer = ana.answer_to(ana.submits)
+
+    assert "A reason is missing." in answer
+    assert open_items(bot.services.store.get(WL)) == before
+
+
+@pytest.mark.smoke
+def test_a_savepoint_is_planned_in_a_form_and_stops_nothing(
+    collected: SeenMessage, ana: Responder, bot: LittleBot
+) -> None:
+    """The plan is on record with its end; the job goes on, and the catalogue is empty."""
+    told = list(bot.flink.calls)
+
+    ana.opens_form("savepoint sales.orders")
+    terms = {"reason": "New pricing.", "before": "1.4", "after": "1.5"}
+    ana.fills({**terms, "over": "2099-12-01 14:10"})
+    answer = ana.answer_to(ana.submits)
+    listed = ana.asks("savepoints")
+
+    plan = bot.services.store.get(WL).plan
+    assert plan is not None
+    assert (plan.reason, plan.code_before, plan.code_after) == ("New pricing.", "1.4", "1.5")
+    assert str(plan.over_by) == "2099-12-01 14:10:00+00:00"
+    assert "Plan saved in wl-1. Nothing is stopped" in answer
+    assert "Savepoint planned, from code 1.4 to 1.5: New pricing." in ana.sees("Savepoint planned").plain
+    assert "is kept yet" in listed
+    assert bot.flink.calls == told
+
+
+def test_a_time_that_is_none_is_told_at_its_field(collected: SeenMessage, ana: Responder, bot: LittleBot) -> None:
+    """The form stays open with the plan that was typed, and takes the time when it is one."""
+    ana.opens_form("savepoint sales.orders")
+    ana.fills({"reason": "New pricing.", "before": "1.4", "after": "1.5", "over": "after lunch"})
+
+    told = ana.submits().errors
+    ana.fills({"over": "14:10"})
+    answer = ana.answer_to(ana.submits)
+
+    assert "“after lunch” is not a time. Expected 14:10 (the next one)" in told["over"]
+    assert "Plan saved in wl-1." in answer

@@ -1,22 +1,34 @@
-"""What does not arrive is tried again by rule, given up aloud, and holds up nothing else."""
+"""What does not arrive is tried again by rule; channels that nothing reaches; webhooks kept quiet."""
 
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from pydantic import ValidationError
 
+from bot.adapters.contracts import announced_to
 from bot.adapters.notify import Smtp, Webhook
-from bot.domain.entries import Body, DeliveryTried
+from bot.bootstrap import setups_of
+from bot.bootstrap.content import CONTENT
+from bot.domain.approval import ApprovalPolicy
+from bot.domain.entries import Body, DeliveryTried, NoticesHeld, NoticesPreviewed, ReadersNoted
 from bot.domain.errors import CouldNotKeep
 from bot.domain.ids import IncidentId
 from bot.domain.journal import Entry
-from bot.domain.notice import Address
+from bot.domain.notice import Address, Notice
+from bot.domain.reads import Consumer, Untold
+from bot.domain.timeline import sentence
 from bot.domain.told import MOST_TRIES
 from bot.ports import Journal
-from tests.decisions import ANA
+from bot.service.record import Records
+from bot.settings import Settings
+from bot.slack.blocks.card import card_message
+from bot.slack.blocks.texts import held_message, place, sending_view
+from tests.decisions import ANA, BEN
 from tests.telling.conftest import SECRETS, Scene
 from tests.telling.receivers import dripping
 
@@ -186,3 +198,190 @@ def test_consumers_whose_names_look_alike_have_a_file_each(scene: Scene) -> None
     scene.delivers()
 
     assert 2 == len(list((scene.folder / "told").iterdir()))
+
+
+RECORDS = Records(CONTENT / "messages" / "record")
+PATH = "services/T0/B0/S3CRET?token=AL5O"
+
+
+def consumer(scene: Scene, path: str = PATH) -> Consumer:
+    """Its receiver takes whoever knows the path."""
+    return Consumer(name="fraud_agent", webhook=scene.hook.url.replace("hook", path))
+
+
+def told(scene: Scene, *configured: Consumer, path: str = PATH) -> str:
+    """One notice for the consumer, brought by a bot with these settings; everything that is shown and kept of it."""
+    key = scene.queues(*consumer(scene, path).ways, consumer="fraud_agent")
+    scene.webhook = Webhook(SECRETS, Consumer.hooks_of(configured))
+    scene.delivers()
+    incident = scene.story.incident
+    return "\n".join(
+        [
+            RECORDS.markdown(incident),
+            RECORDS.html(incident),
+            *(f"{entry.model_dump_json()}\n{sentence(entry)}" for entry in incident.entries),
+            *(place(each.address) + str(each.address) for each in incident.notices[key].deliveries.values()),
+        ]
+    )
+
+
+def test_a_notice_arrives_and_only_the_host_is_told(scene: Scene) -> None:
+    """In the journal, too, which nobody can change afterwards."""
+    shown = told(scene, consumer(scene))
+
+    [(_headers, _body)] = scene.hook.requests
+    assert "S3CRET" not in shown
+    assert "AL5O" not in shown
+    assert f"http://127.0.0.1:{scene.hook.url.split(':')[2].partition('/')[0]}" in shown
+    assert "answered HTTP 200" in shown
+
+
+@pytest.mark.parametrize("status", [404, 503])
+def test_a_receiver_that_quotes_its_address_is_not_quoted(scene: Scene, status: int) -> None:
+    """As many web servers answer what they do not know."""
+    scene.hook.answers = [(status, {"error": f"Cannot POST /{PATH} at {scene.hook.url.replace('hook', PATH)}"})]
+
+    shown = told(scene, consumer(scene))
+
+    assert f"answered HTTP {status}" in shown
+    assert "S3CRET" not in shown
+    assert "AL5O" not in shown
+
+
+def test_an_address_that_the_settings_have_no_more_is_said_to_be_gone(scene: Scene) -> None:
+    """It was changed since the notice was made: nothing is guessed, and nothing is sent elsewhere."""
+    shown = told(scene, Consumer(name="fraud_agent", webhook=f"{scene.hook.url}/new"))
+
+    assert scene.hook.requests == []
+    assert "no longer have an address" in shown
+    assert "Preview the notice again" in shown
+
+
+def test_what_an_earlier_version_queued_is_brought_and_shown_without_its_path(scene: Scene) -> None:
+    """Its record has the whole address, and cannot be changed."""
+    old = Address(by="webhook", to=scene.hook.url.replace("hook", PATH))
+    key = scene.queues(old, consumer="fraud_agent")
+
+    scene.delivers()
+
+    incident = scene.story.incident
+    ended = incident.notices[key].deliveries[old.key].ended
+    assert ended is not None
+    assert ended.how == "delivered"
+    shown = [
+        RECORDS.markdown(incident),
+        RECORDS.html(incident),
+        place(old),
+        str(old),
+        ended.detail,
+    ]
+    shown += [sentence(entry) for entry in incident.entries]
+    assert "S3CRET" not in "".join(shown)
+
+
+def test_two_addresses_at_one_host_are_two(scene: Scene) -> None:
+    """And one is the same in each process."""
+    ways = [Consumer(name=name, webhook=f"https://hooks.acme.example/{path}").ways for name, path in ("aa", "ba", "cb")]
+
+    assert ways[0] == ways[1]
+    assert ways[0] != ways[2]
+
+
+@pytest.mark.parametrize("url", ["https://hook:pa55word@hooks.acme.example/x", "https://token@hooks.acme.example"])
+def test_an_address_with_a_password_is_refused_at_the_start(url: str) -> None:
+    """With what to do, and without the password."""
+    with pytest.raises(ValidationError, match="without user and password") as refused:
+        Consumer(name="fraud_agent", webhook=url)
+
+    said = refused.value.errors(include_input=False, include_url=False)[0]["msg"]
+    assert "pa55word" not in said
+    assert "WATERLINE_WEBHOOK_SECRET" in said
+
+
+CONTRACT = (
+    "apiVersion: v3.1.0\nkind: DataContract\nid: orders\nversion: 1.0.0\nstatus: active\n"
+    "schema: [{name: orders, physicalName: sales.orders}]\nsupport:\n"
+    "  - {channel: Orders, tool: teams, scope: announcements, url: 'https://teams.example/x'}\n"
+    "  - {channel: '#orders-news', tool: slack}\n"
+    "  - {channel: orders-list, tool: email}\n"
+    "  - {channel: report@acme.example, tool: email}\n"
+    "  - {channel: '#orders-help', tool: discord, scope: interactive}\n"
+)
+TEAMS = Untold(name="Orders", why="Waterline has no way to teams")
+"""A channel without an adapter."""
+
+
+@pytest.fixture
+def contract(tmp_path: Path) -> Path:
+    """It names channels of four kinds for announcements, and one where people ask."""
+    file = tmp_path / "orders.odcs.yaml"
+    file.write_text(CONTRACT, encoding="utf-8")
+    return file
+
+
+def test_each_channel_that_cannot_be_told_says_why(contract: Path) -> None:
+    """No way to its tool, no address, no mail server; where people only ask, nobody expects to be told."""
+    told, untold = announced_to(contract, has_mail=False)
+
+    assert told == ()
+    assert untold == (
+        TEAMS,
+        Untold(name="#orders-news", why="the contract gives no Slack channel id for it"),
+        Untold(name="orders-list", why="the contract gives no e-mail address for it"),
+        Untold(name="report@acme.example", why="it is notified by e-mail, and no mail server is configured"),
+    )
+
+
+def test_a_contracts_mail_address_does_not_stop_a_bot_without_a_mail_server(contract: Path) -> None:
+    """Whoever writes the contract need not know how Waterline is set up: the table's setup carries who is not told."""
+    config = contract.parent / "waterline.yaml"
+    config.write_text(
+        "catalog: {name: lake, properties: {type: sql}}\n"
+        "tables:\n"
+        "  sales.orders:\n"
+        "    contract_file: orders.odcs.yaml\n"
+        "    policies: {default: {users: [U0BEN00001]}}\n",
+        encoding="utf-8",
+    )
+
+    [setup] = setups_of(Settings.load(config)).values()
+
+    assert setup.consumers == ()
+    assert [each.name for each in setup.untold] == ["Orders", "#orders-news", "orders-list", "report@acme.example"]
+
+
+NOTICE = Notice(kind="first_warning", revision=1, consumer="revenue_daily", channel="C0X", text="Do not rely on it.")
+
+
+def test_a_preview_says_on_each_page_who_is_not_told() -> None:
+    """Before anybody believes that all were told; the others are counted."""
+    untold = tuple(Untold(name=f"Orders {n}", why="Waterline has no way to teams") for n in range(7))
+
+    shown = str(sending_view(("wl-1", "", "p", "C0X"), [NOTICE], 0, untold).to_dict())
+
+    assert "7 channels of the data contract cannot be notified" in shown
+    assert "Orders 0" in shown
+    assert "and 2 more" in shown
+
+
+def test_what_waits_for_a_second_person_says_who_is_not_told(scene: Scene) -> None:
+    """They decide about who is told, too."""
+    scene.story.says(NoticesPreviewed(name="seen", notices=(NOTICE,)))
+    scene.story.says(NoticesHeld(name="seen", policy=ApprovalPolicy(users=(BEN,)), step=None), by=ANA)
+    scene.story.says(ReadersNoted(observed=(), unknown=None, untold=(TEAMS,)))
+
+    incident = scene.story.incident
+    [view] = incident.held.values()
+
+    assert "`Orders` (Waterline has no way to teams)" in str([b.to_dict() for b in held_message(incident, view)[1]])
+
+
+def test_the_card_and_the_record_say_who_is_not_told(scene: Scene) -> None:
+    """From the setup before anything was previewed, and from the record where the table is configured no more."""
+    before = scene.story.incident
+    scene.story.says(ReadersNoted(observed=(), unknown=None, untold=(TEAMS,)))
+
+    after = str([block.to_dict() for block in card_message(scene.story.incident, {}, None, None)[1]])
+
+    assert before.readers is None
+    assert "1 channel of the data contract cannot be notified: `Orders` (Waterline has no way to teams)" in after

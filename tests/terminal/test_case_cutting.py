@@ -1,25 +1,52 @@
-"""What may hold values of rows is cut out of the sources of a saved case, and nothing else is."""
+"""What may hold values of rows is cut out of a saved case, and nothing else is."""
 
+import gzip
 import json
 import lzma
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import BucketTransform, IdentityTransform, Transform
+from pyiceberg.types import LongType, NestedField, StringType
 
-from bot.adapters.case_redaction import CannotBeCut, flink_body, lineage_events, without_state
-from bot.adapters.case_sources import RowValues
+from bot.adapters.case_file import raw_of, read_case
+from bot.adapters.case_redaction import (
+    CannotBeCut,
+    flink_body,
+    lineage_events,
+    without_hidden,
+    without_state,
+    without_told_partitions,
+)
+from bot.adapters.case_rereading import read_again
+from bot.adapters.case_sources import RowValues, sources_of
 from bot.adapters.checkpoint_parsing import told_by
+from bot.adapters.clock import SystemClock
 from bot.adapters.flink_pages import Exceptions, JobConfig, cause_lines
+from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.storage import entries_in
-from bot.domain.contract import TableContract
+from bot.bootstrap import failure_modes
+from bot.diagnosis._examine import diagnose
+from bot.domain.contract import HIDDEN, TableContract
+from bot.domain.diagnosis import Case
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import LedgerFinding
+from bot.domain.flink import Failure, FlinkManifest, JobRun, StoredCheckpoint
+from bot.domain.hidden_values import outgoing_case
 from bot.domain.ids import EvidenceId
 from bot.domain.ledger import Ledger
+from bot.domain.looked import Seen
+from bot.domain.suspicion import propose_window
 from bot.domain.table import Column, TableState, TouchedPartitions, Window
 from tests import orders_table
 from tests.adapters.lake import Lake
 from tests.cases import Tale
+from tests.tables import CONTRACT, ORDERS
+from tests.terminal.real_cases import REAL, with_world
 
 CHECKPOINTS = Path(__file__).parents[1] / "adapters" / "fixtures" / "checkpoint_metadata"
 JOB = "http://flink:8081/jobs/" + "a" * 32
@@ -204,3 +231,195 @@ def test_where_kafka_goes_on_stays_in_the_file() -> None:
     cut = without_state(content)
 
     assert told_by(cut).source_positions == told_by(content).source_positions != ()
+
+
+SECRET = "ACME"
+PATH = f"s3://lake/orders/data/day=2026-11-03/customer={SECRET}/1.parquet"
+TRACE = f"java.io.IOException: {PATH}\n\tat a.b(C.java)\nCaused by: java.io.FileNotFoundException: {PATH}\n\tat a.b"
+
+
+def failed() -> Case:
+    """A run that failed over a customer's file, with a checkpoint that did."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).completes("a", 3)
+    missing = "java.io.FileNotFoundException"
+    thrown = Failure(
+        at=tale.now, exception=missing, message=PATH, task=None, attempt=None, causes=(f"{missing}: {PATH}",)
+    )
+    told = tale.runs["a"]
+    declined = told.checkpoints[0].model_copy(update={"status": "FAILED", "failure": f"Task failed: {PATH}"})
+    tale.runs["a"] = told.model_copy(
+        update={"failures": (thrown,) * 3, "checkpoints": (declined, *told.checkpoints[1:])}
+    )
+    return tale.looked_at().model_copy(update={"contract": CONTRACT})
+
+
+def test_the_case_shows_no_value_and_is_diagnosed_the_same() -> None:
+    """Of the table's job and of the others that write it; the day and the file's name stay."""
+    case = failed()
+    case = with_world(case, others=Seen[JobRun](source="Flink", values=case.observation.jobs.values))
+
+    sent = outgoing_case(case.without_samples(), CONTRACT)
+
+    assert SECRET in case.model_dump_json(), "so the test can fail"
+    assert SECRET not in sent.model_dump_json()
+    assert f"data/day=2026-11-03/customer={HIDDEN}/1.parquet" in sent.observation.jobs.values[0].failures[0].message
+    assert diagnose(case, failure_modes()) == diagnose(sent, failure_modes())
+
+
+def test_where_nothing_is_hidden_the_words_are_as_flink_said_them() -> None:
+    """They lead to the cause."""
+    case = failed()
+
+    assert case == outgoing_case(case, TableContract(key=("order_id",)))
+
+
+@pytest.mark.parametrize("with_values", [False, True])
+@pytest.mark.parametrize("customer", [SECRET, "Q"])
+def test_what_flink_answered_is_veiled_and_read_again_as_recorded(with_values: bool, customer: str) -> None:
+    """Where the veil is longer than the value, what is kept of a long line ends earlier in both."""
+    saved, raw = read_case(REAL).case, raw_of(REAL)
+    of_flink = {address: body for address, body in raw.items() if address.startswith("http")}
+    page = next(address for address in of_flink if "/exceptions" in address)
+    line = f"java.io.IOException: {PATH} ".replace(SECRET, customer)
+    trace = f"{line}{'x' * (300 - len(line))}\n\tat a.b(C.java)\nCaused by: {line}{'x' * 600}\n\tat a.b"
+    entry = {"exceptionName": "java.io.IOException", "timestamp": 1_790_000_000_000, "stacktrace": trace}
+    of_flink[page] = json.dumps({"exceptionHistory": {"entries": [entry]}}).encode()
+    seen = with_world(saved, jobs=read_again(saved, of_flink).observation.jobs)
+    hides = seen.model_copy(update={"contract": seen.contract.model_copy(update={"redacted": ("customer",)})})
+
+    kept = sources_of(hides, of_flink, with_values=with_values).raw
+    again = read_again(outgoing_case(hides, hides.contract), kept)
+
+    assert f"customer={customer}".encode() not in b"".join(kept.values())
+    assert [] == again.differences
+    assert any(f"customer={HIDDEN}" in f.message for run in again.observation.jobs.values for f in run.failures)
+
+
+@pytest.mark.parametrize("page", ["checkpoints", "checkpoints/details/7", "checkpoints?x=1"])
+def test_why_a_checkpoint_failed_is_veiled_and_where_it_lies_is_not(page: str) -> None:
+    """Its place is looked up again."""
+    entry = {"id": 7, "failure_message": PATH, "external_path": "s3://flink/customer=7/chk-7"}
+
+    told = json.loads(without_hidden(f"{JOB}/{page}", json.dumps({"history": [entry]}).encode(), CONTRACT.veiled))
+
+    assert PATH.replace(SECRET, HIDDEN) == told["history"][0]["failure_message"]
+    assert entry["external_path"] == told["history"][0]["external_path"]
+
+
+def test_answers_that_show_nothing_hidden_are_kept_byte_for_byte() -> None:
+    """The bytes are the proof."""
+    spaced = b'{"exceptionHistory":  {"entries": [ ]}}'
+
+    assert spaced == without_hidden(f"{JOB}/exceptions?maxExceptions=20", spaced, CONTRACT.veiled)
+    assert b" {} " == without_hidden(f"{JOB}/checkpoints", b" {} ", CONTRACT.veiled)
+    assert b"no json" == without_hidden(f"{JOB}/config", b"no json", CONTRACT.veiled)
+
+
+def test_a_trace_that_is_kept_whole_is_veiled_in_every_line() -> None:
+    """Flink escapes letters beyond ASCII in no way of ours, so the text is read and not the bytes."""
+    hides = TableContract(redacted=("größe",))
+    body = json.dumps({"root-exception": TRACE.replace("customer", "größe"), "all-exceptions": [{"exception": TRACE}]})
+
+    told = json.loads(without_hidden(f"{JOB}/exceptions", body.encode(), hides.veiled))
+
+    assert 2 == told["root-exception"].count(f"größe={HIDDEN}")
+    assert TRACE == told["all-exceptions"][0]["exception"]
+
+
+HIDES, SHOWS = TableContract(redacted=("customer",)), TableContract()
+IDENTITY, BUCKET = IdentityTransform(), BucketTransform(4)
+
+
+@pytest.fixture
+def case_partitions_lake(tmp_path: Path) -> Iterator[Lake]:
+    """A catalog without a table."""
+    made = Lake(tmp_path)
+    made.catalog.drop_table(ORDERS)
+    yield made
+    made.close()
+
+
+def parted(case_partitions_lake: Lake, contract: TableContract, by: Transform[str, object] = IDENTITY) -> Case:
+    """A look at a table whose commits tell of every partition."""
+    schema = Schema(NestedField(1, "order_id", LongType()), NestedField(2, "customer", StringType()))
+    spec = PartitionSpec(PartitionField(2, 1000, by, "customer" if by is IDENTITY else "customer_bucket"))
+    limit = {"write.summary.partition-limit": "10"}
+    table = case_partitions_lake.catalog.create_table(ORDERS, schema, partition_spec=spec, properties=limit)
+    table.append(pa.table({"order_id": [1, 2], "customer": [SECRET, "Globex"]}))
+    summary = case_partitions_lake.table.metadata.snapshots[0].summary
+    assert summary is not None
+    assert any(key.startswith("partitions.customer") for key in summary.additional_properties)
+    state = PyIcebergCatalog("case_partitions_lake", case_partitions_lake.properties, SystemClock()).load(ORDERS)
+    base = Tale().flink_runs("a").commits("a", 1).looked_at()
+    seen = {
+        "jobs": Seen[JobRun](source="Flink", values=()),
+        "checkpoints": Seen[StoredCheckpoint](source="storage", values=()),
+        "flink_manifests": Seen[FlinkManifest](source="storage", values=()),
+    }
+    world = base.observation.model_copy(update={"table": state, **seen})
+    window = propose_window(state, world.jobs).window
+    return base.model_copy(update={"observation": world, "contract": contract, "window": window})
+
+
+def told(case: Case, *, with_values: bool) -> bytes:
+    """All that the file would hold."""
+    shown = case if with_values else case.without_samples()
+    raw = sources_of(case, {}, with_values=with_values).raw
+    return outgoing_case(shown, case.contract).model_dump_json().encode() + b"".join(raw.values())
+
+
+@pytest.mark.parametrize(("contract", "with_values"), [(HIDES, False), (HIDES, True), (SHOWS, False)])
+def test_no_partition_that_may_not_leave_is_told_by_a_summary(
+    case_partitions_lake: Lake, contract: TableContract, with_values: bool
+) -> None:
+    """Neither in the case nor in the metadata; hidden ones never, others unasked not."""
+    case = parted(case_partitions_lake, contract)
+
+    kept = told(case, with_values=with_values)
+
+    assert SECRET.encode() not in kept
+    assert b"added-records" in kept
+
+
+@pytest.mark.parametrize(("by", "with_values"), [(IDENTITY, True), (BUCKET, False)])
+def test_metadata_that_may_leave_is_kept_byte_for_byte(
+    case_partitions_lake: Lake, by: Transform[str, object], with_values: bool
+) -> None:
+    """Asked for where nothing is hidden, and a bucket tells no value."""
+    case = parted(case_partitions_lake, SHOWS, by)
+    whole = Path(case.observation.table.metadata_location.removeprefix("file://")).read_bytes()
+
+    sources = sources_of(case, {}, with_values=with_values)
+
+    assert whole == sources.raw[case.observation.table.metadata_location]
+    assert case.observation.table.metadata_location not in sources.cut
+
+
+def test_the_file_is_read_again_as_it_was_recorded(case_partitions_lake: Lake) -> None:
+    """Also a record of an earlier version, which held what the commits told."""
+    case = parted(case_partitions_lake, HIDES)
+    sources = sources_of(case, {}, with_values=False)
+    first = case.observation.table.snapshots[0]
+    older = first.model_copy(update={"summary": {**first.summary, f"partitions.customer={SECRET}": "added-records=1"}})
+    table = case.observation.table.model_copy(update={"snapshots": (older,)})
+    recorded = case.model_copy(update={"observation": case.observation.model_copy(update={"table": table})})
+
+    again = [read_again(each, sources.raw) for each in (outgoing_case(case, HIDES), recorded)]
+
+    assert [[], []] == [each.differences for each in again]
+    assert all("1 metadata file" in each.read for each in again)
+    assert case.observation.table.metadata_location in sources.cut
+
+
+def test_packed_metadata_is_cut_and_packed_again() -> None:
+    """Tables may be told to pack it; what cannot be unpacked is left out rather than kept whole."""
+    summary = {"operation": "append", f"partitions.customer={SECRET}": "added-records=1"}
+    whole = json.dumps({"snapshots": [{"snapshot-id": 1, "summary": summary}, {"snapshot-id": 2}]}).encode()
+
+    cut = without_told_partitions(gzip.compress(whole))
+
+    assert SECRET.encode() not in gzip.decompress(cut)
+    assert {"operation": "append"} == json.loads(gzip.decompress(cut))["snapshots"][0]["summary"]
+    assert gzip.compress(b"{}", mtime=0) == without_told_partitions(gzip.compress(b"{}", mtime=0))
+    with pytest.raises(CannotBeCut):
+        without_told_partitions(gzip.compress(whole)[:-9])

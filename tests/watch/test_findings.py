@@ -22,7 +22,7 @@ from tests.cases import Tale
 from tests.diagnosis.test_worth_knowing import failing
 from tests.slack.little_bot import as_time_goes_on, nothing_waits
 from tests.slack.people import ONCALL, Responder, eventually
-from tests.slack.test_lost_room import opened_again, shut
+from tests.slack.test_bad_input import opened_again, shut
 from tests.tables import CONTRACT, ORDERS, job
 from tests.watch.conftest import OverRecorded
 from tests.watch.recorded import Recorded

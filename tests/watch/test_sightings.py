@@ -1,5 +1,6 @@
-"""When a sighting is told: once across replicas, not while it is muted, in the thread of what it follows."""
+"""When a sighting is told, what the watch remembers of it, and how its message looks."""
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -7,11 +8,15 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql.store import Store, open_store
+from bot.domain.approval import People
 from bot.domain.errors import Refused, UnknownTable
 from bot.domain.ids import TableName, UserId
+from bot.domain.watch import Ended, note_key, recall, sighting_id
 from bot.service.incident_store import IncidentStore
-from bot.service.sightings import Sightings, post_key
-from tests.watch.signs import ORDERS, sign
+from bot.service.sightings import Sight, Sightings, post_key
+from bot.slack.blocks.watch import finding_message
+from bot.slack.limits import fit
+from tests.watch.signs import NINE, ORDERS, muted, sighted, sign
 from tests.web.scene import StandingClock
 
 pytestmark = pytest.mark.smoke
@@ -141,3 +146,102 @@ def test_no_message_goes_into_the_thread_of_one_that_is_less_urgent(world: World
 
     assert " in " not in urgent
     assert more.endswith(f" in {calm}")
+
+
+def test_a_note_is_kept_once_and_survives_a_restart(tmp_path: Path) -> None:
+    """Two replicas that see the same thing write one note; another process reads it back."""
+    url, seen = f"sqlite:///{tmp_path}/journal.db", sighted(sign())
+    first, second = open_store(url), open_store(url)
+    new = [first.watched.add(seen), second.watched.add(seen)]
+    first.close()
+    second.close()
+
+    again = open_store(url)
+    notes, found = again.watched.of(ORDERS), again.watched.find(note_key(seen))
+    again.close()
+
+    assert new == [True, False]
+    assert notes == (seen,)
+    assert found == seen
+
+
+def test_no_secret_of_an_alert_is_written(tmp_path: Path) -> None:
+    """An alert may quote an address with its password: it is masked on the way in."""
+    store = open_store(f"sqlite:///{tmp_path}/journal.db")
+    seen = sighted(sign().model_copy(update={"headline": "jdbc:postgresql://flink:hunter22@db/lake is down."}))
+
+    store.watched.add(seen)
+
+    assert "hunter22" not in store.watched.of(ORDERS)[0].model_dump_json()
+    store.close()
+
+
+def test_what_ended_and_comes_back_is_another_occasion() -> None:
+    """The same fault after its end has an id of its own, so it is told again; while it lasts it has not."""
+    first = sighted(sign())
+    lasting = recall([first])
+    over = recall([first, Ended(sighting=first.id, table=ORDERS, at=NINE, why="gone")])
+
+    assert lasting.known(sign()) == first
+    assert lasting.known(sign(subject="cccccc")) is None
+    assert over.known(sign()) is None
+    assert sighting_id(ORDERS, sign(), over.occasions(sign())) != first.id
+
+
+def test_the_newest_word_about_a_mute_counts() -> None:
+    """It ends at its time, or before, where somebody takes it back."""
+    later = NINE + timedelta(hours=4)
+    memory = recall([muted(later)])
+    taken_back = recall([muted(later), muted(NINE, NINE + timedelta(minutes=5))])
+
+    assert memory.mute_at(NINE) is not None
+    assert memory.mute_at(later) is None
+    assert taken_back.mute_at(NINE + timedelta(minutes=6)) is None
+
+
+ONCALL = People(groups=("S0ONCALL01",))
+
+
+def shown(sight: Sight) -> str:
+    """Its blocks, as Slack gets them; the notification is escaped where every message is."""
+    _text, blocks = finding_message(sight, ONCALL)
+    return json.dumps(fit(blocks), ensure_ascii=False)
+
+
+def test_only_what_is_urgent_and_lasts_wakes_somebody() -> None:
+    """A mention in what can wait, or is over, would be heard for nothing."""
+    urgent, slight = sighted(sign()), sighted(sign(urgent=False))
+    over = Ended(sighting=urgent.id, table=ORDERS, at=NINE, why="Waterline does not see it any more.")
+
+    assert "<!subteam^S0ONCALL01>" in shown(Sight(urgent, None, None, None))
+    assert "<!subteam^" not in shown(Sight(slight, None, None, None))
+    assert "<!subteam^" not in shown(Sight(urgent, over, None, None))
+
+
+def test_nobody_is_sent_to_mend_what_is_over() -> None:
+    """While it lasts it says what to do, afterwards since when it is over and nothing to do."""
+    stale = sighted(sign("stale", "freshness", urgent=False))
+    over = Ended(sighting=stale.id, table=ORDERS, at=NINE, why="Waterline does not see it any more.")
+
+    lasting, ended = shown(Sight(stale, None, None, None)), shown(Sight(stale, over, None, None))
+
+    assert "*What to do:* Rewind table and job together." in lasting
+    assert "Over since" not in lasting
+    assert "*Over since 09:00:00 UTC:* Waterline does not see it any more." in ended
+    assert "What to do" not in ended
+
+
+def test_text_of_an_alert_does_nothing_but_stand_there() -> None:
+    """No mention, no link, no formatting, and a link to look at only over https."""
+    evil = "<!channel> <@U0BEN00001> <https://evil.example|look> *now* `x`"
+    alert = sign().model_copy(
+        update={"headline": evil, "reasons": (evil, "y" * 9000), "advice": evil, "source": evil, "link": "javascript:1"}
+    )
+
+    told = shown(Sight(sighted(alert), None, None, None))
+
+    assert "<!channel>" not in told
+    assert "<@U0BEN00001>" not in told
+    assert "<https://evil" not in told
+    assert "javascript:" not in told
+    assert len(told) < 12_000

@@ -1,19 +1,32 @@
-"""Socket Mode as Slack runs it: one connection per envelope, and three seconds to acknowledge it."""
+"""Deliveries as Slack makes them: Socket Mode, signed HTTP, again, and with faults on demand."""
 
 import json
+import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
+import httpx
 import pytest
 from slack_bolt import App
+from slack_bolt.adapter.wsgi import SlackRequestHandler
 from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
+from slack_sdk.http_retry.builtin_handlers import RateLimitErrorRetryHandler
+from slack_sdk.signature import SignatureVerifier
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect as open_socket
+from websockets.typing import Origin
 
-from bot.workspace import Actor, Workspace
-from tests.workspace.asking import ask
+from bot.workspace import Actor, Rules, Workspace
+from bot.workspace.signed_http import signature
+from tests.workspace.asking import ONCALL, ask
+from tests.workspace.blocks import actions, button
 from tests.workspace.conftest import Connect, eventually
 
 
@@ -198,3 +211,355 @@ def test_a_refresh_leaves_no_gap(ws: Workspace, app: App, connect: Connect, ana:
     eventually(lambda: ws.connected == 1)
 
     assert ana.types("/waterline two").outcome == "acked"
+
+
+class _Quiet(WSGIRequestHandler):
+    def log_message(self, *_: Any) -> None:
+        """Says nothing."""
+
+
+@contextmanager
+def listening(app: App) -> Iterator[str]:
+    """The request URL of a Bolt app while it is served."""
+    handler = SlackRequestHandler(app, path="/slack/events")
+    server: WSGIServer = make_server("127.0.0.1", 0, handler, handler_class=_Quiet)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/slack/events"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_commands_clicks_and_events_arrive_signed(ws: Workspace) -> None:
+    """A Bolt app that checks signatures takes all three kinds, and its answers are shown."""
+    client = WebClient(ws.bot_token, base_url=ws.api_url)
+    app = App(client=client, signing_secret=ws.signing_secret)
+    seen: list[str] = []
+
+    @app.command("/waterline")
+    def command(ack: Any) -> None:
+        ack("by HTTP")
+
+    @app.action("go")
+    def go(ack: Any, body: Any) -> None:
+        ack()
+        seen.append(body["actions"][0]["value"])
+
+    @app.event("app_home_opened")
+    def home(event: Any) -> None:
+        client.views_publish(user_id=event["user"], view={"type": "home", "blocks": [actions(button("B", "b"))]})
+
+    with listening(app) as url:
+        ws.deliver_to(url)
+        ana = ws.person("ana")
+        typed = ana.types("/waterline status")
+        client.chat_postMessage(channel=ONCALL, text="x", blocks=[actions(button("Go", "go", value="7"))])
+        clicked = ana.clicks("Go")
+        eventually(lambda: bool(seen))
+        buttons = ana.home().buttons
+
+    assert (typed.outcome, clicked.outcome) == ("acked", "acked")
+    assert "by HTTP" in [m.plain for m in ana.messages()]
+    assert seen == ["7"]
+    assert buttons == ("B",)
+
+
+def test_an_app_with_another_secret_refuses(ws: Workspace) -> None:
+    """A wrong signature is answered 401: the person sees that it failed."""
+    app = App(client=WebClient(ws.bot_token, base_url=ws.api_url), signing_secret="another")
+
+    with listening(app) as url:
+        ws.deliver_to(url)
+        outcome = ws.person("ana").types("/waterline status")
+
+    assert outcome.outcome == "refused"
+    assert "dispatch_failed" in ws.person("ana").last_message().plain
+
+
+def test_a_request_url_that_nobody_serves_is_unreachable(ws: Workspace) -> None:
+    """A closed port is a failed dispatch, not a crash."""
+    with listening(App(client=WebClient(ws.bot_token, base_url=ws.api_url), signing_secret="x")) as url:
+        pass
+    ws.deliver_to(url)
+
+    assert ws.person("ana").types("/waterline status").outcome == "unreachable"
+
+
+def test_the_signature_is_slack_s_own() -> None:
+    """The SDK's verifier accepts it, and refuses it for another body."""
+    verifier = SignatureVerifier("secret")
+    signed = signature("secret", "1763730000", "payload=1")
+
+    assert signed == verifier.generate_signature(timestamp="1763730000", body="payload=1")
+    assert signed != verifier.generate_signature(timestamp="1763730000", body="payload=2")
+
+
+def test_the_page_s_api_takes_only_json(ws: Workspace) -> None:
+    """A form that another site's page could post is refused, for people's acts and for faults."""
+    for path in ("/_page/say", "/_control/faults/drop-sockets"):
+        answer = httpx.post(ws.url + path, data={"person": "ana"}, trust_env=False)
+
+        assert answer.status_code == 415
+
+
+def test_other_sites_cannot_reach_the_page(ws: Workspace) -> None:
+    """A name that is not this machine's is refused, and so is a live connection from another site's script."""
+    rebound = httpx.get(f"{ws.url}/_page/overview?as=ana", headers={"Host": "evil.example"}, trust_env=False)
+
+    with (
+        pytest.raises(InvalidStatus),
+        open_socket(f"ws{ws.url[4:]}/_page/live?as=ana", origin=Origin("http://evil.example")),
+    ):
+        pass
+
+    assert rebound.status_code == 400
+
+
+def test_a_taken_port_is_named(ws: Workspace) -> None:
+    """A second workspace on the same port says which port is taken and what to do."""
+    port = int(ws.url.rpartition(":")[2])
+
+    with pytest.raises(OSError, match=f"{port}: expected a free port.*choose another"), Workspace().serve(port=port):
+        pass
+
+
+def test_an_event_is_repeated_until_it_is_acknowledged() -> None:
+    """At once, after a minute, after five: the same event id, with the number of the attempt."""
+    with Workspace().serve() as ws:
+        ws.person("ana").says("@waterline nobody listens")
+        eventually(lambda: len(ws.wire("delivery")) == 2)
+        ws.faults.time_passes(timedelta(minutes=1))
+        eventually(lambda: len(ws.wire("delivery")) == 3)
+        ws.faults.time_passes(timedelta(minutes=5))
+        eventually(lambda: len(ws.wire("delivery")) == 4)
+
+        attempts = ws.wire("delivery", "event app_mention")
+
+    assert [entry.sent["retry_attempt"] for entry in attempts] == [0, 1, 2, 3]
+    assert len({entry.sent["payload"]["event_id"] for entry in attempts}) == 1
+
+
+def test_an_acknowledged_event_comes_once_and_a_click_is_never_repeated(
+    ws: Workspace, app: App, client: WebClient, connect: Connect, ana: Actor
+) -> None:
+    """Only events are retried, and only until the first acknowledgement."""
+    opened: list[str] = []
+
+    @app.event("app_home_opened")
+    def home(event: Any) -> None:
+        opened.append(event["user"])
+        client.views_publish(user_id=event["user"], view={"type": "home", "blocks": [{"type": "divider"}]})
+
+    connect()
+    ask(client, "Ignored")
+
+    ana.home()
+    eventually(lambda: bool(ws.wire("delivery", "event app_home_opened")))
+    ws.faults.sets_rules(ack_s=0.2)
+    ana.clicks("Ignored")
+    ws.faults.time_passes(timedelta(minutes=10))
+    ana.clicks("Ignored")  # is over after anything that the ten minutes would have repeated
+
+    names = Counter(entry.name for entry in ws.wire("delivery"))
+    assert names == {"event app_home_opened": 1, "block_actions": 2}
+
+
+def test_a_redelivery_has_the_same_payload(
+    ws: Workspace, app: App, client: WebClient, connect: Connect, ana: Actor
+) -> None:
+    """Delivered again on demand, or twice from the start, a click is the same click."""
+    seen: list[tuple[str, str]] = []
+
+    @app.action("approve")
+    def approve(ack: Any, body: Any) -> None:
+        ack()
+        seen.append((body["trigger_id"], body["actions"][0]["action_ts"]))
+
+    connect()
+    ask(client, "Approve")
+
+    ana.clicks("Approve")
+    ws.faults.redelivers()
+    eventually(lambda: len(seen) == 2)
+    ws.faults.doubles_deliveries()
+    ana.clicks("Approve")
+    eventually(lambda: len(seen) == 4)
+
+    assert sorted(Counter(seen).values()) == [2, 2]
+
+
+def test_a_double_click_is_two_clicks(ws: Workspace, app: App, client: WebClient, connect: Connect, ana: Actor) -> None:
+    """Each of them has a trigger and a time of its own."""
+    seen: list[tuple[str, str]] = []
+
+    @app.action("approve")
+    def approve(ack: Any, body: Any) -> None:
+        ack()
+        seen.append((body["trigger_id"], body["actions"][0]["action_ts"]))
+
+    connect()
+    ask(client, "Approve")
+    ws.faults.doubles_clicks()
+
+    ana.clicks("Approve")
+    eventually(lambda: len(seen) == 2)
+
+    assert len({trigger for trigger, _ in seen}) == 2
+    assert len({at for _, at in seen}) == 2
+
+
+FAULTS_ONCALL, GENERAL = "C0ONCALL01", "C0GENERAL4"
+
+
+def refusal_of(client: WebClient, channel: str) -> str:
+    """The error code of a post that must be refused."""
+    with pytest.raises(SlackApiError) as error:
+        client.chat_postMessage(channel=channel, text="x")
+    return str(error.value.response["error"])
+
+
+def test_a_rate_limited_call_is_made_again_by_the_sdk(ws: Workspace, client: WebClient, ana: Actor) -> None:
+    """429 carries Retry-After in seconds; the SDK's handler waits that long and succeeds."""
+    client.retry_handlers.append(RateLimitErrorRetryHandler(max_retry_count=1))
+    ws.faults.ratelimits("chat.postMessage", retry_after_s=1)
+    started = time.monotonic()
+
+    client.chat_postMessage(channel=FAULTS_ONCALL, text="patient")
+
+    assert time.monotonic() - started >= 1
+    assert [m.plain for m in ana.messages()] == ["patient"]
+
+
+def test_only_the_named_method_and_number_of_calls_is_spoilt(ws: Workspace, client: WebClient) -> None:
+    """Two calls of one method fail; other methods and the third call do not."""
+    ws.faults.fails("chat.postMessage", "internal_error", times=2)
+    outcomes = []
+
+    for _ in range(3):
+        assert client.auth_test()["ok"]
+        try:
+            client.chat_postMessage(channel=FAULTS_ONCALL, text="x")
+            outcomes.append("ok")
+        except SlackApiError as error:
+            outcomes.append(error.response["error"])
+
+    assert outcomes == ["internal_error", "internal_error", "ok"]
+
+
+def test_a_lost_answer_leaves_its_effect(ws: Workspace, client: WebClient, ana: Actor) -> None:
+    """The call fails for the bot and has happened for the people."""
+    ws.faults.fails_after_effect("chat.postMessage")
+
+    with pytest.raises(SlackApiError, match="internal_error"):
+        client.chat_postMessage(channel=FAULTS_ONCALL, text="sent?")
+
+    assert [m.plain for m in ana.messages()] == ["sent?"]
+
+
+def test_a_held_answer_outlasts_the_bot_s_patience(ws: Workspace, ana: Actor) -> None:
+    """The message is there at once; the answer comes after the client has given up."""
+    hasty = WebClient(ws.bot_token, base_url=ws.api_url, timeout=1)
+    ws.faults.holds("chat.postMessage", seconds=60)
+
+    with pytest.raises(TimeoutError):
+        hasty.chat_postMessage(channel=FAULTS_ONCALL, text="slow")
+
+    ana.waits_for("slow")
+    ws.faults.disarms()
+    assert [m.plain for m in ana.messages()] == ["slow"]
+
+
+def test_a_held_answer_comes_when_everything_works_again(ws: Workspace, client: WebClient, ana: Actor) -> None:
+    """A test says when, instead of guessing how long it takes until then."""
+    ws.faults.holds("chat.postMessage", seconds=3600)
+
+    with ThreadPoolExecutor(1) as thread:
+        answer = thread.submit(client.chat_postMessage, channel=FAULTS_ONCALL, text="held")
+        ana.waits_for("held")
+        is_held = not answer.done()
+        ws.faults.disarms()
+
+        assert answer.result()["ok"]
+    assert is_held
+
+
+def test_posts_can_be_paced_as_slack_paces_them() -> None:
+    """Beyond the rate of a channel comes 429; another channel is not concerned."""
+    with Workspace(rules=Rules(posts_per_minute=2)).serve() as ws:
+        client = WebClient(ws.bot_token, base_url=ws.api_url)
+        client.chat_postMessage(channel=FAULTS_ONCALL, text="1")
+        client.chat_postMessage(channel=FAULTS_ONCALL, text="2")
+
+        with pytest.raises(SlackApiError) as refused:
+            client.chat_postMessage(channel=FAULTS_ONCALL, text="3")
+
+        assert refused.value.response.status_code == 429
+        assert int(refused.value.response.headers["Retry-After"]) > 0
+        assert client.chat_postMessage(channel="C0REVENUE2", text="1")["ok"]
+
+
+def test_places_and_tokens_can_be_taken_away(ws: Workspace, client: WebClient) -> None:
+    """Archived, removed from, revoked: each has its own code; `disarms` gives the token back."""
+    errors = []
+
+    ws.faults.archives("orders-oncall")
+    errors.append(refusal_of(client, FAULTS_ONCALL))
+    ws.faults.removes("revenue-analytics")
+    errors.append(refusal_of(client, "C0REVENUE2"))
+    ws.faults.revokes_token()
+    errors.append(refusal_of(client, "C0FRAUDML3"))
+    ws.faults.disarms()
+
+    assert errors == ["is_archived", "not_in_channel", "token_revoked"]
+    assert client.auth_test()["ok"]
+
+
+def test_a_message_can_vanish_behind_the_bot_s_back(ws: Workspace, client: WebClient, ana: Actor) -> None:
+    """An update of a message that somebody deleted is refused; an edit by somebody is seen."""
+    gone = client.chat_postMessage(channel=FAULTS_ONCALL, text="gone")["ts"]
+    edited = client.chat_postMessage(channel=FAULTS_ONCALL, text="before")["ts"]
+
+    ws.faults.deletes("orders-oncall", gone)
+    ws.faults.edits("orders-oncall", edited, "after")
+
+    with pytest.raises(SlackApiError, match="message_not_found"):
+        client.chat_update(channel=FAULTS_ONCALL, ts=gone, text="x")
+    assert [m.plain for m in ana.messages()] == ["after"]
+
+
+def test_connections_can_be_refused(ws: Workspace) -> None:
+    """apps.connections.open fails until all is well again."""
+    app_client = WebClient(ws.app_token, base_url=ws.api_url)
+    ws.faults.refuses_connections()
+
+    with pytest.raises(SlackApiError, match="internal_error"):
+        app_client.apps_connections_open(app_token=ws.app_token)
+
+    ws.faults.disarms()
+    assert app_client.apps_connections_open(app_token=ws.app_token)["url"].startswith("ws://127.0.0.1")
+
+
+def test_the_wire_keeps_everything_but_tokens(
+    ws: Workspace, app: App, client: WebClient, connect: Connect, ana: Actor
+) -> None:
+    """Calls, deliveries and faults are kept in order as JSON lines; no token is among them."""
+
+    @app.command("/waterline")
+    def command(ack: Any, respond: Any) -> None:
+        ack()
+
+    connect()
+    ana.types("/waterline status")
+    client.chat_postMessage(channel=FAULTS_ONCALL, text="posted")
+    ws.faults.ratelimits()
+
+    lines = [json.loads(line) for line in ws.wire_jsonl().splitlines()]
+
+    kinds = [(line["kind"], line["name"]) for line in lines]
+    expected = [("delivery", "/waterline"), ("api", "chat.postMessage"), ("fault", "ratelimited")]
+    assert expected == [kind for kind in kinds if kind in expected]
+    assert ws.bot_token not in ws.wire_jsonl()
+    assert ws.app_token not in ws.wire_jsonl()
