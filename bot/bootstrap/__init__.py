@@ -116,6 +116,7 @@ def build(
             alone_with or store.presence.alone_with,
             filed=filed_contracts(settings),
             own_actions=settings.actions,
+            marks_by_tag=settings.catalog.mark == "tag",
             findings=findings_of(settings, store),
         )
         services = with_watch(services, settings, store, failure_modes())
@@ -159,6 +160,7 @@ def assemble(
     look_first: bool = True,
     filed: Callable[[TableName], TableContract | None] = lambda _: None,
     own_actions: Sequence[str] = (),
+    marks_by_tag: bool = True,
     findings: WatchFindings | None = None,
 ) -> Services:
     """Every use case over these ports. `look_first` False: only evidence that somebody asks for is collected.
@@ -179,7 +181,7 @@ def assemble(
     approvals = Approvals(incidents, proposals, directory, clock)
     executions = Executions(incidents, observer, proposals, clock)
     verifier = Verifier(incidents, observer, desk, recipes, clock)
-    waterline = Waterline(incidents, observer.catalog, clock)
+    waterline = Waterline(incidents, observer.catalog, clock, by_tag=marks_by_tag)
     maintenance = Maintenance(incidents, observer.catalog, observer.hands.schedulers)
     newer, others = NewerCommits(collector), OtherDoubts(incidents, findings)
     telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock, newer, others, directory)

@@ -4,6 +4,7 @@ takes seconds to import), and the bot's own process holds nothing of the demo an
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import typer
@@ -18,6 +19,12 @@ class Late:
     name: str
     """Of a function, or of an app with commands of its own."""
     help: str
+    of_checkout: str | None = None
+    """The package that it needs, if that is in a checkout only and not part of what is installed."""
+
+    @property
+    def is_installed(self) -> bool:
+        return self.of_checkout is None or find_spec(self.of_checkout) is not None
 
     def imported(self, command: str) -> Any:
         what = getattr(import_module(self.module), self.name)
@@ -52,8 +59,12 @@ LATE: Mapping[str, Late] = {
         "doctor",
         "Check everything that Waterline needs. Changes nothing. Exit code 1: something is missing.",
     ),
-    "demo": Late("bot.cli.demo", "app", "Break a real table and recover it, in a page that works like Slack."),
-    "lab": Late("bot.lab.commands", "app", "Run a real Flink job that writes a real Iceberg table on this machine."),
+    "demo": Late(
+        "bot.cli.demo", "app", "Break a real table and recover it, in a page that works like Slack.", "bot.lab"
+    ),
+    "lab": Late(
+        "bot.lab.commands", "app", "Run a real Flink job that writes a real Iceberg table on this machine.", "bot.lab"
+    ),
     "tasks": Late("bot.cli.tables", "tasks", "List the evidence tasks, with what each asks, needs and costs."),
     "catalogue": Late(
         "bot.cli.catalogue", "catalogue", "Print all failure modes, actions and evidence tasks as Markdown."
@@ -70,7 +81,7 @@ class OnDemand(TyperGroup):
 
     def __init__(self, **attrs: Any) -> None:
         super().__init__(**attrs)
-        self.commands = {name: TyperCommand(name, help=late.help) for name, late in LATE.items()}
+        self.commands = {name: TyperCommand(name, help=late.help) for name, late in LATE.items() if late.is_installed}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The command that is run, imported now; else the error that names the nearest ones."""

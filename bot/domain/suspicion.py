@@ -15,8 +15,6 @@ from bot.domain.table import EMPTY, TableState, Window
 
 LOOK_BACK = 20
 """Commits below a restart, or below the head, that are looked at when nothing marks an earlier edge."""
-WATERLINE = "waterline"
-"""The tag that keeps the newest snapshot that is proven trustworthy; its property is `waterline.status`."""
 
 
 class Suspicion(Record):
@@ -55,7 +53,7 @@ def propose_window(table: TableState, jobs: Seen[JobRun] | NotSeen) -> Suspicion
 
 def _floor(table: TableState) -> frozenset[SnapshotId]:
     """What is proven: the waterline and its ancestors, if it is on main and was verified."""
-    tagged = table.ref(WATERLINE)
+    tagged = table.waterline
     if table.properties.get("waterline.status") != "trusted" or tagged not in table.chain_ids:
         return frozenset()
     return frozenset(s.snapshot_id for s in table.ancestors(tagged))
@@ -127,7 +125,7 @@ def _by_rollback(
 ) -> Suspicion | None:
     """One of which nothing shows any more what came of it counts only near the head: any failover of a run makes that
     of all rollbacks below it."""
-    waterline = table.ref(WATERLINE) if floor else None
+    waterline = table.waterline if floor else None
     proven = floor - {waterline} if waterline is not None else floor
     near = frozenset(s.snapshot_id for s in islice(table.chain, LOOK_BACK + 1))
     open_ones = (r for r in rollbacks(table, jobs.values) if r.target not in proven and is_unexplained(r, jobs))

@@ -304,6 +304,13 @@ class TableState(Record):
         listed = (each.model_copy(update=joint) if each.snapshot_id == oldest else each for each in self.snapshots)
         return TableState.model_construct(**{**fields, "snapshots": (*expired, *listed)})
 
+    @property
+    def waterline(self) -> SnapshotId | None:
+        """Up to where the table says that it was verified: by the tag, or by the property where tags are not set."""
+        tagged = self.ref("waterline")
+        told = self.properties.get("waterline.snapshot", "")
+        return tagged if tagged is not None or not told.isdecimal() else SnapshotId(int(told))
+
     def ref(self, name: str) -> SnapshotId | None:
         """The snapshot a branch or tag points to; None if there is no such ref."""
         return next((ref.snapshot_id for ref in self.refs if ref.name == name), None)

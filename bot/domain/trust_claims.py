@@ -62,7 +62,7 @@ def mark_of(table: TableState) -> Mark:
         status=table.properties.get("waterline.status"),
         incident=table.properties.get("waterline.incident"),
         since=_moment(table.properties.get("waterline.since", "")),
-        tag=table.ref(TAG),
+        tag=table.waterline,
     )
 
 

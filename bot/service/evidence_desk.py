@@ -17,7 +17,6 @@ from bot.domain.ids import EvidenceId, IncidentId, SnapshotId, StepId, TableName
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.staleness import JUST_NOW, Fresh, is_of, known_runs_of, staleness
-from bot.domain.suspicion import WATERLINE as TAG
 from bot.domain.table import Window
 from bot.evidence import Collector
 from bot.service.background import AloneWith
@@ -253,7 +252,7 @@ def ask_of(
         observation=observation,
         window=Window(since=window.since, until=head if head is not None else window.until),
         contract=setup.contract,
-        trusted=trusted if trusted is not None else observation.table.ref(TAG),
+        trusted=trusted if trusted is not None else observation.table.waterline,
         branch=branch,
         replay=setup.replay,
         copies=setup.copies,

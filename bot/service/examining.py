@@ -20,7 +20,7 @@ from bot.domain.flink import JobRun
 from bot.domain.ids import EvidenceId, TableName
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.record import Record
-from bot.domain.suspicion import WATERLINE, propose_window
+from bot.domain.suspicion import propose_window
 from bot.domain.table import TableState, Window
 from bot.evidence import Collector
 from bot.service.diagnosing import build_case, tasks_needed
@@ -200,7 +200,7 @@ class Examiner:
             observation=observation,
             window=window,
             contract=self._observer.setup(table).contract,
-            trusted=state.ref(WATERLINE),
+            trusted=state.waterline,
             replay=self._observer.setup(table).replay,
             copies=self._observer.setup(table).copies,
         )

@@ -1,26 +1,28 @@
 """Moves the waterline: tag and property in one commit, so that any engine can read the trusted state."""
 
+from bot.actions._marking import commit_marks
 from bot.domain.entries import Body, NoteAdded, WaterlineMoved
-from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.ids import IncidentId, SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.lowering import lowered, owed_mark
+from bot.domain.table import TableState
 from bot.domain.waterline import owed_waterline
 from bot.ports import Clock, TableCatalog, TableChange
 from bot.service.incident_store import IncidentStore
 
 TAG = "waterline"
-_ATTEMPTS = 8
 
 
 class Waterline:
     """Keeps the table's tag and properties in step with the incident."""
 
-    def __init__(self, store: IncidentStore, catalog: TableCatalog, clock: Clock) -> None:
+    def __init__(self, store: IncidentStore, catalog: TableCatalog, clock: Clock, *, by_tag: bool = True) -> None:
+        """`by_tag` False: by properties alone, for catalogs whose own maintenance a tag stops."""
         self._store = store
         self._catalog = catalog
         self._clock = clock
+        self._by_tag = by_tag
 
     def under_review(self, incident_id: IncidentId) -> None:
         """Put the tag on the newest snapshot that is believed good and say that everything above it is under review:
@@ -67,33 +69,28 @@ class Waterline:
             self._store.write(incident_id, by=WATERLINE, decide=lambda _now: [note])
 
     def _commit(self, incident: Incident, snapshot: SnapshotId | None, status: str) -> bool:
-        """One commit of tag and properties; False where they stood there already. A refused one surely did nothing and
-        is tried again, a few times: a streaming writer commits all the time, and this change does not care how far it
-        has come. Where no snapshot can be named, the tag goes: whoever reads by it would read on what is doubted."""
-        for attempt in range(_ATTEMPTS):
-            table = self._catalog.load(incident.opened.table)
+        """One commit of tag and properties; False where they stood there already. Where no snapshot can be named, the
+        tag goes: whoever reads by it would read on what is doubted."""
+
+        def change(table: TableState) -> TableChange | None:
             is_listed = snapshot is not None and snapshot in table.by_id
             is_doubt_alone = status == "under-review" and not is_listed  # none is known, or it has expired
-            stands = table.ref(TAG) == (None if is_doubt_alone else snapshot)
-            already = stands and table.properties.get("waterline.status") == status
-            if already and table.properties.get("waterline.incident") == incident.id:
-                return False
-            change = TableChange(
+            wanted = None if is_doubt_alone else snapshot
+            properties = {"waterline.status": status, "waterline.incident": incident.id}
+            if not self._by_tag:
+                properties["waterline.snapshot"] = "" if wanted is None else str(wanted)
+            tagged = wanted if self._by_tag else None
+            if table.ref(TAG) == tagged and properties.items() <= table.properties.items():
+                return None
+            return TableChange(
                 expected_uuid=table.uuid,
                 expected_head=None,
-                set_tags={} if is_doubt_alone or snapshot is None else {TAG: snapshot},
-                remove_refs=(TAG,) if is_doubt_alone else (),
+                set_tags={} if tagged is None else {TAG: tagged},
+                remove_refs=(TAG,) if tagged is None else (),
                 set_properties={
-                    "waterline.status": status,
-                    "waterline.incident": incident.id,
+                    **properties,
                     "waterline.since": self._clock.now().isoformat(timespec="seconds"),
                 },
             )
-            try:
-                self._catalog.commit(incident.opened.table, change)
-            except (CommitRefused, CouldNotLook):
-                if attempt == _ATTEMPTS - 1:
-                    raise
-                continue
-            return True
-        raise AssertionError("the last attempt raises")
+
+        return commit_marks(self._catalog, incident.opened.table, change) is not None

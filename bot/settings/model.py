@@ -35,6 +35,12 @@ class CatalogSettings(Record):
         "(`spark.catalog`).",
         examples=[{"type": "rest", "uri": "http://catalog:8181"}],
     )
+    mark: Literal["tag", "property"] = Field(
+        default="tag",
+        description="How Waterline marks the last verified snapshot. Use `property` where tags are refused or stop "
+        "the catalog's own snapshot expiry, as in S3 Tables.",
+        examples=["property"],
+    )
     note: str | None = Field(
         default=None,
         description="A note for `waterline doctor`, such as who runs it.",

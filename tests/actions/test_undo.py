@@ -299,3 +299,20 @@ def test_one_that_nothing_accuses_is_offered(plan: Plan, task: str, verdict: Ver
     proposal = trust_present_state.propose(told(plan, task, verdict, branch))
 
     assert "no evidence finds a fault" in " ".join(proposal.preview.sentences)
+
+
+def test_where_tags_are_not_wanted_the_property_alone_marks_the_table(scene: Scene) -> None:
+    """In S3 Tables a tag stops the expiry of snapshots; a tag from before goes with the next mark."""
+    tagging = Waterline(scene.store, scene.catalog, SystemClock())
+    waterline = Waterline(scene.store, scene.catalog, SystemClock(), by_tag=False)
+    first, *_, head = [each.snapshot_id for each in scene.table.snapshots]
+    tagging.trusted(scene.incident, first)
+
+    waterline.trusted(scene.incident, head)
+    marked, agrees = scene.table, disagreements(newest_claim(scene.store.all()), scene.table)
+    waterline.keep(scene.incident)
+    waterline.under_review(scene.incident)
+
+    assert (marked.ref(TAG), marked.waterline, agrees) == (None, head, ())
+    assert (scene.table.ref(TAG), scene.table.waterline) == (None, None)
+    assert len(notes(scene)) == 0

@@ -26,10 +26,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_file_of_the_packages_is_in_the_wheel(wheel: Path) -> None:
     """Templates, styles and words as well; runbooks and messages within the package."""
     packed = set(ZipFile(wheel).namelist())
+    assert not [name for name in packed if name.startswith(("bot/lab/", "bot/workspace/"))]
     moved = {"runbooks": "bot/_content/runbooks", "messages": "bot/_content/messages"}
     for folder in ("bot", "spark_tasks", *moved):
         for path in (PROJECT / folder).rglob("*"):
-            if path.is_file() and "__pycache__" not in path.parts:
+            of_checkout = {"lab", "workspace"} & {path.relative_to(PROJECT / folder).parts[0]}
+            if path.is_file() and "__pycache__" not in path.parts and not of_checkout:
                 name = f"{moved.get(folder, folder)}/{path.relative_to(PROJECT / folder)}"
                 assert name in packed
 
@@ -53,3 +55,26 @@ def test_an_installed_bot_finds_its_runbooks_and_messages(wheel: Path, tmp_path:
     assert runbooks > 0
     assert told.stdout.startswith(f"{runbooks} runbooks, ")
     assert told.stdout.rstrip().endswith(" 0 problems.")
+
+
+def test_an_installed_bot_offers_no_command_that_needs_a_checkout(wheel: Path, tmp_path: Path) -> None:
+    """Lab and demo are for trying it out."""
+    with ZipFile(wheel) as packed:
+        packed.extractall(tmp_path)
+
+    def asked(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "bot.cli", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    listed, demo = asked("--help"), asked("demo")
+
+    assert listed.returncode == 0
+    assert "diagnose" in listed.stdout
+    assert not {"demo", "lab"} & set(listed.stdout.split())
+    assert "No such command" in demo.stderr
