@@ -41,8 +41,6 @@ def replayed(
         event_time=contract.event_time,
         rows=found.absent,
         digest=found.digest,
-        event_from=found.event_from,
-        event_until=found.event_until,
     )
 
     def write(branch: str) -> ReplayRows:

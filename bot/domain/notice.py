@@ -60,28 +60,6 @@ def shown_of(by: str, to: str) -> str:
     return hook_host(to) if by == "webhook" else to
 
 
-BackfillProgress = Literal["waits", "approved", "running", "beside", "publication-waits", "done", "seen"]
-"""How far the rows that are written again have come."""
-
-
-class BackfillData(Documented):
-    """Which rows are written again, and when."""
-
-    progress: BackfillProgress
-    """`waits`: for approval. `approved`: begins next. `running`. `beside`: the rows are written beside the table and
-    being checked. `publication-waits`: they are checked, and wait for approval. `done`. `seen`: somebody wrote them."""
-    approve_by: Utc | None = None
-    """Until when it can be approved; null where nothing waits for approval."""
-    event_from: Utc | None = None
-    """Lowest event time (inclusive); null: not known, assume any."""
-    event_until: Utc | None = None
-    """Highest one (inclusive)."""
-    rows: int | None = None
-    """How many, as far as they were counted; null: not counted."""
-    words: str = ""
-    """When, and why, in the responder's words."""
-
-
 class RerunData(Documented):
     """Whether this consumer must run again, and what it has to compute anew."""
 
@@ -139,8 +117,6 @@ class NoticeData(Documented):
     """Run ids of this consumer that read an affected commit, themselves or through others."""
     rerun: RerunData | None = None
     """null in records of earlier versions."""
-    backfill: BackfillData | None = None
-    """In `backfill_coming`; null: which rows is not known, or it is another notice."""
     next_word_at: Utc | None = None
     """By when the next notice comes; None: this is the last one, the incident is closed, or the next one has no time,
     as after `planned_work`."""

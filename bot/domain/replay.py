@@ -136,6 +136,3 @@ class Replay(Record):
     event_time: str | None
     rows: int
     digest: str
-    event_from: Utc | None = Field(default=None, exclude_if=_is_nothing)
-    """Of these rows; None where it is not known, as in records of older versions."""
-    event_until: Utc | None = Field(default=None, exclude_if=_is_nothing)

@@ -1,7 +1,6 @@
-"""What some notices announce beside the table's state: a recovery, a backfill, a review."""
+"""What some notices announce beside the table's state: a recovery, a review."""
 
-from bot.domain.ids import CheckpointId, Severity
-from bot.domain.notice import BackfillProgress
+from bot.domain.ids import Severity
 from bot.domain.record import Documented, Utc
 
 
@@ -12,34 +11,6 @@ class ProposedRecovery(Documented):
     """What it does, in a few words."""
     state: str
     """`proposed`, `approved`, `applied`, …"""
-    sentences: tuple[str, ...]
-    """The change, in the order in which it happens."""
-    commits: int
-    """Commits that leave the table's main line."""
-    rows: int
-    """Rows of these commits."""
-    replayed_from: CheckpointId | None
-    """The job goes on from here and reads its source again; None: no job is started."""
-    expires_at: Utc
-    """Until when it can be approved."""
-
-
-class Backfill(Documented):
-    """Which rows are written again, and how far that has come. When and why are the responder's own words."""
-
-    since: Utc | None
-    """Lowest event time (inclusive); None: not known."""
-    until: Utc | None
-    """Highest event time (inclusive); None: not known."""
-    rows: int
-    """Rows that are written again, as far as they were counted; 0: not counted."""
-    after_checkpoint: CheckpointId | None
-    """The job reads its source again from after this checkpoint; None: the rows are written without the job."""
-    progress: BackfillProgress
-    """`waits`: for approval. `approved`: begins next. `running`. `beside`: the rows are written beside the table and
-    being checked. `publication-waits`: they are checked, and wait for approval. `done`. `seen`: somebody wrote them."""
-    approve_by: Utc | None
-    """Until when it can be approved; None where nothing waits for approval."""
 
 
 class TermBroken(Documented):

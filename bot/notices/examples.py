@@ -10,7 +10,6 @@ from bot.notices.samples import BROKEN, NOON, ids, rerun_for, row, samples
 _EXAMPLES: dict[str, tuple[str, str, str, Stage]] = {
     "first_warning": ("read above", "trusted by tag", "under review", "diagnosed"),
     "update": ("read through others", "trusted by tag", "under review", "executing"),
-    "recovery_proposed": ("not observed", "trusted by tag", "under review", "diagnosed"),
     "recovered": ("read above", "trusted by tag", "taken back", "proven"),
     "correction": ("unknown readers", "trusted by tag", "under review", "diagnosed"),
     "no_action_needed": ("not observed", "trusted by tag", "nothing affected", "proven"),
@@ -20,7 +19,6 @@ _EXAMPLES: dict[str, tuple[str, str, str, Stage]] = {
 
 _WORDS = {
     "correction": "Only the rows of checkpoints 7 to 9 are concerned, not those of the whole morning.",
-    "backfill_coming": "From 13:00 to about 14:00 UTC today, so that the lost rows of this morning are there again.",
     "planned_work": "Today from 14:00 to about 14:10 UTC the job is stopped and started with new code.",
 }
 

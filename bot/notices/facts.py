@@ -9,7 +9,7 @@ from bot.domain.ids import CheckpointId, IncidentId, Severity, SnapshotId, Table
 from bot.domain.notice import WorkState
 from bot.domain.record import Documented, Utc
 from bot.domain.trust import Pin
-from bot.notices.announced import Backfill, Earlier, ProposedRecovery, ReviewDone, Unheard
+from bot.notices.announced import Earlier, ProposedRecovery, ReviewDone, Unheard
 from bot.notices.extent import KeysChanged, Rerun, SnapshotRange
 from bot.notices.reading import Reading
 
@@ -126,8 +126,6 @@ class NoticeFacts(Documented):
     """Source records that were taken back and are not written again yet: the job is catching up."""
     proposal: ProposedRecovery | None
     """The recovery that is proposed, or was."""
-    backfill: Backfill | None
-    """Which rows are going to be written again, as far as it is known."""
     review: ReviewDone | None
     """What the contract review found."""
     earlier: Earlier | None

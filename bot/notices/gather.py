@@ -20,7 +20,7 @@ from bot.domain.findings import GapsFinding
 from bot.domain.ids import SnapshotId
 from bot.domain.incident import Incident
 from bot.domain.ledger import LedgerRow
-from bot.domain.notice import PLANNED, BackfillData, NoticeData, RerunData, WorkState
+from bot.domain.notice import PLANNED, NoticeData, RerunData, WorkState
 from bot.domain.promises import BESIDE, LAST_WORDS
 from bot.domain.reads import Consumer
 from bot.domain.record import Utc
@@ -30,7 +30,6 @@ from bot.domain.trust import TAG, TrustState, pins_for
 from bot.domain.waterline import has_changed_anything, last_taken_back
 from bot.notices.affecting import affected_commits, affected_of
 from bot.notices.announced import Earlier, ProposedRecovery, ReviewDone, TermBroken, Unheard
-from bot.notices.backfilling import OVER, backfill_of
 from bot.notices.damaging import damage_of
 from bot.notices.extent import Rerun
 from bot.notices.facts import Affected, Damage, NoticeFacts, Stage, Trusted
@@ -102,6 +101,8 @@ def _times(affected: Affected, damage: Damage) -> tuple[Utc | None, Utc | None]:
     return min(affected.event_from, damage.missing_from), max(affected.event_until, damage.missing_until)
 
 
+_S = ProposalState
+_OVER = frozenset({_S.REJECTED, _S.VETOED, _S.EXPIRED, _S.SUPERSEDED, _S.REFUSED})
 _NOT_OF_THE_TABLE = frozenset({"review_published"})
 """Kinds in whose place no other notice is read: what they say is not of the table's rows."""
 _INNER = re.compile(r"<[@!#][^>]*>|\b[a-z][a-z0-9+.-]*://\S+")
@@ -110,19 +111,10 @@ _INNER = re.compile(r"<[@!#][^>]*>|\b[a-z][a-z0-9+.-]*://\S+")
 
 def proposal_of(incident: Incident) -> ProposedRecovery | None:
     """The newest proposal that is not over; None: there is none."""
-    view = _standing(incident)
-    if view is None:
+    view = incident.current_proposal
+    if view is None or view.state in _OVER:
         return None
-    proposal = view.proposal
-    return ProposedRecovery(
-        title=proposal.title,
-        state=view.state.value,
-        sentences=proposal.preview.sentences,
-        commits=proposal.preview.commits,
-        rows=proposal.preview.rows,
-        replayed_from=proposal.preview.replayed_from,
-        expires_at=proposal.expires_at,
-    )
+    return ProposedRecovery(title=view.proposal.title, state=view.state.value)
 
 
 def review_of(incident: Incident) -> ReviewDone | None:
@@ -167,11 +159,6 @@ def unheard_of(incident: Incident, consumer: str, kind: str) -> tuple[Unheard, .
         elif view.notice.words:
             waiting.append(Unheard(at=view.queued_at, words=view.notice.words))
     return tuple(waiting)
-
-
-def _standing(incident: Incident) -> ProposalView | None:
-    view = incident.current_proposal
-    return None if view is None or view.state in OVER else view
 
 
 def _broken(incident: Incident, finding: Finding) -> TermBroken:
@@ -246,7 +233,6 @@ def facts_for(
         proofs=_proofs(incident),
         to_come=_to_come(incident),
         proposal=proposal_of(incident),
-        backfill=backfill_of(incident, affected, contract),
         review=review_of(incident),
         earlier=earlier,
         unheard=unheard_of(incident, consumer.name, kind),
@@ -319,22 +305,7 @@ def data_of(facts: NoticeFacts, kind: str) -> NoticeData:
             event_until=rerun.event_until,
             partitions=rerun.partitions,
         ),
-        backfill=_backfill(facts) if kind == "backfill_coming" else None,
         next_word_at=facts.next_word_at,
-    )
-
-
-def _backfill(facts: NoticeFacts) -> BackfillData | None:
-    found = facts.backfill
-    if found is None:
-        return None
-    return BackfillData(
-        progress=found.progress,
-        approve_by=found.approve_by,
-        event_from=found.since,
-        event_until=found.until,
-        rows=found.rows or None,
-        words=facts.words,
     )
 
 

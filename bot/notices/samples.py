@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 
 from bot.domain.ids import CheckpointId, IncidentId, SnapshotId, TableName, UserId
-from bot.domain.notice import BackfillProgress, WorkState
+from bot.domain.notice import WorkState
 from bot.domain.table import Ref, TableState
 from bot.domain.trust import TAG, pins_for
-from bot.notices.announced import Backfill, Earlier, ProposedRecovery, ReviewDone, TermBroken, Unheard
+from bot.notices.announced import Earlier, ProposedRecovery, ReviewDone, TermBroken, Unheard
 from bot.notices.extent import KeysChanged, Rerun, SnapshotRange
 from bot.notices.facts import Affected, Damage, NoticeFacts, Stage, Trusted
 from bot.notices.reading import (
@@ -125,36 +125,12 @@ BROKEN = tuple(
     )
     for n, name in enumerate(("order_id", "line_id", *(f"key_{n}" for n in range(10))))
 )  # fmt: skip
-PROPOSAL = ProposedRecovery(
-    title="Rewind sales.orders and its job to checkpoint 10", state="proposed",
-    sentences=("Stop the job with a savepoint.", "Move main back to …377421.", "Start the job from checkpoint 10."),
-    commits=3, rows=1_204_000, replayed_from=CheckpointId(10), expires_at=NOON + timedelta(minutes=30),
-)  # fmt: skip
-BACKFILL = Backfill(
-    since=NOON - timedelta(days=3),
-    until=NOON,
-    rows=300,
-    after_checkpoint=CheckpointId(10),
-    progress="waits",
-    approve_by=NOON + timedelta(minutes=30),
-)
+PROPOSAL = ProposedRecovery(title="Rewind sales.orders and its job to checkpoint 10", state="proposed")
 KEYS = KeysChanged(
     columns=("region", "order_id"), repeated=200, changed=12, gone=1, differing=("amount", "status"),
     sample=tuple(f"region EU <*>, order_id {n}" for n in range(4711, 4716)), is_hidden=False,
 )  # fmt: skip
 STAGES: tuple[Stage, ...] = ("investigating", "diagnosed", "proposed", "executing", "verifying", "proven")
-
-
-_PROGRESS: dict[Stage, BackfillProgress] = {
-    "diagnosed": "waits", "proposed": "publication-waits", "executing": "running", "verifying": "beside",
-    "proven": "done",
-}  # fmt: skip
-BACKFILLS: dict[Stage, Backfill] = {
-    stage: BACKFILL.model_copy(
-        update={"progress": progress, "approve_by": BACKFILL.approve_by if "waits" in progress else None}
-    )
-    for stage, progress in _PROGRESS.items()
-}
 
 
 _WORK: dict[Stage, WorkState] = {"diagnosed": "planned", "verifying": "off", "proven": "over"}
@@ -210,7 +186,6 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 proofs=("no duplicates", "no gaps") if stage == "proven" else (),
                 to_come=350 if full else 0,
                 proposal=PROPOSAL if full else None,
-                backfill=BACKFILLS.get(stage),
                 review=ReviewDone(looked_at=14, broken=BROKEN, unknown=2, inner=9) if full else None,
                 earlier=Earlier(kind="first_warning", title="First warning", at=NOON, severity="sev3")
                 if full

@@ -7,23 +7,19 @@ from bot.domain.errors import Refused
 from bot.domain.incident import Incident
 from bot.domain.notice import HOW_TO_CORRECT, PLANNED, Notice
 from bot.domain.told import DeliveryView, NoticeView
-from bot.domain.waterline import last_taken_back, trust_ends
+from bot.domain.waterline import last_taken_back
 from bot.service.telling_rules import ALL_CLEAR, refuse_false_comfort
 
-_FOR_NOW = frozenset({"first_warning", "update", "recovery_proposed", "backfill_coming"})
+_FOR_NOW = frozenset({"first_warning", "update"})
 """Kinds that say how it stands; whatever is said of the table later says it better."""
 _OF_THE_TABLE = _FOR_NOW | ALL_CLEAR | {"correction", PLANNED}
-_PLANS = frozenset({"recovery_proposed", "backfill_coming"})
-"""Of work to come, with what no other kind repeats: what is done, when, and which rows it concerns."""
 _TOLD_OVER = ALL_CLEAR | {"correction"}
 """These say of the whole table how it stands, what was wrong, and what is to be done."""
-_NOT_AS_PLANNED = _TOLD_OVER | {"first_warning", "update", "recovery_proposed"}
+_NOT_AS_PLANNED = _TOLD_OVER | {"first_warning", "update"}
 """After these "nothing is wrong" is not so, or is said of more than the planned work."""
 _ENDED_BY = {
     "first_warning": _TOLD_OVER | {"update"},  # each of them says whether the table can be relied on, and what to do
     "update": _TOLD_OVER,  # a first warning has neither the severity's change nor the cause
-    "recovery_proposed": _TOLD_OVER | {"update"},  # an update only from another stage on, a correction as withdrawal
-    "backfill_coming": _TOLD_OVER,  # no update has the boundary or the schedule; a correction as withdrawal
     PLANNED: _NOT_AS_PLANNED,
     "recovered": _TOLD_OVER,
     "no_action_needed": _TOLD_OVER,
@@ -94,7 +90,7 @@ def _refuse_said_since(incident: Incident, view: NoticeView) -> None:
     newer = [
         each for each in incident.notices.values() if each.seq > view.seq and each.notice.consumer == notice.consumer
     ]
-    said = next((each for each in reversed(newer) if overtakes(incident, each, view)), None)
+    said = next((each for each in reversed(newer) if overtakes(each, view)), None)
     if said is not None:
         raise Refused(
             f"{notice.consumer} was sent something newer than this notice.",
@@ -157,19 +153,7 @@ def _refuse_untrue_comfort(incident: Incident, view: NoticeView) -> None:
         )
 
 
-def overtakes(incident: Incident, newer: NoticeView, older: NoticeView) -> bool:
+def overtakes(newer: NoticeView, older: NoticeView) -> bool:
     """Whether nobody needs to hear the older one after the newer one; both of one consumer."""
     new, old = newer.notice.kind, older.notice.kind
-    if new == old:
-        return True
-    if new not in _ENDED_BY.get(old, frozenset()):
-        return False
-    if old in _PLANS and new == "correction":
-        return any(older.seq < ended.seq < newer.seq for ended in trust_ends(incident))
-    if old == "recovery_proposed" and new == "update":
-        return _stage(newer) != _stage(older)
-    return True
-
-
-def _stage(view: NoticeView) -> str | None:
-    return view.notice.data.stage if view.notice.data is not None else None
+    return new == old or new in _ENDED_BY.get(old, frozenset())

@@ -148,9 +148,6 @@ def _past(data: NoticeData, now: datetime) -> Iterator[str]:
     """What it says of times that have come, a sentence each."""
     if data.over_by is not None and data.over_by <= now:
         yield f"It says that the work is over by {clock_time(data.over_by, now)}, which has passed."
-    approve_by = data.backfill.approve_by if data.backfill is not None else None
-    if approve_by is not None and approve_by <= now:
-        yield f"It says that approval is possible until {clock_time(approve_by, now)}, which has passed."
 
 
 def _too_old(found: str) -> Refused:

@@ -50,7 +50,6 @@ _PRIVATE = Option(
 
 
 _ASKS = {
-    "backfill_coming": "When does it run, and why?",
     "planned_work": "When is it, and what will be done?",
     "planned_work off": "Why not, and what comes next?",
 }

@@ -16,8 +16,8 @@ from tests.notices.conftest import MESSAGES
 SAMPLES = dict(samples())
 LIST_BELOW = re.compile(r"(list|snapshots?|listed|ids) below")
 KINDS = (
-    "backfill_coming", "correction", "first_warning", "no_action_needed", "planned_work",
-    "recovered", "recovery_proposed", "review_published", "update",
+    "correction", "first_warning", "no_action_needed", "planned_work",
+    "recovered", "review_published", "update",
 )  # fmt: skip
 
 
@@ -94,7 +94,7 @@ def test_a_list_below_is_mentioned_only_where_there_is_one(templates: Mapping[st
     assert [] == [s for s, text in texts.items() if LIST_BELOW.search(text) and "Snapshots: `" not in text]
 
 
-@pytest.mark.parametrize("kind", ["first_warning", "update", "recovery_proposed", "correction", "backfill_coming"])
+@pytest.mark.parametrize("kind", ["first_warning", "update", "correction"])
 @pytest.mark.parametrize("trusted", TRUSTED)
 def test_nobody_is_sent_to_a_snapshot_that_cannot_be_read(
     templates: Mapping[str, NoticeTemplate], kind: str, trusted: str
@@ -108,7 +108,7 @@ def test_nobody_is_sent_to_a_snapshot_that_cannot_be_read(
         assert ("nobody can read it" in text) is (trusted == "trusted, not listed")
 
 
-@pytest.mark.parametrize("kind", ["first_warning", "update", "recovery_proposed", "correction", "backfill_coming"])
+@pytest.mark.parametrize("kind", ["first_warning", "update", "correction"])
 def test_nobody_is_called_safe_on_rows_that_were_not_looked_at(
     templates: Mapping[str, NoticeTemplate], kind: str
 ) -> None:
@@ -145,7 +145,7 @@ def test_where_nothing_was_affected_nobody_is_asked_to_look(
     assert "read rows that were wrong" not in text
 
 
-@pytest.mark.parametrize("kind", ["first_warning", "update", "recovery_proposed", "correction", "backfill_coming"])
+@pytest.mark.parametrize("kind", ["first_warning", "update", "correction"])
 def test_the_next_word_has_its_time(templates: Mapping[str, NoticeTemplate], kind: str) -> None:
     """What is promised is a time, in UTC, and its day: a mail may come, or be read, on another one."""
     assert "by 3 Nov 2026, 12:30 UTC" in render(templates[kind], SAMPLES[_sample()])

@@ -1,18 +1,15 @@
 """Consumers are notified, answer, and are notified again; planned work and the review."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from slack_sdk.models.blocks import Block
 
 from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import open_store
 from bot.adapters.journal_sql.store import Store
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.effects import ReplayRows
 from bot.domain.entries import (
     Finding,
     IncidentClosed,
@@ -26,17 +23,15 @@ from bot.domain.ids import IncidentId
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import Notice, NoticeData
 from bot.domain.reads import Consumer
-from bot.domain.replay import PositionRange, Replay, ReplayRange, ReplayRecipe
 from bot.domain.review import open_items
 from bot.service.courier import Posting
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
-from bot.slack.blocks.proposal import proposal_message
 from bot.slack.blocks.told import given_up_message
 from bot.slack.projection import Projection
 from bot.workspace import SeenMessage, Workspace
 from tests import orders_table as orders
-from tests.decisions import ANA, PROPOSAL
+from tests.decisions import ANA
 from tests.incidents import Story
 from tests.slack.little_bot import LittleBot, as_time_goes_on, nothing_waits
 from tests.slack.people import Responder, eventually
@@ -322,7 +317,7 @@ def test_a_recovery_is_told_from_its_proposal(ana: Responder, dana: Responder) -
     shown = ana.reads_form()
     ana.submits()
 
-    told = dana.sees("recovery", REVENUE)
+    told = dana.sees("A fix is proposed and waits for approval:", REVENUE)
     ana.clicks("Reject…", ana.proposal)
     ana.fills_reason("The job goes on by itself.")
     over = ana.sees_on_proposal("Rejected")
@@ -341,35 +336,6 @@ def test_a_review_is_told_from_the_review(ana: Responder, dana: Responder, bot: 
     ana.reads_form()
     ana.submits()
     dana.sees("220 live twice", REVENUE)
-
-
-def test_a_replay_is_announced_from_its_proposal(tmp_path: Path) -> None:
-    """Rows come again with their old times: whoever reads incrementally has to know before."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        incident = Story(store.journal).opens().diagnoses().proposes().incident
-    view = incident.proposals[PROPOSAL]
-    before = labels(proposal_message(incident, view, {})[1])
-    recipe, bounds = (
-        ReplayRecipe(sql="SELECT 1", source="orders in Kafka"),
-        ReplayRange(positions=(PositionRange(first=30, last=39),)),
-    )
-    replay = Replay(
-        recipe=recipe, bounds=bounds, key=("order_id",), position="source_position", position_partition=None,
-        event_time=None, rows=10, digest="4c1f",
-    )  # fmt: skip
-    rows = ReplayRows(table=orders.TABLE, branch="recovery-wl-1", incident=WL, why="Replay", replay=replay)
-    view.proposal = view.proposal.model_copy(update={"effects": (rows,)})
-
-    after = labels(proposal_message(incident, view, {})[1])
-
-    assert after == [*before, "Announce backfill…"]
-
-
-def labels(blocks: list[Block]) -> list[str]:
-    """Of the buttons, in order."""
-    return [
-        each["text"]["text"] for b in blocks for each in b.to_dict().get("elements", []) if each["type"] == "button"
-    ]
 
 
 CONSUMERS = ("revenue_daily", "ml_features")

@@ -20,7 +20,7 @@ from bot.domain.entries import (
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, StepId
 from bot.domain.journal import WATERLINE
-from bot.domain.notice import BackfillData, Notice, NoticeData
+from bot.domain.notice import Notice, NoticeData
 from bot.domain.notice_entries import NoticeQueued
 from bot.domain.promises import announced_since
 from bot.ports import Post
@@ -210,16 +210,13 @@ def test_a_next_word_that_is_nearly_due_is_not_promised(
 
 
 def test_other_times_that_have_come_are_not_told(scene: Scene) -> None:
-    """The end of planned work, and until when a backfill can be approved; one minute before they still are."""
+    """The end of planned work; one minute before it still is."""
     at = scene.story.now + timedelta(minutes=11)
     work, _ = shown(scene, "planned_work", next_word_at=None, over_by=at)
-    rows, _ = shown(scene, "backfill_coming", next_word_at=None, backfill=BackfillData(progress="waits", approve_by=at))
+    refuse_overdue(scene.story.incident, "seen", (work,), at - timedelta(minutes=1))
 
-    for made, said in ((work, "the work is over by"), (rows, "approval is possible until")):
-        refuse_overdue(scene.story.incident, "seen", (made,), at - timedelta(minutes=1))
-
-        with pytest.raises(Refused, match=f"{said} .*, which has passed"):
-            refuse_overdue(scene.story.incident, "seen", (made,), at)
+    with pytest.raises(Refused, match="which has passed"):
+        refuse_overdue(scene.story.incident, "seen", (work,), at)
 
 
 def test_a_second_click_on_what_was_sent_in_time_is_no_new_notice(scene: Scene) -> None:
@@ -354,8 +351,6 @@ def test_held_notices_are_not_sent_after_the_end(scene: Scene) -> None:
     [
         ("first_warning", "recovered", True),
         ("update", "recovered", True),
-        ("recovery_proposed", "recovered", True),
-        ("recovery_proposed", "update", False),
         ("correction", "recovered", True),
         ("no_action_needed", "correction", True),
         ("review_published", "recovered", False),

@@ -23,17 +23,13 @@ from tests.decisions import ANA
 from tests.incidents import Story
 from tests.telling.conftest import Scene, retrying_of
 
-WARNED, UPDATE, PROPOSED, BACKFILL, PLANNED = (
-    "first_warning", "update", "recovery_proposed", "backfill_coming", "planned_work",
-)  # fmt: skip
+WARNED, UPDATE, PLANNED = "first_warning", "update", "planned_work"
 RECOVERED, NOTHING, CORRECTION, REVIEW = "recovered", "no_action_needed", "correction", "review_published"
-KINDS = (WARNED, UPDATE, PROPOSED, BACKFILL, PLANNED, RECOVERED, NOTHING, CORRECTION, REVIEW)
-OF_PLANNED_WORK = {PLANNED, WARNED, UPDATE, PROPOSED, RECOVERED, NOTHING, CORRECTION}
+KINDS = (WARNED, UPDATE, PLANNED, RECOVERED, NOTHING, CORRECTION, REVIEW)
+OF_PLANNED_WORK = {PLANNED, WARNED, UPDATE, RECOVERED, NOTHING, CORRECTION}
 ENDED_BY = {
     WARNED: {UPDATE, RECOVERED, NOTHING, CORRECTION},
     UPDATE: {RECOVERED, NOTHING, CORRECTION},
-    PROPOSED: {RECOVERED, NOTHING},
-    BACKFILL: {RECOVERED, NOTHING},
     PLANNED: OF_PLANNED_WORK,
     RECOVERED: {NOTHING, CORRECTION},
     NOTHING: {RECOVERED, CORRECTION},
@@ -60,7 +56,7 @@ def queues(story: Story, kind: str, stage: str = "proposed", revision: int = 1) 
 def is_ended(story: Story) -> bool:
     """Whether the first one that was queued ends by the last one."""
     views = list(story.incident.notices.values())
-    return overtakes(story.incident, views[-1], views[0])
+    return overtakes(views[-1], views[0])
 
 
 @pytest.mark.parametrize("older", KINDS)
@@ -71,42 +67,9 @@ def test_each_ends_by_what_says_it_anew_and_by_nothing_else(story: Story, older:
         queues(story, newer, revision=number + 2)
     first, *newer_ones = story.incident.notices.values()
 
-    ended_by = {view.notice.kind for view in newer_ones if overtakes(story.incident, view, first)}
+    ended_by = {view.notice.kind for view in newer_ones if overtakes(view, first)}
 
     assert ended_by == ENDED_BY[older] | {older}
-
-
-@pytest.mark.parametrize(("stage", "ended"), [("proposed", False), ("executing", True), ("diagnosed", True)])
-def test_a_proposal_ends_by_an_update_once_it_waits_no_more(story: Story, stage: str, ended: bool) -> None:
-    """An update of the same stage, as one of a severity, does not say what is going to happen."""
-    queues(story, PROPOSED)
-    queues(story, UPDATE, stage)
-
-    assert is_ended(story) is ended
-
-
-@pytest.mark.parametrize("older", [PROPOSED, BACKFILL])
-def test_what_was_to_be_done_ends_when_the_trust_is_withdrawn(story: Story, older: str) -> None:
-    """It was planned for a table that was taken for right; a correction of a detail changes nothing about it."""
-    story.says(WaterlineMoved(snapshot=orders.GOOD, status="trusted"))
-    queues(story, older)
-    queues(story, CORRECTION, "proven")
-    assert not is_ended(story)
-
-    story.says(WaterlineMoved(snapshot=orders.GOOD, status="under-review"))
-    queues(story, CORRECTION, revision=2)
-
-    assert is_ended(story)
-
-
-def test_an_announcement_after_the_withdrawal_stands(story: Story) -> None:
-    """It was written knowing that."""
-    story.says(WaterlineMoved(snapshot=orders.GOOD, status="trusted"))
-    story.says(WaterlineMoved(snapshot=orders.GOOD, status="under-review"))
-    queues(story, BACKFILL)
-    queues(story, CORRECTION)
-
-    assert not is_ended(story)
 
 
 def test_a_severity_that_did_not_arrive_is_told_as_changed_by_the_next_update(story: Story) -> None:

@@ -78,7 +78,7 @@ def told(kind: str, consumer: str = "revenue_daily", *, revision: int = 1, stage
     [
         ([told("first_warning")], True),
         ([told("first_warning"), TRUSTED, told("recovered")], False),
-        ([TRUSTED, told("recovered"), told("backfill_coming"), told("review_published")], False),
+        ([TRUSTED, told("recovered"), told("review_published")], False),
         ([TRUSTED, told("recovered"), told("correction", stage="proven")], False),
         ([healthy(), told("no_action_needed")], False),
         ([told("no_action_needed"), told("correction")], True),

@@ -13,7 +13,7 @@ from bot.actions._effects import describe
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.approval_count import ids_mentioned, mentions, missing_in_words, whom_to_ask
 from bot.domain.approval_times import last_approval_at
-from bot.domain.effects import ReplayRows, StopFork
+from bot.domain.effects import StopFork
 from bot.domain.evidence import Task
 from bot.domain.execution import UNDECIDED, ProposalState, ProposalView
 from bot.domain.ids import SnapshotId, short, short_job
@@ -198,7 +198,7 @@ def proposal_message(incident: Incident, view: ProposalView, tasks: Mapping[str,
     if buttons := _buttons(incident, view, is_whole=is_whole):
         blocks.append(actions(buttons))
     if incident.is_open and view.state in UNDECIDED:
-        blocks.append(actions(_telling(incident, view)))
+        blocks.append(actions([button("Tell consumers…", Click.PREVIEW_NOTICE, incident.id, "update", "")]))
     return f"{incident.id}: {view.proposal.title} ({view.state.value})", [*blocks, *small]
 
 
@@ -363,14 +363,6 @@ def _settle_buttons(incident: Incident, view: ProposalView) -> list[ButtonElemen
         *(happened if may_be_said_to_have_happened(view, index) else []),
         button("Settle: it did not happen…", Click.SETTLE_NOT, *about, confirm=no),
     ]
-
-
-def _telling(incident: Incident, view: ProposalView) -> list[ButtonElement]:
-    """Consumers hear of it before it is carried out, and of rows that come again with their times."""
-    tell = button("Tell consumers…", Click.PREVIEW_NOTICE, incident.id, "recovery_proposed", "")
-    if not any(isinstance(effect, ReplayRows) for effect in view.proposal.effects):
-        return [tell]
-    return [tell, button("Announce backfill…", Click.TELL_IN_WORDS, incident.id, "backfill_coming", "")]
 
 
 def _undo_button(incident: Incident, view: ProposalView) -> list[ButtonElement]:
