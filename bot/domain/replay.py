@@ -8,12 +8,6 @@ from pydantic import Field, model_validator
 from bot.domain.record import Record, Utc
 
 
-def _is_nothing(value: object) -> bool:
-    """Of fields that older versions did not know: left out where they say nothing, so that the digest of a proposal
-    that was approved before them stays what it was."""
-    return not value
-
-
 class ReplayRecipe(Record):
     """How the rows of a table are made once more from its source. Exactly one of `sql` and `function` is named."""
 
@@ -90,7 +84,7 @@ class ReplayRange(Record):
     """Inclusive."""
     event_until: Utc | None = None
     """Exclusive."""
-    partitions: tuple[PartitionBound, ...] = Field(default=(), exclude_if=_is_nothing)
+    partitions: tuple[PartitionBound, ...] = ()
 
 
 class SourceSurvey(Record):
