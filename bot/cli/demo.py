@@ -7,10 +7,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 import psutil
@@ -20,7 +21,7 @@ from ruamel.yaml import YAML
 
 from bot.cli.walk import Walk
 from bot.domain.errors import BadConfiguration
-from bot.lab.home import LabState
+from bot.lab.home import LabState, Stack
 from bot.lab.lab import Lab
 from bot.lab.orders import again_in_spark
 from bot.lab.proof import Proof
@@ -55,8 +56,12 @@ class BotProcess:
 
 
 @contextmanager
-def bot_process(config: Path, workspace: Workspace, log: Path) -> Iterator[BotProcess]:
-    environment = {**os.environ, "SLACK_BOT_TOKEN": workspace.bot_token, "SLACK_APP_TOKEN": workspace.app_token}
+def bot_process(
+    config: Path, workspace: Workspace, log: Path, of_storage: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[BotProcess]:
+    """`of_storage`: what it needs in its environment to read the lab's storage."""
+    tokens = {"SLACK_BOT_TOKEN": workspace.bot_token, "SLACK_APP_TOKEN": workspace.app_token}
+    environment = {**os.environ, **of_storage, **tokens}
     command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(config)]
     with log.open("ab") as output:
         begins = output.tell()
@@ -86,12 +91,18 @@ def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast, *, watch
         "statements": list(lab.start_statements),
         "properties": dict(lab.session_properties),
     }
+    positions = {"position": "source_position"}
+    replay: dict[str, object] = {
+        "replay": {
+            "source": "the lab's numbers, of which every row is made",
+            "sql": again_in_spark(lab.start_statements[-1]),
+        }
+    }
+    if lab.stack == "kafka":  # its rows are in the topic and nowhere else
+        positions, replay = {"position": "source_offset", "position_partition": "source_partition"}, {}
     content: dict[str, object] = {
         "home": "bot",
-        "catalog": {
-            "name": lab.catalog_name,
-            "properties": dict(lab.catalog_properties),
-        },
+        "catalog": {"name": lab.catalog_name, "properties": dict(lab.catalog_properties)},
         "jobs": {
             lab.job_name: {
                 "flink": lab.flink_url,
@@ -106,7 +117,7 @@ def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast, *, watch
                 "channel": channels["orders-oncall"],
                 "contract": {
                     "key": ["order_id"],
-                    "position": "source_position",
+                    **positions,
                     "event_time": "event_time",
                     "redacted": ["customer"],
                     "commit_every": 5,
@@ -115,10 +126,7 @@ def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast, *, watch
                     {"name": "revenue_daily", "channel": channels["revenue-analytics"]},
                     {"name": "fraud_features", "channel": channels["fraud-ml"]},
                 ],
-                "replay": {
-                    "source": "the lab's numbers, of which every row is made",
-                    "sql": again_in_spark(lab.start_statements[-1]),
-                },
+                **replay,
                 "policies": {"default": {"groups": [approvers]}, ACTION: {"groups": [approvers], "required": 1}},
             }
         },
@@ -150,6 +158,9 @@ _console = Console(soft_wrap=True, highlight=False)
 def demo(
     incident: Annotated[Incident, typer.Option(help="What breaks the table.")] = "restored-from-older-savepoint",
     sink: Annotated[Literal["v1", "v2"], typer.Option(help="Which of Flink's Iceberg sinks writes the table.")] = "v2",
+    stack: Annotated[
+        Stack, typer.Option(help="What it runs on: made-up numbers and local files, or Kafka, S3 and a REST catalog.")
+    ] = "small",
     walk: Annotated[
         bool, typer.Option("--walk", help="Let scripted people follow the runbook, and print what they see.")
     ] = False,
@@ -164,12 +175,12 @@ def demo(
     with suppress(OSError):  # a folder that cannot be made is refused by the lab
         (home / "bot.log").unlink(missing_ok=True)
     with (
-        Lab(home / "lab", sink=sink, say=_say) as lab,
+        Lab(home / "lab", sink=sink, say=_say, stack=stack) as lab,
         Workspace(app=BotApp(events=frozenset(EVENTS)), scopes=frozenset(SCOPES)).serve(port=port) as workspace,
     ):
         state = lab.start()
         config = write_config(home, state, workspace.api_url, workspace.world.cast, watch=True)
-        with bot_process(config, workspace, home / "bot.log") as bot:
+        with bot_process(config, workspace, home / "bot.log", state.environment) as bot:
             lab.tell(incident)
             bot.waits_until_here()
             _say(f"{time.monotonic() - began:5.1f} s  The table is broken. Memory of all processes: {memory_mb()} MB")
@@ -223,13 +234,20 @@ def _walk(workspace: Workspace, lab: Lab, incident: str, began: float) -> None:
     if not proof.is_exactly_once:
         _say("Failed: source positions are missing or doubled.")
         raise typer.Exit(code=1)
-    _say("Correct: the table has every source position exactly once.")
+    what = "every offset of every partition" if proof.partitions else "every source position"
+    _say(f"Correct: the table has {what} exactly once.")
 
 
 def proof_lines(proof: Proof) -> list[str]:
     chain = " ".join(f"{(link.job_id or '?')[:4]}:{link.checkpoint_id}" for link in proof.chain[-12:])
+    highest = f", highest {proof.highest}" if not proof.partitions else ""
     return [
-        f"rows {proof.rows}, distinct positions {proof.distinct}, highest {proof.highest}",
+        f"rows {proof.rows}, distinct positions {proof.distinct}{highest}",
+        *(
+            f"partition {each.partition}: rows {each.rows}, highest offset {each.highest}, "
+            f"duplicates {each.duplicates}, missing {each.missing_offsets}"
+            for each in proof.partitions
+        ),
         f"duplicates {proof.duplicates}, missing {proof.missing_positions}",
         f"head {proof.head}",
         f"last commits (run:checkpoint) {chain}",

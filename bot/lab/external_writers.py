@@ -114,6 +114,16 @@ class OtherHands:
         files.delete_file(inside)
         return inside
 
+    def set_pointer_back(self, files: int) -> str:
+        """Drops the table from the catalog and registers it with a metadata file so many before; the answer is its
+        path. The files stay."""
+        with contextlib.closing(open_catalog(self._state)) as catalog:
+            log = catalog.load_table(self._state.table).metadata.metadata_log
+            older = log[-files].metadata_file
+            catalog.drop_table(self._state.table)
+            catalog.register_table(self._state.table, older)
+        return older
+
     def flink_manifests(self, job_id: str, checkpoint_id: int) -> list[Path]:
         """The temporary manifests that this run wrote for this checkpoint and that are still on storage."""
         place = f"{self._state.warehouse}/{self._state.table.replace('.', '/')}/metadata"

@@ -17,6 +17,8 @@ from bot.lab.process import pid_in
 
 _FOLDERS = ("conf", "logs", "run", "warehouse", "checkpoints", "savepoints", "lineage", "scratch", "broker", "plugins")
 _PORTS = range(15_000, 32_768)
+PRODUCER_FILE = "producer.json"
+"""In `scratch`; what the producer is told."""
 _FILES = ("catalog.db", "catalog.db-journal", "lab.json", "story.json")
 
 
@@ -170,7 +172,7 @@ class Home:
 
     def empty_lineage(self) -> None:
         """Deletes lineage and story, and what the producer was told; S3 and the catalog are another's."""
-        for file in (self.lineage_file, self.story_file, self / "scratch" / "producer.json"):
+        for file in (self.lineage_file, self.story_file, self / "scratch" / PRODUCER_FILE):
             file.unlink(missing_ok=True)
 
     def write_state(self, state: LabState) -> None:

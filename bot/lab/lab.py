@@ -267,6 +267,12 @@ def tell(home: Home, story: str, say: Say, early: bool = False) -> Told:
     """Makes a story happen in the running lab of this home, and writes `story.json`."""
     chosen = story_named(story)
     with World(home, say) as world:
+        if chosen.stack not in (None, world.state.stack):
+            raise LabError(
+                f"The story {story} needs another lab.",
+                f"Expected one of the stack {chosen.stack}; this one is of {world.state.stack}.",
+                f"Start one: waterline lab up --stack {chosen.stack}.",
+            )
         chosen.tell(world, early)
         return world.told(story)
 

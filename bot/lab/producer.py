@@ -1,4 +1,4 @@
-"""Writes orders into a topic at a rate, as a program, until it is ended; it does what `producer.json` says.
+"""Writes orders into a topic at a rate, as a program, until it is ended; it does what `Producing` says.
 
 Usage: python -m bot.lab.producer HOME SERVERS TOPIC
 """
@@ -11,10 +11,9 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from confluent_kafka import KafkaError, KafkaException, Producer
+from pydantic import BaseModel, ConfigDict
 
-from bot.lab.home import Home
-from bot.lab.topic import CONTROL, Producing
+from bot.lab.home import PRODUCER_FILE, Home
 
 RECORDS_PER_SECOND = 20
 _TICK_S = 0.1
@@ -23,45 +22,63 @@ _ABORTED = 4
 """Each so many-th transaction."""
 
 
-class Orders:
-    """Counts the orders; no two of a lab have one id, whoever starts the producer again."""
+class Producing(BaseModel):
+    """What the producer writes from now on; it obeys within a tenth of a second, or a second in transactions."""
 
-    def __init__(self) -> None:
-        self._began = int(time.time())
-        self._count = 0
+    model_config = ConfigDict(frozen=True)
 
-    def next(self, what: Producing) -> tuple[bytes, bytes]:
-        """Key and value of the next record."""
-        self._count += 1
-        number = self._count % what.keys if what.keys else self._count
-        order_id = f"o-{self._began}-{number:08d}"
-        if what.garbage_every and self._count % what.garbage_every == 0:
-            return order_id.encode(), b"no JSON"
-        value = {
-            "order_id": order_id,
-            "event_time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            "customer": f"c-{self._count * 7919 % 97:03d}",
-            "amount": f"{self._count * 373 % 20_000 / 100:.2f}",
-        }
-        return order_id.encode(), json.dumps(value).encode()
+    partitions: tuple[int, ...] = ()
+    """Empty: all that there are."""
+    is_paused: bool = False
+    in_transactions: bool = False
+    """A transaction a second, of which each fourth is aborted."""
+    garbage_every: int = 0
+    """Each so many-th record is no JSON; 0: none is."""
+    keys: int = 0
+    """So many Kafka keys come again and again; 0: each record has one of its own."""
 
-    @property
-    def count(self) -> int:
-        """So many were made."""
-        return self._count
+    def begin(self, home: Home) -> None:
+        """Tells the producer of this lab."""
+        half = home / "scratch" / f"{PRODUCER_FILE}.new"
+        half.write_text(self.model_dump_json(), encoding="utf-8")
+        half.replace(home / "scratch" / PRODUCER_FILE)
 
 
-def told(control: Path) -> Producing:
-    """What the producer is to do now."""
+def _producing(home: Home) -> Producing:
     try:
-        return Producing.model_validate_json(control.read_bytes())
+        return Producing.model_validate_json((home / "scratch" / PRODUCER_FILE).read_bytes())
     except FileNotFoundError:
         return Producing()
 
 
+class Orders:
+    """Counts the orders; no two of a lab have one id, whoever starts the producer again."""
+
+    def __init__(self, prefix: str = "o") -> None:
+        self._name = f"{prefix}-{int(time.time() * 10)}"
+        self.count = 0
+
+    def next(self, what: Producing) -> tuple[bytes, bytes]:
+        """Key and value of the next record."""
+        self.count += 1
+        order_id = f"{self._name}-{self.count:08d}"
+        key = f"k-{self.count % what.keys}" if what.keys else order_id
+        if what.garbage_every and self.count % what.garbage_every == 0:
+            return key.encode(), b"no JSON"
+        value = {
+            "order_id": order_id,
+            "event_time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "customer": f"c-{self.count * 7919 % 97:03d}",
+            "amount": f"{self.count * 373 % 20_000 / 100:.2f}",
+        }
+        return key.encode(), json.dumps(value).encode()
+
+
 def main(arguments: list[str]) -> None:
     """Each tick writes a tenth of a second's records, one partition after the other; in transactions a second's."""
-    home, servers, first_topic = Home(Path(arguments[0])), arguments[1], arguments[2]
+    from confluent_kafka import KafkaError, KafkaException, Producer  # of the extra `lab`, and only this program's
+
+    home, servers, topic = Home(Path(arguments[0])), arguments[1], arguments[2]
     settings = {"bootstrap.servers": servers, "topic.metadata.refresh.interval.ms": 1000, "linger.ms": 5}
     plain, orders = Producer(settings), Orders()
     transactional: Producer | None = None
@@ -69,12 +86,11 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
     pause_s = _TICK_S
     while not ended.wait(pause_s):
-        what = told(home / "scratch" / CONTROL)
+        what = _producing(home)
         pause_s = _TRANSACTION_S if what.in_transactions else _TICK_S
         if what.is_paused:
             plain.flush(5)
             continue
-        topic = what.topic or first_topic
         producer = plain
         if what.in_transactions:
             if transactional is None:

@@ -50,6 +50,11 @@ class PartitionProof(BaseModel):
     deleted: tuple[tuple[int, int], ...]
     """Ranges of offsets that neither the table has nor, any more, the broker."""
 
+    @property
+    def missing_offsets(self) -> int:
+        """How many offsets are missing, whether the broker still has them or not."""
+        return sum(last - first + 1 for first, last in (*self.missing, *self.deleted))
+
 
 class Proof(BaseModel):
     """Rows and positions of the table at its head."""
@@ -73,8 +78,8 @@ class Proof(BaseModel):
     @property
     def missing_positions(self) -> int:
         """How many positions are missing."""
-        ranges = [*self.missing, *(each for of in self.partitions for each in (*of.missing, *of.deleted))]
-        return sum(last - first + 1 for first, last in ranges)
+        of_numbers = sum(last - first + 1 for first, last in self.missing)
+        return of_numbers + sum(each.missing_offsets for each in self.partitions)
 
     @property
     def is_exactly_once(self) -> bool:

@@ -1,53 +1,32 @@
-"""A topic of the lab's broker: made, hurt and read from outside. Only the stack `kafka` has one.
-
-How many partitions get records, and of which kind, is the producer's: `Producing` is what it is told.
-"""
+"""A topic of the lab's broker: made, hurt and read from outside. Only the stack `kafka` has one."""
 
 import contextlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec
-from pydantic import BaseModel, ConfigDict
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
 
 from bot.lab.errors import LabError, until
+from bot.lab.producer import Orders, Producing
 
+_LOG = "the broker's log in the lab's logs folder"
 _WITHIN_S = 20.0
 _QUIET_S = 3.0
 """So long without a record: what was there when the reading began has been read. While a transaction is open, no end
 of a partition is told."""
-CONTROL = "producer.json"
-"""In the lab's `scratch`; what the producer is told."""
-
-
-class Producing(BaseModel):
-    """What the producer writes from now on."""
-
-    model_config = ConfigDict(frozen=True)
-
-    topic: str | None = None
-    """Another one than it began with."""
-    partitions: tuple[int, ...] = ()
-    """Empty: all that there are."""
-    is_paused: bool = False
-    in_transactions: bool = False
-    """A transaction a second, of which each fourth is aborted."""
-    garbage_every: int = 0
-    """Each so many-th record is no JSON; 0: none is."""
-    keys: int = 0
-    """So many keys come again and again; 0: each record has one of its own."""
-
-
-def produce(scratch: Path, what: Producing) -> None:
-    """Tells the producer; it obeys within a tenth of a second, and a second where it writes in transactions."""
-    half = scratch / f"{CONTROL}.new"
-    half.write_text(what.model_dump_json(), encoding="utf-8")
-    half.replace(scratch / CONTROL)
 
 
 class Record(NamedTuple):
@@ -74,32 +53,27 @@ class Topic:
             return True
         return False
 
-    def make_anew(self, partitions: int, config: Mapping[str, str] | None = None) -> None:
+    def make_anew(self, partitions: int) -> None:
         """Deletes the topic if there is one, and makes it; its offsets begin at 0."""
         if self._partitions():
             _done(self._admin.delete_topics([self.name], operation_timeout=_WITHIN_S))
-            until(
-                f"topic {self.name} to go", lambda: None if self._partitions() else True, _WITHIN_S, "the broker's log"
-            )
-        new = NewTopic(self.name, num_partitions=partitions, replication_factor=1, config=dict(config or {}))
+        new = NewTopic(self.name, num_partitions=partitions, replication_factor=1)
 
-        def made() -> bool | None:
-            try:
-                _done(self._admin.create_topics([new]))
-            except KafkaException:  # the old one is marked as deleted, and goes in its own time
-                return None
-            return True
+        def tried(what: Callable[[], object]) -> bool | None:
+            """The old one goes in its own time, and a new one has no leader at once."""
+            with contextlib.suppress(KafkaException, LabError):
+                what()
+                return True
+            return None
 
-        until(f"topic {self.name}", made, _WITHIN_S, "the broker's log")
-        until(
-            f"topic {self.name}", lambda: len(self._partitions()) == partitions or None, _WITHIN_S, "the broker's log"
-        )
+        until(f"topic {self.name}", lambda: tried(lambda: _done(self._admin.create_topics([new]))), _WITHIN_S, _LOG)
+        until(f"topic {self.name}", lambda: tried(self.ends), _WITHIN_S, _LOG)
 
     def add_partition(self) -> int:
         """The answer is its number."""
         count = len(self._partitions())
         _done(self._admin.create_partitions([NewPartitions(self.name, count + 1)]))
-        until("the new partition", lambda: len(self._partitions()) > count or None, _WITHIN_S, "the broker's log")
+        until("the new partition", lambda: len(self._partitions()) > count or None, _WITHIN_S, _LOG)
         return count
 
     def delete_below_the_end(self) -> dict[int, int]:
@@ -108,6 +82,22 @@ class Topic:
         asked = [TopicPartition(self.name, partition, end) for partition, end in ends.items()]
         _done(self._admin.delete_records(asked))
         return ends
+
+    def configure(self, config: Mapping[str, str]) -> None:
+        """Sets these properties of the topic."""
+        entries = [
+            ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in config.items()
+        ]
+        asked = ConfigResource(ResourceType.TOPIC, self.name, incremental_configs=entries)
+        _done(self._admin.incremental_alter_configs([asked]))
+
+    def write(self, count: int) -> None:
+        """Writes so many orders, one partition after the other."""
+        producer, orders, partitions = Producer({"bootstrap.servers": self._servers}), Orders("r"), self._partitions()
+        for number in range(count):
+            key, value = orders.next(Producing())
+            producer.produce(self.name, value, key, partitions[number % len(partitions)])
+        producer.flush(_WITHIN_S)
 
     def starts(self) -> dict[int, int]:
         """Partition -> the first offset that the broker still has."""
@@ -153,7 +143,7 @@ class Topic:
             raise LabError(
                 f"There is no topic {self.name}.",
                 f"Expected the broker at {self._servers} to have it; it has none of this name.",
-                "Read the broker's log in the lab's logs folder.",
+                f"Read {_LOG}.",
             )
         asked = self._admin.list_offsets({TopicPartition(self.name, each): at for each in partitions})
         return {place.partition: told.result(_WITHIN_S).offset for place, told in asked.items()}

@@ -19,6 +19,7 @@ from bot.lab.external_writers import Machines, OtherHands
 from bot.lab.flink_rest import FlinkRest, SavepointFormat, SqlGateway
 from bot.lab.home import Home, Storage
 from bot.lab.orders import reading_otherwise, with_column, with_sink_options
+from bot.lab.producer import Producing
 from bot.lab.proof import Link, chain_of
 
 if TYPE_CHECKING:
@@ -106,6 +107,16 @@ class World:
         from bot.lab.topic import Topic  # needs the extra `lab`
 
         return Topic(self.state.kafka_servers, name or self.state.topic)
+
+    def produces(self, what: Producing) -> None:
+        """Tells the producer of the topic; records that it wrote before stay."""
+        what.begin(self._home)
+        self.note(f"The producer writes: {what.model_dump_json(exclude_defaults=True)}")
+
+    def partitions(self) -> set[int]:
+        """The partitions of the topic of which the table has rows."""
+        rows = self.table.scan(selected_fields=("source_partition",)).to_arrow()
+        return set(rows["source_partition"].to_pylist())
 
     def note(self, text: str, **facts: Fact) -> None:
         """Says what was done and keeps it for `story.json`."""

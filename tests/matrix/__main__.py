@@ -1,8 +1,8 @@
-"""Runs the matrix: every story on a real lab, and what the bot says of it. `python -m tests.matrix [NAME…]`.
+"""Runs the matrix: every story on a real lab, and what the bot says of it.
 
-With names (of runs or of stories) only these are run. `--again` runs nothing and has the saved cases diagnosed anew,
-after a change of the bot; `--page` only writes the page from the kept answers. Ends with 1 when an answer does not
-agree.
+`python -m tests.matrix [--stack kafka] [NAME…]`: with names (of runs or of stories) only these are run, of the stack
+`small` where none is named. `--again` runs nothing and has the saved cases diagnosed anew, after a change of the bot;
+`--page` only writes the page from the kept answers. Ends with 1 when an answer does not agree.
 """
 
 import sys
@@ -10,6 +10,8 @@ import tempfile
 import time
 from itertools import groupby
 from pathlib import Path
+
+import httpx
 
 from bot.lab.errors import LabError
 from bot.lab.lab import Lab
@@ -37,10 +39,15 @@ def main(names: list[str]) -> int:
     if names == ["--page"]:
         write_page(kept())
         return 0
-    wanted = [run for run in RUNS if not names or run.name in names or run.story in names]
+    stack = "small"
+    if names[:1] == ["--stack"]:
+        stack, names = names[1], names[2:]
+    of_stack = [run for run in RUNS if run.stack == stack]
+    wanted = [run for run in of_stack if not names or run.name in names or run.story in names]
     disagreeing = []
-    for (version, taskmanagers, wired, backend, _), runs in groupby(
-        wanted, key=lambda run: (run.flink, run.taskmanagers, run.wired, run.backend, run.sink == "dynamic")
+    for (version, taskmanagers, wired, backend, on, _), runs in groupby(
+        wanted,
+        key=lambda run: (run.flink, run.taskmanagers, run.wired, run.backend, run.stack, run.sink == "dynamic"),
     ):
         with Lab(
             HOME / "lab",
@@ -50,6 +57,7 @@ def main(names: list[str]) -> int:
             taskmanagers=taskmanagers,
             wired=wired,
             backend=backend,
+            stack=on,
         ) as lab:
             is_up = False
             for run in runs:
@@ -81,7 +89,7 @@ def one(lab: Lab, run: Run, is_up: bool) -> Told:
     try:
         lab.reset(run.sink, forget=True, **kind) if is_up else lab.start(run.sink, **kind)
         lab.tell(run.story)
-    except LabError as error:
+    except (LabError, httpx.HTTPError) as error:
         say(f"{run.name}: the lab could not tell it. {error}")
         return Told(name=run.name, codes=(), headline=f"Not told: {error}", excluded=(), undecided=(), proof="–")
     told_after = time.monotonic() - began

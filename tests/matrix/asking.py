@@ -1,8 +1,10 @@
 """Asks the bot as a person would, with a configuration for the lab: saves the case, then has it diagnosed."""
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -38,7 +40,8 @@ def asked(folder: Path, lab: Lab, run: Run) -> Told:
     case.parent.mkdir(parents=True, exist_ok=True)
     case.unlink(missing_ok=True)
     try:
-        _waterline("case", "save", lab.state.table, "--to", str(case), "--config", str(config))
+        said = ("case", "save", lab.state.table, "--to", str(case), "--config", str(config))
+        _waterline(*said, environment=lab.state.environment)
         return asked_again(case, counted(lab))
     except NoAnswer as error:
         return Told(name=run.name, codes=(), headline=str(error), excluded=(), undecided=(), proof=counted(lab))
@@ -88,7 +91,10 @@ def counted(lab: Lab) -> str:
         proof = lab.proof()
     except (LabError, FileNotFoundError) as error:
         return f"cannot be read ({type(error).__name__})"
-    missing = f"{proof.missing_positions} missing" if proof.missing else "none missing"
+    missing = f"{proof.missing_positions} missing" if proof.missing_positions else "none missing"
+    if proof.partitions:
+        gone = sum(last - first + 1 for each in proof.partitions for first, last in each.deleted)
+        missing += f" in {len(proof.partitions)} partitions" + (f" ({gone} gone from the topic)" if gone else "")
     return f"{proof.rows} rows, {proof.duplicates} duplicates, {missing}"
 
 
@@ -100,10 +106,11 @@ def counted_by_key(lab: Lab) -> str:
     return f"{live} rows of {keys} keys, {live - keys} rows too many"
 
 
-def _waterline(*arguments: str) -> str:
+def _waterline(*arguments: str, environment: Mapping[str, str]) -> str:
     command = [sys.executable, "-m", "bot.cli", *arguments]
+    env = {**os.environ, **environment}
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False, env=env)
     except subprocess.TimeoutExpired as error:
         raise NoAnswer(f"No answer within {LIMIT_S} s.") from error
     if ended.returncode:

@@ -7,11 +7,13 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 import bot.diagnosis
 from bot.diagnosis._scan import scan as find_modes
+from bot.lab.home import Stack
 from tests.matrix.plan import NOT_PRODUCED, RUNS, Run
 
 KEPT = Path(__file__).parent.parent / "data" / "matrix.json"
 PAGE = Path(__file__).parents[2] / "docs" / "matrix.md"
 VERSIONS = {"2.1": "Flink 2.1.1, Iceberg 1.11.0", "1.20": "Flink 1.20.3, Iceberg 1.11.0"}
+OF_STACK: dict[Stack, tuple[str, ...]] = {"small": (), "kafka": ("Kafka 4.3.1", "REST catalog", "S3")}
 
 
 CODES = tuple(find_modes(bot.diagnosis))
@@ -119,7 +121,7 @@ def _but_for(runs: Sequence[tuple[Run, Told]]) -> str:
 
 
 def _line(run: Run, told: Told) -> str:
-    with_ = [VERSIONS[run.flink], f"{run.sink.upper()} sink", run.made]
+    with_ = [VERSIONS[run.flink], *OF_STACK[run.stack], f"{run.sink.upper()} sink", run.made]
     if run.format_version != 2:
         with_.append(f"format {run.format_version}")
     if run.upsert:

@@ -12,6 +12,7 @@ from importlib import import_module
 from types import MappingProxyType
 
 from bot.lab.errors import LabError
+from bot.lab.home import Stack
 from bot.lab.world import World
 
 
@@ -22,11 +23,13 @@ class Story:
     name: str
     summary: str
     tell: Callable[[World, bool], None]
+    stack: Stack | None = None
+    """The only one on which it can be told; None: on each."""
 
 
-def story(summary: str) -> Callable[[Callable[[World, bool], None]], Story]:
+def story(summary: str, stack: Stack | None = None) -> Callable[[Callable[[World, bool], None]], Story]:
     """Makes a story of the function."""
-    return lambda tell: Story(tell.__name__.replace("_", "-"), summary, tell)
+    return lambda tell: Story(tell.__name__.replace("_", "-"), summary, tell, stack)
 
 
 @cache

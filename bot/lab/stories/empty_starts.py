@@ -59,7 +59,7 @@ def restarted_empty_same_job_id(world: World, early: bool) -> None:
         world.note(f"Checkpoints {sorted(world.flink.completed(job))} completed")
 
 
-@story("The job starts without state at the source's newest position: what came meanwhile is never read.")
+@story("The job starts without state at the source's newest position: what came meanwhile is never read.", "small")
 def source_began_too_late(world: World, early: bool) -> None:
     """The job is deployed anew without its state, and its source begins at the newest position.
 

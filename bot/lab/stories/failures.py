@@ -132,7 +132,7 @@ def checkpoints_failed(world: World, early: bool) -> None:
         world.await_commits(job, 2, after=failed[0])
 
 
-@story("A TaskManager dies with a file half written: the next attempt writes its rows, the file stays.")
+@story("A TaskManager dies with a file half written: the next attempt writes its rows, the file stays.", "small")
 def attempt_left_a_file(world: World, early: bool) -> None:
     """A TaskManager dies while its writer has a file open; the next attempt writes the rows again.
 
@@ -199,7 +199,7 @@ def notification_lost(world: World, early: bool) -> None:
     world.note(f"Checkpoints {sorted(waiting)} completed", newest_completed=waiting[0])
 
 
-@story("New rows arrive, but their event time does not advance: no fault of the job or the table.")
+@story("New rows arrive, but their event time does not advance: no fault of the job or the table.", "small")
 def event_time_stands_still(world: World, early: bool) -> None:
     """The job goes on, and the events that it is given carry a time that no longer moves: a producer's clock is stuck.
 

@@ -43,7 +43,7 @@ def compacted_by_spark(world: World, early: bool) -> None:
         world.await_commits(job, 2, after=newest)
 
 
-@story("A Spark job deletes rows in between the job's commits: a hole that Flink did not make.")
+@story("A Spark job deletes rows in between the job's commits: a hole that Flink did not make.", "small")
 def deleted_by_spark(world: World, early: bool) -> None:
     """Another team's Spark job deletes rows between two commits of the job.
 
@@ -91,7 +91,7 @@ def committed_twice(world: World, early: bool) -> None:
     world.note(f"Run B ({second[:8]}) went on from savepoint {good.checkpoint_id}", run_b=second)
 
 
-@story("Another writer commits, all older snapshots are expired, and the restored job fails in a loop.")
+@story("Another writer commits, all older snapshots are expired, and the restored job fails in a loop.", "small")
 def last_commit_expired(world: World, early: bool) -> None:
     """Maintenance expires the job's last commit while the job is stopped; the restored job fails in a loop.
 

@@ -77,7 +77,7 @@ def restarted_from_last_checkpoint(world: World, early: bool) -> None:
         world.await_commits(second, 2)
 
 
-@story("The job is stopped with a savepoint and goes on from it with two writers (V2 sink).")
+@story("The job is stopped with a savepoint and goes on from it with two writers (V2 sink).", "small")
 def rescaled(world: World, early: bool) -> None:
     """The job is stopped with a savepoint and goes on with two writers instead of one; nothing is wrong.
 

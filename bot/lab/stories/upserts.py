@@ -13,7 +13,7 @@ PATIENT = {
 HANGS_S = 6.5
 
 
-@story("An upsert table gets a partition field of its key: older rows of a key are no longer replaced.")
+@story("An upsert table gets a partition field of its key: older rows of a key are no longer replaced.", "small")
 def upsert_partitioning_changed(world: World, early: bool) -> None:
     """A table that is written by key gets another partitioning; the deletes that the job writes stay in the new one.
 
@@ -42,7 +42,9 @@ def upsert_partitioning_changed(world: World, early: bool) -> None:
         world.note("Run B commits", first_wrong_snapshot=commits[0].snapshot_id)
 
 
-@story("One of two writers hangs while a checkpoint expires: the next commit holds rows of a key twice (upsert).")
+@story(
+    "One of two writers hangs while a checkpoint expires: the next commit holds rows of a key twice (upsert).", "small"
+)
 def upsert_writer_stuck(world: World, early: bool) -> None:
     """One of two writers of an upsert table hangs, a checkpoint expires, and its other writer has already handed in.
 

@@ -1,0 +1,252 @@
+"""What only a broker can do to the job: its topic, its records and its partitions."""
+
+import time
+
+from bot.lab.errors import until
+from bot.lab.orders import IGNORE_UNCLAIMED_PROPERTY
+from bot.lab.producer import Producing
+from bot.lab.stories import story
+from bot.lab.world import Savepoint, World
+
+AWAY_S = 5.0
+"""So long nobody reads the topic, and the producer goes on."""
+SECOND_TOPIC = "returns"
+SECOND_JOB = "returns-to-iceberg"
+COMPACTED = {
+    "cleanup.policy": "compact",
+    "segment.ms": "1000",
+    "min.cleanable.dirty.ratio": "0.01",
+    "min.compaction.lag.ms": "0",
+    "max.compaction.lag.ms": "1000",
+}
+
+
+def _stopped(world: World, commits: int = 4) -> tuple[str, Savepoint]:
+    """The job after some commits and its consumers' first reads, stopped with a savepoint."""
+    first = world.running_job()
+    world.await_commits(first, commits)
+    world.await_first_reads()
+    return first, world.stop(first)
+
+
+def _goes_on(world: World, first: str, good: Savepoint, second: str, how: str, early: bool) -> None:
+    world.note(
+        f"Run A ({first[:8]}) was stopped with savepoint {good.checkpoint_id}; run B ({second[:8]}) {how}",
+        run_a=first,
+        run_b=second,
+        good_savepoint=good.path,
+        good_checkpoint=good.checkpoint_id,
+        paired_snapshot=world.commits_of(first)[-1].snapshot_id,
+    )
+    if not early:
+        commits = world.await_commits(second, 3)
+        world.note(f"Run B commits checkpoint {commits[0].checkpoint_id}", first_snapshot_of_b=commits[0].snapshot_id)
+
+
+def _fresh_start(world: World, startup_mode: str, early: bool) -> None:
+    first, good = _stopped(world)
+    time.sleep(AWAY_S)
+    second = world.start_job(source_options={"scan.startup.mode": startup_mode})
+    _goes_on(world, first, good, second, f"was started without state, at {startup_mode}", early)
+
+
+@story("The job starts without state at the topic's end: what came meanwhile is never read.", "kafka")
+def started_at_the_latest_offsets(world: World, early: bool) -> None:
+    """The job is deployed anew without its state, and its source begins with what comes next.
+
+    Ends with the new run committing above the hole. `early`: returns when it was submitted.
+    """
+    _fresh_start(world, "latest-offset", early)
+
+
+@story("The job starts without state at the offsets that its group committed to the broker.", "kafka")
+def started_at_the_group_offsets(world: World, early: bool) -> None:
+    """The job is deployed anew without its state, and goes on where the broker says that it was.
+
+    Ends with the new run committing. `early`: returns when it was submitted.
+    """
+    _fresh_start(world, "group-offsets", early)
+
+
+@story("Retention deletes what the job has not read, while it is stopped: lost for good.", "kafka")
+def retention_passed(world: World, early: bool) -> None:
+    """The job is away, and the broker deletes records above the savepoint's offsets; the source begins where it can.
+
+    Ends with the new run committing above the hole. `early`: returns when it was submitted.
+    """
+    first, good = _stopped(world)
+    time.sleep(AWAY_S)
+    starts = world.topic().delete_below_the_end()
+    world.note(f"The broker deleted all records below {starts}", **{f"start_{key}": at for key, at in starts.items()})
+    second = world.start_job(from_path=good.path)
+    _goes_on(world, first, good, second, "goes on from it above them", early)
+
+
+@story("The job is stopped with a savepoint and goes on from it with parallelism 3 instead of 2.", "kafka")
+def rescaled_from_two_to_three(world: World, early: bool) -> None:
+    """Source and sink get a third subtask, and partitions move between subtasks; nothing is wrong.
+
+    Ends with the second run committing. `early`: returns when it was submitted.
+    """
+    first, good = _stopped(world)
+    second = world.start_job(from_path=good.path, properties={"parallelism.default": "3"})
+    _goes_on(world, first, good, second, "goes on from it with parallelism 3", early)
+
+
+@story("A partition gets no more records, and the job is restarted as planned; nothing is wrong.", "kafka")
+def idle_partition(world: World, early: bool) -> None:
+    """One of three partitions is silent, before and after a planned restart.
+
+    Ends with the second run committing. `early`: returns when it was submitted.
+    """
+    world.produces(Producing(partitions=(0, 1)))
+    first, good = _stopped(world)
+    second = world.start_job(from_path=good.path)
+    _goes_on(world, first, good, second, "goes on from it; partition 2 is silent", early)
+
+
+@story("A partition is added to the topic while the job runs: the source finds it.", "kafka")
+def partition_added(world: World, early: bool) -> None:
+    """The topic gets a fourth partition; the source looks for new ones each three seconds, and nothing is wrong.
+
+    Ends with rows of the new partition. `early`: returns when it was added.
+    """
+    job = world.running_job()
+    world.await_commits(job, 4)
+    world.await_first_reads()
+    added = world.topic().add_partition()
+    world.note(f"Partition {added} was added", run_a=job, added_partition=added)
+    if not early:
+        until("rows of the new partition", lambda: added in world.partitions() or None, 60, "the job's page in Flink")
+        newest = max(link.checkpoint_id or 0 for link in world.commits_of(job))
+        world.await_commits(job, 2, after=newest)
+
+
+@story("The topic is deleted and made anew while the job is stopped: offsets begin at 0 again.", "kafka")
+def topic_made_anew(world: World, early: bool) -> None:
+    """Everything was read; then the topic is replaced by one of the same name. The source finds its offsets nowhere,
+    and begins with the new topic's first records: none is lost, none is there twice, and offsets come again.
+
+    Ends with the new run committing. `early`: returns when it was submitted.
+    """
+    world.produces(Producing(is_paused=True))
+    first = world.running_job()
+    newest = max((link.checkpoint_id or 0 for link in world.commits_of(first)), default=0)
+    world.await_commits(first, 4, after=newest)
+    world.await_first_reads()
+    good = world.stop(first)
+    topic = world.topic()
+    topic.make_anew(len(topic.ends()))
+    world.produces(Producing())
+    time.sleep(1)
+    second = world.start_job(from_path=good.path)
+    _goes_on(world, first, good, second, "goes on from it, and the topic is another one", early)
+
+
+@story("The source gets another uid, its state is left behind, the sink's stays: everything is read again.", "kafka")
+def source_uid_changed(world: World, early: bool) -> None:
+    """The source gets a parallelism of its own, and by it another uid; Flink is told to leave unclaimed state behind.
+
+    The sink goes on as if nothing were, and the source begins with the first record: all rows are there twice.
+
+    Ends with the new run committing. `early`: returns when it was submitted.
+    """
+    first, good = _stopped(world)
+    second = world.start_job(
+        from_path=good.path,
+        source_options={"scan.parallelism": "1"},
+        properties={IGNORE_UNCLAIMED_PROPERTY: "true"},
+    )
+    _goes_on(world, first, good, second, "was restored from it without the source's state", early)
+
+
+@story("The producer writes in transactions and aborts each fourth; the job is restarted as planned.", "kafka")
+def aborted_transactions(world: World, early: bool) -> None:
+    """Aborted records and the marks of transactions have offsets and are no rows: holes, and nothing is wrong.
+
+    Ends with the second run committing. `early`: returns when it was submitted.
+    """
+    world.produces(Producing(in_transactions=True))
+    first, good = _stopped(world, commits=8)
+    second = world.start_job(from_path=good.path)
+    _goes_on(world, first, good, second, "goes on from it", early)
+
+
+@story("Records that are no JSON are skipped on purpose; the job is restarted as planned.", "kafka")
+def records_skipped_on_purpose(world: World, early: bool) -> None:
+    """The job is told to skip what it cannot parse: holes, and nothing is wrong.
+
+    Ends with the second run committing. `early`: returns when it was submitted.
+    """
+    skips = {"json.ignore-parse-errors": "true"}
+    started = world.running_job()
+    world.await_commits(started, 2)
+    before = world.stop(started)
+    world.produces(Producing(garbage_every=20))
+    world.start_job(from_path=before.path, source_options=skips)
+    first, good = _stopped(world, commits=5)
+    second = world.start_job(from_path=good.path, source_options=skips)
+    _goes_on(world, first, good, second, "goes on from it", early)
+
+
+@story("The topic is compacted while the job is stopped: what newer records replaced is never read.", "kafka")
+def topic_compacted(world: World, early: bool) -> None:
+    """The broker keeps the newest record of each key. What it dropped before the job read it are holes, not losses.
+
+    Ends with the second run committing. `early`: returns when it was submitted.
+    """
+    world.topic().configure(COMPACTED)
+    world.produces(Producing(keys=12))
+    first, good = _stopped(world, commits=6)
+    time.sleep(4 * AWAY_S)
+    second = world.start_job(from_path=good.path)
+    _goes_on(world, first, good, second, "goes on from it, and the topic was compacted meanwhile", early)
+
+
+@story("A second job, which reads another topic, writes the same table.", "kafka")
+def second_job_of_another_topic(world: World, early: bool) -> None:
+    """Both are meant to write there; partitions and offsets of the two topics are the same numbers. Nothing is wrong.
+
+    Ends with commits of both between each other's. `early`: returns when the second was submitted.
+    """
+    first = world.running_job()
+    world.await_commits(first, 3)
+    world.await_first_reads()
+    returns = world.topic(SECOND_TOPIC)
+    returns.make_anew(3)
+    second = world.start_job(
+        source_options={"topic": SECOND_TOPIC, "properties.group.id": SECOND_JOB},
+        properties={"pipeline.name": SECOND_JOB},
+    )
+    world.note(
+        f"A second job ({second[:8]}) reads the topic {SECOND_TOPIC} into the table of run A ({first[:8]})",
+        run_a=first,
+        run_b=second,
+    )
+    if early:
+        return
+    for _ in range(4):
+        returns.write(60)
+        newest = max((link.checkpoint_id or 0 for link in world.commits_of(second)), default=0)
+        world.await_commits(second, 1, after=newest)
+    newest = max(link.checkpoint_id or 0 for link in world.commits_of(first))
+    world.await_commits(first, 2, after=newest)
+    world.note("Both commit")
+
+
+@story("Somebody sets the catalog's pointer back behind the running job: commits are gone.", "kafka")
+def pointer_set_back(world: World, early: bool) -> None:
+    """The table is dropped from the catalog and registered anew with an older metadata file, as after a restored
+    backup. The metadata does not tell: no snapshot of the lost commits is in it.
+
+    Ends with the job committing above the older metadata. `early`: returns right after it was registered.
+    """
+    job = world.running_job()
+    world.await_commits(job, 6)
+    world.await_first_reads()
+    lost = world.commits_of(job)[-2:]
+    older = world.hands.set_pointer_back(3)
+    world.note(f"The catalog names {older.rpartition('/')[2]} again", run_a=job, metadata_file=older)
+    if not early:
+        newest = lost[-1].checkpoint_id or 0
+        world.await_commits(job, 3, after=newest + 1)
