@@ -7,17 +7,18 @@ Whether the files of a restore point's state are there: without one of them Flin
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
 from bot.adapters.checkpoint_parsing import Handle, StateFile, Told, told_by
 from bot.adapters.flink_http import polled
-from bot.adapters.storage import TROUBLE, address, opened
+from bot.adapters.storage import TROUBLE, Opened, address, opened, opened_with
 from bot.domain.errors import CouldNotLook, NotThere
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import JobId, OperatorId
@@ -40,9 +41,10 @@ class StateFiles:
     is configured with, are looked for: what Flink names elsewhere may be mounted at another place here.
     """
 
-    def __init__(self, roots: Iterable[str | None]) -> None:
+    def __init__(self, roots: Iterable[str | None], opened: Opened = opened) -> None:
         """`roots`: the job's folders; None: there is no such folder."""
-        self._roots = [(root, *opened_root) for root in roots if root is not None for opened_root in _opened(root)]
+        self.opened = opened
+        self._roots = [(root, *found) for root in roots if root is not None for found in _opened(root, opened)]
         self._needed: dict[str, dict[str, int]] = {}
         self._metadata: dict[str, tuple[FileSystem, str]] = {}
         self._folders: dict[str, tuple[FileSystem, str]] = {}
@@ -103,7 +105,7 @@ def without_entropy(folder: str | None) -> str | None:
     return folder if folder is None or ENTROPY not in folder else re.sub(f"/?{ENTROPY}", "", folder, count=1)
 
 
-def _opened(root: str) -> list[tuple[FileSystem, str]]:
+def _opened(root: str, opened: Opened) -> list[tuple[FileSystem, str]]:
     """One; none where it cannot be."""
     with suppress(*TROUBLE):
         return [opened(root)]
@@ -176,7 +178,7 @@ def _point_in(files: FileSystem, folder: str, state: StateFiles, known: dict[str
     unread = list[Handle]()
 
     def beside(handle: Handle) -> bytes | None:
-        kept = _state_beside(files, folder, handle)
+        kept = _state_beside(files, folder, handle, state.opened)
         unread.extend([handle] if kept is None else [])
         return kept
 
@@ -256,7 +258,7 @@ def _by_name(folder: str) -> tuple[CheckpointKind, JobId | None]:
     return kind, JobId(parent) if JOB_FOLDER.fullmatch(parent) else None
 
 
-def _state_beside(files: FileSystem, folder: str, handle: Handle) -> bytes | None:
+def _state_beside(files: FileSystem, folder: str, handle: Handle, opened: Opened) -> bytes | None:
     """A state that Flink wrote into a file of its own; None where it is gone, elsewhere, or too large.
 
     An absolute path is read only on the storage that holds this folder: a savepoint that was copied keeps its
@@ -315,9 +317,16 @@ class CheckpointFiles:
     """
 
     def __init__(
-        self, checkpoint_dir: str | None, savepoint_dir: str | None, *, deleted_within_s: float = DELETED_WITHIN_S
+        self,
+        checkpoint_dir: str | None,
+        savepoint_dir: str | None,
+        *,
+        properties: Mapping[str, str] | None = None,
+        deleted_within_s: float = DELETED_WITHIN_S,
     ) -> None:
-        """None: there is no such folder, and nothing is looked for. `deleted_within_s`: how long `outlasts` waits."""
+        """None: there is no such folder, and nothing is looked for. `properties` say how the storage is reached, under
+        PyIceberg's names; what they do not say, the environment does. `deleted_within_s`: how long `outlasts` waits."""
+        self._opened: Opened = partial(opened_with, dict(properties or {}))
         self._checkpoint_dir = without_entropy(checkpoint_dir)
         self._savepoint_dir = without_entropy(savepoint_dir)
         self._of_state = dict.fromkeys((checkpoint_dir, self._checkpoint_dir, savepoint_dir, self._savepoint_dir))
@@ -347,7 +356,7 @@ class CheckpointFiles:
         """One restore point: its folder, or its `_metadata` file. Raises NotThere, CouldNotLook."""
         folder = path.removesuffix(f"/{METADATA}").rstrip("/")
         try:
-            files, bare = opened(folder)
+            files, bare = self._opened(folder)
             state = self._state_files()
             noted = _point_in(files, bare, state, self._known)
             stored = state.judged(noted) if noted is not None else None
@@ -381,7 +390,7 @@ class CheckpointFiles:
         return polled(gone, self._deleted_within_s, _EVERY_S) is None
 
     def _state_files(self) -> StateFiles:
-        return StateFiles(self._of_state)
+        return StateFiles(self._of_state, self._opened)
 
     def _retained(
         self, root: str, runs: Sequence[JobId], job: str, state: StateFiles
@@ -389,7 +398,7 @@ class CheckpointFiles:
         """In a folder for each run, or without one (`create-subdir: false`): then the file alone may tell the run."""
         what = f"The checkpoint folder of {job}, {root},"
         try:
-            files, bare = opened(root)
+            files, bare = self._opened(root)
             inside = _folders(files, bare)
             for each in self._checkpoints(files, inside, what, state):
                 if JOB_FOLDER.fullmatch(bare.rstrip("/").rpartition("/")[2]):
@@ -407,7 +416,7 @@ class CheckpointFiles:
     def _savepoints(self, root: str, job: str, state: StateFiles) -> Iterator[StoredCheckpoint | _Unread]:
         what = f"The savepoint folder of {job}, {root},"
         try:
-            files, bare = opened(root)
+            files, bare = self._opened(root)
             folders = [each for each in _folders(files, bare) if each.base_name.startswith("savepoint-")]
             for folder, told in zip(folders, self._told(files, folders, what, state), strict=True):
                 yield told or _incomplete(files, folder)

@@ -9,7 +9,7 @@ import contextlib
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -18,8 +18,10 @@ from pyspark.sql import SparkSession
 
 from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.spark_session import TROUBLE, SparkConnection
+from bot.adapters.spark_storage import AccessOf
 from bot.domain.errors import EngineEnded, EvidenceCancelled, EvidenceFailed, FileDamaged, FileNotOpened
 from bot.domain.evidence import Answer, Ask, Progress, Task
+from bot.domain.table import TableState
 from bot.evidence import TaskModule
 from spark_tasks._damaged import first_damaged
 
@@ -134,6 +136,34 @@ _log = logging.getLogger(__name__)
 _MESSAGE_LENGTH = 300
 
 
+class _Turns:
+    """Tasks of one key run beside each other; those of another key wait until none of them runs."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._key: object = None
+        self._running = 0
+
+    @contextlib.contextmanager
+    def of(self, key: object, is_given_up: Callable[[], bool]) -> Iterator[None]:
+        """Around one task. Raises EvidenceCancelled."""
+        with self._changed:
+            while self._running and self._key != key:
+                if is_given_up():
+                    raise EvidenceCancelled(
+                        "An evidence task was cancelled.", "It was waiting for tasks of another table.", "Run it again."
+                    )
+                self._changed.wait(_AGAIN_AFTER_S)
+            self._key = key
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+
+
 class SparkEvidenceRunner:
     """The port `EvidenceRunner`. Safe to use from several threads; tasks run beside each other."""
 
@@ -143,18 +173,21 @@ class SparkEvidenceRunner:
         where: EmbeddedSpark | str,
         *,
         time_limit: timedelta = timedelta(minutes=10),
+        access_of: AccessOf | None = None,
     ) -> None:
-        """`where`: how to start the embedded server, or the `sc://host:port` of one that runs.
+        """`where`: how to start the embedded server, or the `sc://host:port` of one that runs. `access_of`: what the
+        catalog vends for a table.
 
         `time_limit` is for one task. Nothing is started before the first use.
         """
         self._modules = modules
-        self._connection = SparkConnection(where)
+        self._connection = SparkConnection(where, access_of)
         self._time_limit = time_limit
         self._runs: dict[str, SparkRun] = {}
         self._lock = threading.Lock()
         self._here = threading.local()
         self._heard: dict[bool, SparkSession] = {}
+        self._turns = _Turns()
 
     def warm(self) -> None:
         """Start Spark and have it answer once in each session. Raises EvidenceFailed."""
@@ -170,22 +203,28 @@ class SparkEvidenceRunner:
         with self._lock:
             self._runs[tag] = one
         try:
-            session = self._session(lambda: one.was_cancelled, is_interpreted=task.reads != "rows")
-            watcher = threading.Thread(
-                target=one.watch, args=(session, self._time_limit.total_seconds()), name=f"watch-{tag}", daemon=True
-            )
-            watcher.start()
-            try:
-                answer = self._answer(session, task, ask, one)
-            finally:
-                one.end()
-                watcher.join()
+            with self._turns.of(self._connection.lends_for(ask.observation.table), lambda: one.was_cancelled):
+                return self._run(task, ask, one), one.bytes_read
         finally:
             with self._lock:
                 del self._runs[tag]
+
+    def _run(self, task: Task, ask: Ask, one: SparkRun) -> Answer:
+        session = self._session(
+            lambda: one.was_cancelled, is_interpreted=task.reads != "rows", table=ask.observation.table
+        )
+        watcher = threading.Thread(
+            target=one.watch, args=(session, self._time_limit.total_seconds()), name=f"watch-{one.tag}", daemon=True
+        )
+        watcher.start()
+        try:
+            answer = self._answer(session, task, ask, one)
+        finally:
+            one.end()
+            watcher.join()
         if one.was_cancelled:
             raise _cancelled(task)
-        return answer, one.bytes_read
+        return answer
 
     def cancel(self, tag: str) -> bool:
         """See the port. The run ends within about a second, by EvidenceCancelled in its own thread."""
@@ -214,9 +253,13 @@ class SparkEvidenceRunner:
         return self._connection.pid
 
     def _session(
-        self, is_given_up: Callable[[], bool] = lambda: False, *, is_interpreted: bool = False
+        self,
+        is_given_up: Callable[[], bool] = lambda: False,
+        *,
+        is_interpreted: bool = False,
+        table: TableState | None = None,
     ) -> SparkSession:
-        session = self._connection.session(is_given_up, is_interpreted=is_interpreted)
+        session = self._connection.session(is_given_up, is_interpreted=is_interpreted, table=table)
         with self._lock:
             if session is not self._heard.get(is_interpreted):
                 session.registerProgressHandler(self._on_progress)

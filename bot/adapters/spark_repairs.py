@@ -30,7 +30,7 @@ from spark_tasks._source_survey import survey
 _SPARK_CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 _JDBC = "org.apache.iceberg.jdbc.JdbcCatalog"
 _S3 = "org.apache.iceberg.aws.s3.S3FileIO"
-_DRIVERS = {"sqlite": "org.xerial:sqlite-jdbc:3.54.1.0", "postgresql": "org.postgresql:postgresql:42.7.8"}
+_DRIVERS = ("sqlite", "postgresql")
 _AS_THEY_ARE = {
     "sql": ("warehouse",),
     "rest": ("uri", "warehouse", "prefix", "credential", "token", "scope", "oauth2-server-uri"),
@@ -81,10 +81,10 @@ def spark_catalog(name: str, properties: Mapping[str, str], more: Mapping[str, s
     )
 
 
-def driver_packages(properties: Mapping[str, str]) -> tuple[str, ...]:
-    """What the local Spark needs beside its own packages to reach a SQL catalog."""
+def drivers_of(properties: Mapping[str, str]) -> tuple[str, ...]:
+    """Which pinned driver the local Spark needs to write through a SQL catalog."""
     scheme = properties.get("uri", "").partition(":")[0].partition("+")[0]
-    return (_DRIVERS[scheme],) if scheme in _DRIVERS else ()
+    return (scheme,) if scheme in _DRIVERS else ()
 
 
 def _jdbc(uri: str) -> dict[str, str]:
@@ -120,7 +120,7 @@ class SparkReplays:
         """See the port."""
         assert table.head is not None
         try:
-            return survey(self._connection.session(), table, table.head, recipe, bounds, contract, copies)
+            return survey(self._connection.session(table=table), table, table.head, recipe, bounds, contract, copies)
         except EvidenceFailed as error:
             raise CouldNotLook(error.happened, error.found, error.remedy) from error
         except TROUBLE as error:
@@ -138,22 +138,22 @@ class SparkReplays:
                 f"Expected it on {short(change.expected_head)}; it is on {short(table.ref(change.ref))}.",
                 "Find out who moved it, then propose the replay again.",
             )
-        spark = self._session(change)
+        spark = self._session(table, change)
         try:
             self._write(spark, table, change)
         finally:
             with contextlib.suppress(*TROUBLE):
                 spark.stop()
 
-    def _session(self, change: RowReplay) -> SparkSession:
+    def _session(self, table: TableState, change: RowReplay) -> SparkSession:
         """The one of this mark; where that was closed already, nothing of it is at work any more."""
         try:
             try:
-                return self._connection.beside(_session_of(change))
+                return self._connection.beside(_session_of(change), table)
             except EvidenceFailed as error:
                 if _CLOSED not in error.found:
                     raise
-                return self._connection.beside(str(uuid4()))
+                return self._connection.beside(str(uuid4()), table)
         except EvidenceFailed as error:
             raise CouldNotLook(error.happened, error.found, error.remedy) from error
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import re
 import secrets
 import shutil
 import socket
@@ -10,21 +11,26 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
 from pydantic import Field
 
+from bot.adapters.spark_storage import (
+    IVY_SETTINGS,
+    Storage,
+    has_keys,
+    jars_for,
+    keys_told,
+    profile_that_runs,
+    server_conf,
+    storages_in,
+)
 from bot.domain.errors import EvidenceCancelled, EvidenceFailed
 from bot.domain.record import Record
 
 KEEPER = Path(__file__).with_name("spark_keeper.py")
-PACKAGES = (
-    "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
-    "org.apache.spark:spark-avro_2.13:4.1.1",
-)
-"""What evidence needs beside Spark itself; the versions were run together."""
 
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _LEAN = (
@@ -49,6 +55,8 @@ _REMEMBERED = {
 _UNMARKED = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
 """Otherwise the client looks, for each column of each query, for the line that asked for it, and for IPython: 2 ms of a
 ledger's 90."""
+_NOTICED_AFTER_S = 1.2
+"""The AWS SDK (2.29) keeps credentials that have expired for a second (`CachedSupplier`)."""
 _LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.console.ref = Console
@@ -56,6 +64,8 @@ appender.console.name = Console
 appender.console.type = CONSOLE
 appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %-5p %c{1} - %m%n%ex
+logger.aws.name = software.amazon.awssdk
+logger.aws.level = error
 """
 
 
@@ -65,32 +75,53 @@ class EmbeddedSpark(Record):
     cores: int = Field(default=2, ge=1)
     memory: str = Field(default="1g", pattern=r"^\d+[mg]$")
     """The JVM's heap, as `-Xmx` takes it."""
+    properties: dict[str, str] = {}
+    """The catalog's, as PyIceberg takes them: from them follow the jars and settings of its storage."""
     jars: tuple[Path, ...] = ()
-    """Jar files that are here already; when empty, `packages` are resolved by name (and cached) by Spark."""
-    packages: tuple[str, ...] = PACKAGES
+    """Jar files in place of the pinned ones for Iceberg itself; those of a storage are added in any case."""
+    drivers: tuple[str, ...] = ()
+    """`sqlite` or `postgresql`, where Spark writes through a SQL catalog."""
+    packages: tuple[str, ...] = ()
+    """More packages, which Spark resolves by name when it starts."""
     conf: dict[str, str] = {}
-    """More Spark settings: credentials of object storage, for example."""
+    """More Spark settings; they win."""
     start_within_s: float = 60.0
-    """Longer where jars must be downloaded first."""
+    """Without the download of pinned jars, which comes first; longer where Spark must download `packages`."""
 
 
 class SparkServer:
     """One started server. `stop` ends it; so does the end of this process, however it ends."""
 
-    def __init__(self, wanted: EmbeddedSpark, is_given_up: Callable[[], bool] = lambda: False) -> None:
-        """Starts it and returns when it listens. Raises EvidenceFailed with the end of its log, and EvidenceCancelled
-        when nobody waits for it any more: on a busy machine a start takes as long as a bot has to stop."""
+    def __init__(
+        self,
+        wanted: EmbeddedSpark,
+        is_given_up: Callable[[], bool] = lambda: False,
+        storages: Iterable[Storage] = (),
+        keys: Mapping[str, str] | None = None,
+    ) -> None:
+        """Starts it and returns when it listens. It reads `storages` beside those that the catalog's properties name,
+        S3 with the keys in `keys`, if any: at first the catalog's properties.
+
+        Raises EvidenceFailed with the end of its log, and EvidenceCancelled when nobody waits for it any more: on a
+        busy machine a start takes as long as a bot has to stop."""
+        self.storages = frozenset(storages) | storages_in(wanted.properties)
+        jars = self._jars(wanted)
         self._room = Path(tempfile.mkdtemp(prefix="waterline-spark-"))
         self._log = self._room / "server.log"
         self._token = secrets.token_urlsafe(24)
         self._port = _free_port()
+        keys = wanted.properties if keys is None else keys
+        self.lends = has_keys(keys)
+        """Whether S3 is asked with keys of the catalog, and not with those of this machine."""
+        self._keys = ""
+        self.lend(keys)
         with self._log.open("wb") as log:
             self._keeper = subprocess.Popen(
-                [sys.executable, "-E", "-S", str(KEEPER), str(self._room), *self._command(wanted)],
+                [sys.executable, "-E", "-S", str(KEEPER), str(self._room), *self._command(wanted, jars)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env=_environment(self._token),
+                env={**_environment(self._token), **self._lent()},
                 start_new_session=True,
             )
         assert self._keeper.stdout is not None
@@ -107,6 +138,30 @@ class SparkServer:
     def is_alive(self) -> bool:
         """Whether the server still listens; asked of its port, because a keeper may notice a death late."""
         return self._is_kept and listens("127.0.0.1", self._port, 1.0)
+
+    def lend(self, keys: Mapping[str, str]) -> None:
+        """When this returns, S3 is asked with the keys in these properties."""
+        told = keys_told(keys)
+        if not self.lends or told == self._keys:
+            return
+        written = self._room / "keys.new"
+        written.touch(mode=0o600)
+        written.write_text(told, encoding="utf-8")
+        written.replace(self._room / "keys")
+        time.sleep(_NOTICED_AFTER_S if self._keys else 0)
+        self._keys = told
+
+    def _lent(self) -> dict[str, str]:
+        if not self.lends:
+            return {}
+        profile = self._room / "credentials"
+        profile.write_text(profile_that_runs(f"cat '{self._room / 'keys'}'"), encoding="utf-8")
+        return {"AWS_SHARED_CREDENTIALS_FILE": str(profile), "AWS_CONFIG_FILE": os.devnull}
+
+    def _jars(self, wanted: EmbeddedSpark) -> list[Path]:
+        own = () if wanted.jars else ("iceberg",)
+        pinned = jars_for({*own, *wanted.drivers, *self.storages}, wanted.conf.get(IVY_SETTINGS))
+        return [*wanted.jars, *pinned]
 
     @property
     def _is_kept(self) -> bool:
@@ -125,7 +180,8 @@ class SparkServer:
             self._keeper.wait()
         shutil.rmtree(self._room, ignore_errors=True)
 
-    def _command(self, wanted: EmbeddedSpark) -> list[str]:
+    def _command(self, wanted: EmbeddedSpark, jars: list[Path]) -> list[str]:
+        """Settings travel in a file that only we can read: some are secrets, and `ps` shows a command line."""
         log4j = self._room / "log4j2.properties"
         log4j.write_text(_LOG4J, encoding="utf-8")
         conf = {
@@ -143,16 +199,20 @@ class SparkServer:
             "spark.sql.shuffle.partitions": str(wanted.cores),
             **_REMEMBERED,
             **_UNMARKED,
+            "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),
+            **server_conf(self.storages, wanted.properties, lends=self.lends),
             **wanted.conf,
         }
+        told = self._room / "spark.properties"
+        told.touch(mode=0o600)
+        told.write_text(
+            "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in conf.items()), encoding="utf-8"
+        )
         command = [str(_spark_home() / "bin" / "spark-submit"), "--master", f"local[{wanted.cores}]"]
         command += ["--driver-memory", wanted.memory]
-        if wanted.jars:
-            command += ["--driver-class-path", os.pathsep.join(str(jar) for jar in wanted.jars)]
-        elif wanted.packages:
+        command += ["--properties-file", str(told), "--load-spark-defaults"]
+        if wanted.packages:
             command += ["--packages", ",".join(wanted.packages)]
-        for key, value in conf.items():
-            command += ["--conf", f"{key}={value}"]
         return [*command, "--class", _SERVER, "spark-internal"]
 
     def _wait_until_it_listens(self, within_s: float, is_given_up: Callable[[], bool]) -> None:
@@ -171,8 +231,8 @@ class SparkServer:
         raise EvidenceFailed(
             "The embedded Spark could not be started.",
             f"Expected a server within {within_s:.0f} s; it {why}. Its log ends: {' / '.join(end) or 'empty'}.",
-            "Check that Java 17 or 21 is installed and that the Iceberg packages can be downloaded, or name a "
-            "Spark Connect server by SPARK_REMOTE. Then run it again.",
+            "Check that Java 17 or 21 is installed, and `spark.packages` and `spark.conf`. Or name a Spark Connect "
+            "server by SPARK_REMOTE.",
         )
 
 
@@ -201,6 +261,11 @@ def _spark_home() -> Path:
     assert spec is not None
     assert spec.origin is not None
     return Path(spec.origin).parent
+
+
+def _escaped(text: str) -> str:
+    """As a properties file takes it, as a key or as a value."""
+    return re.sub(r"([\\:=# !])", r"\\\1", text).replace("\n", "\\n")
 
 
 def _environment(token: str) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import contextlib
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -13,7 +13,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.connect.client.retries import DefaultPolicy
 
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer, listens
+from bot.adapters.spark_storage import AccessOf, Storage, bucket_conf, has_keys, keys_told, storage_of
 from bot.domain.errors import EvidenceFailed
+from bot.domain.table import TableState
 
 warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
 """Said beside the error that says it better, and by background clean-up after a server's death."""
@@ -51,34 +53,68 @@ class SparkConnection:
 
     Two sessions at most: one that compiles its queries, for rows, and one that does not, for metadata."""
 
-    def __init__(self, where: EmbeddedSpark | str) -> None:
+    def __init__(self, where: EmbeddedSpark | str, access_of: AccessOf | None = None) -> None:
+        """`access_of`: what the catalog vends for a table; the embedded server reads the table's storage with it."""
         self._where = where
+        self._access_of = access_of
         self._lock = threading.Lock()
         self._server: SparkServer | None = None
         self._sessions: dict[bool, SparkSession] = {}
         self._is_closed = False
 
-    def session(self, is_given_up: Callable[[], bool] = lambda: False, *, is_interpreted: bool = False) -> SparkSession:
-        """The session, started if there is none. Raises EvidenceFailed, and EvidenceCancelled for a start that is
-        given up."""
+    def session(
+        self,
+        is_given_up: Callable[[], bool] = lambda: False,
+        *,
+        is_interpreted: bool = False,
+        table: TableState | None = None,
+    ) -> SparkSession:
+        """The session, started if there is none, and able to read the files of `table`. Raises EvidenceFailed, and
+        EvidenceCancelled for a start that is given up."""
         with self._lock:
             if self._is_closed:
                 raise EvidenceFailed(
                     "Spark is stopped.", "Waterline is shutting down.", "Start Waterline and run it again."
                 )
-            self._start(is_given_up)
+            self._start(is_given_up, table)
             held = self._sessions.get(is_interpreted)
             if held is None or not _answers(held):
                 self._sessions[is_interpreted] = self._opened(self._url, is_interpreted=is_interpreted)
+            self._give(self._sessions[is_interpreted], table)
             return self._sessions[is_interpreted]
 
-    def beside(self, session_id: str) -> SparkSession:
+    def beside(self, session_id: str, table: TableState | None = None) -> SparkSession:
         """A session of its own on the same server, under this id (a UUID): the same id finds the same session, also
         after a restart of the bot. The caller stops it. Raises EvidenceFailed."""
-        self.session()
+        self.session(table=table)
         with self._lock:
             url = self._url
-            return self._opened(f"{url.rstrip('/')}{'' if ';' in url else '/'};session_id={session_id}")
+            session = self._opened(f"{url.rstrip('/')}{'' if ';' in url else '/'};session_id={session_id}")
+            self._give(session, table)
+            return session
+
+    def lends_for(self, table: TableState) -> tuple[Storage | None, str | None]:
+        """What must not change while a task on this table runs: the storage that the embedded server reads, and the
+        keys, which the catalog may vend for each table: Spark holds one set at a time."""
+        if not isinstance(self._where, EmbeddedSpark):
+            return None, None
+        is_own = keys_told(self._access(table)) != keys_told(self._where.properties)
+        return storage_of(table.metadata_location), table.name if is_own else None
+
+    def _access(self, table: TableState | None) -> Mapping[str, str]:
+        """What the catalog said with this table, else its properties."""
+        if table is not None and self._access_of is not None:
+            return self._access_of(table.name)
+        return self._where.properties if isinstance(self._where, EmbeddedSpark) else {}
+
+    def _give(self, session: SparkSession, table: TableState | None) -> None:
+        """What the catalog vended for this table."""
+        if self._server is None or table is None:
+            return
+        access = self._access(table)
+        self._server.lend(access)
+        for key, value in bucket_conf(table, access).items():
+            session.conf.set(key, value)
 
     @property
     def pid(self) -> int | None:
@@ -106,11 +142,17 @@ class SparkConnection:
             return self._where
         return self._server.url if self._server is not None else ""
 
-    def _start(self, is_given_up: Callable[[], bool]) -> None:
-        """The embedded server, where none runs."""
-        if isinstance(self._where, EmbeddedSpark) and not self._is_there():
+    def _start(self, is_given_up: Callable[[], bool], table: TableState | None) -> None:
+        """The embedded server, where none runs that can read this table. Without a table any will do."""
+        if not isinstance(self._where, EmbeddedSpark):
+            return
+        known = self._server.storages if self._server is not None else frozenset()
+        needed, access, lends = known, self._access(table), self._server is not None and self._server.lends
+        if table is not None and (storage := storage_of(table.metadata_location)) is not None:
+            needed, lends = known | {storage}, has_keys(access)
+        if self._server is None or not self._is_there() or (needed, lends) != (known, self._server.lends):
             self._discard()
-            self._server = SparkServer(self._where, is_given_up)
+            self._server = SparkServer(self._where, is_given_up, needed, access)
 
     def _is_there(self) -> bool:
         """Of a remote server its sessions tell."""

@@ -51,6 +51,9 @@ S3_WITHIN_S = 5.0
 """How long S3 may take to connect, and to send anything of an answer. It is asked three times."""
 
 
+_S3_LIMITS = {"s3.connect-timeout": str(S3_WITHIN_S), "s3.request-timeout": str(S3_WITHIN_S)}
+
+
 def opened(path: str) -> tuple[FileSystem, str]:
     """Flink writes `file:/a/b`; people write `/a/b` or `file:///a/b`. Hadoop's `s3a:` is pyarrow's `s3:`.
 
@@ -106,7 +109,11 @@ class TableStorage:
 
     def of(self, table: TableName) -> Opened:
         """Opens files of this table."""
-        return lambda path: opened_with(self._told.get(table, self._properties), path)
+        return lambda path: opened_with(dict(self.properties_of(table)), path)
+
+    def properties_of(self, table: TableName) -> Mapping[str, str]:
+        """The catalog's properties, with what it vended for this table."""
+        return self._told.get(table, self._properties)
 
 
 def opened_with(properties: Properties, path: str) -> tuple[FileSystem, str]:
@@ -115,7 +122,7 @@ def opened_with(properties: Properties, path: str) -> tuple[FileSystem, str]:
     if begins is None or not any(key.startswith((begins, _SHARED)) for key in properties):
         return opened(path)
     scheme, host, inside = PyArrowFileIO.parse_location(path)
-    files: FileSystem = PyArrowFileIO(properties).fs_by_scheme(scheme, host)
+    files: FileSystem = PyArrowFileIO({**_S3_LIMITS, **properties}).fs_by_scheme(scheme, host)
     return files, inside
 
 

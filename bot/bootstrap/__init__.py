@@ -92,16 +92,19 @@ def build(
         if keep_record and alone_with is None:
             store.presence.join()
         tasks = find_tasks(spark_tasks)
-        runner = spark_runner(settings)
-        stack.callback(runner.close)
-        collector = Collector(tasks, runner, now)
         incidents = IncidentStore(store.journal, now)
         catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, now)
+        runner = spark_runner(settings, catalog.storage.properties_of)
+        stack.callback(runner.close)
+        collector = Collector(tasks, runner, now)
         logins = Logins(settings.logins)
         observer = Observer(
             catalog=catalog,
             tables=setups_of(settings),
-            jobs={name: job_ports(job, stack, tape, logins) for name, job in settings.jobs.items()},
+            jobs={
+                name: job_ports(job, stack, tape, logins, settings.catalog.properties)
+                for name, job in settings.jobs.items()
+            },
             reads=lineage(settings, stack, tape),
             files=FolderOfTable(catalog.storage, tape),
             replays=replays(settings, runner),

@@ -4,7 +4,7 @@ Opens the files that the settings, or a table's catalog, name.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
@@ -23,8 +23,9 @@ from bot.adapters.lineage import AllLineage, OpenLineageFile
 from bot.adapters.lineage_marquez import Marquez
 from bot.adapters.schedulers import HttpSchedulers
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.adapters.spark_repairs import SparkCatalogSettings, SparkReplays, driver_packages, spark_catalog
-from bot.adapters.spark_server import PACKAGES, EmbeddedSpark
+from bot.adapters.spark_repairs import SparkCatalogSettings, SparkReplays, drivers_of, spark_catalog
+from bot.adapters.spark_server import EmbeddedSpark
+from bot.adapters.spark_storage import AccessOf
 from bot.adapters.storage import Opened
 from bot.domain.contract import TableContract
 from bot.domain.ids import TableName
@@ -34,9 +35,14 @@ from bot.settings import JarStartSettings, JobSettings, OperatorStartSettings, S
 
 
 def job_ports(
-    job: JobSettings, stack: ExitStack, tape: dict[str, bytes] | None, logins: Logins | None = None
+    job: JobSettings,
+    stack: ExitStack,
+    tape: dict[str, bytes] | None,
+    logins: Logins | None = None,
+    catalog: Mapping[str, str] | None = None,
 ) -> JobPorts:
-    """One job's cluster, storage and history; closed with the stack. What Flink answers goes to `tape`."""
+    """One job's cluster, storage and history; closed with the stack. What Flink answers goes to `tape`. `catalog`: its
+    properties, which open the job's storage where its own settings do not say how."""
     rest = FlinkRest(
         job.flink,
         savepoint_dir=job.savepoint_dir,
@@ -52,7 +58,9 @@ def job_ports(
         stack.callback(history.close)
     return JobPorts(
         flink=flink,
-        checkpoints=CheckpointFiles(job.checkpoint_dir, job.savepoint_dir),
+        checkpoints=CheckpointFiles(
+            job.checkpoint_dir, job.savepoint_dir, properties=catalog if job.storage is None else job.storage
+        ),
         history=history,
         renames_sink=any(UID_SUFFIX in each for each in _declared(job)),
         is_sql=isinstance(job.start, SqlGatewayStartSettings),
@@ -91,23 +99,21 @@ def schedulers(settings: Settings, stack: ExitStack) -> HttpSchedulers:
     return made
 
 
-def spark_runner(settings: Settings) -> SparkEvidenceRunner:
-    """The evidence runner: SPARK_REMOTE, else what the configuration says. Spark starts with the first task."""
-    spark = settings.spark
-    where = (
-        os.environ.get("SPARK_REMOTE")
-        or spark.remote
-        or EmbeddedSpark(memory=spark.memory, packages=spark_packages(settings))
+def spark_runner(settings: Settings, access_of: AccessOf | None = None) -> SparkEvidenceRunner:
+    """The evidence runner: SPARK_REMOTE, else what the configuration says. Spark starts with the first task.
+
+    `access_of`: the catalog's properties with what it vended for a table; the local Spark reads its files with them."""
+    spark, properties = settings.spark, settings.catalog.properties
+    writes = any(table.replay is not None for table in settings.tables.values())
+    embedded = EmbeddedSpark(
+        memory=spark.memory,
+        properties=properties,
+        drivers=drivers_of(properties) if writes else (),
+        packages=spark.packages,
+        conf=spark.conf,
     )
-    return SparkEvidenceRunner(find_tasks(spark_tasks), where, time_limit=spark.limit)
-
-
-def spark_packages(settings: Settings) -> tuple[str, ...]:
-    """What the local Spark is started with: the driver of a SQL catalog too, where it is to write."""
-    packages = settings.spark.packages or PACKAGES
-    if any(table.replay is not None for table in settings.tables.values()):
-        packages += driver_packages(settings.catalog.properties)
-    return packages
+    where = os.environ.get("SPARK_REMOTE") or spark.remote or embedded
+    return SparkEvidenceRunner(find_tasks(spark_tasks), where, time_limit=spark.limit, access_of=access_of)
 
 
 def _declared(job: JobSettings) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ _PROMISES = {
     ),
     "rest": (
         "the catalog itself compares head, tags and uuid, and applies all or nothing",
-        "Spark does not use the credentials that the catalog vends: give Spark its own.",
+        "The local Spark reads with vended credentials. Give a Spark Connect server its own.",
     ),
     "glue": (
         "a commit names the version of the Glue table that was read, and is sent once",

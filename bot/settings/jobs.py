@@ -176,15 +176,20 @@ class JobSettings(Record):
     )
     checkpoint_dir: Folder | None = Field(
         default=None,
-        description="Flink's `execution.checkpointing.dir`, without the job id, readable from here. For `s3:`, "
-        "endpoint, region and credentials come from the environment (`AWS_ENDPOINT_URL`, "
-        "`AWS_REGION`, …). It may hold Flink's marker `_entropy_`.",
+        description="Flink's `execution.checkpointing.dir`, without the job id, readable from here. It may "
+        "hold Flink's marker `_entropy_`.",
         examples=["s3://flink-state/checkpoints"],
     )
     savepoint_dir: Folder | None = Field(
         default=None,
         description="Folder for savepoints, readable from here. Waterline also finds others that Flink names.",
         examples=["s3://flink-state/savepoints"],
+    )
+    storage: dict[str, str] | None = Field(
+        default=None,
+        description="How the storage of both folders is reached, under PyIceberg's names. By default the same as in "
+        "`catalog.properties`; what is in neither comes from the environment (`AWS_REGION`, …).",
+        examples=[{"s3.endpoint": "http://minio:9000", "s3.region": "us-east-1"}],
     )
     stop_within: timedelta = Field(
         default=timedelta(minutes=2),

@@ -79,8 +79,14 @@ class SparkSettings(Record):
     )
     packages: tuple[str, ...] = Field(
         default=(),
-        description="Packages for the local Spark, by name; by default the tested ones.",
-        examples=[["org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"]],
+        description="More packages for the local Spark, which it downloads by name when it starts. It has those of "
+        "Iceberg and of the warehouse's storage.",
+        examples=[["org.apache.hadoop:hadoop-huaweicloud:3.4.2"]],
+    )
+    conf: dict[str, str] = Field(
+        default={},
+        description="More settings for the local Spark. They win over those that follow from `catalog.properties`.",
+        examples=[{"spark.hadoop.fs.s3a.connection.maximum": "50"}],
     )
 
 

@@ -24,6 +24,8 @@ class AilingS3:
         self.ailment: str | None = None
         """`denied`, `throttled`, or None: everything is handed on."""
         self.of: Asked = lambda _method, _path: True
+        self.admitted: str | None = None
+        """The only access key whose requests are handed on; None: any."""
         self.ill: list[str] = []
         """Methods of the requests that fell ill, in order."""
 
@@ -65,6 +67,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _hand_on(self) -> None:
         body = self._body()
         ailment = self.s3.ailment if self.s3.of(self.command, self.path) else None
+        if self.s3.admitted is not None and f"Credential={self.s3.admitted}/" not in self.headers["authorization"]:
+            ailment = "denied"
         if ailment is not None:
             self.s3.ill.append(self.command)
             self._answer(*ANSWERS[ailment], {"content-type": "application/xml"})

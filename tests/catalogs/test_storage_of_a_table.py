@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow.fs as arrow
 import pytest
 
+from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.storage import manifests_of
 from bot.adapters.table_files import FolderOfTable
@@ -96,3 +97,12 @@ def test_a_table_that_was_not_loaded_yet_is_opened_by_the_catalogs_properties(in
     files, path = in_s3.ours.storage.of(in_s3.name)(in_s3.table.metadata_location)
 
     assert files.get_file_info(path).is_file
+
+
+def test_a_catalogs_properties_open_the_folders_of_flinks_state_too(in_s3: Orders, tmp_path: Path) -> None:
+    """One setting for both, unless the job says otherwise; `s3a` is Hadoop's name of `s3`."""
+    folder = f"s3a://lake/{tmp_path.name}"
+
+    assert CheckpointFiles(f"{folder}/sales", None, properties=in_s3.properties).stored("orders", []) == ()
+    with pytest.raises(CouldNotLook):
+        CheckpointFiles(f"{folder}/sales", None).stored("orders", [])

@@ -75,7 +75,7 @@ class Host:
         self.deeds.around(damaged.flink, "stop", "start")
         self.monkeypatch.setattr(bot.bootstrap, "PyIcebergCatalog", counted)
         self.monkeypatch.setattr(bot.bootstrap, "job_ports", lambda *_args: ports)
-        self.monkeypatch.setattr(bot.bootstrap, "spark_runner", lambda _settings: _Runner())
+        self.monkeypatch.setattr(bot.bootstrap, "spark_runner", lambda *_args: _Runner())
 
     def power_is_cut_at(self, entry: int) -> None:
         """Of the command's own entries."""
