@@ -14,13 +14,11 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from spark_tasks._columns_of_before import renamed
-from spark_tasks._gaps import Gaps
-from spark_tasks._near import Edge
+from spark_tasks._near import Edge, key_columns, key_hash
 from spark_tasks._places import lost_places, names_of_places, older_places, places_as_written
 from spark_tasks._reading import local_ids, rows_at
-from spark_tasks._told_apart import key_columns, key_hash
 from spark_tasks._window import Reach
-from spark_tasks._words import shown
+from spark_tasks._words import Gaps, shown
 
 _OLDER = -1
 """The place of a row that lived where the window begins."""

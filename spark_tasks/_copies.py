@@ -19,8 +19,7 @@ from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._columns_of_before import renamed
-from spark_tasks._data_files import DataFile, rows_in
-from spark_tasks._orc_times import orc_times
+from spark_tasks._data_files import DataFile, orc_times, rows_in
 from spark_tasks._reading import column, columns_at, entries, operations, rows_appended, rows_at
 from spark_tasks._window import Reach
 

@@ -10,9 +10,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Ask
 from bot.domain.looked import NotSeen
 from bot.domain.paths import ByPath
-from spark_tasks._as_stored import exact
 from spark_tasks._reading import entries
-from spark_tasks._spelling import plain_column
+from spark_tasks._spelling import exact, plain_column
 from spark_tasks._window import Reach, reach_of
 
 _MAX_READ = 5_000

@@ -1,9 +1,14 @@
 """What commits brought: their data files as the manifests tell them, and the rows that stand in these files.
 
 Rows are read from the very files that a commit added, whatever became of them since: deleted, compacted, rolled back.
+
+ORC files whose times Spark's own reader cannot tell. What Iceberg reads itself is not concerned.
+
+Spark 4.1 fails over every file with a column that Iceberg stores as `timestamp with local time zone`, whichever columns
+are asked for, and takes the seconds of a time without a zone for microseconds.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -12,13 +17,33 @@ from pyspark.sql.types import BinaryType, DataType, StructField, StructType
 
 from bot.domain.errors import EvidenceFailed
 from bot.domain.ids import SnapshotId
+from bot.domain.looked import NotSeen
 from bot.domain.record import Record
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._as_stored import exact, stored_name
 from spark_tasks._bounds import with_bounds
-from spark_tasks._orc_times import orc_times
 from spark_tasks._reading import column, entries, whole_schema
+from spark_tasks._spelling import exact, stored_name
+
+
+def orc_times(table: TableState, formats: Iterable[str], names: Collection[str]) -> tuple[NotSeen, ...]:
+    """Why these columns cannot be read from files of these formats (`orc`, `parquet`, …); empty: they can."""
+    if "orc" not in formats:
+        return ()
+    ever = [each for columns in table.schemas.values() for each in columns] or list(table.columns)
+    zoned = next((each.name for each in ever if "timestamptz" in each.type), None)
+    asked = next((each.name for each in table.columns if each.name in names and "timestamp" in each.type), None)
+    if (column := zoned or asked) is None:
+        return ()
+    return (
+        NotSeen(
+            source=f"ORC files of {table.name}",
+            reason=f"Spark's own ORC reader cannot tell the times that Iceberg writes, and column {column} holds such.",
+            remedy="Ask what Iceberg reads by itself: duplicate_rows, and missing_positions where the window only "
+            "appends. For all else have the table write Parquet (write.format.default).",
+        ),
+    )
+
 
 MAX_FILES = 20_000
 COMMIT, PATH = "_waterline_commit", "_waterline_path"

@@ -12,10 +12,9 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from spark_tasks._columns_of_before import renamed
 from spark_tasks._copies import keeps_rows
-from spark_tasks._data_files import DataFile, data_added, files_of, rows_in
+from spark_tasks._data_files import DataFile, data_added, files_of, orc_times, rows_in
 from spark_tasks._event_time import brings_rows
 from spark_tasks._near import Range, partition_of, within
-from spark_tasks._orc_times import orc_times
 from spark_tasks._reading import column, operations, rows_at
 from spark_tasks._source_edges import MOST_PARTITIONS
 from spark_tasks._window import Reach

@@ -11,10 +11,10 @@ from bot.domain.table import MOST_PARTITIONS, Snapshot
 from bot.domain.table import Column as TableColumn
 from spark_tasks._bounds import with_bounds
 from spark_tasks._few_entries import Entry, few_entries
-from spark_tasks._file_names import WRITER_IN_PATH
 from spark_tasks._manifests import own_manifests
 from spark_tasks._parted import Parted, stored_value, struct_of
 from spark_tasks._reading import entries_of, own_entries
+from spark_tasks._spelling import WRITER_IN_PATH
 
 _KINDS_OF_ENTRY = 4
 """Added and removed, data and deletes."""

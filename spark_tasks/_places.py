@@ -10,9 +10,8 @@ from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot
 from spark_tasks._columns_of_before import renamed
 from spark_tasks._data_files import COMMIT, DataFile, data_added, files_of, rows_in
-from spark_tasks._near import Edge, Range, partition_of, within
+from spark_tasks._near import Edge, Range, key_columns, key_hash, moment_of, partition_of, within
 from spark_tasks._reading import column, entries, operations, rows_appended, rows_at
-from spark_tasks._told_apart import key_columns, key_hash, moment_of
 from spark_tasks._window import Branch, Reach
 
 _SIMPLE = {"append", "replace"}

@@ -19,8 +19,8 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._as_stored import exact
 from spark_tasks._manifests import Manifest, not_too_many, own_manifests
+from spark_tasks._spelling import exact
 
 _WIDER = {"int": "long", "float": "double"}
 _DATES = ("timestamp", "timestamp_ns")

@@ -12,10 +12,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.evidence import Ask
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen
-from spark_tasks._near import Edge, Range, partition_of, within
+from spark_tasks._near import Edge, Range, not_told_apart, partition_of, within
 from spark_tasks._places import window_places
 from spark_tasks._reading import column, rows_at
-from spark_tasks._told_apart import not_told_apart
 from spark_tasks._window import Reach, is_cut
 from spark_tasks._words import shown
 

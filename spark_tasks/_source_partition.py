@@ -1,9 +1,15 @@
 """How the value of a source partition is spelled, wherever it was found: a bound keeps an int in four bytes and, since
-its column was widened, in eight; a row holds the number itself."""
+its column was widened, in eight; a row holds the number itself.
+
+Rows of the window that have no position: nothing tells which record of the source each one is.
+"""
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
+from bot.domain.evidence import Ask
+from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
 from spark_tasks._few_entries import Edges
 
 NULL = "null"
@@ -42,3 +48,15 @@ def in_words(spelled: str, kind: str) -> str | None:
     if spelled == NULL:
         return None
     return bytes.fromhex(spelled).decode(errors="replace") if kind == "string" else spelled
+
+
+def without_position(ask: Ask, column: str, bare: int, rows: int, doubt: str) -> NotSeen:
+    """`bare` of `rows` have null in the column; `doubt`: what is not known of them, after "whether"."""
+    has = "has" if bare == 1 else "have"
+    return NotSeen(
+        source=f"column {column} of {ask.observation.table.name}",
+        reason=f"{bare:,} of the window's {counted(max(rows, bare), 'row')} {has} null in {column}: whether {doubt} is "
+        "not known.",
+        remedy="Look who wrote them, and whether the job still fills it; duplicate_rows compares what lives by its "
+        "key.",
+    )

@@ -1,5 +1,12 @@
-"""Paths of files as columns, taken apart as `bot.domain.paths` takes them: one file has several spellings."""
+"""Paths of files as columns, taken apart as `bot.domain.paths` takes them: one file has several spellings.
 
+What the names of data files tell (facts 1.6).
+
+Paths and names from data as files and Spark have them: `load` takes braces, brackets and stars for patterns, and
+Iceberg writes names of columns into files as far as Avro allows them.
+"""
+
+import re
 from functools import reduce
 
 from pyspark.sql import Column
@@ -37,3 +44,43 @@ def agree(one: Column, other: Column) -> Column:
     """Whether scheme and authority are equal, where both paths say one: with an equal `inside_of`, `may_be_same`."""
     pairs = [(scheme_of(one), scheme_of(other)), (authority_of(one), authority_of(other))]
     return reduce(lambda so_far, each: so_far & each, (((a == b) | (a == "") | (b == "")) for a, b in pairs))
+
+
+_SUBTASK, _ATTEMPT = r"\d{5}", r"\d+"
+_REST = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}-\d{5}(?:-\w+)?\.(?:parquet|avro|orc|puffin)$"
+"""A random id of the writer, and a running number. Spark's names have one number more between them and do not match."""
+
+ATTEMPT_IN_FILE_NAME = rf"^{_SUBTASK}-({_ATTEMPT})-{_REST}"
+"""Flink's data and delete files; group 1 is the attempt."""
+SUBTASK_IN_FILE_NAME = rf"^({_SUBTASK})-{_ATTEMPT}-{_REST}"
+"""The same names; group 1 is the writer's subtask."""
+WRITER_IN_PATH = rf"(?:^|/)({_SUBTASK}-{_ATTEMPT})-{_REST}"
+"""The same names at the end of a path; group 1 is `subtask-attempt`."""
+
+
+SPECIAL = re.compile(r"([\\\[\]{}*?,^])")
+"""What a pattern is made of (Hadoop's `GlobPattern`), and the comma between alternatives."""
+
+_AVRO_NAMES = frozenset({"parquet", "avro"})
+
+
+def exact(path: str) -> str:
+    """The pattern that only this path fits: a table in a folder `a{b}` must not be looked for in `ab`."""
+    return SPECIAL.sub(r"\\\1", path)
+
+
+def stored_name(column: str, form: str) -> str:
+    """The name of a top-level column in a data file. Source: Iceberg's `AvroSchemaUtil.makeCompatibleName`, which it
+    uses for Parquet and Avro; asked for by its own name, such a column would be null in every row."""
+    if form not in _AVRO_NAMES:
+        return column
+    first = column[0] if column[0].isalpha() or column[0] == "_" else _first(column[0])
+    return first + "".join(each if each.isalnum() or each == "_" else _hex(each) for each in column[1:])
+
+
+def _first(each: str) -> str:
+    return f"_{each}" if each.isdigit() else _hex(each)
+
+
+def _hex(each: str) -> str:
+    return f"_x{ord(each):X}"

@@ -5,10 +5,13 @@ one by one, without listing a folder, and those that do not exist are left out: 
 on two cores: 5,000 local paths in 1.7 s; a folder of 4,000 files is listed in 0.9 s. Few paths cost what Spark does
 around them: 20 in 20 patterns took 102 ms, in two 50 ms; what comes back more than once is dropped here, because to
 have Spark do it takes a second stage.
+
+How long a Flink manifest may wait to be committed, by the pace of its run.
 """
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -16,11 +19,13 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
+from bot.domain.checkpoint_pace import completed_at, interval_of, longest_of
 from bot.domain.errors import EvidenceFailed
+from bot.domain.evidence import Ask
+from bot.domain.flink import FlinkManifest, JobRun
 from bot.domain.paths import place_of
 from bot.domain.table import TableState
-from spark_tasks._as_stored import SPECIAL, exact
-from spark_tasks._spelling import plain_column
+from spark_tasks._spelling import SPECIAL, exact, plain_column
 
 MAX_PATHS = 50_000
 _PATTERNS = 40
@@ -145,3 +150,34 @@ def _alternative(path: str) -> str:
 
 def _is_absent(error: AnalysisException) -> bool:
     return error.getCondition() == "PATH_NOT_FOUND"
+
+
+_INTERVALS = 5
+_AT_LEAST = timedelta(minutes=2)
+
+
+def is_overdue(leak: FlinkManifest, ask: Ask) -> bool:
+    """Whether a pending manifest waits longer than a healthy job lets it wait: a V2 sink commits a checkpoint some
+    moments after it, or, for a savepoint, with the next one."""
+    run = next((run for run in ask.observation.jobs.values if run.job_id == leak.job_id), None)
+    if run is None or run.is_terminal or (since := _waits_since(leak, run)) is None:
+        return False
+    return ask.observation.table.read_at - since > patience(ask, run)
+
+
+def _waits_since(leak: FlinkManifest, run: JobRun) -> datetime | None:
+    """Nothing commits what was written at the barrier before the checkpoint completes; None: it is in progress, or
+    nobody knows when it was written."""
+    its_own = next((c for c in run.checkpoints if c.checkpoint_id == leak.checkpoint_id), None)
+    if its_own is None or its_own.status not in {"COMPLETED", "IN_PROGRESS"}:
+        return leak.written_at
+    return completed_at(its_own) if its_own.status == "COMPLETED" else None
+
+
+def patience(ask: Ask, run: JobRun | None) -> timedelta:
+    """Five checkpoint intervals, two minutes at the least, and what the longest checkpoint took, for the next one may
+    take as long; by the contract where Flink does not tell the interval."""
+    told = interval_of(run) if run is not None else None
+    interval = told or ask.contract.checkpoint_every or ask.contract.commit_every or timedelta(0)
+    took = longest_of(run) if run is not None else timedelta(0)
+    return max(_INTERVALS * interval, _AT_LEAST) + took

@@ -17,8 +17,7 @@ from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._columns_of_before import renamed
 from spark_tasks._covered import Covered, Range
-from spark_tasks._data_files import COMMIT, DataFile, data_added, files_of, grouped_in
-from spark_tasks._orc_times import orc_times
+from spark_tasks._data_files import COMMIT, DataFile, data_added, files_of, grouped_in, orc_times
 from spark_tasks._reading import column
 from spark_tasks._source_partition import WHOLE, of_value
 from spark_tasks._source_ranges import MAX_RANGES, source_columns

@@ -10,11 +10,19 @@ from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
-from spark_tasks._ahead import of_the_future
 from spark_tasks._columns_of_before import renamed
 from spark_tasks._copies import in_range_of, with_key_in
 from spark_tasks._data_files import DataFile, rows_in
-from spark_tasks._event_time import BELOW, MICROS, by_commit, event_column, highest, newest_with_rows, timed_files
+from spark_tasks._event_time import (
+    BELOW,
+    MICROS,
+    by_commit,
+    event_column,
+    highest,
+    newest_with_rows,
+    of_the_future,
+    timed_files,
+)
 from spark_tasks._overwriting import brings_new_rows, mixes
 from spark_tasks._reading import column, rows_at
 from spark_tasks._window import begin_expired, is_cut, no_commits, reach_of

@@ -33,9 +33,8 @@ from spark_tasks._covered import Covered, Overlap
 from spark_tasks._data_files import COMMIT, rows_in
 from spark_tasks._few_entries import Entry, few_entries
 from spark_tasks._manifests import own_manifests
-from spark_tasks._null_positions import without_position
 from spark_tasks._reading import column, entries_of, own_entries
-from spark_tasks._source_partition import in_words
+from spark_tasks._source_partition import in_words, without_position
 from spark_tasks._source_ranges import ranges_here, ranges_of, source_columns
 from spark_tasks._source_runs import by_two_runs, came_whole, earlier_of_checkpoint, read_twice, run_of
 from spark_tasks._unstated import readable, with_rows_read

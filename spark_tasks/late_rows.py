@@ -12,7 +12,6 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot
-from spark_tasks._ahead import of_the_future
 from spark_tasks._columns_of_before import renamed
 from spark_tasks._data_files import COMMIT, DataFile, rows_in
 from spark_tasks._event_time import (
@@ -24,6 +23,7 @@ from spark_tasks._event_time import (
     marks_before,
     micros,
     newest_with_rows,
+    of_the_future,
     timed_files,
 )
 from spark_tasks._overwriting import mixes, overwrites

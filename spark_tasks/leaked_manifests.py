@@ -23,9 +23,9 @@ from spark_tasks._bounds import range_columns
 from spark_tasks._commit_files import files_by_commit
 from spark_tasks._leaked_files import Listed, files_listed
 from spark_tasks._other_branches import committed_elsewhere
-from spark_tasks._patience import is_overdue
 from spark_tasks._restarts import runs_of
 from spark_tasks._standing import standing
+from spark_tasks._storage import is_overdue
 from spark_tasks._words import MAX_ROWS, cell, could_not
 
 _FIRST = 20

@@ -19,14 +19,13 @@ from bot.domain.sentences import counted
 from spark_tasks._by_key import is_by_key, told_by_key, untold_gaps, written_places
 from spark_tasks._deleted_behind import deleted_behind
 from spark_tasks._event_time import brings_rows, newest_with_rows
-from spark_tasks._gaps import counted_gaps
 from spark_tasks._overwriting import overwrites
 from spark_tasks._places import added_places, gaps_between, live_places, rolled_back_places
 from spark_tasks._source_edges import MOST_PARTITIONS, Edges, edges_of, several_partitions, unplaced
 from spark_tasks._tails import Tails, cut_short, source_state, tails_of, tops_of, waiting_in_words
 from spark_tasks._unlisted import places_below
 from spark_tasks._window import Reach, line_of, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, ids, shown
+from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, counted_gaps, ids, shown
 
 BELOW = 20
 """Commits with rows below the window that are looked at: a partition that was silent through all of them had stopped

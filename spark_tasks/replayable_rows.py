@@ -9,13 +9,12 @@ from bot.domain.looked import NotSeen
 from bot.domain.replay import PositionRange, ReplayRange, ReplayRecipe
 from bot.domain.sentences import counted
 from spark_tasks._by_key import is_by_key, told_by_key, untold_gaps, written_places
-from spark_tasks._gaps import counted_gaps
 from spark_tasks._places import gaps_between, live_places
 from spark_tasks._reading import column, rows_appended, rows_at, whole_schema
 from spark_tasks._replay import Named, event_span, named_by, rows_absent, rows_given, summed
 from spark_tasks._source_edges import edges_of, several_partitions, unplaced
 from spark_tasks._window import Reach, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, absent_columns, at, cell, could_not, shown, without_key
+from spark_tasks._words import MAX_ROWS, absent_columns, at, cell, could_not, counted_gaps, shown, without_key
 
 TASK = Task(
     name="replayable_rows",

@@ -42,8 +42,8 @@ from ruamel.yaml.error import YAMLError
 from bot.domain.contract import ContractColumn, TableContract
 from bot.domain.errors import BadConfiguration
 from bot.domain.ids import TableName, UserId
-from bot.domain.inert import visible
 from bot.domain.reads import Consumer, Untold
+from bot.domain.sentences import visible
 from bot.domain.setup import Team, TeamMember
 
 

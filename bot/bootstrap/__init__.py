@@ -18,8 +18,8 @@ from bot.bootstrap.content import CONTENT
 from bot.bootstrap.outside import filed_contracts, job_ports, lineage, replays, schedulers, spark_runner
 from bot.bootstrap.outside import files_of as files_of
 from bot.bootstrap.watching import findings_of, with_watch
-from bot.diagnosis._scan import ModeModule
-from bot.diagnosis._scan import scan as find_modes
+from bot.diagnosis._examine import ModeModule
+from bot.diagnosis._examine import scan as find_modes
 from bot.domain.contract import TableContract
 from bot.domain.ids import TableName
 from bot.domain.setup import TableSetup
@@ -27,7 +27,6 @@ from bot.evidence import Collector, find_tasks
 from bot.notices import scan as find_notices
 from bot.ports import Clock, Directory, EvidenceRunner
 from bot.runbook.parse import read_all
-from bot.service.answering import Answering
 from bot.service.approving import Approvals
 from bot.service.background import AloneWith, Background
 from bot.service.closing import Closing
@@ -50,7 +49,7 @@ from bot.service.reviewing import Reviews
 from bot.service.savepoints import Savepoints, SavepointTags
 from bot.service.services import Services
 from bot.service.sightings import WatchFindings
-from bot.service.telling import Telling
+from bot.service.telling import Answering, Telling
 from bot.service.trust import TrustDesk
 from bot.service.verifying import Verifier
 from bot.service.walking import Walker

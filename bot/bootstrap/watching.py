@@ -6,7 +6,7 @@ from dataclasses import replace
 import structlog
 
 from bot.adapters.journal_sql.store import Store
-from bot.diagnosis._scan import ModeModule
+from bot.diagnosis._examine import ModeModule
 from bot.domain.ids import TableName
 from bot.service.services import Services
 from bot.service.sightings import Sightings, WatchFindings

@@ -9,8 +9,8 @@ from rich.console import Console
 
 from bot.cli.on_demand import OnDemand
 from bot.domain.errors import WaterlineError
-from bot.domain.inert import visible
 from bot.domain.masking import Masking
+from bot.domain.sentences import visible
 from bot.pinned_jars import MachineError
 
 app = typer.Typer(cls=OnDemand, no_args_is_help=True, pretty_exceptions_enable=False)

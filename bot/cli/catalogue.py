@@ -6,7 +6,7 @@ import spark_tasks
 from bot import actions
 from bot.actions._scan import scan as find_actions
 from bot.bootstrap import failure_modes
-from bot.diagnosis._scan import ModeModule
+from bot.diagnosis._examine import ModeModule
 from bot.domain.action import Action
 from bot.domain.diagnosis import Act, Mode, Remedy
 from bot.domain.doubt import ACCUSERS

@@ -10,7 +10,7 @@ import spark_tasks
 from bot import actions, diagnosis
 from bot.actions._scan import scan as find_actions
 from bot.bootstrap.content import CONTENT
-from bot.diagnosis._scan import scan as find_modes
+from bot.diagnosis._examine import scan as find_modes
 from bot.evidence import find_tasks
 from bot.notices import scan as find_notices
 from bot.notices.lint import lint as lint_messages

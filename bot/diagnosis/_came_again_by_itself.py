@@ -3,9 +3,8 @@ also where a restore since then is all that Flink shows."""
 
 from collections.abc import Iterator
 
-from bot.diagnosis._case import LOST_FIRST_RESTORE, in_window, rewinds_in, rows_by, run_of
-from bot.diagnosis._empty_starts import empty_starts
-from bot.diagnosis._replayed import overlap
+from bot.diagnosis._case import LOST_FIRST_RESTORE, empty_starts, in_window, rewinds_in, rows_by, run_of
+from bot.diagnosis._read_again_once import overlap
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._upsert import why_upsert
 from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy

@@ -1,17 +1,32 @@
-"""What every failure mode asks of a case: its runs, its window, and what nobody has looked at yet."""
+"""What every failure mode asks of a case: its runs, its window, and what nobody has looked at yet.
+
+Runs in the window that began without any state although the table already held commits of the job.
+
+The sinks through which one run writes the table: each commits by itself, under its own operator id, and counts what
+it has committed by itself (facts 1.5).
+
+What source positions tell of Flink manifests of which neither Flink nor a restore point tells what became.
+"""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from bot.domain import empty_starts as on_main
 from bot.domain.checkpoint_pace import empty_commits_allowed
+from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
+from bot.domain.empty_starts import EmptyStart
 from bot.domain.evidence import Verdict
+from bot.domain.findings import GapsFinding, LeakedManifest, LeakedManifestsFinding, LeakStanding, RepeatedCommit
 from bot.domain.flink import V1_COMMITTER, JobRun
+from bot.domain.gone_commits import Sinks
+from bot.domain.guests import Guests
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.ledger import Sink
 from bot.domain.looked import NotSeen
+from bot.domain.predecessors import Switch, switches
 from bot.domain.rewinds import Rewind, rewinds
 from bot.domain.sentences import clock_time
-from bot.domain.switches import Switch, switches
 from bot.domain.table import Snapshot, TableState
 
 LOST_FIRST_RESTORE = "the point from which run {run} was first restored, which Flink no longer lists"
@@ -145,3 +160,74 @@ def listed(ids: Iterable[int]) -> str:
     if len(words) > 4:
         words = [*words[:3], f"{len(words) - 3} more"]
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def empty_starts(case: Case) -> tuple[EmptyStart, ...]:
+    """Those whose first commit lies in the window, oldest first, the silent ones last."""
+    inside = {s.snapshot_id for s in in_window(case)}
+    found = on_main.empty_starts(case.observation.table, case.runs, Guests(case).alive)
+    return tuple(s for s in found if s.first is None or s.first in inside)
+
+
+def counted_anew(case: Case, repeated: RepeatedCommit) -> bool:
+    """Whether the job started without state under this job id between the two commits, and wrote other files: the
+    second carries the same checkpoint because the ids began at 1 again, and its source may have begun anew too."""
+    table = case.observation.table
+    first, again = table.by_id.get(repeated.first), table.by_id.get(repeated.again)
+    if repeated.how != "same-checkpoint" or first is None or again is None:
+        return False
+    own = (s.first for s in empty_starts(case) if s.keeps_job_id and s.run == again.job_id and s.first)
+    between = range(table.place_of(repeated.first) + 1, table.place_of(repeated.again) + 1)
+    return any(table.place_of(start) in between for start in own)
+
+
+def sinks_of(case: Case, run: JobRun) -> tuple[OperatorId | None, ...]:
+    """The operators by which the run has committed, to whatever branch, or left manifests. (None,): any, because
+    nothing tells one from another."""
+    world = case.observation
+    told = {s.operator_id for s in world.table.snapshots if s.job_id == run.job_id}
+    told |= {m.operator_id for m in world.flink_manifests.values if m.job_id == run.job_id}
+    return tuple(sorted(each for each in told if each is not None)) or (None,)
+
+
+def by_sink(commits: Iterable[Snapshot], operator: OperatorId | None) -> tuple[Snapshot, ...]:
+    """Those that the sink may have made: a commit that names no operator may be any's."""
+    return tuple(s for s in commits if operator is None or s.operator_id in (None, operator))
+
+
+def leaves_out_empty_ones(case: Case, run: JobRun, operator: OperatorId | None) -> bool:
+    """Whether it is DynamicIcebergSink, which never commits without rows (facts 1.3): no silence of it is too long."""
+    return Sinks(case.observation.jobs.values).of_run(run.job_id, operator) is Sink.FLINK_DYNAMIC
+
+
+def is_live(leak: LeakedManifest, gaps: GapsFinding | None, contract: TableContract) -> bool:
+    """Whether every position between those of the manifest is in a live row: then its rows were read again. Bounds of
+    a file with several source partitions are of all of them together, and tell nothing of each."""
+    low, high = leak.position_from, leak.position_until
+    if gaps is None or gaps.missing or contract.position_partition is not None or low is None or high is None:
+        return False
+    return gaps.lowest is not None and gaps.highest is not None and gaps.lowest <= low and high <= gaps.highest
+
+
+def all_are_live(leaked: LeakedManifestsFinding, case: Case) -> bool:
+    """Whether that holds of each untold manifest, of which there is one at least."""
+    untold = leaked.of(LeakStanding.UNTOLD)
+    return bool(untold) and all(is_live(leak, case.gaps, case.contract) for leak in untold)
+
+
+def may_be_missing(case: Case) -> tuple[LeakedManifest, ...]:
+    """The manifests that may hold what is missing: of those that are untold, or wait although their run is over, all
+    but those that list nothing, and those whose positions lie beside every gap. A position may be missing because a
+    delete came there, which leaves none."""
+    alive = {run.job_id for run in living(case)}
+    found = case.leaked.of(LeakStanding.UNTOLD, LeakStanding.PENDING) if case.leaked is not None else ()
+    open_still = (leak for leak in found if leak.standing is LeakStanding.UNTOLD or leak.job_id not in alive)
+    return tuple(leak for leak in open_still if not leak.is_empty and not _lies_beside(leak, case))
+
+
+def _lies_beside(leak: LeakedManifest, case: Case) -> bool:
+    low, high = leak.position_from, leak.position_until
+    if case.gaps is None or case.contract.position_partition is not None or low is None or high is None:
+        return False
+    is_whole = sum(gap.size for gap in case.gaps.gaps) == case.gaps.missing
+    return is_whole and all(gap.last < low or high < gap.first for gap in case.gaps.gaps)

@@ -7,9 +7,8 @@ That none of them shows a way back below what was committed says nothing where r
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from bot.diagnosis._case import in_window, rewinds_in, run_of
-from bot.diagnosis._empty_starts import empty_starts
-from bot.diagnosis._replayed import overlap
+from bot.diagnosis._case import empty_starts, in_window, rewinds_in, run_of
+from bot.diagnosis._read_again_once import overlap
 from bot.diagnosis._upsert import why_upsert
 from bot.diagnosis._wrong_rows import repeats_unexplained
 from bot.domain.diagnosis import CannotTell, Case

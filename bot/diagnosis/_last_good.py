@@ -6,9 +6,8 @@ evidence read of the rows up to that snapshot, in one place for all modes.
 
 from bot.diagnosis._asked import answers, checked_until, saw_all
 from bot.diagnosis._case import in_window
-from bot.diagnosis._compactions import is_known_to_keep_rows
 from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
-from bot.diagnosis._other_writers import changes_without_job
+from bot.diagnosis._other_writers import changes_without_job, is_known_to_keep_rows
 from bot.diagnosis._upsert import may_be_replaced, why_upsert
 from bot.domain.diagnosis import Case, LastGoodRows, Matches
 from bot.domain.doubt import rows_are_right

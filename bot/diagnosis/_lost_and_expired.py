@@ -1,8 +1,7 @@
 """Whether main may have lost commits that have expired since, with every trace but the last sequence number, and the
 way back in main's log."""
 
-from bot.diagnosis._case import living, time_in
-from bot.diagnosis._sinks import by_sink
+from bot.diagnosis._case import by_sink, living, time_in
 from bot.domain.diagnosis import Case
 from bot.domain.gone_commits import gone_since, way_back_since
 from bot.domain.guests import Guests, commits_of_job

@@ -3,8 +3,7 @@
 from collections.abc import Sequence, Set
 from itertools import takewhile
 
-from bot.diagnosis._case import living
-from bot.diagnosis._sinks import by_sink
+from bot.diagnosis._case import by_sink, living
 from bot.domain.diagnosis import Case
 from bot.domain.guests import Guests, commits_of_job
 from bot.domain.ids import JobId, SnapshotId, short, short_job

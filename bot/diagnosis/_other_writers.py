@@ -2,16 +2,123 @@
 
 A cherry-pick keeps no Flink ids. One of a commit of the job puts the job's rows back; one of what another writer had
 staged (write-audit-publish) brings that writer's change.
+
+Commits by Flink runs that are not the job's: a guest may add rows, as for a backfill; here it is told where one took
+rows off.
+
+Flink's sinks of a stream never take data files off the table: only INSERT OVERWRITE and jobs that rewrite it do.
+
+Whether the window's compactions kept their rows: by their counters, and where these leave it open, by evidence.
+
+A snapshot never changes, so what was compared once of a compaction holds of it for ever.
 """
 
-from bot.diagnosis._case import in_window
-from bot.diagnosis._compactions import lost_by
-from bot.diagnosis._guests import took_as_guest
-from bot.domain.diagnosis import Case
+from bot.diagnosis._asked import unasked
+from bot.diagnosis._case import in_window, not_asked
+from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.guests import Guests
 from bot.domain.ids import short
-from bot.domain.other_writers import changes_rows_without_flink, converted_from, origin_of, picked_from
+from bot.domain.other_writers import (
+    changes_rows_without_flink,
+    converted_from,
+    counts_no_rows,
+    keeps_its_rows,
+    leaves_rows_open,
+    origin_of,
+    picked_from,
+    rows_lost_by_replacing,
+)
+from bot.domain.rewinds import flink_commits
+from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
+
+COMPARES = "corrected_rows"
+"""The task that compares the keys before and after a compaction."""
+
+
+def lost_by(case: Case, snapshot: Snapshot) -> int:
+    """Rows that a compaction is known to have lost; 0 for any other commit."""
+    if snapshot.operation != "replace":
+        return 0
+    compared = _compared(case, snapshot)
+    return rows_lost_by_replacing(case.observation.table, snapshot) if compared is None else compared
+
+
+def is_known_to_keep_rows(case: Case, snapshot: Snapshot) -> bool:
+    """Whether what was live before this commit is known to be live after it: it added rows only, or moved them and lost
+    none. What nobody counted or compared is not known."""
+    table = case.observation.table
+    if snapshot.operation == "append":
+        return True
+    return keeps_its_rows(table, snapshot) and not lost_by(case, snapshot) and not _is_open(case, snapshot)
+
+
+def unsettled_compactions(case: Case) -> CannotTell | None:
+    """What is missing to know that no compaction of the window lost rows; None: nothing is."""
+    table = case.observation.table
+    open_still = [s for s in in_window(case) if _is_open(case, s) and not rows_lost_by_replacing(table, s)]
+    if not open_still:
+        return None
+    first, more = open_still[0], len(open_still) - 1
+    which = f"{short(first.snapshot_id)}" + (f" and {counted(more, 'more compaction')}" if more else "")
+    return CannotTell(
+        missing=(f"{not_asked(case, COMPARES)}: compaction {which} {_left_open(case, first)}",),
+        asks=unasked(case, COMPARES),
+    )
+
+
+def _left_open(case: Case, compaction: Snapshot) -> str:
+    if counts_no_rows(case.observation.table, compaction):
+        return "does not count the rows that it read; only the keys before and after it show whether it kept them"
+    return (
+        "wrote fewer rows than it read, and the deletes that it removed do not account for them; only the keys before "
+        "and after it show whether other deletes do"
+    )
+
+
+def _is_open(case: Case, snapshot: Snapshot) -> bool:
+    """Whether counters leave open what a compaction kept, and nobody compared."""
+    return leaves_rows_open(case.observation.table, snapshot) and _compared(case, snapshot) is None
+
+
+def _compared(case: Case, snapshot: Snapshot) -> int | None:
+    """Rows that evidence found lost; None where nobody compared."""
+    told = case.corrected.compactions if case.corrected is not None else ()
+    return next((each.lost for each in told if each.snapshot_id == snapshot.snapshot_id), None)
+
+
+_DELETES = ("added-delete-files", "added-position-deletes", "added-equality-deletes")
+
+
+def is_overwrite(snapshot: Snapshot) -> bool:
+    """Whether a Flink run took whole files off the table, or replaced partitions; a compaction is none."""
+    if snapshot.job_id is None or snapshot.is_repair or snapshot.operation not in {"overwrite", "delete"}:
+        return False
+    took = snapshot.counted("deleted-data-files") or snapshot.counted("deleted-records")
+    return bool(took) or snapshot.summary.get("replace-partitions") == "true"
+
+
+def took_as_guest(case: Case, guests: Guests, snapshot: Snapshot) -> bool:
+    """Whether a Flink run that is not the job's took rows off: files of them, or by delete files of another sink.
+    `guests`: of this case."""
+    if snapshot.job_id is None or snapshot.job_id in guests.own or snapshot.is_repair:
+        return False
+    if is_overwrite(snapshot):
+        return snapshot.job_id in guests.of_other_jobs or _is_stream(case) or _is_beside_appends(case, guests, snapshot)
+    return any(snapshot.counted(key) for key in _DELETES) and guests.has(snapshot)
+
+
+def _is_stream(case: Case) -> bool:
+    """Whether a run of the job takes checkpoints: then no run of it overwrites, also one that Flink has forgotten."""
+    return any(run.checkpoints or run.restored is not None for run in case.runs)
+
+
+def _is_beside_appends(case: Case, guests: Guests, snapshot: Snapshot) -> bool:
+    """Whether the job, or where Flink lists none of its runs whoever else wrote, does not overwrite: a table that a
+    batch job writes anew each night has runs that Flink has forgotten."""
+    others = [s for s in flink_commits(case.observation.table) if s.job_id != snapshot.job_id]
+    mine = [s for s in others if s.job_id in guests.own] or others
+    return any(not is_overwrite(s) for s in mine)
 
 
 def changes_without_job(case: Case) -> tuple[Snapshot, ...]:

@@ -3,9 +3,8 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
-from bot.diagnosis._case import has_first_position, in_window
+from bot.diagnosis._case import by_sink, has_first_position, in_window, sinks_of
 from bot.diagnosis._lost_and_expired import SEVERAL
-from bot.diagnosis._sinks import by_sink, sinks_of
 from bot.domain.checkpoint_pace import completed_at, limit_of_one, time_to_commit
 from bot.domain.diagnosis import Case
 from bot.domain.flink import CheckpointKind, JobRun, names_run

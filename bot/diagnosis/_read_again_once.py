@@ -1,20 +1,86 @@
-"""Whether what a run may have read again is in the table once, counted since it brought the first of it."""
+"""Whether what a run may have read again is in the table once, counted since it brought the first of it.
+
+Where a run began whose beginning nothing else tells: its first rows show it, once they are counted.
+
+What follows the commit of a job that was drained, or whose source has ended: a run that takes it for its own never
+commits with the V1 sink (F5), and of any other nothing but its rows tells where it began in its source.
+
+Whether a run's first commit brought again what another run had brought, by the rows that live twice.
+
+Whether evidence is older than what the newest start of the job hides: Flink shows only a run's newest restore, so
+what an earlier one brought again, or left out, is seen in the rows alone.
+"""
 
 from collections.abc import Iterable, Sequence
 
-from bot.diagnosis._asked import answers, checked_until, lacking, reaches_head, unasked
-from bot.diagnosis._case import at_position
+from bot.diagnosis._asked import answers, checked_until, lacking, reaches_head, too_early_for, unasked
+from bot.diagnosis._case import at_position, committer_ids, in_window, living, time_in, writes_as_v1
 from bot.diagnosis._lost_and_expired import SEVERAL
-from bot.diagnosis._older_than_a_start import older_than_a_start
-from bot.diagnosis._replayed import overlap
 from bot.diagnosis._unbroken import every_row_is_there
 from bot.diagnosis._upsert import why_upsert
 from bot.diagnosis._wrong_rows import repeats_unexplained
 from bot.domain.diagnosis import CannotTell, Case
-from bot.domain.guests import Guests
-from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.flink import JobRun, Restored, names_run
+from bot.domain.guests import Guests, commits_of_job
+from bot.domain.ids import DRAINED, JobId, SnapshotId, short, short_job
 from bot.domain.ledger import LedgerRow
+from bot.domain.rewinds import came_up_at
 from bot.domain.sentences import counted
+from bot.domain.table import Snapshot
+
+
+def older_than_a_start(case: Case, until: SnapshotId | None, *tasks: str) -> CannotTell | None:
+    """What is missing to vouch for the table up to `until`: the job has committed rows above it, and a run was started
+    or restored since. None: no commit lies between. `tasks`: the evidence that ends there, to be collected again."""
+    table, guests = case.observation.table, Guests(case)
+    edge = table.place_of(until)
+    newer = [s for s in table.of_flink if table.place_of(s.snapshot_id) > edge and s.adds_rows and not guests.has(s)]
+    for run in living(case) if newer else ():
+        moment = came_up_at(run)
+        is_older = any(too_early_for(case, task, moment) is not None for task in tasks)
+        hidden = next((s for s in newer if is_older or _is_of_before(s, run.restored)), None)
+        if hidden is None:
+            continue
+        how = "restored" if run.restored is not None else "started"
+        said = (
+            f"they do not cover commit {short(hidden.snapshot_id)}, and run {short_job(run.job_id)} was {how} "
+            f"meanwhile, at {time_in(case, moment)}"
+        )
+        return CannotTell(missing=(f"{', '.join(tasks)}, once more: {said}",), asks=tasks)
+    return None
+
+
+def _is_of_before(commit: Snapshot, point: Restored | None) -> bool:
+    """Whether its rows come from before the restore: a sink commits at a restore what the state lists."""
+    if point is None:
+        return False
+    is_listed = (commit.checkpoint_id or 0) <= point.checkpoint_id and names_run(point.path, commit.job_id or JobId(""))
+    return commit.committed_at < point.at or is_listed
+
+
+def is_replayed(case: Case, commit: SnapshotId, earlier: JobId) -> bool:
+    """Whether keys of the earlier run's commits live again in the new run's first commit, as far as is known from the
+    same source positions: else the source gave them twice."""
+    by_id = case.observation.table.by_id
+    return any(
+        pair.second == commit
+        and (one := by_id.get(pair.first)) is not None
+        and one.job_id == earlier
+        and overlap(case, pair.first, pair.second) is not False
+        for pair in (case.duplicates.pairs if case.duplicates is not None else ())
+    )
+
+
+def overlap(case: Case, first: SnapshotId, second: SnapshotId) -> bool | None:
+    """Whether the later commit begins below where the earlier one ends in the source; None: bounds of several source
+    partitions together tell nothing, nor do those that are not known."""
+    rows = {row.snapshot_id: row for row in (case.ledger.main if case.ledger else ())}
+    one, other = rows.get(first), rows.get(second)
+    if one is None or other is None or case.contract.position_partition is not None:
+        return None
+    until, begins = one.position_until, other.position_from
+    return None if until is None or begins is None else begins <= until
+
 
 _COUNTS = ("duplicate_rows", "missing_positions", "duplicate_commits")
 """Evidence that shows copies: by key, by position, and by the bounds of commits where the key is drawn anew."""
@@ -194,3 +260,44 @@ def _until(rows: Iterable[LedgerRow]) -> int | None:
 def _covers(case: Case, task: str, until: SnapshotId | None) -> bool:
     table = case.observation.table
     return table.place_of(checked_until(case, task)) >= table.place_of(until)
+
+
+def first_rows_tell(case: Case, begun: str, run: JobId, first: Snapshot | None) -> CannotTell | None:
+    """What is missing to know that it began in the right place; None: its rows from `first` on were counted and are no
+    copies. `begun`: which run is meant, and why it is in doubt, a clause; `first`: its first commit, None without."""
+    if first is None:
+        return CannotTell(missing=(f"{begun}: its first rows tell, and it has brought none yet",))
+    left = uncounted(case, run, first.snapshot_id)
+    return None if left is None else CannotTell(missing=(f"{begun}: {'; '.join(left.missing)}",), asks=left.asks)
+
+
+def takes_for_its_own(case: Case, run: JobRun, drained: Snapshot) -> bool | None:
+    """None while only an unknown sink could tell.
+
+    V1 looks for the job whose state it restored; V2 for its own job id, restored or not.
+    """
+    v1 = writes_as_v1(run, drained.operator_id)
+    ids = committer_ids(case, run)
+    if v1 and drained.operator_id is not None and ids and drained.operator_id not in ids:
+        return False
+    if run.job_id == drained.job_id:
+        return run.restored is not None if v1 else True if v1 is False else None
+    if run.restored is None:
+        return False if run.vertices or v1 is False else None
+    return v1
+
+
+def started_after_a_drain(case: Case) -> CannotTell | None:
+    """What is missing to know that a living run, started where the job's newest commit was a drained one, began in the
+    right place: that commit names no id to which its restore point could be held. None: its first rows were counted, or
+    lie below the window, or there is no such run."""
+    commits, inside = commits_of_job(case), {s.snapshot_id for s in in_window(case)}
+    for run in living(case):
+        first = next((s for s in commits if s.job_id == run.job_id and s.committed_at >= run.started_at), None)
+        before = [s for s in commits if s.committed_at < run.started_at]
+        if not before or before[-1].checkpoint_id != DRAINED or (first and first.snapshot_id not in inside):
+            continue
+        begun = f"where run {short_job(run.job_id)} began, after the drained commit {short(before[-1].snapshot_id)}"
+        if (left := first_rows_tell(case, begun, run.job_id, first)) is not None:
+            return left
+    return None

@@ -1,7 +1,11 @@
 """Why a rollback may have left a hole although a run seems to explain it, restored from the target since, or going on
-from there."""
+from there.
 
-from bot.diagnosis._case import living
+Whether a run went back, where that depends on a run that Flink does not list: it may be the job's or a guest's.
+"""
+
+from bot.diagnosis._asked import answers, checked_until
+from bot.diagnosis._case import living, untold_rewinds_in
 from bot.diagnosis._unbroken import is_filled, is_found_missing
 from bot.diagnosis._upsert import why_upsert
 from bot.diagnosis._which_point import counted_twice
@@ -9,6 +13,7 @@ from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest
 from bot.domain.flink import CLOCKS_DIFFER, Restored, names_run
 from bot.domain.ids import JobId, short, short_job
+from bot.domain.rewinds import Rewind
 from bot.domain.rollbacks import Rollback, Sequel
 from bot.domain.sentences import counted
 from bot.domain.table import TableState
@@ -97,3 +102,29 @@ def _is_of_target(table: TableState, point: Restored, lost: Rollback) -> bool:
     named = (s for s in below if point.path is None or names_run(point.path, s.job_id or JobId("")))
     newest = next(named, None)
     return newest is not None and (newest.checkpoint_id or 0) >= point.checkpoint_id
+
+
+def open_rewinds(case: Case) -> tuple[Rewind, ...]:
+    """Those that nothing has settled: what a run read again lives twice from its first commit on, but in a table that
+    is written by key, so a look that holds and found no key twice shows that it read nothing again."""
+    return tuple(r for r in untold_rewinds_in(case) if not _repeats_nothing(case, r))
+
+
+def whose_run(rewind: Rewind) -> str:
+    """What is missing to know whether it is one."""
+    run, other = short_job(rewind.run), short_job(rewind.only_if_of_job)
+    whence = f", restored from {rewind.restored}," if rewind.restored is not None else ""
+    settles = (
+        "its next commit and `duplicate_rows` settle it" if rewind.first is None else "`duplicate_rows` settles it"
+    )
+    return (
+        f"whether run {other}, which Flink does not list, is this job's or another's: it depends on that whether run "
+        f"{run}{whence} went back below checkpoint {rewind.reached} of run {short_job(rewind.earlier)}; {settles}"
+    )
+
+
+def _repeats_nothing(case: Case, rewind: Rewind) -> bool:
+    found, place_of = case.duplicates, case.observation.table.place_of
+    if rewind.first is None or found is None or found.keys or why_upsert(case) is not None:
+        return False
+    return answers(case, "duplicate_rows") and place_of(checked_until(case, "duplicate_rows")) >= place_of(rewind.first)

@@ -30,29 +30,31 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from bot.diagnosis._arrivals import unaccounted
-from bot.diagnosis._asked import lacking, unasked
+from bot.diagnosis._asked import lacking, unasked, untold_order
 from bot.diagnosis._began_over_expired import may_have_begun_empty
 from bot.diagnosis._begun_below_expired import may_have_begun_below
-from bot.diagnosis._case import has_first_position, in_window, living, run_of, time_in, unlisted_switches, unseen
-from bot.diagnosis._clocks import untold_order
-from bot.diagnosis._compactions import COMPARES, unsettled_compactions
-from bot.diagnosis._drained import started_after_a_drain
-from bot.diagnosis._first_rows import first_rows_tell
+from bot.diagnosis._case import (
+    has_first_position,
+    in_window,
+    is_live,
+    living,
+    run_of,
+    time_in,
+    unlisted_switches,
+    unseen,
+)
 from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
-from bot.diagnosis._lost_files import ALL_FILES, missing_now
-from bot.diagnosis._older_than_a_start import older_than_a_start
 from bot.diagnosis._origins import unknown_origin
 from bot.diagnosis._other_branch import writes_a_branch
-from bot.diagnosis._other_writers import unknown_pick
-from bot.diagnosis._read_again import is_live
-from bot.diagnosis._read_again_once import not_passed
+from bot.diagnosis._other_writers import COMPARES, unknown_pick, unsettled_compactions
+from bot.diagnosis._read_again_once import first_rows_tell, not_passed, older_than_a_start, started_after_a_drain
+from bot.diagnosis._rewound_in_doubt import open_rewinds, whose_run
 from bot.diagnosis._room_for_a_start import has_room_up_to
 from bot.diagnosis._to_come_again import may_come_again
 from bot.diagnosis._unbroken import break_in_chain, may_have_begun_anew
-from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
 from bot.diagnosis._upsert import may_be_replaced
 from bot.diagnosis._which_point import newest_of
-from bot.diagnosis._wrong_rows import repeats_unexplained, wrong_files, wrong_rows
+from bot.diagnosis._wrong_rows import ALL_FILES, missing_now, repeats_unexplained, wrong_files, wrong_rows
 from bot.diagnosis.schema_changed_under_the_job import writes_unknown
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.flink import CLOCKS_DIFFER, JobRun, names_run
@@ -60,9 +62,9 @@ from bot.domain.gone_commits import gone_before
 from bot.domain.guests import Guests, commits_of_job
 from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.predecessors import Switch
 from bot.domain.rewinds import FROM_NOTHING, began_from, began_without_state, came_up_at, flink_commits
 from bot.domain.sentences import counted
-from bot.domain.switches import Switch
 from bot.domain.table import Snapshot
 
 

@@ -6,8 +6,7 @@ Whether main begins anew beside older commits of the same job, as a `REPLACE TAB
 from itertools import takewhile
 
 from bot.diagnosis._asked import answers, checked_until
-from bot.diagnosis._case import LOST_FIRST_RESTORE, in_window, living, rewinds_in, run_of
-from bot.diagnosis._empty_starts import empty_starts
+from bot.diagnosis._case import LOST_FIRST_RESTORE, empty_starts, in_window, living, rewinds_in, run_of
 from bot.diagnosis._other_writers import changes_by_others
 from bot.domain.diagnosis import Case
 from bot.domain.flink import JobRun

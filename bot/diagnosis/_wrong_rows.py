@@ -1,17 +1,104 @@
-"""What evidence found that speaks against the rows: doubled, missing, to come, dropped, unreadable, unwritten."""
+"""What evidence found that speaks against the rows: doubled, missing, to come, dropped, unreadable, unwritten.
 
-from bot.diagnosis._asked import lacking, unasked
-from bot.diagnosis._came_again import came_again
-from bot.diagnosis._case import at_position
-from bot.diagnosis._empty_starts import counted_anew
-from bot.diagnosis._lost_files import missing_now
+Files that the table names and storage does not have, of whatever commit, and the state below them.
+"""
+
+from bot.diagnosis._asked import gave_nothing, lacking, looked_later, unasked, why_again
+from bot.diagnosis._case import at_position, counted_anew, in_window, not_asked
+from bot.diagnosis._leaks import came_again
 from bot.diagnosis._upsert import may_be_replaced, why_upsert
 from bot.diagnosis.schema_changed_under_the_job import unwritten, written_in_vain
-from bot.domain.diagnosis import CannotTell, Case
+from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
 from bot.domain.findings import LeakStanding, MissingFilesFinding, RepeatedCommit
-from bot.domain.ids import short
+from bot.domain.ids import SnapshotId, short
 from bot.domain.sentences import counted
 from bot.domain.unread_points import rows_of
+
+_TOLD = 20
+"""So many commits at most does the finding name."""
+BRING_BACK = "Among them are delete files: dropping the reference would bring deleted rows back."
+
+
+ALL_FILES = "missing_files"
+"""The task that looks for every file of the table."""
+
+
+def missing_now(case: Case) -> MissingFilesFinding | CannotTell | None:
+    """What `missing_files` accuses the table of, if that still holds: another commit may have dropped the references
+    since, and files come back without a commit. Else what is to be asked again; None: it accuses of nothing."""
+    found = case.missing_files
+    if found is None:
+        if not gave_nothing(case, ALL_FILES):
+            return None
+        return CannotTell(missing=(not_asked(case, ALL_FILES),), asks=unasked(case, ALL_FILES))
+    if not found.count:
+        return None
+    again = why_again(case, ALL_FILES)
+    if again is None and _were_read_later(case, found):
+        again = "unreadable_files has found every file of these commits since."
+    if again is None:
+        return found
+    were = "file was" if found.count == 1 else "files were"
+    said = f"{ALL_FILES}, once more ({again.rstrip('.')}; then {found.count} {were} missing)"
+    return CannotTell(missing=(said,), asks=(ALL_FILES,))
+
+
+def _were_read_later(case: Case, found: MissingFilesFinding) -> bool:
+    """Whether a later look at the window's files, which are those of all these commits, missed none of them."""
+    if case.unreadable is None or case.unreadable.count or not looked_later(case, "unreadable_files", ALL_FILES):
+        return False
+    return set(found.commits) <= {s.snapshot_id for s in in_window(case)} and len(found.commits) < _TOLD
+
+
+def missing_of_the_table(case: Case, found: MissingFilesFinding) -> Matches:
+    """What `missing_files` found, which has looked at all of the table."""
+    last = below_all(case, found.commits)
+    first, commits = found.files[0], found.commits
+    more = "" if len(commits) <= 4 else f" and {len(commits) - 4} more"
+    reasons = [
+        f"The first is {first.path}, a {first.what} file.",
+        f"Of {found.files_checked} files that were looked for, {found.count} are not on storage; they were added by "
+        f"{', '.join(short(each) for each in commits[:4])}{more}.",
+        f"Every query that touches them fails; {found.rows} rows are in the data files among them.",
+    ]
+    if any(file.what == "deletes" for file in found.files):
+        reasons.append(BRING_BACK)
+    reasons += [_readable(last), _repair(case, found)]
+    return Matches(
+        headline=f"{counted(found.count, 'file')} that the table names, with {counted(found.rows, 'row')}, "
+        f"{'is' if found.count == 1 else 'are'} not on storage.",
+        reasons=tuple(reasons),
+        rows=tuple(each for each in commits if each in case.observation.table.by_id),
+        last_good=last,
+        wrong_run=None,
+        remedy=Remedy.REPAIR_UNREADABLE_FILES,
+    )
+
+
+def below_all(case: Case, commits: tuple[SnapshotId, ...]) -> SnapshotId | None:
+    """The newest snapshot on main that came before all of these commits: files are referenced from their commit on.
+    None where there is none, or where one of them is no longer on main, so that every listed snapshot may have it."""
+    table = case.observation.table
+    if not commits or not set(commits) <= table.chain_ids:
+        return None
+    oldest = max(at for at, each in enumerate(table.chain) if each.snapshot_id in commits)
+    return table.chain[oldest + 1].snapshot_id if oldest + 1 < len(table.chain) else None
+
+
+def _readable(last: SnapshotId | None) -> str:
+    if last is None:
+        return "No listed snapshot is known to lie below them, so no older state can be read either."
+    return f"{short(last)} is the newest snapshot below them: pin readers to it until the files are back."
+
+
+def _repair(case: Case, found: MissingFilesFinding) -> str:
+    is_told = found.count <= len(found.files) or set(found.commits) <= case.observation.table.by_id.keys()
+    if not is_told:
+        return (
+            "They are too many to be named, and a commit that added some of them is no longer listed: look for the "
+            "files among the storage's own versions."
+        )
+    return "A repair takes out the data files among them, whatever commit they are of, and states the rows of each."
 
 
 def wrong_rows(case: Case) -> str | None:

@@ -5,8 +5,7 @@ rows; one that loses rows is.
 """
 
 from bot.diagnosis._case import in_window, not_asked
-from bot.diagnosis._compactions import COMPARES, lost_by, unsettled_compactions
-from bot.diagnosis._other_writers import changes_by_others, unknown_pick
+from bot.diagnosis._other_writers import COMPARES, changes_by_others, lost_by, unknown_pick, unsettled_compactions
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.guests import Guests
 from bot.domain.ids import short

@@ -6,8 +6,7 @@ Whether main shows a repeated checkpoint that evidence has not seen yet: a commi
 """
 
 from bot.diagnosis._asked import checked_until
-from bot.diagnosis._case import not_asked, run_of, time_in
-from bot.diagnosis._empty_starts import counted_anew, empty_starts
+from bot.diagnosis._case import counted_anew, empty_starts, not_asked, run_of, time_in
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._turns import brought_by_fork
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy

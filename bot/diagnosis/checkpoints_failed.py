@@ -1,8 +1,8 @@
 """F20: some checkpoints failed or were aborted, or none completes any more. Their files come with the next one that
 completes: no row is lost, and until then none arrives."""
 
+from bot.diagnosis._arrivals import Silence, checkpoint_silence
 from bot.diagnosis._case import checkpoints, living, unseen
-from bot.diagnosis._checkpoint_silence import Silence, checkpoint_silence
 from bot.diagnosis.checkpoint_folder_taken import collided
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.flink import JobRun

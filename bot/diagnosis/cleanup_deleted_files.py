@@ -14,11 +14,11 @@ Files that a task which reads rows came to by chance, and that are missing or ca
 """
 
 from bot.diagnosis._asked import looked_later, unasked
-from bot.diagnosis._came_again import came_again
 from bot.diagnosis._case import living, not_asked, unseen
-from bot.diagnosis._lost_files import ALL_FILES, BRING_BACK, below_all, missing_now, missing_of_the_table
+from bot.diagnosis._leaks import came_again
 from bot.diagnosis._missing_manifest import Fate, MissingManifest, fate, is_back, missing_manifest
 from bot.diagnosis._restoring import can_rewind_to, pair_with_head
+from bot.diagnosis._wrong_rows import ALL_FILES, BRING_BACK, below_all, missing_now, missing_of_the_table
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import (
     LeakedManifest,

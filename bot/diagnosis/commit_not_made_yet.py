@@ -7,13 +7,11 @@ lost: the next notification or a restart commits everything that waits, so nothi
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bot.diagnosis._case import listed, living, rewinds_in, time_in, unseen
-from bot.diagnosis._clocks import untold_order
-from bot.diagnosis._empty_starts import empty_starts
+from bot.diagnosis._asked import untold_order
+from bot.diagnosis._case import by_sink, empty_starts, listed, living, rewinds_in, sinks_of, time_in, unseen
 from bot.diagnosis._leaks import leaks_of
 from bot.diagnosis._other_branch import commits_anywhere, commits_on_branches
 from bot.diagnosis._restoring import restore_in_words
-from bot.diagnosis._sinks import by_sink, sinks_of
 from bot.diagnosis._stretches import stretches
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakStanding

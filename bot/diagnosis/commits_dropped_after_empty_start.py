@@ -4,10 +4,8 @@
 every id at or below it without a word (facts 0.7, F4).
 """
 
-from bot.diagnosis._came_again import came_again
-from bot.diagnosis._case import listed, run_of, unseen, writes_as_v1
-from bot.diagnosis._empty_starts import empty_starts
-from bot.diagnosis._leaks import can_be_appended, in_words, leaks_of, up_to
+from bot.diagnosis._case import empty_starts, listed, run_of, unseen, writes_as_v1
+from bot.diagnosis._leaks import came_again, can_be_appended, in_words, leaks_of, up_to
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.empty_starts import EmptyStart
 from bot.domain.findings import LeakedManifest, LeakStanding

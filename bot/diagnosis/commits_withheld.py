@@ -6,11 +6,12 @@ committer remembers the newest id on the table. A failover before the old maximu
 Checkpoints that the sink passed over for good, told by the Flink manifests that it left.
 """
 
+from bot.diagnosis._asked import untold_order
 from bot.diagnosis._begun_below_expired import may_be_withheld
-from bot.diagnosis._came_again import came_again, in_doubt
 from bot.diagnosis._came_again_by_itself import came_again_by_itself
 from bot.diagnosis._case import (
     LOST_FIRST_RESTORE,
+    empty_starts,
     leaves_gap,
     listed,
     not_asked,
@@ -21,21 +22,19 @@ from bot.diagnosis._case import (
     unseen,
     writes_as_v1,
 )
-from bot.diagnosis._clocks import untold_order
 from bot.diagnosis._copies_untold import copies_of_itself
-from bot.diagnosis._empty_starts import empty_starts
-from bot.diagnosis._leaks import can_be_appended, in_words, leaks_of, up_to
+from bot.diagnosis._leaks import came_again, can_be_appended, in_doubt, in_words, leaks_of, up_to
 from bot.diagnosis._never_let_in import runs_never_let_in
 from bot.diagnosis._read_again_once import lives_once, not_passed, uncounted
 from bot.diagnosis._restoring import can_rewind_to
-from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
+from bot.diagnosis._rewound_in_doubt import open_rewinds, whose_run
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import DRAINED, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.predecessors import Switch
 from bot.domain.rewinds import Rewind, came_up_at, flink_commits
-from bot.domain.switches import Switch
 
 
 def passed_over(case: Case) -> tuple[LeakedManifest, ...]:

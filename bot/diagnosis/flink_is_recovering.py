@@ -4,10 +4,10 @@ from datetime import datetime, timedelta
 
 from bot.diagnosis._asked import checked_until
 from bot.diagnosis._case import living, time_in, unseen
-from bot.diagnosis._drained import started_after_a_drain
+from bot.diagnosis._may_commit_on import loop, since_checkpoint, stuck
+from bot.diagnosis._read_again_once import started_after_a_drain
 from bot.diagnosis._rewound_in_doubt import rewound_in_doubt
 from bot.diagnosis._rightness import left_by_a_restore
-from bot.diagnosis._standstill import loop, since_checkpoint, stuck
 from bot.diagnosis._to_come_again import may_come_again
 from bot.diagnosis._which_point import which_point
 from bot.diagnosis._wrong_rows import repeats_unexplained

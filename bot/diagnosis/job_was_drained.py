@@ -5,9 +5,9 @@ is restored from that state, or from any older one of that job, takes each of it
 """
 
 from bot.diagnosis._case import listed, unseen
-from bot.diagnosis._drained import takes_for_its_own
 from bot.diagnosis._leaks import in_words, leaks_of
 from bot.diagnosis._never_let_in import never_let_in
+from bot.diagnosis._read_again_once import takes_for_its_own
 from bot.diagnosis._restoring import can_rewind_to
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakStanding

@@ -7,12 +7,11 @@ Others may have written the table; the job itself owes it what its checkpoints h
 
 from bot.diagnosis._asked import answers, checked_until, reaches_head
 from bot.diagnosis._case import living, time_in, unseen
-from bot.diagnosis._compactions import is_known_to_keep_rows
-from bot.diagnosis._may_commit_on import is_forgotten, may_commit_on
+from bot.diagnosis._may_commit_on import is_forgotten, may_commit_on, standstill
 from bot.diagnosis._missing_manifest import missing_manifest
+from bot.diagnosis._other_writers import is_known_to_keep_rows
 from bot.diagnosis._restoring import can_rewind_to, newer_than_head, pair_with_head, restore_in_words
 from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, begins_above, doubt, looks_again, not_looked_at, speaks_against
-from bot.diagnosis._standstill import standstill
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, LastGoodRows, Matches, Mode, Remedy
 from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.guests import commits_of_job

@@ -9,12 +9,11 @@ beside it, or checkpoints that failed and were followed by one that completed, c
 main alone, so it cannot tell of a job that writes another branch.
 """
 
-from bot.diagnosis._arrivals import silence, untold_silence
+from bot.diagnosis._arrivals import checkpoint_silence, silence, untold_silence
 from bot.diagnosis._asked import answers, checked_until, reaches_head, rows_were_read_again
 from bot.diagnosis._case import at_position, in_window, living, time_in, unseen
-from bot.diagnosis._checkpoint_silence import checkpoint_silence
+from bot.diagnosis._may_commit_on import stuck
 from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, begins_above, doubt, looks_again, not_looked_at, speaks_against
-from bot.diagnosis._standstill import stuck
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.diagnosis.flink_is_recovering import is_recovering
 from bot.domain.diagnosis import HEALTHY, Act, CannotTell, Case, Examined, Excluded, LastGoodRows, Matches, Mode, Remedy

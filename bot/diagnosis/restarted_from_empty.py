@@ -6,15 +6,20 @@ consumer group stood. Windows and aggregates begin at nothing in any case.
 
 from bot.diagnosis._asked import checked_until, lacking, reaches_head
 from bot.diagnosis._began_over_expired import may_have_begun_empty
-from bot.diagnosis._case import living, not_asked, rows_by, run_of, unseen, writes_as_v1
-from bot.diagnosis._drained import started_after_a_drain
-from bot.diagnosis._empty_starts import empty_starts
+from bot.diagnosis._case import empty_starts, living, not_asked, rows_by, run_of, unseen, writes_as_v1
 from bot.diagnosis._may_commit_on import may_commit_on
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._origins import other_state
-from bot.diagnosis._read_again_once import begins_below, not_known_yet, not_passed, restored_since, uncounted
+from bot.diagnosis._read_again_once import (
+    begins_below,
+    not_known_yet,
+    not_passed,
+    restored_since,
+    started_after_a_drain,
+    uncounted,
+)
 from bot.diagnosis._rightness import ASKS_FOR, doubt
-from bot.diagnosis._taken_over import taken_over_unseen
+from bot.diagnosis._which_point import taken_over_unseen
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.doubt import rows_are_right
 from bot.domain.empty_starts import EmptyStart

@@ -22,22 +22,22 @@ from bot.diagnosis._copies_untold import copies_of_others
 from bot.diagnosis._origins import other_state
 from bot.diagnosis._read_again_once import (
     came_out_whole,
+    is_replayed,
     lives_once,
     not_known_yet,
     not_passed,
     restored_since,
     uncounted,
 )
-from bot.diagnosis._replayed import is_replayed
 from bot.diagnosis._restoring import can_rewind_to
-from bot.diagnosis._taken_over import taken_over_unseen
-from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
+from bot.diagnosis._rewound_in_doubt import open_rewinds, whose_run
+from bot.diagnosis._which_point import taken_over_unseen
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.doubt import rows_are_right
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
+from bot.domain.predecessors import Switch, switches
 from bot.domain.rewinds import Rewind, flink_commits
-from bot.domain.switches import Switch, switches
 
 MODE = Mode(
     code="F2",

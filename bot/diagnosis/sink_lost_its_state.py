@@ -9,10 +9,9 @@ Flink manifests of ended runs that wait for a restore under their own sink's id,
 from collections.abc import Set
 from itertools import pairwise
 
-from bot.diagnosis._came_again import came_again
 from bot.diagnosis._case import committer_ids, in_window, living, not_asked, run_of, unseen
-from bot.diagnosis._first_rows import first_rows_tell
-from bot.diagnosis._leaks import can_be_appended, in_words
+from bot.diagnosis._leaks import came_again, can_be_appended, in_words
+from bot.diagnosis._read_again_once import first_rows_tell
 from bot.diagnosis._which_point import came_since
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding

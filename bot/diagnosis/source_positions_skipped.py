@@ -11,12 +11,8 @@ Whether other changes took the rows of missing positions off main: they explain 
 from itertools import pairwise
 
 from bot.diagnosis._asked import lacking
-from bot.diagnosis._case import at_position, in_window, unseen
-from bot.diagnosis._compactions import COMPARES, lost_by, unsettled_compactions
-from bot.diagnosis._empty_starts import empty_starts
-from bot.diagnosis._guests import is_overwrite
-from bot.diagnosis._other_writers import changes_without_job
-from bot.diagnosis._read_again import may_be_missing
+from bot.diagnosis._case import at_position, empty_starts, in_window, may_be_missing, unseen
+from bot.diagnosis._other_writers import COMPARES, changes_without_job, is_overwrite, lost_by, unsettled_compactions
 from bot.diagnosis._unbroken import is_found_missing, lies_beside_gaps, rows_were_put_back, untold_beginning
 from bot.diagnosis._upsert import may_be_replaced, skipped_between_commits, why_upsert
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy

@@ -6,7 +6,7 @@ twice, and no rewind of one of them cures what the other does (facts F13).
 
 from bot.diagnosis._asked import checked_until
 from bot.diagnosis._case import in_window, not_asked, time_in, unseen
-from bot.diagnosis._guests import took_as_guest
+from bot.diagnosis._other_writers import took_as_guest
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._to_come_again import brought_beside
 from bot.diagnosis._turns import Turn, brought_by_fork, is_one_job, turns, writer, writing

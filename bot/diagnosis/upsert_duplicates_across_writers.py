@@ -5,8 +5,7 @@ number. So an upsert table needs its rows distributed by key, and its partition 
 """
 
 from bot.diagnosis._asked import lacking
-from bot.diagnosis._hidden_writers import cannot_tell_which, last_good_below
-from bot.diagnosis._upsert import why_upsert
+from bot.diagnosis._upsert import cannot_tell_which, last_good_below, why_upsert
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import DuplicatesFinding
 from bot.domain.ids import SnapshotId

@@ -6,8 +6,7 @@ both sinks before 1.7) and in CDC sinks.
 """
 
 from bot.diagnosis._asked import lacking
-from bot.diagnosis._hidden_writers import cannot_tell_which, last_good_below
-from bot.diagnosis._upsert import why_upsert
+from bot.diagnosis._upsert import cannot_tell_which, last_good_below, why_upsert
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import SnapshotId, short
 from bot.domain.ledger import SkipReason

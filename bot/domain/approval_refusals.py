@@ -5,8 +5,7 @@ What a person is told whose act on a proposal counted.
 
 from typing import Literal
 
-from bot.domain.approval import ApprovalPolicy, People
-from bot.domain.approval_count import mentions, missing_in_words, whom_to_ask
+from bot.domain.approval import ApprovalPolicy, People, mentions, missing_in_words, whom_to_ask
 from bot.domain.approval_times import Membership, last_approval_at
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.journal import WATERLINE

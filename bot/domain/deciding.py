@@ -10,8 +10,7 @@ from typing import Annotated, Literal, assert_never
 
 from pydantic import Field
 
-from bot.domain.approval import Approval, ApprovalPolicy, Via
-from bot.domain.approval_count import missing
+from bot.domain.approval import Approval, ApprovalPolicy, Via, missing
 from bot.domain.approval_refusals import (
     NotAllowed,
     counted_already,

@@ -1,10 +1,17 @@
 """Whether an open incident puts its table in doubt: planned work does not, until something is found; and a table that
-was proven comes into doubt again when something is found afterwards. Pure."""
+was proven comes into doubt again when something is found afterwards. Pure.
 
+Whether rows of main were counted wrong in an incident and are counted right now, though Waterline did not move main
+in between: people mended them, or the job brought by itself what was missing. Pure.
+"""
+
+from collections.abc import Iterator
 from datetime import datetime
+from typing import NamedTuple
 
 from bot.domain.diagnosis import Diagnosis, LastGoodRows, Matches, Mode, Remedy
-from bot.domain.entries import Body, Diagnosed, EvidenceRecorded, NoticeQueued, WaterlineMoved
+from bot.domain.effects import MoveTable, PublishBranch
+from bot.domain.entries import Body, Diagnosed, EffectEnded, EvidenceRecorded, NoticeQueued, WaterlineMoved
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import DuplicateFilesFinding, DuplicatesFinding, MissingFilesFinding, UnreadableFilesFinding
 from bot.domain.ids import SnapshotId
@@ -163,3 +170,50 @@ def _raises_doubt(body: Body) -> bool:
         case WaterlineMoved():
             return True
     return False
+
+
+_COUNT = OF_ROWS | {"duplicate_files"}
+"""Evidence whose `confirmed` means that whoever read main read rows twice, or too few."""
+
+
+class Mended(NamedTuple):
+    """Two answers to one question about main; whoever has read it meanwhile may have read what was wrong."""
+
+    wrong: Evidence
+    """The last that counted wrong or missing rows."""
+    right: Evidence
+    """The first after it that counted none, of another head."""
+
+
+def mended_by_others(incident: Incident) -> tuple[Mended, ...]:
+    """In the order in which rows were counted right again. A look that gave no answer mends nothing; what is counted on
+    a repair's branch is not of main; what was wrong before Waterline moved main is told by what it moved. Two answers
+    of one head speak of the same rows: the question has changed between them, as by another key in the contract, and
+    nobody mended any."""
+    return tuple(sorted(_all_of(incident), key=lambda each: each.right.at))
+
+
+def _all_of(incident: Incident) -> Iterator[Mended]:
+    for task in sorted(_COUNT):
+        wrong: Evidence | None = None
+        for entry in incident.entries:
+            match entry.body:
+                case EvidenceRecorded(evidence=evidence) if evidence.task == task and _is_of_main(incident, evidence):
+                    if evidence.verdict is Verdict.CONFIRMED:
+                        wrong = evidence
+                    elif evidence.verdict is Verdict.RULED_OUT and wrong is not None:
+                        if wrong.head != evidence.head:
+                            yield Mended(wrong, evidence)
+                        wrong = None
+                case EffectEnded(how="done") as ended if _moves_main(incident, ended):
+                    wrong = None
+
+
+def _is_of_main(incident: Incident, evidence: Evidence) -> bool:
+    run = incident.runs.get(evidence.id)
+    return run is None or run.branch is None
+
+
+def _moves_main(incident: Incident, ended: EffectEnded) -> bool:
+    effect = incident.proposals[ended.proposal].proposal.effects[ended.index]
+    return isinstance(effect, MoveTable | PublishBranch)

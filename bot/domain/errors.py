@@ -3,7 +3,7 @@ whatever the outside world has put into it."""
 
 from collections.abc import Callable
 
-from bot.domain.inert import visible
+from bot.domain.sentences import visible
 
 
 class WaterlineError(Exception):

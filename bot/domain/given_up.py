@@ -1,7 +1,11 @@
-"""Notices that all is well which were not sent, as the table came in doubt: told to a person as one message. Pure."""
+"""Notices that all is well which were not sent, as the table came in doubt: told to a person as one message. Pure.
+
+Whose try a delivery was.
+"""
 
 from bot.domain.entries import Body, NoticeEnded, NoticeQueued, NoticeRetried
 from bot.domain.incident import Incident
+from bot.domain.journal import WATERLINE
 
 
 def first_given_up(incident: Incident, seq: int, ended: NoticeEnded) -> int:
@@ -47,3 +51,11 @@ def _is_sent(body: Body, ended: NoticeEnded) -> bool:
 
 def _kind(key: str) -> str:
     return key.split("/", 2)[1]
+
+
+def sent_by_rule(incident: Incident, seq: int, body: NoticeEnded) -> bool:
+    """Whether Waterline tried again by itself: whoever is to call them was told at the first failure."""
+    for entry in reversed(incident.entries[: seq - 1]):
+        if isinstance(entry.body, NoticeRetried) and (entry.body.key, entry.body.to) == (body.key, body.to):
+            return entry.by == WATERLINE
+    return False

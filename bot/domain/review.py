@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import median
 
-from bot.domain.approval_count import mentions
+from bot.domain.approval import mentions
 from bot.domain.contract import TableContract
 from bot.domain.contract_terms import cadence_term, fresh_term, in_order, observed_terms, term
 from bot.domain.diagnosis import Matches

@@ -17,9 +17,8 @@ from bot.domain.flink import CLOCKS_DIFFER, JobRun, Restored, came_before, names
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.kin import writer_of
 from bot.domain.other_writers import brings_nothing
-from bot.domain.predecessors import Predecessors
+from bot.domain.predecessors import Predecessors, Switch, switch_to, switches
 from bot.domain.record import Record
-from bot.domain.switches import Switch, switch_to, switches
 from bot.domain.table import Snapshot, TableState
 
 FROM_NOTHING = CheckpointId(0)

@@ -2,8 +2,7 @@
 
 from typing import Literal
 
-from bot.domain.approval import Via
-from bot.domain.approval_count import whom_to_ask
+from bot.domain.approval import Via, whom_to_ask
 from bot.domain.approval_refusals import NotAllowed, needs_reason, unreadable, where_it_stands
 from bot.domain.approval_times import Membership, is_approver
 from bot.domain.entries import OutcomeSettled

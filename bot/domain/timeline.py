@@ -6,14 +6,13 @@ What an entry about a promise says, as one sentence.
 from typing import assert_never
 
 from bot.domain import entries as e
-from bot.domain.approval_count import ids_mentioned
+from bot.domain.approval import ids_mentioned
 from bot.domain.entries import PromiseReminded
 from bot.domain.ids import short, short_job
-from bot.domain.inert import visible
 from bot.domain.journal import Entry
 from bot.domain.notice_words import notice_sentence
 from bot.domain.savepoint_entries import savepoint_sentence
-from bot.domain.sentences import counted, full_stop
+from bot.domain.sentences import counted, full_stop, visible
 
 
 def promise_sentence(body: PromiseReminded) -> str:

@@ -29,10 +29,20 @@ from bot.domain.table import TableState
 from bot.domain.trust import TAG, TrustState, pins_for
 from bot.domain.waterline import has_changed_anything, last_taken_back
 from bot.notices.affecting import affected_commits, affected_of
-from bot.notices.announced import Earlier, ProposedRecovery, ReviewDone, TermBroken, Unheard
 from bot.notices.damaging import damage_of
 from bot.notices.extent import Rerun
-from bot.notices.facts import Affected, Damage, NoticeFacts, Stage, Trusted
+from bot.notices.facts import (
+    Affected,
+    Damage,
+    Earlier,
+    NoticeFacts,
+    ProposedRecovery,
+    ReviewDone,
+    Stage,
+    TermBroken,
+    Trusted,
+    Unheard,
+)
 from bot.notices.reading import ManyReaders, NotObserved, ReadAbove, ReadersUnknown, Reading, ReadThrough
 from bot.notices.readings import FarReads, Reads, reading_of
 

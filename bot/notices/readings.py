@@ -6,7 +6,7 @@ from bot.domain.looked import NotSeen, Seen
 from bot.domain.notice_entries import ObservedReader
 from bot.domain.reads import Consumer, FarRead, ReadRun
 from bot.domain.table import Snapshot
-from bot.notices.condensing import ranges_of
+from bot.notices.extent import ranges_of
 from bot.notices.reading import (
     ConsumerRuns,
     ManyReaders,

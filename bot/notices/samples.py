@@ -8,9 +8,19 @@ from bot.domain.ids import CheckpointId, IncidentId, SnapshotId, TableName, User
 from bot.domain.notice import WorkState
 from bot.domain.table import Ref, TableState
 from bot.domain.trust import TAG, pins_for
-from bot.notices.announced import Earlier, ProposedRecovery, ReviewDone, TermBroken, Unheard
 from bot.notices.extent import KeysChanged, Rerun, SnapshotRange
-from bot.notices.facts import Affected, Damage, NoticeFacts, Stage, Trusted
+from bot.notices.facts import (
+    Affected,
+    Damage,
+    Earlier,
+    NoticeFacts,
+    ProposedRecovery,
+    ReviewDone,
+    Stage,
+    TermBroken,
+    Trusted,
+    Unheard,
+)
 from bot.notices.reading import (
     ConsumerRuns,
     ManyReaders,

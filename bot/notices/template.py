@@ -15,10 +15,9 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError
 
 from bot.domain.errors import BadConfiguration
-from bot.domain.inert import inert, visible
 from bot.domain.notice import Answer
 from bot.domain.record import Record
-from bot.domain.sentences import counted
+from bot.domain.sentences import counted, inert, visible
 from bot.notices.extent import SnapshotRange
 from bot.notices.facts import NoticeFacts
 

@@ -9,8 +9,7 @@ from itertools import takewhile
 from typing import Any
 
 from bot.diagnosis._case import living
-from bot.diagnosis._examine import diagnose
-from bot.diagnosis._scan import ModeModule
+from bot.diagnosis._examine import ModeModule, diagnose
 from bot.domain.beside import Beside, beside
 from bot.domain.diagnosis import Case, Diagnosis
 from bot.domain.entries import Body, Diagnosed

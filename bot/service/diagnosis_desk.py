@@ -5,13 +5,13 @@ from collections import defaultdict
 from collections.abc import Collection
 
 from bot.domain.diagnosis import Diagnosis, Remedy
+from bot.domain.doubt import mended_by_others
 from bot.domain.entries import Body, Diagnosed, DiagnosisEnded, DiagnosisRequested, StepDone, StepSkipped
 from bot.domain.errors import CouldNotKeep, Refused, WaterlineError
 from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, UserId
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.mended import mended_by_others
 from bot.domain.notice import NO_ACTION
 from bot.domain.runbook import ASKED_FOR, MENDED, NOT_POSSIBLE, ActionStep, DecisionStep, NoticeStep
 from bot.service.choosing import action_of, asked_for

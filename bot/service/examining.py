@@ -11,8 +11,7 @@ from contextlib import contextmanager
 import humanize
 from ulid import ULID
 
-from bot.diagnosis._examine import diagnose
-from bot.diagnosis._scan import ModeModule
+from bot.diagnosis._examine import ModeModule, diagnose
 from bot.domain.diagnosis import Case, Diagnosis
 from bot.domain.errors import EvidenceCancelled, EvidenceFailed, FileDamaged, FileNotOpened
 from bot.domain.evidence import Ask, Evidence, Progress, Verdict

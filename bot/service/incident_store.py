@@ -8,13 +8,13 @@ from bot.domain.entries import Body
 from bot.domain.errors import CouldNotLook, JournalMoved, Refused, UnknownIncident
 from bot.domain.fold import fold
 from bot.domain.freezes import owes_resume
+from bot.domain.hidden_values import veiled_body
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident, unknown
 from bot.domain.journal import WATERLINE, Entry, Line
 from bot.domain.review import open_items
 from bot.domain.savepoints import still_tagged
 from bot.domain.setup import TableSetup
-from bot.domain.veiling import veiled_body
 from bot.ports import Clock, Journal
 
 log = structlog.get_logger(__name__)

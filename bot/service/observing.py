@@ -33,8 +33,7 @@ from bot.domain.setup import TableSetup
 from bot.domain.table import Snapshot, TableState, Window
 from bot.domain.written import OF_STATE, WriterSource, WrittenSchema, writer_sources
 from bot.evidence import Collector
-from bot.notices.affecting import affected_commits
-from bot.notices.whereabouts import changes_rows, ledger_rows
+from bot.notices.affecting import affected_commits, changes_rows, ledger_rows
 from bot.ports import (
     CheckpointStore,
     JobPorts,

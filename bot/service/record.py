@@ -37,9 +37,9 @@ from bot.domain.contract import TableContract
 from bot.domain.errors import BadConfiguration
 from bot.domain.execution import ProposalView
 from bot.domain.fold import fold
+from bot.domain.hidden_values import withheld_from
 from bot.domain.ids import IncidentId, TableName, short, short_job, short_operator
 from bot.domain.incident import Incident
-from bot.domain.inert import inert
 from bot.domain.journal import Entry, Line
 from bot.domain.ledger import LedgerRow, change, event_range
 from bot.domain.record_account import Account
@@ -57,10 +57,9 @@ from bot.domain.record_file import (
 )
 from bot.domain.requirements import requirement_sentence
 from bot.domain.review import metrics, review_items
-from bot.domain.sentences import MENTION, clock_time, counted
+from bot.domain.sentences import MENTION, clock_time, counted, inert
 from bot.domain.setup import TableSetup
 from bot.domain.timeline import sentence
-from bot.domain.veiling import withheld_from
 from bot.notices.forms import as_markdown
 from bot.service.ledger_picture import ledger_view
 

@@ -11,10 +11,10 @@ from bot.domain.journal import WATERLINE
 from bot.domain.notice import Address
 from bot.domain.told import DeliveryView, NoticeView, healed_after
 from bot.ports import Clock
-from bot.service.answering import notice_of
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore
 from bot.service.outdated import refuse_now, still_holds
+from bot.service.telling import notice_of
 
 RETRYING = "Trying again to reach consumers"
 """What is done when time alone lets a failed notice be tried again."""

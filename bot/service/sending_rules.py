@@ -4,8 +4,7 @@ happened since they were previewed, and what they promise by the clock. Pure."""
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.approval_count import mentions
+from bot.domain.approval import ApprovalPolicy, mentions
 from bot.domain.approval_times import Membership, is_approver
 from bot.domain.doubt import WARNS
 from bot.domain.entries import Body, NoticeQueued, NoticesHeld, NoticesPreviewed, StepDone

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from bot.domain.evidence import Task
 from bot.ports import Clock
-from bot.service.answering import Answering
 from bot.service.approving import Approvals
 from bot.service.background import Background
 from bot.service.closing import Closing
@@ -27,7 +26,7 @@ from bot.service.retrying import Retrying
 from bot.service.reviewing import Reviews
 from bot.service.savepoints import Savepoints
 from bot.service.sightings import Sightings
-from bot.service.telling import Telling
+from bot.service.telling import Answering, Telling
 from bot.service.trust import TrustDesk
 from bot.service.verifying import Verifier
 from bot.service.walking import Walker

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from bot.domain.beside import ALL_CLEAR as ALL_CLEAR
 from bot.domain.diagnosis import Remedy
-from bot.domain.doubt import accusations, doubted_since
+from bot.domain.doubt import accusations, doubted_since, mended_by_others
 from bot.domain.effects import MoveTable, PublishBranch
 from bot.domain.entries import SeverityChanged
 from bot.domain.errors import Refused
 from bot.domain.incident import Incident
-from bot.domain.mended import mended_by_others
 from bot.domain.notice import HOW_TO_CORRECT, PLANNED
 from bot.domain.sentences import clock_time
 from bot.domain.told import NoticeView

@@ -6,9 +6,8 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 
 from bot.diagnosis._case import living
-from bot.diagnosis._examine import diagnose
-from bot.diagnosis._scan import ModeModule
-from bot.diagnosis._standstill import standstill
+from bot.diagnosis._examine import ModeModule, diagnose
+from bot.diagnosis._may_commit_on import standstill
 from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook, UnknownTable, WaterlineError
 from bot.domain.evidence import Observation

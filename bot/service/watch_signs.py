@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
+from bot.diagnosis._arrivals import checkpoint_silence
 from bot.diagnosis._case import living
-from bot.diagnosis._checkpoint_silence import checkpoint_silence
 from bot.diagnosis._leaks import in_words
 from bot.diagnosis._turns import writing
 from bot.diagnosis._unbroken import break_in_chain

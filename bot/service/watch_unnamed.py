@@ -3,10 +3,8 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from bot.diagnosis._case import committer_ids, living, longest_silence, time_in
-from bot.diagnosis._may_commit_on import may_commit_on
-from bot.diagnosis._sinks import leaves_out_empty_ones, sinks_of
-from bot.diagnosis._standstill import standstill
+from bot.diagnosis._case import committer_ids, leaves_out_empty_ones, living, longest_silence, sinks_of, time_in
+from bot.diagnosis._may_commit_on import may_commit_on, standstill
 from bot.domain.checkpoint_pace import completed_at, interval_of, longest_of, usual_spacing
 from bot.domain.diagnosis import Case, Remedy
 from bot.domain.flink import Failure, JobRun

@@ -12,9 +12,8 @@ from bot.slack.commands import mute_clicked
 from bot.slack.forms import open_form_id, problem_form
 from bot.slack.ids import Click
 from bot.slack.opening_forms import OpeningForms
-from bot.slack.previews import correction_preview, page_of, preview_of
 from bot.slack.requests import Clicked
-from bot.slack.views import Views
+from bot.slack.views import Views, correction_preview, page_of, preview_of
 
 _OLD = "This button belongs to an older message. Use the incident's newest card."
 

@@ -24,11 +24,10 @@ from bot.domain.errors import Refused, WaterlineError
 from bot.domain.freezes import said_end, still_paused
 from bot.domain.ids import IncidentId, TableName, UserId, short, short_job
 from bot.domain.incident import Incident, shown_in
-from bot.domain.inert import visible
 from bot.domain.notice import PLANNED, WorkState
 from bot.domain.replay_bounds import typed_proposal
 from bot.domain.runbook import ASKED_FOR
-from bot.domain.sentences import clock_time, column_times, mentioned
+from bot.domain.sentences import clock_time, column_times, mentioned, visible
 from bot.domain.setup import TableSetup, TeamMember
 from bot.domain.table import TableState
 from bot.domain.timeline import sentence
@@ -43,9 +42,8 @@ from bot.slack.blocks.watch import MUTE_HOURS
 from bot.slack.forms import PREVIEW_TITLE, open_form_id, problem_form
 from bot.slack.ids import COMMAND
 from bot.slack.opening_forms import OpeningForms
-from bot.slack.previews import preview_of
 from bot.slack.requests import AGAIN, Clicked, Command
-from bot.slack.views import Views
+from bot.slack.views import Views, preview_of
 
 
 def status_text(services: Services, channel: str) -> str:

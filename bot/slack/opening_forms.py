@@ -26,10 +26,9 @@ from bot.service.services import Services
 from bot.slack.directory import UNREACHABLE
 from bot.slack.forms import Filled, open_form, open_form_id, opened_form, problem_form, table_form
 from bot.slack.ids import COMMAND, Click
-from bot.slack.previews import FIRST_WARNING, preview_of
 from bot.slack.render import OFFER
 from bot.slack.requests import Clicked, Mentioned, MessageChosen, Request, Submitted
-from bot.slack.views import Views
+from bot.slack.views import FIRST_WARNING, Views, preview_of
 
 log = structlog.get_logger(__name__)
 

@@ -1,6 +1,6 @@
 """Submitted forms: one service call each. The ids travel in the form's private metadata."""
 
-from bot.domain.approval_count import mentions
+from bot.domain.approval import mentions
 from bot.domain.approval_refusals import approval_counts, settlement_counts
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, ProposalId, StepId, TableName, UserId
@@ -12,9 +12,8 @@ from bot.slack.commands import closed
 from bot.slack.forms import open_form_id
 from bot.slack.ids import Form
 from bot.slack.opening_forms import OpeningForms
-from bot.slack.previews import preview_of
 from bot.slack.requests import Submitted
-from bot.slack.views import Views
+from bot.slack.views import Views, preview_of
 
 
 class Submits:

@@ -9,8 +9,7 @@ from collections.abc import Collection
 from slack_sdk.models.blocks import MarkdownTextObject
 
 from bot.domain.ids import UserId
-from bot.domain.inert import inert, visible, without_emoji
-from bot.domain.sentences import PERSON
+from bot.domain.sentences import PERSON, inert, visible, without_emoji
 from bot.ports import Delivery, Post
 from bot.slack.requests import Clicked, Command, Mentioned, MessageChosen, Request, Submitted
 

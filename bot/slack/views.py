@@ -1,17 +1,26 @@
-"""Views that the worker sends to Slack outside the outbox (filled forms, App Home), and the record through it."""
+"""Views that the worker sends to Slack outside the outbox (filled forms, App Home), and the record through it.
+
+The preview of notices as a modal, or what keeps it from being made.
+"""
 
 import time
+from collections.abc import Callable
+from functools import partial
 
 import structlog
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 from slack_sdk.models.views import View
 
-from bot.domain.errors import Refused
-from bot.domain.ids import UserId
+from bot.domain.errors import Refused, WaterlineError
+from bot.domain.ids import IncidentId, UserId
 from bot.domain.incident import Incident
+from bot.domain.notice import Notice
 from bot.ports import Outbox
-from bot.slack.forms import problem_form
+from bot.service.services import Services
+from bot.slack.blocks.texts import sending_view
+from bot.slack.blocks.told import untold_of
+from bot.slack.forms import PREVIEW_TITLE, problem_form
 from bot.slack.projection import card_key
 from bot.slack.record_files import record_post
 from bot.slack.sent_before import PASSING
@@ -88,3 +97,49 @@ class Views:
         tells one request from another."""
         room = channel or incident.opened.channel
         self._outbox.put(record_post(incident.id, incident.seq, room, card_key(incident.id), asked))
+
+
+FIRST_WARNING = "first_warning"
+
+
+def preview_of(
+    services: Services, incident: IncidentId, kind: str, step: str, channel: str, by: UserId, words: str = ""
+) -> View:
+    """The very texts that its submission sends. `step` is empty when no step of the runbook asks for it."""
+    keep = partial(services.telling.keep_preview, incident, kind, by=by, words=words)
+    return _shown(services, incident, step, channel, keep)
+
+
+def correction_preview(services: Services, incident: IncidentId, channel: str, by: UserId) -> View:
+    """The same of the correction that is due."""
+    return _shown(services, incident, "", channel, partial(services.telling.preview_correction, incident, by=by))
+
+
+def _shown(
+    services: Services,
+    incident: IncidentId,
+    step: str,
+    channel: str,
+    keep: Callable[[], tuple[str, tuple[Notice, ...]]],
+) -> View:
+    try:
+        name, notices = keep()
+        untold = untold_of(services.store.get(incident))
+    except WaterlineError as error:
+        return problem_form(PREVIEW_TITLE, str(error))
+    if not notices:
+        names = "".join(f" {each.name} cannot be notified: {each.why}." for each in untold)
+        return problem_form(PREVIEW_TITLE, f"This table has no declared consumers, so nobody is notified.{names}")
+    return sending_view((incident, step, name, channel), notices, untold=untold)
+
+
+def page_of(services: Services, incident: IncidentId, name: str, step: str, page: int, channel: str) -> View:
+    """One page of what was put on record under this name; submitting it sends them all."""
+    try:
+        known = services.store.get(incident)
+    except WaterlineError as error:
+        return problem_form(PREVIEW_TITLE, str(error))
+    notices = known.previews.get(name, ())
+    if not notices:
+        return problem_form(PREVIEW_TITLE, "This preview is not on record. Preview the notices again.")
+    return sending_view((incident, step, name, channel), notices, page, untold_of(known))

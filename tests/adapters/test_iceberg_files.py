@@ -18,8 +18,7 @@ from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.iceberg.format_v3 import places_in, puffin_of, vector_of
 from bot.adapters.table_files import FolderOfTable
 from bot.adapters.writer_schema import SCHEMA, Told, written_again
-from bot.diagnosis._examine import diagnose
-from bot.diagnosis._scan import scan
+from bot.diagnosis._examine import diagnose, scan
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case, Excluded, Remedy
 from bot.domain.errors import CommitRefused, CouldNotLook

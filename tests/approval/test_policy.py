@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.domain.approval import ApprovalPolicy, People
-from bot.domain.approval_count import whom_to_ask
+from bot.domain.approval import ApprovalPolicy, People, whom_to_ask
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.approval_times import next_due_at
 from bot.domain.deciding import Approve, Begin, BreakGlass, Tick, Veto

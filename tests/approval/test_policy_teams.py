@@ -2,8 +2,7 @@
 
 import pytest
 
-from bot.domain.approval import Approval, ApprovalPolicy
-from bot.domain.approval_count import missing, missing_in_words, teams_covered, whom_to_ask
+from bot.domain.approval import Approval, ApprovalPolicy, missing, missing_in_words, teams_covered, whom_to_ask
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.deciding import Approve, Reject
 from bot.domain.entries import ProposalApproved

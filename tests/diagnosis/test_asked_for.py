@@ -13,7 +13,7 @@ import spark_tasks
 from bot.adapters.clock import SystemClock
 from bot.diagnosis import no_snapshot_advanced, recovered_by_itself
 from bot.diagnosis._asked import _FIELDS
-from bot.diagnosis._scan import scan
+from bot.diagnosis._examine import scan
 from bot.domain.diagnosis import HEALTHY, CannotTell, Case, Diagnosis, Matches
 from bot.domain.entries import EvidenceEnded
 from bot.domain.errors import EvidenceCancelled, EvidenceFailed, Refused

@@ -7,8 +7,7 @@ import pytest
 import bot.diagnosis
 from bot.diagnosis import metadata_file_lost as mode
 from bot.diagnosis import recovered_by_itself, rolled_back_while_running, source_positions_skipped
-from bot.diagnosis._examine import diagnose
-from bot.diagnosis._scan import scan
+from bot.diagnosis._examine import diagnose, scan
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import COMMITS_TOLD, GapsFinding, PositionGap, UnreadableFile
 from bot.domain.ids import short

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import bot.diagnosis
 from bot.diagnosis import checkpoints_failed, event_time_stuck, recovered_by_itself
 from bot.diagnosis._asked import lacking
-from bot.diagnosis._examine import diagnose
-from bot.diagnosis._scan import ModeModule, scan
+from bot.diagnosis._examine import ModeModule, diagnose, scan
 from bot.domain.diagnosis import (
     HEALTHY,
     Act,

@@ -15,9 +15,8 @@ from bot.diagnosis import (
 )
 from bot.diagnosis import commits_withheld as f3
 from bot.diagnosis import sink_lost_its_state as f12
-from bot.diagnosis._came_again import came_again
-from bot.diagnosis._leaks import can_be_appended, in_words
-from bot.diagnosis._read_again import may_be_missing
+from bot.diagnosis._case import may_be_missing
+from bot.diagnosis._leaks import came_again, can_be_appended, in_words
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.evidence import Verdict
 from bot.domain.findings import (

@@ -13,9 +13,8 @@ from bot.diagnosis import (
     two_jobs_write_the_table,
 )
 from bot.diagnosis import two_jobs_write_the_table as mode
-from bot.diagnosis._examine import diagnose
+from bot.diagnosis._examine import diagnose, scan
 from bot.diagnosis._may_commit_on import may_commit_on
-from bot.diagnosis._scan import scan
 from bot.diagnosis._wrong_rows import wrong_files
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import ForkedWritersFinding, RepeatedCommit

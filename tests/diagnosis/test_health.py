@@ -9,8 +9,7 @@ import bot.diagnosis
 from bot.diagnosis import flink_is_recovering, no_snapshot_advanced, recovered_by_itself, two_jobs_write_the_table
 from bot.diagnosis._arrivals import unaccounted
 from bot.diagnosis._asked import lacking
-from bot.diagnosis._examine import diagnose
-from bot.diagnosis._scan import scan
+from bot.diagnosis._examine import diagnose, scan
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
 from bot.domain.evidence import Verdict

@@ -5,9 +5,8 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 import bot.diagnosis
-from bot.diagnosis._examine import diagnose
+from bot.diagnosis._examine import diagnose, scan
 from bot.diagnosis._last_good import rows_up_to
-from bot.diagnosis._scan import scan
 from bot.domain.diagnosis import Case, LastGoodRows, Matches, called
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import DuplicatePair, DuplicatesFinding, GapsFinding, PositionGap

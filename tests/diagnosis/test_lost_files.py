@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 import bot.diagnosis
 from bot.diagnosis import cleanup_deleted_files as f9
 from bot.diagnosis import commits_withheld, recovered_by_itself
-from bot.diagnosis._examine import diagnose
-from bot.diagnosis._scan import scan
+from bot.diagnosis._examine import diagnose, scan
 from bot.domain.diagnosis import HEALTHY, CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import GapsFinding, LeakStanding, MissingFilesFinding, UnreadableFile

@@ -8,8 +8,7 @@ import pytest
 import bot.diagnosis
 from bot.diagnosis import checkpoint_folder_taken, checkpoints_failed, recovered_by_itself
 from bot.diagnosis import no_snapshot_advanced as mode
-from bot.diagnosis._examine import diagnose
-from bot.diagnosis._scan import scan
+from bot.diagnosis._examine import diagnose, scan
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.evidence import Evidence, Verdict

@@ -9,8 +9,7 @@ import pytest
 
 import bot.diagnosis
 from bot.diagnosis import recovered_by_itself
-from bot.diagnosis._examine import diagnose
-from bot.diagnosis._scan import scan
+from bot.diagnosis._examine import diagnose, scan
 from bot.domain.diagnosis import HEALTHY, Case, Matches
 from tests.diagnosis.changed_cases import NAMES, Changed, case_named, is_wrong, without_answers, without_source
 

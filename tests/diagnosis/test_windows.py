@@ -7,9 +7,8 @@ import pytest
 import bot.diagnosis
 from bot.diagnosis import no_snapshot_advanced, recovered_by_itself, restarted_from_empty, restored_from_older_savepoint
 from bot.diagnosis._asked import answers, checked_until
-from bot.diagnosis._examine import diagnose
+from bot.diagnosis._examine import diagnose, scan
 from bot.diagnosis._last_good import rows_up_to
-from bot.diagnosis._scan import scan
 from bot.domain.asked_window import asked_window
 from bot.domain.diagnosis import CannotTell, Case, LastGoodRows, Matches, Remedy
 from bot.domain.ids import DRAINED, OperatorId, short

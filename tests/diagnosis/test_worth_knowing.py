@@ -13,8 +13,7 @@ from bot.diagnosis import (
     recovered_by_itself,
     schema_changed_under_the_job,
 )
-from bot.diagnosis._examine import diagnose
-from bot.diagnosis._scan import scan
+from bot.diagnosis._examine import diagnose, scan
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Act, CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import SchemaDifference

@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 from bot.actions._scan import scan as find_actions
-from bot.diagnosis._scan import scan as find_modes
+from bot.diagnosis._examine import scan as find_modes
 from bot.evidence import find_tasks
 from bot.notices import scan as find_notices
 from bot.notices.lint import lint as lint_messages

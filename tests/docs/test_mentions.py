@@ -17,7 +17,7 @@ from bot.actions._scan import scan as find_actions
 from bot.adapters.notify import NoticePayload
 from bot.cli import app
 from bot.cli.catalogue import catalogue_text
-from bot.diagnosis._scan import scan as find_modes
+from bot.diagnosis._examine import scan as find_modes
 from bot.evidence import find_tasks
 from bot.notices import scan
 from bot.notices import scan as find_notices

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import bot.diagnosis
-from bot.diagnosis._examine import diagnose
-from bot.diagnosis._scan import scan
+from bot.diagnosis._examine import diagnose, scan
 from bot.domain.asked_window import asked_window
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import CannotTell, Diagnosis, Matches

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.clock import SystemClock
-from bot.diagnosis._scan import ModeModule
+from bot.diagnosis._examine import ModeModule
 from bot.domain.diagnosis import Case, Matches, Remedy
 from bot.domain.entries import Diagnosed, EvidenceRecorded, EvidenceRequested, WaterlineMoved
 from bot.domain.errors import CouldNotLook, Refused

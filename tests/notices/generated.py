@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 from bot.domain import entries as e
+from bot.domain.beside import corrections_due
 from bot.domain.contract import TableContract
-from bot.domain.corrections import corrections_due
 from bot.domain.doubt import doubted_since
 from bot.domain.effects import Effect, KeepSavepoint, MoveTable, PublishBranch, StartJob
 from bot.domain.evidence import Verdict

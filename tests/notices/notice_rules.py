@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from slack_sdk.models.blocks import Block
 
 from bot.adapters.notify import NoticePayload, mail_of, payload_of
+from bot.domain.doubt import mended_by_others
 from bot.domain.effects import MoveTable, PublishBranch, StartJob, StopJob
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState
 from bot.domain.incident import Incident
-from bot.domain.mended import mended_by_others
 from bot.domain.notice import Address, Notice
 from bot.domain.planned_work import asked_state, refuse_unseen_end, refuse_untimely
 from bot.domain.record import Record

@@ -14,7 +14,7 @@ from bot.domain.reads import Consumer, FarRead, ReadRun
 from bot.domain.replay import ReplayRange
 from bot.domain.table import PartitionField, Snapshot, TableState, TouchedPartitions
 from bot.notices import NoticeFacts, NoticeTemplate, data_of, facts_for, render
-from bot.notices.condensing import ranges_of
+from bot.notices.extent import ranges_of
 from tests import orders_table as orders
 from tests.decisions import HEAD_AFTER
 from tests.incidents import Story

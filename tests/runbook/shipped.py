@@ -8,7 +8,7 @@ import bot.diagnosis
 import spark_tasks
 from bot.actions._scan import scan as scan_actions
 from bot.bootstrap.content import CONTENT
-from bot.diagnosis._scan import scan as scan_modes
+from bot.diagnosis._examine import scan as scan_modes
 from bot.domain.runbook import Runbook
 from bot.evidence import find_tasks
 from bot.runbook.lint import Vocabulary

@@ -14,8 +14,7 @@ from bot.adapters.spark import SparkEvidenceRunner
 from bot.bootstrap.content import CONTENT
 from bot.diagnosis import cleanup_deleted_files as f9
 from bot.diagnosis import source_positions_skipped as f18
-from bot.diagnosis._examine import diagnose
-from bot.diagnosis._scan import ModeModule
+from bot.diagnosis._examine import ModeModule, diagnose
 from bot.domain.contract import HIDDEN, TableContract
 from bot.domain.diagnosis import Excluded, Matches
 from bot.domain.effects import ChangeFiles

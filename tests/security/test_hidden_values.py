@@ -27,14 +27,13 @@ from bot.domain.diagnosis import Case
 from bot.domain.entries import EvidenceRecorded
 from bot.domain.evidence import Answer, Ask, Evidence, Verdict
 from bot.domain.findings import ReplayableFinding
-from bot.domain.hidden_values import outgoing, outgoing_case
+from bot.domain.hidden_values import outgoing, outgoing_case, withheld_from
 from bot.domain.ids import EvidenceId, IncidentId, SnapshotId, TableName
 from bot.domain.journal import Line
 from bot.domain.looked import NotSeen
 from bot.domain.replay import ReplayRange
 from bot.domain.setup import TableSetup
 from bot.domain.table import PartitionField, TableState, Window
-from bot.domain.veiling import withheld_from
 from bot.evidence import Collector, find_tasks
 from bot.evidence._collector import veiled
 from bot.service.diagnosing import build_case

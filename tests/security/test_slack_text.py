@@ -17,8 +17,8 @@ from bot.adapters.journal_sql import open_store
 from bot.domain.errors import BadConfiguration
 from bot.domain.ids import TableName, UserId
 from bot.domain.incident import Incident
-from bot.domain.inert import inert
 from bot.domain.journal import Entry
+from bot.domain.sentences import inert
 from bot.domain.timeline import sentence
 from bot.domain.trust import Basis, Trust, TrustState
 from bot.evidence import find_tasks

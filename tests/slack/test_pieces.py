@@ -9,7 +9,7 @@ import pytest
 import bot.diagnosis
 import spark_tasks
 from bot.adapters.journal_sql import open_store
-from bot.diagnosis._scan import scan
+from bot.diagnosis._examine import scan
 from bot.domain.diagnosis import CannotTell, Diagnosis, Excluded, Matches, ModeResult, Remedy
 from bot.domain.entries import Finding
 from bot.domain.evidence import Measure, Task, Verdict

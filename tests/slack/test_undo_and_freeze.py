@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql import open_store
-from bot.domain.corrections import corrections_due
+from bot.domain.beside import corrections_due
 from bot.domain.entries import EffectEnded, ExecutionEnded, ExecutionStarted, ProposalMade
 from bot.domain.ids import IncidentId
 from bot.domain.incident import Incident

@@ -9,8 +9,7 @@ import pytest
 
 from bot.adapters.journal_sql import open_store
 from bot.adapters.lineage import AllLineage
-from bot.domain.beside import ALONE, refuse_other_trust
-from bot.domain.corrections import corrections_due
+from bot.domain.beside import ALONE, corrections_due, refuse_other_trust
 from bot.domain.entries import (
     Body,
     CorrectionDeclined,

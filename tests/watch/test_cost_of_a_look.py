@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from bot.adapters.lineage_marquez import Marquez
 from bot.bootstrap import failure_modes
-from bot.diagnosis._scan import ModeModule
+from bot.diagnosis._examine import ModeModule
 from bot.domain.diagnosis import Case, Examined
 from bot.domain.ids import TableName
 from bot.evidence import Collector

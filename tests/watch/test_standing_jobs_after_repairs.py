@@ -8,8 +8,7 @@ import pytest
 
 import bot.diagnosis
 from bot.adapters.journal_sql import Store
-from bot.diagnosis._examine import diagnose
-from bot.diagnosis._scan import ModeModule, scan
+from bot.diagnosis._examine import ModeModule, diagnose, scan
 from bot.domain.diagnosis import HEALTHY
 from bot.domain.effects import DropBranch, Effect, KeepSavepoint, MakeBranch, StartFromStop, StopJob
 from bot.domain.entries import (

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.bootstrap import failure_modes
-from bot.diagnosis._scan import ModeModule
+from bot.diagnosis._examine import ModeModule
 from bot.domain.diagnosis import Case, Examined
 from bot.domain.flink import Restored
 from bot.domain.ids import CheckpointId, JobId, SnapshotId

@@ -10,19 +10,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from slack_sdk.models.blocks import Block, ButtonElement, SectionBlock
 
 from bot.actions._effects import describe
-from bot.domain.approval import ApprovalPolicy
-from bot.domain.approval_count import ids_mentioned, mentions, missing_in_words, whom_to_ask
+from bot.domain.approval import ApprovalPolicy, ids_mentioned, mentions, missing_in_words, whom_to_ask
 from bot.domain.approval_times import last_approval_at
 from bot.domain.effects import StopFork
 from bot.domain.evidence import Task
 from bot.domain.execution import UNDECIDED, ProposalState, ProposalView
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.incident import Incident, cited
-from bot.domain.inert import inert
 from bot.domain.journal import WATERLINE
 from bot.domain.proposal import AffectedRun, Preview, returns
 from bot.domain.requirements import requirement_sentence
-from bot.domain.sentences import clock_time, counted
+from bot.domain.sentences import clock_time, counted, inert
 from bot.domain.settling import HOW_TO_SETTLE, may_be_said_to_have_happened, unknown_effect
 from bot.slack.blocks.parts import actions, button, clock, confirm, context, header, section, sections
 from bot.slack.ids import Click

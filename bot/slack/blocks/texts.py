@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from slack_sdk.models.blocks import Block, DividerBlock, SectionBlock
 from slack_sdk.models.views import View
 
-from bot.domain.approval_count import mentions
+from bot.domain.approval import mentions
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import WAYS, Address, Notice

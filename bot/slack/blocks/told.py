@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from slack_sdk.models.blocks import Block, ButtonElement, SectionBlock
 
-from bot.domain.corrections import Why, corrections_due
+from bot.domain.beside import Why, corrections_due
 from bot.domain.findings import LedgerFinding
 from bot.domain.given_up import given_up_from
 from bot.domain.incident import Incident

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 import bot.diagnosis
-from bot.diagnosis._examine import diagnose
-from bot.diagnosis._scan import scan
+from bot.diagnosis._examine import diagnose, scan
 from bot.domain.diagnosis import HEALTHY, Act, Diagnosis, LastGoodRows
 from bot.domain.doubt import faults_in, rows_are_right
 from bot.domain.ids import short

@@ -7,9 +7,9 @@ from bot.domain.evidence import Ask
 from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
 from bot.domain.ids import JobId
 from bot.domain.table import Window
-from spark_tasks._patience import is_overdue
 from spark_tasks._restarts import runs_of
 from spark_tasks._standing import standing
+from spark_tasks._storage import is_overdue
 from spark_tasks.leaked_manifests import first_commits
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.sink import Written
