@@ -37,7 +37,7 @@ def application(home: Home, state: LabState, consumer: str) -> SparkSession:
         "spark.local.dir": str(home / "scratch"),
         "spark.sql.warehouse.dir": str(home / "scratch" / "spark-warehouse"),
         "spark.sql.shuffle.partitions": "2",
-        **catalog_settings(state, uri="Uri"),
+        **catalog_settings(state, uri="Uri" if state.stack == "small" else "uri"),
         **listener(state.lineage_path),
     }
     builder = SparkSession.builder.appName(consumer).master("local[1]")

@@ -1,5 +1,6 @@
 """The team's Spark: one Connect server on loopback that knows the catalog `lake`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from bot.lab.home import Home, Storage, free_ports, listens
@@ -53,29 +54,28 @@ class SparkServer:
 
 
 def catalog_settings(storage: Storage, uri: str = "uri") -> dict[str, str]:
-    """Spark's settings for the lab's catalog. `uri`: how the name of its address is written; Iceberg minds no case.
-
-    Hadoop's S3 is for whoever opens a file of the table by its path; the table's own reads go through Iceberg's.
-    """
+    """Spark's settings for the lab's catalog. `uri`: how the name of its address is written; Iceberg minds no case."""
     catalog = f"spark.sql.catalog.{storage.catalog_name}"
+    of_s3 = _s3_settings(catalog, storage.environment) if s3_jars(storage) else {}
     properties = {uri if name == "uri" else name: value for name, value in storage.engine_properties.items()}
-    hadoops = {
-        "impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
-        "endpoint": storage.environment.get("AWS_ENDPOINT_URL", ""),
-        "endpoint.region": storage.environment.get("AWS_REGION", ""),
-        "path.style.access": "true",
-    }
     return {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         catalog: "org.apache.iceberg.spark.SparkCatalog",
         **{f"{catalog}.{name}": value for name, value in properties.items()},
         f"{catalog}.cache-enabled": "false",
-        **(
-            {f"spark.hadoop.fs.{'s3' if name == 'impl' else 's3a'}.{name}": value for name, value in hadoops.items()}
-            if s3_jars(storage)
-            else {}
-        ),
+        **of_s3,
+    }
+
+
+def _s3_settings(catalog: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Hadoop's S3 reads the table, too: Iceberg's own needs ten services of the SDK beside."""
+    return {
+        "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+        "spark.hadoop.fs.s3a.endpoint": environment["AWS_ENDPOINT_URL"],
+        "spark.hadoop.fs.s3a.endpoint.region": environment["AWS_REGION"],
+        "spark.hadoop.fs.s3a.path.style.access": "true",
+        f"{catalog}.io-impl": "org.apache.iceberg.hadoop.HadoopFileIO",
     }
 
 
