@@ -24,6 +24,9 @@ from bot.domain.evidence import Answer, Ask, Progress, Task
 from bot.domain.table import TableState
 from bot.evidence import TaskModule
 from spark_tasks._damaged import first_damaged
+from spark_tasks._manifests import newest_of
+from spark_tasks._reading import stored_entries, whole_schema
+from spark_tasks._spelling import exact
 
 _AGAIN_AFTER_S = 0.3
 
@@ -132,6 +135,59 @@ def damaged(path: str, what: str) -> FileDamaged:
     )
 
 
+_CAUSES = (
+    (
+        r"No FileSystem for scheme|ClassNotFoundException: Class [\w.]+FileSystem|UnsupportedFileSystem",
+        "Spark has no file system for this storage",
+        "Name the warehouse in `catalog.properties`. To a Spark Connect server, add hadoop-aws and its settings.",
+    ),
+    (
+        r"ExpiredToken|TokenRefreshRequired|token[^\n]{0,40}expired|expired[^\n]{0,40}token",
+        "The keys for the storage have expired",
+        "Renew them where they come from: `catalog.properties`, the environment, or the Spark server.",
+    ),
+    (
+        r"NoAuthWithAWSException|Unable to load credentials|No AWS Credentials",
+        "Spark has no keys for the storage",
+        "Put keys into `catalog.properties`, or into the environment of Waterline or of the Spark server.",
+    ),
+    (
+        r"AccessDenied|AccessControlException|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|"
+        r"Status(?: Code)?: 40[13]\b",
+        "The storage denied Spark access",
+        "Check the keys in `catalog.properties` or of the Spark server, and their rights to this path.",
+    ),
+    (
+        r"PKIX path|SSLHandshake|CertificateException|SSLPeerUnverified",
+        "Spark does not trust the certificate of the storage",
+        "Name a trust store in `spark.conf`: `spark.driver.extraJavaOptions: -Djavax.net.ssl.trustStore=FILE`.",
+    ),
+    (
+        r"NoSuchBucket|Bucket[^\n]{0,80}does not exist",
+        "The storage has no such bucket",
+        "Check `s3.endpoint` and the region in `catalog.properties`.",
+    ),
+    (
+        r"UnknownHost|Connection refused|ConnectException|SocketTimeout|connect timed out|Unable to execute HTTP",
+        "Spark cannot reach the storage",
+        "Check `s3.endpoint` in `catalog.properties`, and the network between Spark and the storage.",
+    ),
+)
+"""What the trace says -> what happened, and what to do. None of it says anything of the table's files."""
+
+
+def storage_trouble(error: Exception, what: str) -> EvidenceFailed | None:
+    """The way to the storage, where that is what failed: to run the same or another task again would fail alike."""
+    for pattern, happened, remedy in _CAUSES:
+        if re.search(pattern, str(error), re.IGNORECASE):
+            return EvidenceFailed(f"{happened}, so {what} could not be finished.", f"Found: {_first(error)}", remedy)
+    return None
+
+
+def _first(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:_MESSAGE_LENGTH]
+
+
 _log = logging.getLogger(__name__)
 _MESSAGE_LENGTH = 300
 
@@ -196,6 +252,27 @@ class SparkEvidenceRunner:
                 self._session(is_interpreted=is_interpreted).range(1).count()
         except TROUBLE as error:
             raise self._translated(error, "the first query") from error
+
+    def probe(self, table: TableState) -> str:
+        """See the port."""
+        session = self._session(is_interpreted=True, table=table)
+        read = ["metadata"]
+        what = f"the look at the files of {table.name}"
+        try:
+            _ = whole_schema(session, table)
+            if table.head is not None:
+                manifests = newest_of(session, table.by_id[table.head], 1)
+                read += ["manifest list"]
+                live = stored_entries(session, manifests).where("status < 2").limit(1).collect() if manifests else []
+                read += ["manifest"] if manifests else []
+                for entry in live:
+                    file = entry["data_file"]
+                    form = {"puffin": "binaryFile"}.get(file["file_format"].lower(), file["file_format"].lower())
+                    session.read.format(form).load(exact(file["file_path"])).limit(1).count()
+                    read += ["data file"]
+        except TROUBLE as error:
+            raise file_trouble(error, what) or self._translated(error, what) from error
+        return f"reads a {', a '.join(read)}"
 
     def run(self, task: Task, ask: Ask, *, tag: str, on_progress: Callable[[Progress], None]) -> tuple[Answer, int]:
         """See the port. A run never outlives its time limit."""
@@ -302,14 +379,14 @@ class SparkEvidenceRunner:
         return named
 
     def _translated(self, error: Exception, what: str) -> EvidenceFailed:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0][:_MESSAGE_LENGTH]
+        first = _first(error)
         if self._connection.is_lost():
             return EngineEnded(
                 f"Spark ended during {what}.",
                 f"Expected an answer; the server has ended ({first}).",
                 "Run it again: Waterline starts a new session. If it happens again, give Spark more memory.",
             )
-        return EvidenceFailed(
+        return storage_trouble(error, what) or EvidenceFailed(
             f"Spark could not finish {what}.",
             f"Expected an answer; found: {first}",
             "Run it again. If it fails again, run unreadable_files, and missing_files for files of older commits.",

@@ -8,7 +8,8 @@ import typer
 from rich.console import Console
 
 from bot.cli.on_demand import OnDemand
-from bot.domain.errors import WaterlineError
+from bot.cli.options import COULD_NOT_TELL
+from bot.domain.errors import CouldNotLook, EvidenceFailed, WaterlineError
 from bot.domain.masking import Masking
 from bot.domain.sentences import visible
 from bot.pinned_jars import MachineError
@@ -30,15 +31,20 @@ def main() -> None:
     try:
         app()
     except WaterlineError as error:
-        _tell(error.happened, error.found, error.remedy)
+        _tell(error.happened, error.found, error.remedy, exit_code_after(error))
     except MachineError as error:
         _tell(error.happened, error.found, error.next_step)
 
 
-def _tell(happened: str, found: str, remedy: str) -> None:
+def exit_code_after(error: WaterlineError) -> int:
+    """1: refused, or wrong as it was asked. 2: what was asked about could not be looked at."""
+    return COULD_NOT_TELL if isinstance(error, CouldNotLook | EvidenceFailed) else 1
+
+
+def _tell(happened: str, found: str, remedy: str, code: int = 1) -> None:
     console = Console(stderr=True, soft_wrap=True, highlight=False)
     masked = Masking()
     for line in (happened, found, remedy):
         if line:
             console.print(masked.text(visible(line)), markup=False)
-    sys.exit(1)
+    sys.exit(code)

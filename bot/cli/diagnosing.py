@@ -13,7 +13,7 @@ from bot.adapters.case_rereading import ReadAgain, read_again
 from bot.adapters.case_sources import left_out_in_short, sources_of
 from bot.adapters.lineage_reading import kept_events
 from bot.bootstrap import failure_modes, files_of
-from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen, print_exact
+from bot.cli.options import COULD_NOT_TELL, DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen, print_exact
 from bot.cli.tables import followed, print_evidence, services_for
 from bot.diagnosis._examine import diagnose as examine
 from bot.domain.diagnosis import Act, Case, Diagnosis, Matches, Mode, SavedCase
@@ -43,7 +43,7 @@ def diagnose(
     as_json: JsonOption = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
-    """Collect all evidence and say what happened to a table."""
+    """Collect all evidence and say what happened to a table. Exit code 2: could not tell."""
     if (table is None) == (case is None):
         raise Refused(
             "Nothing was diagnosed.", "Expected a table or --case FILE; found none or both.", "Name one of them."
@@ -56,6 +56,13 @@ def diagnose(
     with services_for(config) as services:
         found = _examined(services, TableName(table or ""), window)
     _print(found.case, found.diagnosis, as_json, None)
+    if could_not_tell(found.case, found.diagnosis):
+        raise typer.Exit(COULD_NOT_TELL)
+
+
+def could_not_tell(case: Case, diagnosis: Diagnosis) -> bool:
+    """Whether nothing matches, something is undecided, and some evidence could not be collected."""
+    return not diagnosis.codes and bool(diagnosis.undecided) and any(each.could_not_look for each in case.evidence)
 
 
 @case_app.command()

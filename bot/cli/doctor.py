@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
+from typing import Literal
 
 import typer
 from rich.console import Console
@@ -16,10 +17,11 @@ from bot.adapters.contracts import team_of
 from bot.adapters.iceberg.backends import extra_for, how_to_install, kind_of, missing_extra
 from bot.adapters.journal_sql.database_clock import TOLERATED, ahead_at, ahead_in_words
 from bot.adapters.journal_sql.store import NoRecord, existing_record
-from bot.bootstrap import build
-from bot.cli.options import DEFAULT_CONFIG, ConfigOption, NobodyThere
+from bot.adapters.spark_session import bare
+from bot.bootstrap import Built, build
+from bot.cli.options import COULD_NOT_TELL, DEFAULT_CONFIG, ConfigOption, NobodyThere
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.errors import BadConfiguration, WaterlineError
+from bot.domain.errors import BadConfiguration, CouldNotLook, EvidenceFailed, WaterlineError
 from bot.domain.fold import fold
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
@@ -93,12 +95,19 @@ def client_of(properties: Mapping[str, str]) -> tuple[bool, str, str] | None:
     return True, f"PyIceberg is installed with its extra “{extra}”", ""
 
 
-Line = tuple[str, bool, str, str]
+CannotTell = Literal["CANNOT TELL"]
+Line = tuple[str, bool | CannotTell, str, str]
 """(what, is it good, what was found, what to do)."""
 
 
+def trouble(what: str, error: WaterlineError) -> Line:
+    """A look that failed: nobody knows then how the thing is. Any other error says that it is wrong."""
+    is_good: bool | CannotTell = "CANNOT TELL" if isinstance(error, CouldNotLook | EvidenceFailed) else False
+    return what, is_good, f"{error.happened} {error.found}".strip(), error.remedy
+
+
 def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
-    """Check everything that Waterline needs. Changes nothing. Exit code 1: something is missing."""
+    """Check everything that Waterline needs. Changes nothing. Exit code 1: something is missing. 2: could not tell."""
     console = Console(soft_wrap=True, highlight=False)
     settings = Settings.load(config)
     lines: list[Line] = [("configuration", True, str(config), "")]
@@ -114,7 +123,7 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
         lines += [*_tables(built.services), *_jobs(built.services)]
         lines += _unreached(built.services.observer.tables.values())
         lines += policies_of(built.services.observer.tables.values())
-        lines.append(_spark(built.runner.warm, settings))
+        lines += _spark(built, settings)
     lines += teams(settings)
     token = os.environ.get("SLACK_BOT_TOKEN")
     if token:
@@ -124,10 +133,16 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
         lines.append(("Slack", False, "SLACK_BOT_TOKEN is not set", "Set it; the value is on the app's page in Slack."))
     grid = Grid("", "what", "found", "what to do")
     for what, is_good, found, remedy in lines:
-        grid.add_row("ok" if is_good else "MISSING", what, found, remedy)
+        grid.add_row(is_good if isinstance(is_good, str) else "ok" if is_good else "MISSING", what, found, remedy)
     console.print(grid)
-    if not all(is_good for _what, is_good, _found, _remedy in lines):
-        raise typer.Exit(code=1)
+    if code := exit_code_of(lines):
+        raise typer.Exit(code)
+
+
+def exit_code_of(lines: Iterable[Line]) -> int:
+    """0: all is there. 1: something is missing. 2: nothing is missing as far as it could be looked at."""
+    judged = [is_good for _what, is_good, _found, _remedy in lines]
+    return 1 if False in judged else 0 if all(is_good is True for is_good in judged) else COULD_NOT_TELL
 
 
 def record_of_incidents(settings: Settings) -> tuple[Line, frozenset[str]]:
@@ -138,7 +153,7 @@ def record_of_incidents(settings: Settings) -> tuple[Line, frozenset[str]]:
     except NoRecord as error:
         return ("record", True, error.happened, "`waterline serve` makes it when it starts."), frozenset()
     except WaterlineError as error:
-        return ("record", False, f"{error.happened} {error.found}", error.remedy), frozenset()
+        return trouble("record", error), frozenset()
     is_open = [each for each in incidents if each.is_open]
     found = f"{counted(len(incidents), 'incident')}, {len(is_open)} open"
     return ("record", True, found, ""), frozenset(each.opened.channel for each in is_open)
@@ -150,7 +165,7 @@ def clock_beside_record(url: str, machine: Clock | None = None) -> Iterator[Line
     try:
         ahead = ahead_at(url, machine or SystemClock())
     except BadConfiguration as error:
-        yield what, False, f"{error.happened} {error.found}", error.remedy
+        yield trouble(what, error)
         return
     if ahead is None:
         return
@@ -200,11 +215,11 @@ def _tables(services: Services) -> Iterator[Line]:
         try:
             seen = services.observer.observe(name)
         except WaterlineError as error:
-            yield f"table {name}", False, f"{error.happened} {error.found}", error.remedy
+            yield trouble(f"table {name}", error)
             continue
         yield f"table {name}", True, f"format {seen.table.format_version}, {len(seen.table.snapshots)} snapshots", ""
         if isinstance(seen.reads, NotSeen):
-            yield seen.reads.source, False, seen.reads.reason, seen.reads.remedy
+            yield seen.reads.source, "CANNOT TELL", seen.reads.reason, seen.reads.remedy
         else:
             yield seen.reads.source, True, f"{len(seen.reads.values)} reading runs", ""
         names = {column.name for column in seen.table.columns}
@@ -238,13 +253,24 @@ def _jobs(services: Services) -> Iterator[Line]:
             try:
                 yield what, True, f"{len(look())} {things}", ""
             except WaterlineError as error:
-                yield what, False, f"{error.happened} {error.found}", error.remedy
+                yield trouble(what, error)
 
 
-def _spark(warm: Callable[[], None], settings: Settings) -> Line:
-    where = settings.spark.remote or "local"
+def _spark(built: Built, settings: Settings) -> Iterator[Line]:
+    """Whether it answers, then whether it reads each table's files. What failed to start is not tried again."""
+    where = f"Spark ({bare(os.environ.get('SPARK_REMOTE') or settings.spark.remote or 'local')})"
     try:
-        warm()
+        built.runner.warm()
     except WaterlineError as error:
-        return f"Spark ({where})", False, f"{error.happened} {error.found}", error.remedy
-    return f"Spark ({where})", True, "answers", ""
+        yield trouble(where, error)
+        return
+    yield where, True, "answers", ""
+    for name in built.services.observer.tables:
+        try:
+            table = built.services.observer.catalog.load(name)
+        except WaterlineError:
+            continue  # said already
+        try:
+            yield f"Spark on {name}", True, built.runner.probe(table), ""
+        except WaterlineError as error:
+            yield trouble(f"Spark on {name}", error)

@@ -39,12 +39,22 @@ class Late:
 
 
 LATE: Mapping[str, Late] = {
-    "diagnose": Late("bot.cli.diagnosing", "diagnose", "Collect all evidence and say what happened to a table."),
+    "diagnose": Late(
+        "bot.cli.diagnosing",
+        "diagnose",
+        "Collect all evidence and say what happened to a table. Exit code 2: could not tell.",
+    ),
     "trust": Late(
         "bot.cli.trust", "trust", "Say whether a table can be trusted. Exit code 0: yes. 1: no. 2: could not tell."
     ),
-    "ledger": Late("bot.cli.tables", "ledger", "List the commits of a table, and the checkpoints that have no commit."),
-    "evidence": Late("bot.cli.tables", "evidence", "Run one evidence task and print its answer."),
+    "ledger": Late(
+        "bot.cli.tables",
+        "ledger",
+        "List the commits of a table, and the checkpoints that have no commit. Exit code 2: could not tell.",
+    ),
+    "evidence": Late(
+        "bot.cli.tables", "evidence", "Run one evidence task and print its answer. Exit code 2: could not tell."
+    ),
     "proposal": Late("bot.cli.proposal", "app", "Show, decide and run proposals. It works while Slack is down."),
     "record": Late("bot.cli.record", "app", "Verify and export the record."),
     "case": Late("bot.cli.diagnosing", "case_app", "Save a diagnosis with all its sources in one file."),
@@ -57,7 +67,7 @@ LATE: Mapping[str, Late] = {
     "doctor": Late(
         "bot.cli.doctor",
         "doctor",
-        "Check everything that Waterline needs. Changes nothing. Exit code 1: something is missing.",
+        "Check everything that Waterline needs. Changes nothing. Exit code 1: something is missing. 2: could not tell.",
     ),
     "demo": Late(
         "bot.cli.demo", "app", "Break a real table and recover it, in a page that works like Slack.", "bot.lab"

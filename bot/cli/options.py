@@ -26,6 +26,8 @@ class NobodyThere:
         )
 
 
+COULD_NOT_TELL = 2
+"""Exit code of a command that could not look: 0 means answered, 1 that something is wrong."""
 _EXACT = 2**53 - 1
 """The largest whole number that JavaScript, jq and all who read JSON numbers as doubles keep as it is."""
 

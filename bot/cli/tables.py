@@ -15,8 +15,17 @@ from rich.table import Table as Grid
 import spark_tasks
 from bot.bootstrap import build
 from bot.cli.grid import fitted_grid, ledger_grid, missing_grid
-from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption, NobodyThere, WindowOption, chosen, print_exact
-from bot.domain.evidence import Evidence
+from bot.cli.options import (
+    COULD_NOT_TELL,
+    DEFAULT_CONFIG,
+    ConfigOption,
+    JsonOption,
+    NobodyThere,
+    WindowOption,
+    chosen,
+    print_exact,
+)
+from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import LedgerFinding
 from bot.domain.hidden_values import outgoing
 from bot.domain.ids import TableName
@@ -89,13 +98,14 @@ def ledger(
     as_json: JsonOption = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
-    """List the commits of a table, and the checkpoints that have no commit."""
+    """List the commits of a table, and the checkpoints that have no commit. Exit code 2: could not tell."""
     found = _printed("ledger", table, window, as_json, config)
     if isinstance(found.finding, LedgerFinding) and not as_json:
         _print_grid(ledger_grid(found.finding.ledger, found.at, _width()))
         missing = missing_grid(found.finding.ledger)
         if missing is not None:
             _print_grid(missing)
+    _leave(found)
 
 
 def evidence(
@@ -105,10 +115,11 @@ def evidence(
     as_json: JsonOption = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
-    """Run one evidence task and print its answer."""
+    """Run one evidence task and print its answer. Exit code 2: could not tell."""
     found = _printed(task, table, window, as_json, config)
     if found.rows and not as_json:
         _print_grid(fitted_grid(found.columns, found.rows, _width()))
+    _leave(found)
 
 
 def _width() -> int | None:
@@ -132,6 +143,12 @@ def _printed(task: str, table: str, window: str | None, as_json: bool, config: P
     else:
         print_evidence(found)
     return found
+
+
+def _leave(found: Evidence) -> None:
+    """With exit code 2 where the task could not look at what would have decided."""
+    if found.verdict is Verdict.INCONCLUSIVE and found.could_not_look:
+        raise typer.Exit(COULD_NOT_TELL)
 
 
 def tasks(as_json: JsonOption = False) -> None:

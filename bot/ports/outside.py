@@ -202,5 +202,9 @@ class EvidenceRunner(Protocol):
     def cancel(self, tag: str) -> bool:
         """Interrupt the run with this tag; False if none runs under it (here)."""
 
+    def probe(self, table: TableState) -> str:
+        """Opens one metadata file, one manifest and one data file of the table, as evidence would; says which it read.
+        Raises EvidenceFailed."""
+
     def warm(self) -> None:
         """Start Spark now, so that the first evidence does not wait. Raises EvidenceFailed."""

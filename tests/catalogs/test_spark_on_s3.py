@@ -116,5 +116,16 @@ def test_a_storage_that_denies_is_told_as_such(orders: Orders, runner: SparkEvid
     asked, task = ask(orders), TASKS["duplicate_rows"].task
     storage.admitted = "somebody-else"
 
-    with pytest.raises(EvidenceFailed, match=r"(?i)403|denied"):
+    with pytest.raises(EvidenceFailed, match="denied Spark access") as one:
         runner.run(task, asked, tag="denied", on_progress=lambda _progress: None)
+    with pytest.raises(EvidenceFailed, match="denied Spark access"):
+        runner.probe(asked.observation.table)
+    assert "unreadable_files" not in one.value.remedy
+
+
+def test_a_probe_reads_a_file_of_each_kind(orders: Orders, runner: SparkEvidenceRunner, storage: AilingS3) -> None:
+    """As evidence will: what the doctor says is what a night will need."""
+    storage.admitted = "of-the-catalog"
+    table = orders.ours.load(orders.name)
+
+    assert all(kind in runner.probe(table) for kind in ("metadata", "manifest list", "manifest", "data file"))
