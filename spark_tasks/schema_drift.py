@@ -194,17 +194,17 @@ def _not_counted(filling: Filling) -> NotSeen:
 
 def _told(ask: Ask, finding: SchemaDriftFinding, unseen: tuple[NotSeen, ...]) -> Answer:
     columns = counted(len(ask.observation.table.columns), "column")
-    unpromised = "" if ask.contract.columns else "; the contract promises no columns"
+    unpromised = "" if ask.contract.columns else " The contract promises no columns."
     if finding.differences:
         verdict, headline = Verdict.CONFIRMED, _headline(ask, finding)
     elif unseen:
         verdict, headline = Verdict.INCONCLUSIVE, f"No drift as far as can be seen. {unseen[0].reason}"
     else:
         verdict = Verdict.RULED_OUT
-        as_state = "".join(f", and {as_said(each)} the same" for each in ask.observation.written.values)
-        headline = (
-            f"The table's {columns} are what they were where the window begins, and are written{as_state}{unpromised}."
-        )
+        said = [as_said(each) for each in ask.observation.written.values]
+        as_state = "".join(f" {each[0].upper()}{each[1:]} the same." for each in said)
+        unchanged = f"The table's {columns} have not changed since the window began, and all are written."
+        headline = f"{unchanged}{as_state}{unpromised}"
     return Answer(
         verdict=verdict,
         headline=headline,

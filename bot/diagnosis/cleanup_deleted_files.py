@@ -209,7 +209,7 @@ def examine(case: Case) -> Examined:
     if found is None or lacking:
         return CannotTell(missing=tuple(lacking))
     return Excluded(
-        reason=f"Of {found.files_checked} manifests, data and delete files {_of_window(case)}none is missing, and no "
+        reason=f"Of {found.files_checked} manifests, data and delete files {_of_window(case)}none is missing. No "
         "restart fails for a Flink manifest that was deleted without a commit."
     )
 

@@ -225,7 +225,7 @@ def test_a_state_that_agrees_is_said_with_its_source(orders: OrdersTable, asks: 
     answer = asks("schema_drift", orders.ask(before, written=[of_state(orders)]))
 
     assert answer.verdict is Verdict.RULED_OUT
-    assert "the job's files at checkpoint 2 say the same" in answer.headline
+    assert "The job's files at checkpoint 2 say the same" in answer.headline
     assert any(source.startswith("file:/manifest.avro") for source in answer.sources)
 
 

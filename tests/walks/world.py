@@ -92,7 +92,7 @@ class Incident:
         command = [sys.executable, "-m", "bot.cli", *arguments, "--config", str(self.config)]
         return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
-    def unclear(self) -> list[object]:
+    def unclear(self) -> str:
         """Long sentences and words of the house, in every message as it was rendered and in the record."""
         people = {CHANNEL: "ana", "revenue-analytics": "dana", "fraud-ml": "eli"}
         messages = [m for channel, name in people.items() for m in self.workspace.person(name).messages(channel)]
@@ -102,7 +102,7 @@ class Incident:
         lines = list(enumerate(record.read_text(encoding="utf-8").splitlines(), 1))
         found = measure([*shown, *(Text(f"{record.name}:{number}", text) for number, text in joined(lines))])
         assert found.sentences > 200
-        return [*found.too_long, *found.forbidden]
+        return "\n".join(map(str, [*found.too_long, *found.forbidden]))
 
     def journal(self, kind: str) -> list[dict[str, object]]:
         """Bodies of one kind, read from the database by SQL alone."""

@@ -95,7 +95,7 @@ def test_a_restore_from_an_older_savepoint_is_told_once(ana: Responder, bot: Wat
 
     assert "sales.orders: unknown since" in status
     assert "The monitor found F2" in status
-    assert "Rewind table and job together" in told.plain
+    assert "What to do: " in told.plain
     assert told.buttons == ("Open incident", "Mute table for 4 hours")
     assert [m.ts for m in ana.messages(ONCALL) if "was restored" in m.plain and not m.is_ephemeral] == [told.ts]
 

@@ -177,4 +177,4 @@ class TestAReviewThatIsDue:
         ben.sees("items of the review of wl-1 are due by")
         bot.services.reviews.settle(ONE, items[0].number, "fixed", "It was fixed.", by=UserId(ben.id))
         assert (reminder.people, reminder.terms) == ((ben.id,), (items[0].finding.term,))
-        assert "The items due on" in ben.sees("are settled").plain
+        assert "The items due on" in ben.sees("are done.").plain
