@@ -122,7 +122,6 @@ def readers_of(plan: Plan, gone: Iterable[Snapshot]) -> tuple[AffectedRun, ...]:
 def untouched(
     sentences: Iterable[str], *, sure: str, replayed_from: CheckpointId | None = None, recorded: tuple[Term, ...] = ()
 ) -> Preview:
-    """The preview of a change that takes nothing off main."""
     return Preview(
         commits=0,
         files=0,
@@ -185,7 +184,6 @@ def drafted(
     preview: Preview,
     undo: str,
 ) -> Proposal:
-    """The proposal, with what is the same for all of them."""
     return Proposal(
         id=plan.proposal,
         action=action.name,

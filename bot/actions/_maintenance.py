@@ -80,7 +80,6 @@ def thaw_change(table: TableState, incident: IncidentId) -> TableChange | None:
 
 
 def as_before(table: TableState) -> str:
-    """What a thaw sets back, in words."""
     before = table.properties.get(_BEFORE)
     if before is None:
         return f"{_GC} stays as it is, because it was frozen by hand"

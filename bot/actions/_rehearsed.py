@@ -22,8 +22,6 @@ DOUBLES = "a start would duplicate rows of another table of the job"
 
 
 class Rehearsed(Record):
-    """One rehearsal, as its effects' results tell it."""
-
     because: str
     """Why it was proposed."""
     code: str

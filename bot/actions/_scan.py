@@ -30,7 +30,6 @@ def must_be_whole(action: Action) -> None:
 
 
 def _must_be_askable(action: Action) -> None:
-    """That a diagnosis asks for it, or that people may."""
     asked_for = {remedy.value.replace("-", "_") for remedy in Remedy}
     if not action.on_request and action.name not in asked_for:
         raise BadConfiguration(
@@ -77,7 +76,6 @@ def _must_compare_proofs(action: Action) -> None:
 
 
 def _must_prove_trust(action: Action) -> None:
-    """What is asked of metadata alone says nothing of what consumers read."""
     asked = {task for task, _ in action.proofs}
     if action.moves_waterline == "trusted" and not asked & OF_ROWS:
         raise BadConfiguration(
@@ -88,8 +86,6 @@ def _must_prove_trust(action: Action) -> None:
 
 
 class ActionModule(Record):
-    """An action as the application uses it."""
-
     action: Action
     propose: Callable[[Plan], Proposal]
     """Raises Refused when nothing right can be proposed, with the reason."""

@@ -185,8 +185,6 @@ def _by_hand(case: Case, stood: StoodStill, unproven: str) -> str:
 
 
 class Deeds:
-    """What the earlier proposal has really done."""
-
     def __init__(self, past: Past) -> None:
         self.title = past.proposal.title
         done = [(index, effect) for index, effect in enumerate(past.proposal.effects) if index in past.results]
@@ -216,7 +214,6 @@ def _moved_to(effect: MoveTable | PublishBranch) -> SnapshotId:
 
 
 def _stood_at(past: Past, index: int, effect: StartJob | StartFromStop) -> SnapshotId | None:
-    """The head on which the new run was started."""
     intent = past.started[index].expected_head
     return intent if intent is not None else effect.on_top_of if isinstance(effect, StartJob) else None
 

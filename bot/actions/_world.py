@@ -55,8 +55,6 @@ def _nobody_loads(table: TableName) -> TableState:
 
 @dataclass(frozen=True)
 class World:
-    """The table, read just now, and the jobs, asked when needed."""
-
     table: TableState
     jobs: Mapping[str, JobPorts]
     load: Callable[[TableName], TableState] = _nobody_loads

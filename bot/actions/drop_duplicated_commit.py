@@ -36,8 +36,6 @@ from bot.domain.table import TableState
 
 
 class Repeats(Record):
-    """The repeating commits of one proposal, by what of them goes."""
-
     whole: tuple[SnapshotId, ...]
     """Every file: the checkpoint came again with as many rows, in files of its own. Oldest first, as the next."""
     in_part: tuple[SnapshotId, ...]
@@ -49,7 +47,6 @@ class Repeats(Record):
 
     @property
     def commits(self) -> tuple[SnapshotId, ...]:
-        """All of them."""
         return (*self.whole, *self.in_part)
 
     @property
@@ -60,7 +57,6 @@ class Repeats(Record):
         return ", and ".join(said)
 
     def sources(self, *, and_all_of: tuple[SnapshotId, ...] = ()) -> FileSources:
-        """What is to be removed, with everything that these further commits added."""
         return FileSources(added_by=(*self.whole, *and_all_of), added_again_by=self.in_part, added_first_by=self.first)
 
 

@@ -87,7 +87,6 @@ def _fork(plan: Plan, live: tuple[JobRun, ...]) -> JobRun | None:
 
 
 def _both_alive(keep: JobRun, fork: JobRun) -> tuple[Requirement, ...]:
-    """Each by the cluster of its own job."""
     if keep.name == fork.name:
         return (RunsAlive(job=fork.name, job_ids=(keep.job_id, fork.job_id)),)
     return tuple(RunIsCurrent(job=run.name, job_id=run.job_id) for run in (keep, fork))

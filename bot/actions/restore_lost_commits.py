@@ -163,7 +163,6 @@ def when_written(case: Case, wanted: Sequence[Snapshot]) -> tuple[datetime, ...]
 
 
 def of_others(case: Case, wanted: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
-    """Those with rows of other writers."""
     return tuple(each for each in wanted if _brings_others(case, each) or not any(_moments(case, each)))
 
 

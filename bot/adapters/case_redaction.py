@@ -67,7 +67,6 @@ def _bounds(entry: ManifestEntry) -> Iterator[tuple[int, bytes]]:
 
 
 def _rest(entry: ManifestEntry, keeps: Keeps) -> tuple[object, ...]:
-    """What the bot reads of an entry, and the bounds that stay."""
     file = entry.data_file
     counts = (file.record_count, file.file_size_in_bytes, file.value_counts, file.null_value_counts)
     kept = tuple(pair for pair in _bounds(entry) if keeps(pair[0]))
@@ -106,7 +105,6 @@ def _packed(block: bytes, codec: type[Codec] | None) -> bytes:
 
 
 def _whole(number: int) -> bytes:
-    """A number as Avro writes it."""
     written = io.BytesIO()
     BinaryEncoder(written).write_int(number)
     return written.getvalue()
@@ -156,7 +154,6 @@ def without_state(content: bytes) -> bytes:
 
 
 def _read(told: Told) -> tuple[object, ...]:
-    """What the bot knows from it."""
     sizes = tuple((part.operator_id, part.name, part.parallelism, part.bytes) for part in told.operators)
     return (told.model_copy(update={"operators": ()}), sizes)
 

@@ -140,8 +140,6 @@ _OF_PAGE = {
 
 @dataclass
 class KeptAnswers:
-    """The pages of one cluster, as they were answered."""
-
     url: str
     pages: Mapping[str, bytes]
     """Path, without what was asked behind it -> body."""
@@ -201,7 +199,6 @@ def _run_again(recorded: JobRun, answers: KeptAnswers) -> tuple[JobRun | None, t
 
 
 def _clusters(raw: Mapping[str, bytes]) -> list[KeptAnswers]:
-    """One for each address that listed jobs."""
     bases = [address.removesuffix("/jobs/overview") for address in raw if address.endswith("/jobs/overview")]
     return [
         KeptAnswers(
@@ -289,8 +286,6 @@ def _of_flink(told: Counted, leak: LeakedManifest, content: bytes) -> None:
 
 @dataclass
 class ReadAgain:
-    """What came of it."""
-
     observation: Observation
     """As this version reads the sources; what they do not tell is as it was recorded."""
     read: list[str] = field(default_factory=list)

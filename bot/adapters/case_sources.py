@@ -37,8 +37,6 @@ _TELLS_NOTHING = frozenset({"bucket", "void"})
 
 
 class RowValues:
-    """The rule for one table."""
-
     def __init__(self, table: TableState, contract: TableContract, *, with_values: bool) -> None:
         self._contract = contract
         self._with_values = with_values
@@ -90,8 +88,6 @@ Cut = Callable[[bytes], bytes]
 
 @dataclass
 class Sources:
-    """What goes into the file, and what does not."""
-
     raw: dict[str, bytes] = field(default_factory=dict)
     """Where each source is -> its bytes."""
     left_out: list[str] = field(default_factory=list)

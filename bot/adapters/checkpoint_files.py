@@ -288,7 +288,6 @@ def written_at(info: FileInfo) -> datetime:
 
 
 def first_line(error: Exception) -> str:
-    """What pyarrow said, with its kind, as a sentence."""
     said = str(error).strip().partition("\n")[0][:300].rstrip(".: ")
     return f"{type(error).__name__}: {said}."
 
@@ -378,8 +377,6 @@ class CheckpointFiles:
         return any(folder is not None and place_of(folder)[:2] == place_of(path)[:2] for folder in folders)
 
     def outlasts(self, path: str) -> bool:
-        """See the port."""
-
         def gone() -> bool | None:
             try:
                 self.read(path)
@@ -426,7 +423,6 @@ class CheckpointFiles:
     def _checkpoints(
         self, files: FileSystem, folders: Iterable[FileInfo], what: str, state: StateFiles
     ) -> Iterator[StoredCheckpoint | _Unread]:
-        """The complete ones of these folders."""
         checkpoints = [each for each in folders if _CHECKPOINT_FOLDER.fullmatch(each.base_name)]
         return (told for told in self._told(files, checkpoints, what, state) if told is not None)
 

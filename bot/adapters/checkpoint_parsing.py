@@ -41,8 +41,6 @@ class NotUnderstood(Exception):
 
 
 class StateFile(NamedTuple):
-    """A file that holds a piece of state."""
-
     path: str
     """As Flink writes it."""
     is_relative: bool
@@ -75,15 +73,12 @@ class JavaBytes:
         return self._content[self.at - count : self.at]
 
     def byte(self) -> int:
-        """One byte, unsigned."""
         return self.take(1)[0]
 
     def int32(self) -> int:
-        """Signed."""
         return int(struct.unpack(">i", self.take(4))[0])
 
     def int64(self) -> int:
-        """Signed."""
         return int(struct.unpack(">q", self.take(8))[0])
 
     def size(self) -> int:
@@ -117,7 +112,6 @@ class JavaBytes:
         return struct.unpack(f">{count}q", self.take(8 * self._not_negative(count, "a count")))
 
     def skip_longs(self, count: int) -> None:
-        """Passes over offsets."""
         self.take(8 * self._not_negative(count, "a count"))
 
     def _not_negative(self, value: int, what: str) -> int:
@@ -144,8 +138,6 @@ _NOTHING = Handle(size=0, inline=b"")
 
 @dataclass(frozen=True, slots=True)
 class OperatorList:
-    """List states that one subtask keeps in one handle."""
-
     offsets: dict[str, tuple[int, ...]]
     """Name -> where each of its items begins in the handle's content."""
     handle: Handle
@@ -324,8 +316,6 @@ _PROPERTIES_SINCE = 4
 
 
 class OperatorPart(Record):
-    """One operator's part of the checkpoint."""
-
     operator_id: OperatorId
     name: str | None
     """Written since version 5, where the job names its operators."""
@@ -507,7 +497,6 @@ class Told(Record):
 
 
 def _nothing_beside(_handle: Handle) -> bytes | None:
-    """For a file that stands alone."""
     return None
 
 
@@ -611,7 +600,6 @@ def _properties(content: bytes) -> tuple[CheckpointKind, bool, str | None]:
 
 
 def _job_id(texts: Sequence[bytes], of_newest_manifest: str | None) -> JobId | None:
-    """The run whose commits the restored committer will look for."""
     if of_newest_manifest is not None:
         return JobId(of_newest_manifest)
     tried = (pattern.search(text) for pattern in (_V1_JOB, _V2_JOB_AND_OPERATOR) for text in texts)

@@ -47,8 +47,7 @@ from bot.domain.sentences import visible
 from bot.domain.setup import Team, TeamMember
 
 
-class _DatesAsText(SafeConstructor):
-    """Of YAML's own types all but the moment."""
+class _DatesAsText(SafeConstructor): ...
 
 
 _DatesAsText.add_constructor("tag:yaml.org,2002:timestamp", SafeConstructor.construct_yaml_str)
@@ -69,7 +68,6 @@ def team_as_written(text: str) -> object:
 
 
 def bad_contract(file: Path, happened: str, found: str, remedy: str) -> BadConfiguration:
-    """The file, and what is wrong with it."""
     return BadConfiguration(f"{file}: {happened}", found, remedy)
 
 
@@ -125,7 +123,6 @@ def span_of(value: object, unit: str | None, name: str, file: Path) -> timedelta
 
 
 def name_of(column: SchemaProperty) -> str:
-    """As the table has it."""
     return column.physicalName or column.name or ""
 
 

@@ -95,7 +95,6 @@ class FlinkHttp:
         self._http = (logins or Logins()).client(self.url, timeout=limits)
 
     def close(self) -> None:
-        """Gives the connections back."""
         self._http.close()
 
     def get(self, path: str, params: Mapping[str, str | int] | None = None) -> bytes | None:

@@ -28,15 +28,12 @@ _CONFLICTS = 8
 
 
 class OperatedResource:
-    """One resource that the operator carries out."""
-
     def __init__(self, kubernetes: KubernetesResource, poll_every: timedelta) -> None:
         self._kubernetes = kubernetes
         self._poll_s = poll_every.total_seconds()
         self.name = kubernetes.name
 
     def close(self) -> None:
-        """Gives the connections back."""
         self._kubernetes.close()
 
     def read(self) -> FlinkResource:
@@ -208,8 +205,6 @@ def stopped_by(before: FlinkResource, after: FlinkResource, job_id: JobId, *, ke
 
 
 class FlinkOperator:
-    """One FlinkDeployment or FlinkSessionJob."""
-
     def __init__(
         self,
         rest: FlinkRest,
@@ -227,7 +222,6 @@ class FlinkOperator:
         self._start_limit = start_limit
 
     def close(self) -> None:
-        """Gives the connections back."""
         self._rest.close()
         self._resource.close()
 

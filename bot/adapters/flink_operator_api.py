@@ -251,7 +251,6 @@ class KubernetesResource:
         )
 
     def close(self) -> None:
-        """Gives the connections back."""
         self._http.close()
 
     def beside(self, kind: str, name: str) -> "KubernetesResource":
@@ -357,6 +356,5 @@ def _reason(body: bytes) -> str:
 
 
 def flink_resource(login: Login, kind: str, namespace: str, name: str) -> KubernetesResource:
-    """The FlinkDeployment or FlinkSessionJob of that name."""
     path = f"/apis/flink.apache.org/v1beta1/namespaces/{namespace}/{kind.lower()}s/{name}"
     return KubernetesResource(login, path, f"{kind} {namespace}/{name}")

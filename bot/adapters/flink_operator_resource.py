@@ -89,8 +89,6 @@ US = "waterline"
 
 
 class Writer(BaseModel):
-    """One who has written."""
-
     manager: str = "somebody"
     time: datetime | None = None
     subresource: str | None = None
@@ -120,8 +118,6 @@ class _SavepointInfo(BaseModel):
 
 
 class Left(BaseModel):
-    """The point of state that a stop has left."""
-
     path: str
 
     @property
@@ -160,8 +156,6 @@ class _Reconciled(BaseModel):
 
 
 class Status(BaseModel):
-    """The operator's word."""
-
     generation: int = Field(default=0, alias="observedGeneration")
     lifecycle: str | None = Field(default=None, alias="lifecycleState")
     error: str | None = None
@@ -352,7 +346,6 @@ class FlinkResource(BaseModel):
         return claim_in(self.settings)
 
     def ended(self, job_id: JobId) -> JobRun:
-        """A run whose cluster is gone, as far as the operator remembers it."""
         told = self.status.job
         return JobRun(
             job_id=job_id,

@@ -53,8 +53,6 @@ class JobDetail(BaseModel):
 
 
 class CheckpointEntry(BaseModel):
-    """One checkpoint or savepoint of the history."""
-
     id: int
     status: str
     checkpoint_type: str = "UNKNOWN"

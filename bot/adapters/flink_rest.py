@@ -312,7 +312,6 @@ class FlinkRest:
         """By the job's name: its runs that have ended, as they were read then."""
 
     def close(self) -> None:
-        """Gives the connections back, the starter's too."""
         self._http.close()
         if self._starter is not None:
             self._starter.close()
@@ -351,17 +350,14 @@ class FlinkRest:
         return None
 
     def stop_at_work(self, job_id: JobId) -> str | None:
-        """See the port."""
         return savepoint_at_work(self._http, job_id)
 
     def obstacle(self, job: str) -> str | None:  # noqa: ARG002 - each job has a starter of its own
-        """See the port."""
         if self._starter is None:
             return "no way to start it is configured (`start` of this job in the configuration file)"
         return self._starter.obstacle()
 
     def declaration(self, job: str) -> str | None:  # noqa: ARG002 - each job has a starter of its own
-        """See the port."""
         return None if self._starter is None else self._starter.declaration()
 
     def start(
@@ -442,7 +438,6 @@ class FlinkHistory:
         self.url = self._http.url
 
     def close(self) -> None:
-        """Gives the connections back."""
         self._http.close()
 
     def past_runs(self, job: str, known: Collection[JobId]) -> tuple[JobRun, ...]:

@@ -42,8 +42,6 @@ JOB_ID = "$internal.pipeline.job-id"
 
 
 class Starter(Protocol):
-    """One way to submit the job."""
-
     def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool, uid_suffix: str | None) -> None:
         """Submit once, with this suffix for UID_SUFFIX (None: the configured one). Returns when the cluster accepted
         the run, or has it already.
@@ -57,8 +55,7 @@ class Starter(Protocol):
     def declaration(self) -> str:
         """The digest of what `submit` sends beside restore point, job id and another uid, as it is configured."""
 
-    def close(self) -> None:
-        """Give connections back."""
+    def close(self) -> None: ...
 
 
 class _Jar(BaseModel):
@@ -96,7 +93,6 @@ class JarStart:
         }
 
     def close(self) -> None:
-        """Gives the connections back."""
         self._http.close()
 
     def obstacle(self) -> str | None:
@@ -108,7 +104,6 @@ class JarStart:
         return None if any(jar.id == self._jar_id for jar in known.files) else f"the cluster has no jar {self._jar_id}"
 
     def declaration(self) -> str:
-        """See Starter. A jar that is uploaded anew has another id."""
         return digest_of({**self._body, "jar": self._jar_id, "args": self._args, "suffix": self._uid_suffix})
 
     def submit(self, path: str, job_id: JobId, *, allow_non_restored: bool, uid_suffix: str | None) -> None:
@@ -177,7 +172,6 @@ class SqlGatewayStart:
         self._poll_s = poll_s
 
     def close(self) -> None:
-        """Gives the connections back."""
         self._http.close()
 
     def obstacle(self) -> str | None:
@@ -186,7 +180,6 @@ class SqlGatewayStart:
         return None if self._http.get("/v1/info") is not None else f"{self._http.url} is no SQL gateway"
 
     def declaration(self) -> str:
-        """See Starter."""
         told = {"statements": self._statements, "properties": self._properties, "suffix": self._uid_suffix}
         return digest_of(told)
 

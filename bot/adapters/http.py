@@ -80,7 +80,6 @@ class Logins(httpx.Auth):
 
 
 def why_refused(status: int, otherwise: str) -> str:
-    """What to do about an answer."""
     remedies = {
         401: "Check token or password of this address under `logins`: they are missing, wrong or expired.",
         403: "Give Waterline's user the right to this address, or name another under `logins`.",

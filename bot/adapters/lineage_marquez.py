@@ -77,7 +77,6 @@ class Marquez:
         self._http = (logins or Logins()).client(self.url, timeout=httpx.Timeout(limit_s, connect=min(limit_s, 5.0)))
 
     def close(self) -> None:
-        """Gives the connections back."""
         self._http.close()
 
     def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:

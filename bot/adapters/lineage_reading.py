@@ -200,11 +200,9 @@ class CatalogNames:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Every one that is known."""
         return (self.own, *(self.others or ()))
 
     def of(self, table: TableState) -> frozenset[str]:
-        """The names of this table."""
         return frozenset({table.name, *(f"{each}.{table.name}" for each in self.all)})
 
     def unknown(self, events: Iterable[LineageEvent], table: TableState, since: datetime) -> str | None:

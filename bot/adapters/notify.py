@@ -162,7 +162,6 @@ def _hung_up_after(limit_s: float, server: smtplib.SMTP) -> Iterator[None]:
 
 
 def _left(server: smtplib.SMTP) -> None:
-    """What was taken stays taken, however the goodbye goes."""
     try:
         server.quit()
     except (smtplib.SMTPException, OSError):

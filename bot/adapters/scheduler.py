@@ -33,7 +33,6 @@ class SchedulerTimers:
         self._scheduler.add_listener(_report, EVENT_JOB_ERROR)
 
     def start(self) -> None:
-        """Begin to run what is due."""
         self._scheduler.start()
 
     def close(self) -> None:
@@ -49,7 +48,6 @@ class SchedulerTimers:
         self._pool.shutdown(wait=True)
 
     def at(self, key: str, when: datetime, do: Callable[[], None]) -> None:
-        """See the port."""
         due_in = max(when - self._clock.now(), timedelta(0))
         trigger = DateTrigger(run_date=datetime.now(UTC) + due_in, timezone=UTC)
         # A timer that sets itself again may be due before its first run has ended; with the default of one

@@ -27,11 +27,9 @@ class HttpSchedulers:
         self._http = (logins or Logins()).client(timeout=limit_s)
 
     def names(self, table: TableName) -> tuple[str, ...]:
-        """See the port."""
         return tuple(each.name for each in self._compactions.get(table, ()))
 
     def pause(self, table: TableName) -> tuple[str, ...]:
-        """See the port."""
         asked = ((each, self._asked(each, each.pause)) for each in self._compactions.get(table, ()))
         return tuple(
             f"{_first(each.name)} could not be paused ({problem}): it may come in between."
@@ -41,7 +39,6 @@ class HttpSchedulers:
         )
 
     def resume(self, table: TableName) -> None:
-        """See the port."""
         asked = ((each, self._asked(each, each.resume)) for each in self._compactions.get(table, ()))
         failed = [f"{each.name}: {problem}" for each, problem in asked if problem]
         if failed:
@@ -52,7 +49,6 @@ class HttpSchedulers:
             )
 
     def close(self) -> None:
-        """Let the connections go."""
         self._http.close()
 
     def _asked(self, one: Compaction, body: Mapping[str, str | bool | int]) -> str:

@@ -104,7 +104,6 @@ class TableStorage:
         self._told: dict[TableName, Properties] = {}
 
     def learn(self, table: TableName, properties: Properties) -> None:
-        """What the catalog answered for this table, its own properties included."""
         self._told[table] = dict(properties)
 
     def of(self, table: TableName) -> Opened:
@@ -134,8 +133,6 @@ _TROUBLE = (
 
 
 class KeptFile(InputFile):
-    """One file of which every byte is known."""
-
     def __init__(self, location: str, content: bytes) -> None:
         super().__init__(location)
         self._content = content
@@ -144,11 +141,9 @@ class KeptFile(InputFile):
         return len(self._content)
 
     def exists(self) -> bool:
-        """It is here."""
         return True
 
     def open(self, seekable: bool = True) -> InputStream:  # noqa: ARG002 - the signature is PyIceberg's
-        """A new stream from its beginning."""
         return cast(InputStream, io.BytesIO(self._content))
 
 

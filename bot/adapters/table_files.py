@@ -177,8 +177,6 @@ _NAME = re.compile(
 
 
 class FolderOfTable:
-    """Lists folders of the table's own storage."""
-
     def __init__(self, storage: TableStorage | None = None, tape: dict[str, bytes] | None = None) -> None:
         """`storage` knows what the catalog says of it; None: the environment does. `tape` is given what files said of
         their writer's schema, by address."""
@@ -187,7 +185,6 @@ class FolderOfTable:
         self._told: dict[tuple[TableName, SnapshotId], Told] = {}
 
     def flink_manifests(self, table: TableState) -> tuple[FlinkManifest, ...]:
-        """See the port."""
         folder = folder_of_manifests(table)
         try:
             files, path = self._storage.of(table.name)(folder)
@@ -232,7 +229,6 @@ class FolderOfTable:
         return written_at(paths, self._storage.of(table))
 
     def move(self, table: TableName, moves: Sequence[tuple[str, str]], note: str) -> MovedFiles:
-        """See the port."""
         return move(table, moves, note, self._storage.of(table))
 
 

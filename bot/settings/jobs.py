@@ -67,8 +67,6 @@ class LoginSettings(Record):
 
 
 class SqlGatewayStartSettings(Record):
-    """Starts a SQL job through Flink's SQL gateway."""
-
     kind: Literal["sql-gateway"] = Field(description="This way of starting.", examples=["sql-gateway"])
     url: HttpUrl = Field(description="Address of the SQL gateway.", examples=["http://flink-sql-gateway:8083"])
     statements: tuple[str, ...] = Field(
@@ -97,8 +95,6 @@ class SqlGatewayStartSettings(Record):
 
 
 class JarStartSettings(Record):
-    """Starts a job from a jar that was uploaded to the cluster."""
-
     kind: Literal["jar"] = Field(description="This way of starting.", examples=["jar"])
     jar_id: str = Field(
         description="Id of the uploaded jar, from GET /jars.",
@@ -166,8 +162,6 @@ StartSettings = Annotated[
 
 
 class JobSettings(Record):
-    """One Flink job."""
-
     flink: HttpUrl = Field(description="Address of the JobManager's REST API.", examples=["http://flink:8081"])
     history_server: HttpUrl | None = Field(
         default=None,

@@ -20,8 +20,6 @@ from bot.settings.tables import TableSettings
 
 
 class CatalogSettings(Record):
-    """The Iceberg catalog."""
-
     name: str = Field(
         min_length=1,
         description="The catalog's name. In a SQL catalog it is part of the key: use the same name as in Flink "
@@ -91,8 +89,6 @@ class SparkSettings(Record):
 
 
 class LineageSettings(Record):
-    """Who read which snapshot."""
-
     events: Path | None = Field(
         default=None,
         description="File of OpenLineage events, one JSON per line; relative to this file. Without it or "
@@ -113,8 +109,6 @@ class LineageSettings(Record):
 
 
 class JournalSettings(Record):
-    """The record."""
-
     url: str | None = Field(
         default=None,
         description="SQLAlchemy URL of the database; by default a SQLite file in `home`. Put a password into "
@@ -154,8 +148,6 @@ class SlackSettings(Record):
 
 
 class SmtpSettings(Record):
-    """The mail server."""
-
     host: str = Field(min_length=1, description="The mail server's name.", examples=["smtp.acme.example"])
     port: int = Field(default=587, ge=1, le=65535, description="Its port.", examples=[587])
     security: Literal["starttls", "tls", "none"] = Field(
@@ -197,8 +189,6 @@ class TerminalSettings(Record):
 
 
 class WatchSettings(Record):
-    """How tables are followed without an incident, and whom findings mention."""
-
     channel: str | None = Field(
         default=None,
         description="Slack channel id for findings on tables without a `channel`. Without it, such tables are "
@@ -260,8 +250,6 @@ class WebSettings(Record):
 
 
 class Settings(Record):
-    """All of it."""
-
     home: Path = Field(
         default=Path("waterline-home"),
         description="Folder for journal, evidence and exports; relative to this file.",
@@ -312,17 +300,14 @@ class Settings(Record):
 
     @classmethod
     def reference(cls) -> str:
-        """A Markdown table of every setting, and of the secrets."""
         return as_markdown(cls)
 
     @property
     def journal_url(self) -> str:
-        """The database of the record."""
         return self.journal.url or f"sqlite:///{self.home / 'journal.db'}"
 
     @property
     def setups(self) -> dict[TableName, TableSetup]:
-        """The watched tables as the rules need them."""
         return {name: table.setup(name) for name, table in self.tables.items()}
 
 

@@ -14,8 +14,6 @@ from bot.settings.secrets import AlertSecrets, NoticeSecrets, SlackSecrets, WebS
 
 
 class Setting(Record):
-    """One row of the reference."""
-
     name: str
     """`tables.<name>.contract.key`; `<name>` stands for what people choose, `[]` for each item."""
     description: str
@@ -50,7 +48,6 @@ def field_names(model: type[BaseModel]) -> list[str]:
 
 
 def as_markdown(model: type[BaseModel]) -> str:
-    """One table for the file, one for the environment."""
     lines = ["# Settings", "", "One YAML file. Durations are ISO 8601 (`PT30M`) or numbers of seconds.", ""]
     lines += ["| setting | meaning | default | example |", "|---|---|---|---|"]
     for each in settings_of(model):
@@ -90,7 +87,6 @@ def _models_in(annotation: object, path: str) -> Iterator[tuple[type[BaseModel],
 
 
 def _kind(member: object) -> str:
-    """The tag of a tagged union's member."""
     if isinstance(member, type) and issubclass(member, BaseModel) and "kind" in member.model_fields:
         return str(typing.get_args(member.model_fields["kind"].annotation)[0])
     return ""
@@ -104,7 +100,6 @@ def _default(field: FieldInfo) -> str:
 
 
 def _written(value: object) -> str:
-    """As one would write it in the file."""
     if isinstance(value, timedelta):
         return f"P{value.days}D" if value.days and not value.seconds else f"PT{value.total_seconds():g}S"
     if isinstance(value, dict):

@@ -42,7 +42,6 @@ class FromFiles(PydanticBaseSettingsSource):
         return text or None, field_name, False
 
     def __call__(self) -> dict[str, Any]:
-        """Every field whose file is named."""
         found = {name: self.get_field_value(field, name)[0] for name, field in self.settings_cls.model_fields.items()}
         return {name: value for name, value in found.items() if value is not None}
 

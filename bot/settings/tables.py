@@ -16,8 +16,6 @@ from bot.domain.setup import NEXT_UPDATE_MINUTES, Compaction, TableSetup
 
 
 class TableSettings(Record):
-    """One watched table."""
-
     job: str | None = Field(
         default=None,
         description="The job under `jobs` that writes this table. Without it, Waterline cannot ask Flink.",
@@ -106,7 +104,6 @@ class TableSettings(Record):
         return self.model_copy(update={"contract_file": contract_file, "consumers": consumers})
 
     def setup(self, name: TableName) -> TableSetup:
-        """The part that the rules need."""
         return TableSetup(
             name=name,
             job=self.job,

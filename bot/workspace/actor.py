@@ -52,8 +52,6 @@ _LONGEST_WAIT_S = 1.0
 
 
 class Reading:
-    """Reads messages, modals and the Home of one person, and waits for changes."""
-
     def __init__(self, url: str, person: Person) -> None:
         self._loopback = Loopback(url)
         self._person = person
@@ -73,7 +71,6 @@ class Reading:
         return [SeenView(view, self._names()) for view in self._read("modals")["views"]]
 
     def home(self) -> SeenView | None:
-        """The app's Home, if one was published."""
         view = self._read("home")["view"]
         return SeenView(view, self._names()) if view else None
 
@@ -101,21 +98,18 @@ class Reading:
         return True
 
     def person_id(self, name: str) -> str:
-        """The id of the person with that handle, display name or id."""
         for person in self._overview()["people"]:
             if name in (person["id"], person["name"], person["display_name"]):
                 return str(person["id"])
         raise CannotDo("user_not_found", f"Nobody here is called {name!r}. Use a handle of someone who is here.")
 
     def shortcut(self, name: str) -> str:
-        """The callback_id of the app's shortcut of that name."""
         offered = {each["name"]: str(each["callback_id"]) for each in self._overview()["app"]["shortcuts"]}
         if name not in offered:
             raise CannotDo("not_rendered", f"No message offers {name!r}. Offered: {', '.join(offered) or 'nothing'}.")
         return offered[name]
 
     def post(self, act: str, asked: Payload) -> Payload:
-        """Act as this person."""
         return self._loopback.post(f"/_page/{act}", {"person": self._person.id, **asked})
 
     def _read(self, what: str, **query: str) -> Payload:
@@ -196,7 +190,6 @@ class Actor:
 
     @property
     def id(self) -> str:
-        """The person's Slack id."""
         return self.person.id
 
     def types(self, text: str, channel: str = "orders-oncall", thread_ts: str | None = None) -> Outcome:
@@ -205,7 +198,6 @@ class Actor:
         return self._act("say", asked)
 
     def says(self, text: str, channel: str = "orders-oncall", thread_ts: str | None = None) -> SeenMessage:
-        """Post a message."""
         outcome = self.types(text, channel, thread_ts)
         return next(m for m in self._screen.everything(channel) if m.ts == outcome.ts)
 
@@ -219,7 +211,6 @@ class Actor:
         return self._click(place, control, None)
 
     def chooses_shortcut(self, name: str, of: SeenMessage) -> Outcome:
-        """Choose the app's shortcut of that name in the menu of a message."""
         return self._act(
             "shortcut", {"at": {"callback_id": self._screen.shortcut(name), "channel": of.channel, "ts": of.ts}}
         )
@@ -244,7 +235,6 @@ class Actor:
         return bool(self._screen.modals())
 
     def fills(self, values: dict[str, str | list[str] | date]) -> "Actor":
-        """Fill in the inputs of the modal on top, by label, block id or action id."""
         modal = self.modal
         for name, value in values.items():
             control = modal.control(name)
@@ -260,7 +250,6 @@ class Actor:
         return self._act("submit", {"view_id": view_id, "values": self._filled.get(view_id, {})})
 
     def dismisses(self, *, whole_stack: bool = False) -> Outcome:
-        """Close the modal on top."""
         return self._act("close", {"view_id": self.modal.id, "whole_stack": whole_stack})
 
     def home(self, within_s: float = PATIENCE_S / 2) -> SeenView:

@@ -23,8 +23,6 @@ Kind = Literal["api", "delivery", "ack", "response-url", "socket", "fault", "per
 
 
 class WireEntry(BaseModel):
-    """One thing that passed between the app, Slack and a person."""
-
     model_config = ConfigDict(frozen=True)
 
     seq: int
@@ -57,7 +55,6 @@ class WireLog:
         sent: Payload | None = None,
         answered: Payload | None = None,
     ) -> WireEntry:
-        """Keep one entry and show it to whoever watches."""
         entry = WireEntry(
             seq=next(self._numbers),
             at=self._clock.now(),
@@ -87,7 +84,6 @@ class WireLog:
         )
 
     def jsonl(self) -> str:
-        """All kept entries, one JSON object a line."""
         return "".join(entry.model_dump_json() + "\n" for entry in tuple(self._entries))
 
 
@@ -114,8 +110,6 @@ class Delivery(BaseModel):
 
 
 class Ack(BaseModel):
-    """How the app answered a delivery."""
-
     model_config = ConfigDict(frozen=True)
 
     outcome: AckOutcome
@@ -126,7 +120,6 @@ class Ack(BaseModel):
 
     @property
     def in_time(self) -> bool:
-        """True when the app acknowledged within Slack's limit."""
         return self.outcome == "acked"
 
 
@@ -161,8 +154,6 @@ class AnswerUrl(BaseModel):
 
 
 class Handles:
-    """Issues and redeems triggers and response URLs."""
-
     def __init__(self, clock: WorkspaceClock, team_id: str) -> None:
         self._clock = clock
         self._team = team_id
@@ -170,7 +161,6 @@ class Handles:
         self._urls: dict[str, AnswerUrl] = {}
 
     def new_trigger(self, person: str) -> str:
-        """A trigger_id for an interaction of that person."""
         issued = self._clock.seconds()
         trigger_id = f"{int(issued * 1000)}.{self._team}.{secrets.token_hex(16)}"
         self._triggers[trigger_id] = Trigger(person=person, issued_s=issued)
@@ -189,7 +179,6 @@ class Handles:
         return trigger.person
 
     def new_url(self, person: str, channel: str, message_ts: str | None = None) -> str:
-        """The token of a new response_url."""
         token = secrets.token_urlsafe(18)
         self._urls[token] = AnswerUrl(
             person=person, channel=channel, issued_s=self._clock.seconds(), message_ts=message_ts

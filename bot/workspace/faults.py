@@ -33,11 +33,9 @@ class Faults:
         self._disarmed = asyncio.Event()
 
     def arm(self, fault: ApiFault) -> None:
-        """Spoil the next calls."""
         self._on_api.append(fault)
 
     def next_for(self, method: str) -> ApiFault | None:
-        """The fault that this call meets, counted down."""
         for index, fault in enumerate(self._on_api):
             if fault.method in (None, method):
                 if fault.times <= 1:
@@ -48,11 +46,9 @@ class Faults:
         return None
 
     def armed(self) -> tuple[ApiFault, ...]:
-        """The faults on Web API calls that are still to come."""
         return tuple(self._on_api)
 
     def take_double_click(self) -> bool:
-        """True when this click is to be two clicks."""
         if self.double_clicks:
             self.double_clicks -= 1
             return True

@@ -37,7 +37,6 @@ class StoredMessage(BaseModel):
         return self.ephemeral_to in (None, person)
 
     def on_the_wire(self, *, team: str, app_id: str, with_metadata: bool = False) -> Payload:
-        """The message as an app reads it in answers and in interaction payloads."""
         body: Payload = {"type": "message", "ts": self.ts, "text": self.text, "team": team, **self._author(app_id)}
         if self.subtype:
             body["subtype"] = self.subtype

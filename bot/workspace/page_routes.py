@@ -32,8 +32,6 @@ class _Request(BaseModel):
 
 
 class Say(_Request):
-    """A person types a text, which may be a slash command, and presses Enter."""
-
     person: str
     channel: str
     text: str
@@ -41,30 +39,22 @@ class Say(_Request):
 
 
 class ClickAt(_Request):
-    """A person clicks or chooses."""
-
     person: str
     at: Click
 
 
 class ChooseShortcut(_Request):
-    """A person chooses a shortcut in a message's menu."""
-
     person: str
     at: Chosen
 
 
 class SubmitView(_Request):
-    """A person submits a modal."""
-
     person: str
     view_id: str
     values: RawValues = {}
 
 
 class CloseView(_Request):
-    """A person closes a modal, or all of them."""
-
     person: str
     view_id: str
     whole_stack: bool = False

@@ -17,8 +17,6 @@ class _Record(BaseModel):
 
 
 class Person(_Record):
-    """One member of the workspace."""
-
     id: str
     name: str = Field(description="handle, lower case, what follows the @")
     display_name: str
@@ -27,7 +25,6 @@ class Person(_Record):
 
     @property
     def initials(self) -> str:
-        """The letters of the avatar."""
         return "".join(word[0] for word in self.display_name.split()[:2]).upper()
 
 
@@ -44,8 +41,6 @@ class Channel(_Record):
 
 
 class UserGroup(_Record):
-    """One user group, such as the approvers of a table."""
-
     id: str
     handle: str
     name: str
@@ -53,8 +48,6 @@ class UserGroup(_Record):
 
 
 class SlashCommand(_Record):
-    """One registered slash command, as the composer offers it."""
-
     command: str
     description: str
     usage_hint: str = ""
@@ -62,15 +55,11 @@ class SlashCommand(_Record):
 
 
 class MessageShortcut(_Record):
-    """One shortcut in the menu of every message."""
-
     callback_id: str
     name: str
 
 
 class BotApp(_Record):
-    """The installed app and its bot user."""
-
     app_id: str = "A0W4T3RL1NE"
     bot_id: str = "B0W4T3RL1NE"
     user_id: str = "U0W4T3RL1NE"
@@ -92,8 +81,6 @@ class BotApp(_Record):
 
 
 class Cast(_Record):
-    """Everything and everyone in the workspace when it starts."""
-
     team_id: str = "T0STREAMS01"
     team_name: str = "Streaming Tables"
     team_domain: str = "streaming-tables"
@@ -154,8 +141,6 @@ def default_cast(app: BotApp | None = None) -> Cast:
 
 
 class Directory:
-    """The workspace's people, channels and groups as they are now."""
-
     def __init__(self, cast: Cast) -> None:
         self.cast = cast
         self.app = cast.app
@@ -182,7 +167,6 @@ class Directory:
         raise CannotDo("channel_not_found", f"No channel is called {ref!r}. Known: {known}. Use one of these.")
 
     def group_named(self, handle: str) -> UserGroup | None:
-        """The user group with that handle."""
         return next((group for group in self.groups.values() if group.handle == handle), None)
 
     def channel_for_bot(self, ref: str) -> Channel:
@@ -220,21 +204,17 @@ class Directory:
         return self.channels[channel_id]
 
     def visible_to(self, person: str) -> tuple[Channel, ...]:
-        """The channels a person is in, and the public ones they may look into."""
         return tuple(
             channel for channel in self.channels.values() if person in channel.members or not channel.is_private
         )
 
     def archive(self, channel_id: str, archived: bool = True) -> None:
-        """Archive a channel, or bring it back."""
         self._replace(channel_id, is_archived=archived)
 
     def join(self, channel_id: str, member: str) -> None:
-        """Put a person or the bot into a channel."""
         self._replace(channel_id, members=self.channels[channel_id].members | {member})
 
     def leave(self, channel_id: str, member: str) -> None:
-        """Take a person or the bot out of a channel."""
         self._replace(channel_id, members=self.channels[channel_id].members - {member})
 
     def _replace(self, channel_id: str, **changes: object) -> None:

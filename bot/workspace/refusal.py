@@ -35,7 +35,6 @@ class SlackRefusal(Exception):
         self.extra = extra
 
     def body(self) -> Payload:
-        """The JSON that the app receives."""
         answer: Payload = {"ok": False, "error": self.code, **self.extra}
         if self.messages:
             answer["errors"] = list(self.messages)

@@ -38,12 +38,10 @@ def unescaped(text: str) -> str:
 
 
 def plain_of_blocks(blocks: list[Payload], names: Names) -> str:
-    """All visible text of blocks, one line for each text."""
     return "\n".join(line for line in _lines(blocks, names) if line)
 
 
 def plain_of_text(value: Payload, names: Names) -> str:
-    """The visible text of a text object."""
     text = str(value["text"])
     return plain_of_mrkdwn(text, names) if value.get("type") == "mrkdwn" else unescaped(text)
 
@@ -115,8 +113,6 @@ class NotShown(AssertionError):
 
 
 class Control(BaseModel):
-    """One thing that can be clicked or chosen."""
-
     model_config = ConfigDict(frozen=True)
 
     label: str
@@ -125,12 +121,10 @@ class Control(BaseModel):
 
     @property
     def action_id(self) -> str:
-        """The id that the app gave it."""
         return str(self.element["action_id"])
 
     @property
     def is_button(self) -> bool:
-        """True for a button, false for a menu, picker or input."""
         return bool(self.element["type"] == "button")
 
 
@@ -143,7 +137,6 @@ class Seen:
 
     @property
     def plain(self) -> str:
-        """All visible text."""
         return plain_of_blocks(self.blocks, self._names)
 
     @property
@@ -157,7 +150,6 @@ class Seen:
         return tuple(control.label for control in self.controls if control.is_button)
 
     def control(self, wanted: str) -> Control | None:
-        """The control with that visible label, action id or block id."""
         for control in self.controls:
             if wanted in (control.label, control.action_id, control.block_id):
                 return control
@@ -202,8 +194,6 @@ class SeenMessage(Seen):
 
 
 class SeenView(Seen):
-    """An open modal, or the app's Home."""
-
     def __init__(self, view: Payload, names: Names) -> None:
         super().__init__(list(view["blocks"]), names)
         self.id = str(view["id"])
@@ -223,7 +213,6 @@ class SeenView(Seen):
 
 
 def listed(things: Iterable[object]) -> str:
-    """The things that are there, for an error message."""
     return "; ".join(str(thing) for thing in things) or "nothing"
 
 

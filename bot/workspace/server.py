@@ -115,8 +115,6 @@ def response_routes(world: World) -> list[Route]:
 
 
 class Posted(BaseModel):
-    """What is sent to a webhook."""
-
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     text: str = ""
@@ -160,8 +158,6 @@ _NEWEST = 200
 
 
 def control_routes(world: World) -> list[Route]:
-    """Faults, rules and the wire log."""
-
     async def fault(request: Request) -> Response:
         act = ACTS.get(request.path_params["name"])
         if act is None:

@@ -32,7 +32,6 @@ class SignedHttp:
         self._client: httpx.AsyncClient | None = None
 
     async def carry(self, delivery: Delivery, within_s: float) -> Ack:
-        """Post one delivery and read the answer as an acknowledgement."""
         if self.request_url is None:
             return Ack(outcome="unreachable", detail="no request URL is set")
         content_type, body = _encoded(delivery)
@@ -50,7 +49,6 @@ class SignedHttp:
         return Ack(outcome="acked", took_ms=_ms_since(started), payload=_payload_of(answer))
 
     async def close(self) -> None:
-        """Close the connections to the app."""
         if self._client is not None:
             await self._client.aclose()
             self._client = None

@@ -48,7 +48,6 @@ class Sockets:
         return ticket
 
     async def serve(self, socket: WebSocket) -> None:
-        """One connection from hello to its end."""
         ticket = socket.query_params.get("ticket", "")
         if ticket not in self._tickets:
             await socket.close(4001, "the ticket of this URL is unknown or used; call apps.connections.open again")

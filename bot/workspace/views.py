@@ -18,8 +18,6 @@ _PAGE_BACKLOG = 2_000
 
 
 class Live:
-    """Fans changes out to the pages of the people who may see them."""
-
     def __init__(self) -> None:
         self.version = 0
         self._pages: dict[asyncio.Queue[Payload], str] = {}
@@ -32,7 +30,6 @@ class Live:
         return queue
 
     def close_page(self, queue: asyncio.Queue[Payload]) -> None:
-        """Forget a page."""
         self._pages.pop(queue, None)
 
     def tell(self, kind: str, change: Payload, audience: Iterable[str] | None = None) -> None:
@@ -56,8 +53,6 @@ class Live:
 
 
 class OpenView(BaseModel):
-    """One revision of a modal or of an App Home."""
-
     model_config = ConfigDict(frozen=True)
 
     id: str
@@ -68,7 +63,6 @@ class OpenView(BaseModel):
     previous_id: str | None = None
 
     def on_the_wire(self, cast: Cast, values: Payload | None = None) -> Payload:
-        """The view as an app reads it, with what was filled in so far."""
         plain = {"close": None, "submit": None, "private_metadata": "", "callback_id": "", "external_id": ""}
         flags = {"clear_on_close": False, "notify_on_close": False}
         title = {"type": "plain_text", "text": "View Title", "emoji": True}
@@ -90,8 +84,6 @@ class OpenView(BaseModel):
 
 
 class Views:
-    """Who has which modals open, and what each Home shows."""
-
     def __init__(self, clock: WorkspaceClock, live: Live, cast: Cast) -> None:
         self._clock = clock
         self._live = live
@@ -104,11 +96,9 @@ class Views:
         return tuple(self._stacks.get(person, ()))
 
     def home(self, person: str) -> OpenView | None:
-        """The Home that was published for a person."""
         return self._homes.get(person)
 
     def find(self, view_id: str | None, external_id: str | None = None) -> OpenView | None:
-        """The open view with that id or external id."""
         everything = [view for stack in self._stacks.values() for view in stack] + list(self._homes.values())
         for view in everything:
             if view.id == view_id or (external_id and view.given.get("external_id") == external_id):
@@ -116,7 +106,6 @@ class Views:
         return None
 
     def open(self, person: str, given: Payload) -> OpenView:
-        """Show a modal on top of nothing."""
         view_id = _view_id()
         self._stacks[person] = [OpenView(id=view_id, person=person, given=given, hash=self._hash(), root_id=view_id)]
         return self._told(person)
@@ -156,7 +145,6 @@ class Views:
         return newer
 
     def publish(self, person: str, given: Payload, expected_hash: str | None) -> OpenView:
-        """Show a person's App Home."""
         if existing := self._homes.get(person):
             return self.update(existing, given, expected_hash)
         if expected_hash:
@@ -168,12 +156,10 @@ class Views:
         return home
 
     def close(self, person: str, view: OpenView | None = None) -> None:
-        """Close one view, or all of a person's."""
         self._stacks[person] = [] if view is None else [v for v in self._stacks[person] if v.id != view.id]
         self.tell_stack(person)
 
     def tell_stack(self, person: str) -> None:
-        """Show a person's page the modals that are open now."""
         shown = [view.on_the_wire(self._cast) for view in self.stack(person)]
         self._live.tell("modals", {"views": shown}, (person,))
 

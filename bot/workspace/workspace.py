@@ -17,8 +17,6 @@ from bot.workspace.world import World
 
 
 class FaultRemote:
-    """Makes the workspace misbehave through its control API."""
-
     def __init__(self, url: str) -> None:
         self._loopback = Loopback(url)
 
@@ -31,7 +29,6 @@ class FaultRemote:
         self._do("error", method=method, error=error, times=times)
 
     def fails_after_effect(self, method: str | None, error: str = "internal_error", *, times: int = 1) -> None:
-        """Do what is asked and then answer with an error, as when an answer is lost."""
         self._do("error-after-effect", method=method, error=error, times=times)
 
     def holds(self, method: str | None, seconds: float, *, times: int = 1) -> None:
@@ -39,7 +36,6 @@ class FaultRemote:
         self._do("hold", method=method, seconds=seconds, times=times)
 
     def doubles_clicks(self, times: int = 1) -> None:
-        """Deliver the next click as two clicks with different trigger ids."""
         self._do("double-click", times=times)
 
     def doubles_deliveries(self, times: int = 1) -> None:
@@ -77,15 +73,12 @@ class FaultRemote:
         self._do("refuse-connections")
 
     def archives(self, channel: str) -> None:
-        """Archive a channel."""
         self._do("archive", channel=channel)
 
     def removes(self, channel: str, member: str = "bot") -> None:
-        """Take the bot or a person out of a channel."""
         self._do("remove-member", channel=channel, member=member)
 
     def adds(self, channel: str, member: str = "bot") -> None:
-        """Put the bot or a person into a channel."""
         self._do("add-member", channel=channel, member=member)
 
     def revokes_token(self) -> None:
@@ -93,7 +86,6 @@ class FaultRemote:
         self._do("revoke-token")
 
     def deletes(self, channel: str, ts: str) -> None:
-        """Delete a message behind the bot's back."""
         self._do("delete-message", channel=channel, ts=ts)
 
     def edits(self, channel: str, ts: str, text: str) -> None:
@@ -105,7 +97,6 @@ class FaultRemote:
         self._do("time-passes", seconds=by.total_seconds())
 
     def disarms(self) -> None:
-        """Everything works again."""
         self._do("disarm")
 
     def sets_rules(self, **rules: float | int | None) -> None:
@@ -140,12 +131,10 @@ class Workspace:
 
     @property
     def cast(self) -> Cast:
-        """Who was in the workspace when it started."""
         return self.world.cast
 
     @property
     def url(self) -> str:
-        """The page."""
         return self.world.url
 
     @property
@@ -155,12 +144,10 @@ class Workspace:
 
     @property
     def bot_token(self) -> str:
-        """The bot token (xoxb)."""
         return self.world.bot_token
 
     @property
     def app_token(self) -> str:
-        """The app-level token (xapp) for Socket Mode."""
         return self.world.app_token
 
     @property
@@ -175,7 +162,6 @@ class Workspace:
 
     @property
     def faults(self) -> FaultRemote:
-        """Ways to make Slack misbehave."""
         return FaultRemote(self.url)
 
     def deliver_to(self, request_url: str) -> None:
@@ -184,7 +170,6 @@ class Workspace:
         self.world.deliveries.carrier = self.world.signed_http
 
     def person(self, name: str) -> Actor:
-        """A driver for one person, by handle, id or display name."""
         return Actor(self.url, self.world.directory.person(name))
 
     def wire(self, kind: Kind | None = None, name: str | None = None) -> tuple[WireEntry, ...]:
@@ -192,5 +177,4 @@ class Workspace:
         return self.world.wire.entries(kind, name)
 
     def wire_jsonl(self) -> str:
-        """The same as JSON lines."""
         return self.world.wire.jsonl()

@@ -67,15 +67,12 @@ class StoredFile(BaseModel):
 
 
 class Files:
-    """Files by id, and the tokens of upload URLs."""
-
     def __init__(self, clock: WorkspaceClock) -> None:
         self._clock = clock
         self._files: dict[str, StoredFile] = {}
         self._uploads: dict[str, str] = {}
 
     def expect(self, name: str, length: int, alt: str = "") -> tuple[str, StoredFile]:
-        """The token of an upload URL, and the file that is to come."""
         token = secrets.token_urlsafe(12)
         created_s = int(self._clock.seconds())
         file_id = "F0" + secrets.token_hex(4).upper()
@@ -102,7 +99,6 @@ class Files:
         return self._files[file_id]
 
     def find(self, file_id: str) -> StoredFile | None:
-        """The file with that id."""
         return self._files.get(file_id)
 
 
@@ -242,7 +238,6 @@ class Conversations:
         return f"{stamp // _MICROSECONDS}.{stamp % _MICROSECONDS:06d}"
 
     def add(self, message: StoredMessage) -> StoredMessage:
-        """Keep a new message and show it."""
         self._revisions[message.channel, message.ts] = [message]
         self._order.setdefault(message.channel, []).append(message.ts)
         if message.in_thread and message.thread_ts:
@@ -251,14 +246,12 @@ class Conversations:
         return message
 
     def change(self, message: StoredMessage, **changes: object) -> StoredMessage:
-        """Make a new revision of a message and show it in place."""
         newer = message.model_copy(update={**changes, "rev": message.rev + 1})
         self._revisions[message.channel, message.ts].append(newer)
         self._tell(newer)
         return newer
 
     def remove(self, message: StoredMessage) -> None:
-        """Delete a message."""
         self._order[message.channel].remove(message.ts)
         del self._revisions[message.channel, message.ts]
         self._live.tell("gone", {"channel": message.channel, "ts": message.ts}, self._audience(message))
@@ -271,7 +264,6 @@ class Conversations:
         return revisions[-1] if revisions else None
 
     def revision(self, channel: str, ts: str, rev: int) -> StoredMessage | None:
-        """One revision of a message, as a person may still have had it on the screen."""
         return next((m for m in self._revisions.get((channel, ts), ()) if m.rev == rev), None)
 
     def revisions(self, channel: str, ts: str) -> tuple[StoredMessage, ...]:
@@ -290,7 +282,6 @@ class Conversations:
         return [message for message in found if message is not None]
 
     def read(self, channel: str, person: str) -> None:
-        """A person has seen everything in a channel."""
         self._last_read[channel, person] = self.next_ts()
 
     def unread(self, channel: str, person: str) -> int:
@@ -359,19 +350,15 @@ class World:
         )
 
     def set_rules(self, rules: Rules) -> None:
-        """Use other time limits from now on."""
         self.rules = rules
         self.deliveries.rules = rules
 
     def permalink(self, channel: str, ts: str) -> str:
-        """The address of one message on the page."""
         return f"{self.url}/archives/{channel}/p{ts.replace('.', '')}"
 
     def team(self) -> Payload:
-        """The team as interaction payloads name it."""
         return {"id": self.cast.team_id, "domain": self.cast.team_domain}
 
     def user(self, person: str) -> Payload:
-        """A person as interaction payloads name them."""
         record = self.directory.people[person]
         return {"id": record.id, "username": record.name, "name": record.name, "team_id": self.cast.team_id}

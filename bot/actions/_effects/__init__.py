@@ -71,12 +71,10 @@ KINDS: Mapping[type, Kind[Any]] = {
 
 
 def kind_of(effect: Effect) -> Kind[Any]:
-    """How this effect is done."""
     return KINDS[type(effect)]
 
 
 def describe(effect: Effect) -> str:
-    """A few words for a progress line."""
     return kind_of(effect).describe(effect)
 
 

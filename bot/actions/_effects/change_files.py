@@ -17,7 +17,6 @@ class ChangingFiles(RepairOnBranch[ChangeFiles]):
     """No data is written."""
 
     def told(self, effect: ChangeFiles) -> str:
-        """See RepairOnBranch."""
         said = [
             f"{_counted(files)} {verb}" for files, verb in ((effect.add, "added"), (effect.remove, "removed")) if files
         ]

@@ -13,7 +13,6 @@ class DeletingRows(RepairOnBranch[DeleteRows]):
     """Exactly the places that were approved: no query is run again."""
 
     def told(self, effect: DeleteRows) -> str:
-        """See RepairOnBranch."""
         rows, files = _rows(effect), len(effect.rows)
         return f"{counted(rows, 'row')} of {counted(files, 'file')} deleted on branch {effect.branch}"
 

@@ -13,7 +13,6 @@ class DroppingBranch(Kind[DropBranch]):
     uses_up = frozenset({"ref-is"})
 
     def describe(self, effect: DropBranch) -> str:
-        """See Kind."""
         return f"Remove branch {effect.branch}"
 
     def perform(self, effect: DropBranch, intent: EffectStarted, hands: Hands) -> Did:  # noqa: ARG002 - nothing is fixed

@@ -12,7 +12,6 @@ class FreezingMaintenance(Kind[FreezeMaintenance]):
     """Doing it twice is the same as doing it once. The thaw is a duty of the incident's end, not of the proposal."""
 
     def describe(self, effect: FreezeMaintenance) -> str:  # noqa: ARG002 - there is one table
-        """See Kind."""
         return "Freeze maintenance"
 
     def prepare(

@@ -26,7 +26,6 @@ class KeepingSavepoint(Kind[KeepSavepoint]):
         return asked_before(requirement)
 
     def describe(self, effect: KeepSavepoint) -> str:  # noqa: ARG002 - the savepoint is not known before
-        """See Kind."""
         return "Prove the savepoint and tag its snapshot"
 
     def prepare(
@@ -65,7 +64,6 @@ class KeepingSavepoint(Kind[KeepSavepoint]):
         return Looked(happened="yes", sentence=_kept(effect, intent), result=_record(effect, intent, hands))
 
     def checks(self, effect: KeepSavepoint, intent: EffectStarted, world: World) -> tuple[Check, ...]:
-        """The tag is there, and the savepoint still pairs with what it names."""
         tag, snapshot = _tag(effect, intent)
         there = Check(
             name=f"Tag {tag} keeps snapshot {short(snapshot)}",
@@ -108,7 +106,6 @@ def _kept(effect: KeepSavepoint, intent: EffectStarted) -> str:
 
 
 def _record(effect: KeepSavepoint, intent: EffectStarted, hands: Hands) -> dict[str, str]:
-    """What the record says of this savepoint beside the proposal's preview."""
     tag, snapshot = _tag(effect, intent)
     table, run = hands.catalog.load(effect.table), hands.jobs[effect.job].flink.run(effect.job_id)
     kept = table.by_id.get(snapshot)

@@ -22,24 +22,18 @@ E = TypeVar("E")
 
 
 class Did(Record):
-    """An effect that was done."""
-
     sentence: str
     result: dict[str, str] = {}
     """What only the deed could tell, for what follows and for the undo: `savepoint`, `snapshot`."""
 
 
 class Looked(Record):
-    """What the world says of an effect whose end nobody saw."""
-
     happened: Literal["yes", "no", "unknown"]
     sentence: str
     result: dict[str, str] = {}
 
 
 class Awaited(Record):
-    """What the verification waits for."""
-
     sentence: str
     """What is there so far."""
     every: timedelta | None = None
@@ -52,7 +46,6 @@ class NoReplays:
     """Where nobody has said how Spark writes: refuses, and says so."""
 
     def survey(self, table: TableState, *_asked: object) -> SourceSurvey:
-        """See the port."""
         raise CouldNotLook(
             f"The source of {table.name} was not read: this process cannot replay rows.",
             "Expected Spark and a declared replay; this process was started without them.",
@@ -60,7 +53,6 @@ class NoReplays:
         )
 
     def write(self, table: TableState, change: RowReplay) -> None:  # noqa: ARG002 - it writes nothing
-        """See the port."""
         raise CommitRefused(
             f"Nothing was written to {table.name}: this process cannot write rows.",
             "Expected Spark and the table's catalog; this process was started without them.",
@@ -75,15 +67,12 @@ class NoSchedulers:
     """Where no compaction is configured."""
 
     def names(self, table: TableName) -> tuple[str, ...]:  # noqa: ARG002 - there is none
-        """See the port."""
         return ()
 
     def pause(self, table: TableName) -> tuple[str, ...]:  # noqa: ARG002 - there is nobody to ask
-        """See the port."""
         return ()
 
-    def resume(self, table: TableName) -> None:
-        """See the port."""
+    def resume(self, table: TableName) -> None: ...
 
 
 NO_SCHEDULERS = NoSchedulers()
@@ -91,8 +80,6 @@ NO_SCHEDULERS = NoSchedulers()
 
 @dataclass(frozen=True)
 class Hands:
-    """The systems that effects act on."""
-
     catalog: TableCatalog
     jobs: Mapping[str, JobPorts]
     """Asked for one that is not among them, CouldNotLook."""

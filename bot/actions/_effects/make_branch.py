@@ -14,7 +14,6 @@ class MakingBranch(Kind[MakeBranch]):
     uses_up = frozenset({"ref-is"})
 
     def describe(self, effect: MakeBranch) -> str:
-        """See Kind."""
         return f"Create branch {effect.branch}"
 
     def prepare(

@@ -14,7 +14,6 @@ class MarkingTable(Kind[MarkTable]):
     """Doing it twice is the same as doing it once: what it leads to is what is looked at."""
 
     def describe(self, effect: MarkTable) -> str:
-        """See Kind."""
         return effect.why
 
     def prepare(

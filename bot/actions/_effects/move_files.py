@@ -14,7 +14,6 @@ class MovingFiles(Kind[MoveFiles]):
     """Doing it twice is the same as doing it once: a file that has arrived is passed over."""
 
     def describe(self, effect: MoveFiles) -> str:
-        """See Kind."""
         return effect.why
 
     def perform(self, effect: MoveFiles, intent: EffectStarted, hands: Hands) -> Did:  # noqa: ARG002 - nothing is fixed

@@ -19,7 +19,6 @@ class MovingTable(Kind[MoveTable]):
         return (HeadDescends(head=effect.to, job_id=None),)
 
     def describe(self, effect: MoveTable) -> str:
-        """See Kind."""
         return f"Move main to {short(effect.to)}"
 
     def prepare(

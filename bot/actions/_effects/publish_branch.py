@@ -19,7 +19,6 @@ class PublishingBranch(Kind[PublishBranch]):
         return (HeadDescends(head=effect.head, job_id=None),)
 
     def describe(self, effect: PublishBranch) -> str:
-        """See Kind."""
         return f"Publish branch {effect.branch}"
 
     def perform(self, effect: PublishBranch, intent: EffectStarted, hands: Hands) -> Did:  # noqa: ARG002
@@ -49,7 +48,6 @@ class PublishingBranch(Kind[PublishBranch]):
         )
 
     def checks(self, effect: PublishBranch, intent: EffectStarted, world: World) -> tuple[Check, ...]:  # noqa: ARG002
-        """The repair is part of main, and what keeps its files is there."""
         return (
             Check(
                 name="The repair is part of main",

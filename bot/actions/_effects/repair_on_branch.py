@@ -27,7 +27,6 @@ class RepairOnBranch(Kind[R]):
         return Did(sentence=f"{self.told(effect)}, as snapshot {short(made)}.", result={"snapshot": str(made)})
 
     def describe(self, effect: R) -> str:
-        """See Kind."""
         return f"{effect.why} on {effect.branch}"
 
     def prepare(

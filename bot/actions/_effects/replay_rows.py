@@ -14,7 +14,6 @@ class ReplayingRows(RepairOnBranch[ReplayRows]):
     """The rows are made anew; they are written only if they are those that were approved."""
 
     def told(self, effect: ReplayRows) -> str:
-        """See RepairOnBranch."""
         return f"{counted(effect.replay.rows, 'row')} replayed from the source to branch {effect.branch}"
 
     def perform(self, effect: ReplayRows, intent: EffectStarted, hands: Hands) -> Did:

@@ -22,7 +22,6 @@ class StartingFromStop(Kind[StartFromStop]):
         return asked_before(requirement)
 
     def describe(self, effect: StartFromStop) -> str:
-        """See Kind."""
         return f"Start from where run {short_job(effect.job_id)} stopped"
 
     def prepare(

@@ -27,7 +27,6 @@ class StartingJob(Kind[StartJob]):
     uses_up = frozenset({"restore-point-intact", "nobody-writes", "head-descends", "start-possible", "sibling-spared"})
 
     def describe(self, effect: StartJob) -> str:
-        """See Kind."""
         return f"Start from checkpoint {effect.checkpoint_id}"
 
     def prepare(
@@ -112,7 +111,6 @@ class StartingJob(Kind[StartJob]):
 
 
 def _progress(effect: StartJob, asked: JobId, own: JobId, world: World) -> tuple[Check, ...]:
-    """What the run has brought since it was started."""
     if effect.on_top_of is not None:
         return (commit_check(effect, effect.on_top_of, own, world),)
     owed = owed_check(effect, own, world.table)

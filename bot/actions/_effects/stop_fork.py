@@ -24,7 +24,6 @@ class StoppingFork(Kind[StopFork]):
         return (kept,) if effect.keeps_of is None else (kept, NobodyWrites(job=effect.job))
 
     def describe(self, effect: StopFork) -> str:
-        """See Kind."""
         one, other = short_job(effect.job_id), short_job(effect.keeps)
         if effect.keeps_of is None:
             return f"Stop run {one}, keep run {other}"
@@ -43,11 +42,9 @@ class StoppingFork(Kind[StopFork]):
         return _ALONE.may_yet(StopJob(job=effect.job, job_id=effect.job_id), hands)
 
     def on_table(self, effect: StopFork, table: TableState) -> str:
-        """See Kind."""
         return _ALONE.on_table(StopJob(job=effect.job, job_id=effect.job_id), table)
 
     def checks(self, effect: StopFork, intent: EffectStarted, world: World) -> tuple[Check, ...]:  # noqa: ARG002
-        """The one has ended, the other lives."""
         kept = effect.keeps_of or effect.job
         beside = "" if kept == effect.job else f", and none of {effect.job}"
         name = f"Only run {short_job(effect.keeps)} of {kept} is alive{beside}"

@@ -24,7 +24,6 @@ class StoppingJob(Kind[StopJob]):
         return (NobodyWrites(job=effect.job),)
 
     def describe(self, effect: StopJob) -> str:
-        """See Kind."""
         return f"Stop run {short_job(effect.job_id)}"
 
     def perform(self, effect: StopJob, intent: EffectStarted, hands: Hands) -> Did:  # noqa: ARG002 - nothing is fixed

@@ -124,7 +124,6 @@ def missing_extra(properties: Mapping[str, str]) -> str | None:
 
 
 def how_to_install(extra: str) -> str:
-    """What to do about it."""
     return f"Install it with Waterline (pip install 'pyiceberg[{extra}]'), then restart Waterline."
 
 

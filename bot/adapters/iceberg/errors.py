@@ -177,7 +177,6 @@ def refused_unseen(name: TableName, error: Exception, unread: Exception) -> Outc
 
 
 def refused_and_there(name: TableName, error: Exception) -> OutcomeUnknown:
-    """The catalog said no, and the table carries what was asked for."""
     return _unknown(
         name,
         f"Expected the table without it, after the catalog answered {_in_words(error)}; the table carries it: a "

@@ -96,7 +96,6 @@ class Live:
 
     @property
     def path(self) -> str:
-        """The file's path."""
         return str(self.entry.data_file.file_path)
 
     @property
@@ -111,7 +110,6 @@ class Live:
 
     @property
     def of_file(self) -> str | None:
-        """The data file whose rows a deletion vector deletes."""
         return self.entry.data_file[REFERENCED] if self.is_vector else None
 
 
@@ -222,12 +220,10 @@ class FilesOfTable:
 
     @property
     def data_manifests(self) -> list[ManifestFile]:
-        """The branch's manifests of data files."""
         return [m for m in self.manifests if m.content is ManifestContent.DATA]
 
     @property
     def delete_manifests(self) -> list[ManifestFile]:
-        """The branch's manifests of delete files."""
         return [m for m in self.manifests if m.content is ManifestContent.DELETES]
 
     def entries_of(self, manifest: ManifestFile) -> list[ManifestEntry]:
@@ -335,8 +331,6 @@ _PARTITIONS = 10
 
 @dataclass(frozen=True)
 class Resolved:
-    """The exact files behind two sets of sources."""
-
     add: list[DataFile]
     remove: list[Live]
     added: FileList | None
@@ -416,7 +410,6 @@ def _lost_of(files: FilesOfTable, sources: FileSources, meant: Sequence[Live]) -
 def survey(
     files: FilesOfTable, add: FileSources | None, remove: FileSources | None, columns: Sequence[str]
 ) -> FileSurvey:
-    """See the port."""
     found = resolved(files, add, remove)
     touched = [*found.add, *(live.entry.data_file for live in found.remove)]
     return FileSurvey(
@@ -469,7 +462,6 @@ def _some(paths: Sequence[str]) -> Some:
 
 
 def _partitions(metadata: TableMetadata, files: Iterable[DataFile]) -> tuple[str, ...]:
-    """By the paths that Iceberg itself would give them."""
     specs = metadata.specs()
     schemas = [metadata.schema(), *reversed(metadata.schemas)]
     told = set()

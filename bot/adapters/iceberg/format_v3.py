@@ -321,7 +321,6 @@ def following(before: str, after: TableMetadata) -> Json:
 
 
 def _list_of(before: list[Json], after: list[Json], told_apart_by: str) -> list[Json]:
-    """What was there as it was there, and what is new."""
     there = {each[told_apart_by]: each for each in before}
     return [there.get(each[told_apart_by], each) for each in after]
 

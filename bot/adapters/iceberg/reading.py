@@ -57,7 +57,6 @@ def table_state(
 
 
 def columns_of(schema: Schema) -> tuple[Column, ...]:
-    """Top-level columns."""
     return tuple(
         Column(
             field_id=field.field_id,

@@ -419,5 +419,4 @@ def _in_partition_of(data: DataFile, made: DataFile) -> DataFile:
 
 
 def _long(value: int) -> bytes:
-    """As the format stores a bound of a long."""
     return value.to_bytes(8, "little", signed=True)

@@ -43,8 +43,6 @@ _Packed = tuple[Sequence[Snapshot], int | None]
 
 @dataclass(frozen=True)
 class History:
-    """What grows with each commit."""
-
     snapshots: Sequence[Snapshot]
     """By rising sequence number."""
     moves: Sequence[HeadMove]
@@ -105,8 +103,6 @@ def _moves(told: Iterable[dict[str, Any]]) -> HeadMoves:
 
 
 class _Text:
-    """JSON of one object, decoded value by value."""
-
     def __init__(self, read: Callable[[int], bytes]) -> None:
         self._read = read
         self._utf8 = codecs.getincrementaldecoder("utf-8")()
@@ -135,7 +131,6 @@ class _Text:
         self._pass("]")
 
     def value(self) -> Any:
-        """The value that begins here, whole."""
         self._next()
         while True:
             try:
@@ -199,8 +194,6 @@ def catching() -> Iterator[dict[str, History]]:
 
 
 class LeanFileIO(FileIO):
-    """What PyIceberg would have chosen by itself, except for metadata files."""
-
     def __init__(self, properties: Properties = EMPTY_DICT) -> None:
         super().__init__({name: value for name, value in properties.items() if name != PY_IO_IMPL})
 

@@ -82,7 +82,6 @@ class DatabaseClock:
         self._is_told = is_off
 
     def goes_on(self, timers: Timers) -> None:
-        """Compare now, and again and again."""
         self.compare()
         timers.every("compare clocks", _COMPARE_EVERY_S, self.compare)
 

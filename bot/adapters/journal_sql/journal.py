@@ -59,7 +59,6 @@ def take_table(connection: Connection, opened: IncidentOpened, number: int) -> N
 
 
 def free_table(connection: Connection, number: int, bodies: Iterable[Body]) -> None:
-    """When the incident ends, another one may be opened on its table."""
     if any(isinstance(body, IncidentClosed) for body in bodies):
         connection.execute(delete(OPEN_TABLES).where(OPEN_TABLES.c.number == number))
 

@@ -33,7 +33,6 @@ from bot.domain.errors import BadConfiguration, CouldNotKeep
 
 
 def takers(engine: Engine) -> frozenset[str]:
-    """The claim of everything that is taken now."""
     named = union(
         select(INBOX.c.worker).where(INBOX.c.state == "taken"),
         select(OUTBOX.c.worker).where(OUTBOX.c.state == "sending"),
@@ -103,7 +102,6 @@ class InHand:
 
 
 def worker_of(claim: str) -> str:
-    """Who made it."""
     return claim.partition("/")[0]
 
 
@@ -141,7 +139,6 @@ class OneOfMany:
         """Of each block that is alone with a work, the work: each has locked it once."""
 
     def join(self) -> None:
-        """See `Presence`."""
         with self._talking:
             if self._session is not None:
                 return
@@ -152,7 +149,6 @@ class OneOfMany:
                 self._look()  # later ones are the thread's: two in a row would count a missing replica twice
 
     def join_alone(self) -> bool:
-        """See `Presence`."""
         with reading(self._engine) as connection:
             if set(connection.scalars(_LIVING, {"workers": _WORKERS})) - {self._number}:
                 return False
@@ -160,7 +156,6 @@ class OneOfMany:
         return True
 
     def leave(self) -> None:
-        """See `Presence`."""
         self._leaving.set()
         if self._watching is not None:
             self._watching.join()
@@ -288,11 +283,8 @@ def _lock(function: str, work: str) -> TextClause:
 
 
 class Presence(Protocol):
-    """One process among those that work on a record."""
-
     @property
-    def name(self) -> str:
-        """Begins every claim of this process."""
+    def name(self) -> str: ...
 
     @property
     def hands(self) -> InHand:
@@ -327,7 +319,6 @@ class OneProcess:
         """How many claims had raised when what they left was given back."""
 
     def join(self) -> None:
-        """See `Presence`."""
         with self._joining:
             if self._held is None:
                 self._held = self._hold()
@@ -337,7 +328,6 @@ class OneProcess:
                 self._looked_after = raised
 
     def join_alone(self) -> bool:
-        """See `Presence`."""
         try:
             self.join()
         except BadConfiguration:
@@ -345,7 +335,6 @@ class OneProcess:
         return True
 
     def leave(self) -> None:
-        """See `Presence`."""
         with self._joining:
             if self._held is not None:
                 give_back(self._engine, None)
@@ -354,7 +343,6 @@ class OneProcess:
 
     @contextmanager
     def alone_with(self, work: str) -> Iterator[bool]:  # noqa: ARG002 - there is no other replica
-        """See `Presence`."""
         yield True
 
     def _hold(self) -> int:
@@ -376,5 +364,4 @@ class OneProcess:
 
 
 def presence_on(engine: Engine) -> Presence:
-    """What fits the database. Nobody has joined yet."""
     return OneProcess(engine) if engine.dialect.name == "sqlite" else OneOfMany(engine)

@@ -169,7 +169,6 @@ class SqlOutbox:
             )
 
     def find(self, key: str) -> Post | None:
-        """One post."""
         with reading(self._engine) as connection:
             row = connection.execute(select(OUTBOX).where(OUTBOX.c.key == key)).first()
         return None if row is None else _post(row)

@@ -45,11 +45,9 @@ class Moment(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """To the database."""
         return None if value is None else iso(value)
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """From the database."""
         return None if value is None else datetime.fromisoformat(value)
 
 

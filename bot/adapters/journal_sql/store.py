@@ -49,7 +49,6 @@ class SqlWatchNotes:
         self._masking = masking
 
     def add(self, note: WatchNote) -> bool:
-        """See the port."""
         body = NOTE.validate_python(self._masking.of(note.model_dump(mode="json")))
         row = {"key": note_key(body), "table_name": body.table, "at": body.at, "body": body.model_dump_json()}
         try:
@@ -60,13 +59,11 @@ class SqlWatchNotes:
         return True
 
     def of(self, table: TableName) -> tuple[WatchNote, ...]:
-        """See the port."""
         wanted = select(WATCH_NOTES.c.body).where(WATCH_NOTES.c.table_name == table).order_by(WATCH_NOTES.c.position)
         with reading(self._engine) as connection:
             return tuple(NOTE.validate_json(body) for body in connection.scalars(wanted))
 
     def find(self, key: str) -> WatchNote | None:
-        """See the port."""
         with reading(self._engine) as connection:
             body = connection.scalar(select(WATCH_NOTES.c.body).where(WATCH_NOTES.c.key == key))
         return None if body is None else NOTE.validate_json(body)
@@ -91,7 +88,6 @@ class SqlCursor:
             return {IncidentId(row.incident_id): row.seq for row in connection.execute(places)}
 
     def set(self, name: str, incident: IncidentId, seq: int) -> None:
-        """Remember it."""
         put_row(self._engine, CURSORS, {"name": name, "incident_id": incident}, {"seq": seq})
 
 
@@ -108,13 +104,11 @@ class MaskedJournal(SqlJournal):
         self._masking = masking
 
     def open(self, body: Body, *, by: str, at: datetime) -> Entry:
-        """See the port."""
         return super().open(self._masked(body), by=by, at=at)
 
     def append(
         self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime
     ) -> tuple[Entry, ...]:
-        """See the port."""
         return super().append(incident, after_seq, [self._masked(body) for body in bodies], by=by, at=at)
 
     def _masked(self, body: Body) -> Body:
@@ -125,20 +119,16 @@ class MaskedJournal(SqlJournal):
 
 
 class MaskedInbox(SqlInbox):
-    """Keeps what people asked for, without Slack's own short-lived secrets."""
-
     def __init__(self, engine: Engine, presence: Presence, masking: Masking) -> None:
         super().__init__(engine, presence)
         self._masking = masking
 
     def put(self, delivery: Delivery) -> bool:
-        """See the port."""
         masked = json.dumps(self._masking.of(json.loads(delivery.payload)))  # as one text, JSON's own quotes would go
         payload = _CAPABILITY.sub(rf"\g<1>{MASK}", masked)
         return super().put(delivery.model_copy(update={"payload": payload}))
 
     def done(self, delivery: Delivery, problem: str | None = None) -> None:
-        """See the port."""
         super().done(delivery, None if problem is None else self._masking.text(problem))
 
 
@@ -150,16 +140,13 @@ class MaskedOutbox(SqlOutbox):
         self._masking = masking
 
     def put(self, post: Post) -> bool:
-        """See the port."""
         text = None if post.text is None else self._masking.text(post.text)
         return super().put(post.model_copy(update={"text": text}))
 
     def postpone(self, key: str, until: datetime, problem: str, *, whole_channel: bool) -> None:
-        """See the port."""
         super().postpone(key, until, self._masking.text(problem), whole_channel=whole_channel)
 
     def failed(self, key: str, revision: int, problem: str) -> None:
-        """See the port."""
         super().failed(key, revision, self._masking.text(problem))
 
 
@@ -171,8 +158,6 @@ _ADVISORY_LOCK = 7_230_114
 
 @dataclass(frozen=True)
 class Store:
-    """The record. Close it at the end of the process."""
-
     journal: SqlJournal
     inbox: SqlInbox
     outbox: SqlOutbox
@@ -184,7 +169,6 @@ class Store:
     engine: Engine
 
     def close(self) -> None:
-        """Leave, and give back every connection."""
         self.presence.leave()
         self.engine.dispose()
 

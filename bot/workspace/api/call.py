@@ -24,11 +24,9 @@ class Call:
         self.arguments = arguments
 
     def given(self, name: str) -> object | None:
-        """The raw value of an argument."""
         return self.arguments.get(name)
 
     def text(self, name: str, default: str = "") -> str:
-        """An argument as text."""
         value = self.arguments.get(name)
         return default if value is None else str(value)
 
@@ -40,7 +38,6 @@ class Call:
         return value
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """An argument that is true or false."""
         value = self.arguments.get(name)
         return default if value is None else str(value) not in _FALSE
 
@@ -89,7 +86,6 @@ def read_call(method: str, content_type: str, authorization: str, query: str, bo
 
 
 def for_the_log(call: Call) -> Payload:
-    """The arguments with their JSON decoded, as the wire log keeps them."""
     shown = dict(call.arguments)
     for name in _JSON_ARGUMENTS:
         if isinstance(value := shown.get(name), str):

@@ -22,8 +22,6 @@ _MISSING_TEXT = "missing_text_in_message"
 
 
 class Content(BaseModel):
-    """Checked content of a message."""
-
     model_config = ConfigDict(frozen=True)
 
     text: str = ""
@@ -144,14 +142,12 @@ def update(world: World, call: Call) -> Payload:
 
 
 def delete(world: World, call: Call) -> Payload:
-    """Delete a message of the bot's own."""
     message = _own(world, call, "cant_delete_message")
     world.conversations.remove(message)
     return {"channel": message.channel, "ts": message.ts}
 
 
 def permalink(world: World, call: Call) -> Payload:
-    """The address of a message."""
     channel = world.directory.channel_for_bot(call.required("channel", "channel_not_found"))
     message = world.conversations.find(channel.id, call.required("message_ts", "message_not_found"))
     if message is None or message.ephemeral_to:
@@ -227,7 +223,6 @@ def upload_url(world: World, call: Call) -> Payload:
 
 
 def complete(world: World, call: Call) -> Payload:
-    """Show uploaded files in a channel or thread."""
     given = call.parsed("files", "invalid_arguments")
     if not isinstance(given, list) or not given:
         raise SlackRefusal("invalid_arguments", ["missing required field: files"])

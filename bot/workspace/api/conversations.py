@@ -11,7 +11,6 @@ MOST = 1_000
 
 
 def list_all(world: World, call: Call) -> Payload:
-    """The channels that the bot may know of."""
     kinds = call.text("types", "public_channel").split(",")
     bot = world.cast.app.user_id
     found = [
@@ -26,7 +25,6 @@ def list_all(world: World, call: Call) -> Payload:
 
 
 def info(world: World, call: Call) -> Payload:
-    """One channel."""
     channel = _by_id(world, call)
     shown = _shown(world, channel)
     if call.flag("include_num_members"):
@@ -35,14 +33,12 @@ def info(world: World, call: Call) -> Payload:
 
 
 def members(world: World, call: Call) -> Payload:
-    """Who is in a channel."""
     found = sorted(_by_id(world, call).members)
     start, end, cursor = _window(call, len(found))
     return {"members": found[start:end], "response_metadata": {"next_cursor": cursor}}
 
 
 def open_direct(world: World, call: Call) -> Payload:
-    """The conversation of the bot with one person."""
     people = call.required("users", "users_list_not_supplied").split(",")
     if len(people) != 1:
         raise SlackRefusal("too_many_users")

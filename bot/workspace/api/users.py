@@ -12,7 +12,6 @@ from bot.workspace.world import World
 
 
 def info(world: World, call: Call) -> Payload:
-    """One person, or the bot."""
     user = call.required("user", "user_not_found")
     if user == world.cast.app.user_id:
         return {"user": _bot(world)}
@@ -22,13 +21,11 @@ def info(world: World, call: Call) -> Payload:
 
 
 def list_all(world: World, _call: Call) -> Payload:
-    """Everybody."""
     people = [_shown(world, person) for person in world.directory.people.values()]
     return {"members": [*people, _bot(world)], "response_metadata": {"next_cursor": ""}}
 
 
 def conversations(world: World, call: Call) -> Payload:
-    """The channels that a person, or the bot, is in."""
     user = call.text("user", world.cast.app.user_id)
     found = [
         {"id": channel.id, "name": channel.name, "is_private": channel.is_private, "is_archived": channel.is_archived}
@@ -39,13 +36,11 @@ def conversations(world: World, call: Call) -> Payload:
 
 
 def groups(world: World, call: Call) -> Payload:
-    """The user groups of the workspace."""
     with_members = call.flag("include_users")
     return {"usergroups": [_group(world, group, with_members) for group in world.directory.groups.values()]}
 
 
 def group_members(world: World, call: Call) -> Payload:
-    """The ids of a user group's members."""
     group = world.directory.groups.get(call.required("usergroup", "no_such_subteam"))
     if group is None:
         raise SlackRefusal("no_such_subteam")
@@ -116,7 +111,6 @@ USERS = {
 
 
 def test(world: World, call: Call) -> Payload:
-    """Who the token belongs to."""
     app = world.cast.app
     if call.token == world.app_token:
         return {"app_name": app.display_name, "app_id": app.app_id}
@@ -132,7 +126,6 @@ def test(world: World, call: Call) -> Payload:
 
 
 def open_connection(world: World, _call: Call) -> Payload:
-    """A WebSocket URL for one connection."""
     if world.cast.app.transport != "socket":
         raise SlackRefusal("forbidden_team")
     if world.faults.refuse_connections:

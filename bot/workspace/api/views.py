@@ -9,7 +9,6 @@ from bot.workspace.world import World
 
 
 def open_modal(world: World, call: Call) -> Payload:
-    """Show a modal to the person of the trigger."""
     view = checked_view(call.parsed("view", "invalid_arguments"), "modal")
     external_id = view.get("external_id")
     if external_id and world.views.find(None, external_id):
@@ -19,7 +18,6 @@ def open_modal(world: World, call: Call) -> Payload:
 
 
 def push(world: World, call: Call) -> Payload:
-    """Show a modal on top of the one that the trigger comes from."""
     view = checked_view(call.parsed("view", "invalid_arguments"), "modal")
     person = world.handles.redeem_trigger(_trigger(call), world.rules)
     return _answer(world, world.views.push(person, view, world.rules.modal_depth))
@@ -45,7 +43,6 @@ def publish(world: World, call: Call) -> Payload:
 
 
 def checked_view(given: object, kind: str) -> Payload:
-    """A view that Slack would take, with ids for what came without one."""
     view = check_view(given, kind=kind)
     return {**view, "blocks": list(named(view["blocks"]))}
 

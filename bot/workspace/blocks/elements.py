@@ -15,7 +15,6 @@ PLACEHOLDER = 150
 
 
 def check_confirm(owner: Payload, at: str, found: Findings) -> None:
-    """A confirmation dialog, when there is one."""
     if owner.get("confirm") is None:
         return
     place = f"{at}/confirm"
@@ -41,7 +40,6 @@ def check_option(option: Payload, at: str, found: Findings, *, rich: bool = Fals
 
 
 def check_options(owner: Payload, at: str, found: Findings, *, least: int, most: int, rich: bool = False) -> None:
-    """The options of a menu, each with a value of its own."""
     if "options" not in owner:
         found.add(at, "missing required field: options")
         return
@@ -179,7 +177,6 @@ IN_INPUT = IN_ACTIONS - {"button", "overflow"} | {"plain_text_input", "number_in
 
 
 def check_element(element: Payload, at: str, found: Findings, *, allowed: frozenset[str]) -> None:
-    """One element of a kind that its block allows."""
     kind = element.get("type")
     if kind not in CHECKS:
         found.add(f"{at}/type", f"unsupported type: {kind}")
@@ -195,7 +192,6 @@ def check_element(element: Payload, at: str, found: Findings, *, allowed: frozen
 
 
 def check_action_ids(elements: list[tuple[Payload, str]], found: Findings) -> None:
-    """Action ids differ within one block."""
     seen: set[object] = set()
     for element, at in elements:
         action_id = element.get("action_id")

@@ -14,11 +14,9 @@ class Findings:
         self.messages: list[str] = []
 
     def add(self, at: str, message: str) -> None:
-        """Note one thing that is wrong at a place."""
         self.messages.append(f"{message} [json-pointer:{at}]")
 
     def mapping(self, value: object, at: str) -> Payload | None:
-        """The value if it is a JSON object."""
         if isinstance(value, dict):
             return value
         self.add(at, "must be an object")
@@ -53,7 +51,6 @@ class Findings:
             self.add(f"{at}/{key}", f"must be less than {most + 1} characters")
 
     def flag(self, owner: Payload, key: str, at: str) -> None:
-        """A field that is true or false when it is there."""
         if key in owner and not isinstance(owner[key], bool):
             self.add(f"{at}/{key}", "must be a boolean")
 

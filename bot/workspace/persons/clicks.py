@@ -29,8 +29,6 @@ class Click(BaseModel):
 
 
 class Chosen(BaseModel):
-    """A shortcut that a person chose in the menu of a message."""
-
     model_config = ConfigDict(frozen=True)
 
     callback_id: str
@@ -80,7 +78,6 @@ def _delivery(world: World, person: Person, at: Click) -> Delivery:
 
 
 def _from(world: World, person: Person) -> Payload:
-    """What every interaction of a person carries."""
     return {
         "user": world.user(person.id),
         "api_app_id": world.cast.app.app_id,

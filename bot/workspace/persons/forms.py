@@ -33,7 +33,6 @@ STATEFUL = frozenset(_SINGLE) | {
 
 
 def elements_of(block: Payload) -> Iterator[Payload]:
-    """The interactive elements of a block."""
     if block["type"] == "actions":
         yield from block["elements"]
     elif block["type"] == "input":
@@ -43,7 +42,6 @@ def elements_of(block: Payload) -> Iterator[Payload]:
 
 
 def options_of(element: Payload) -> list[Payload]:
-    """All options that an element offers, of groups too."""
     options = list(element.get("options") or ())
     for group in element.get("option_groups") or ():
         options += group["options"]
@@ -65,7 +63,6 @@ def chosen(element: Payload, raw: Raw) -> Payload:
 
 
 def initial(element: Payload) -> Payload:
-    """The value of an element that nobody has touched."""
     kind = element["type"]
     if kind in _SINGLE:
         return {_SINGLE[kind][0]: element.get(_SINGLE[kind][1])}

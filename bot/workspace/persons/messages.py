@@ -97,7 +97,6 @@ def open_home(world: World, person: Person) -> None:
 
 
 def channel_to_write(world: World, person: Person, ref: str) -> Channel:
-    """The channel, when that person may write there."""
     channel = world.directory.channel(ref)
     if person.id not in channel.members:
         raise CannotDo(

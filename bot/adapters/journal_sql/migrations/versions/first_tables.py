@@ -10,7 +10,6 @@ _POSITION = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    """From nothing."""
     op.create_table(
         "incidents",
         sa.Column("number", sa.Integer, primary_key=True, autoincrement=False, comment="The n of wl-n."),
