@@ -6,7 +6,7 @@ from pathlib import Path
 from pyiceberg.table import StaticTable
 from pyspark.sql import SparkSession
 
-from bot.adapters.iceberg.reading import table_state
+from bot.adapters.iceberg.streaming_metadata import table_state
 from bot.domain.evidence import Ask, Observation
 from bot.domain.ids import SnapshotId
 from bot.domain.looked import Seen

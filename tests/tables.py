@@ -17,7 +17,7 @@ from pyiceberg.io.pyarrow import parquet_file_to_data_file
 from pyiceberg.manifest import ManifestEntry, ManifestEntryStatus, write_manifest
 from pyiceberg.table import TableProperties
 
-from bot.adapters.iceberg.reading import table_state
+from bot.adapters.iceberg.streaming_metadata import table_state
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Ask, Observation

@@ -2,8 +2,6 @@
 
 Which commits on main bind a start from what a stopped run left: all of Flink's but those of guests that surely wrote
 beside the job.
-
-As `commits_that_bind` has it of a case, with the stopped run among the job's also where Flink has forgotten it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set

@@ -13,9 +13,14 @@ What `gc.enabled` was before is noted on the table by the very commit that freez
 whatever has crashed in between, sets back exactly that.
 """
 
-from bot.domain.ids import IncidentId
+from collections.abc import Callable
+
+import stamina
+
+from bot.domain.errors import CommitRefused, CouldNotLook
+from bot.domain.ids import IncidentId, TableName
 from bot.domain.table import TableState
-from bot.ports import TableChange
+from bot.ports import TableCatalog, TableChange
 
 SIGN = "waterline.maintenance"
 FROZEN = "frozen"
@@ -84,3 +89,16 @@ def as_before(table: TableState) -> str:
     if before is None:
         return f"{_GC} stays as it is, because it was frozen by hand"
     return f"{_GC} is not set again" if before == _UNSET else f"{_GC} is {before} again"
+
+
+@stamina.retry(on=(CommitRefused, CouldNotLook), attempts=8, timeout=20, wait_initial=0.05, wait_jitter=0.1)
+def commit_marks(
+    catalog: TableCatalog, name: TableName, change: Callable[[TableState], TableChange | None]
+) -> TableState | None:
+    """The table after the commit of what `change` answers for the table as it is; None where it answers None.
+
+    Only for changes that do not care where `main` is. Tried up to eight times within 20 s, with longer and longer waits
+    in between. Raises CommitRefused, CouldNotLook (each time anew), OutcomeUnknown.
+    """
+    wanted = change(catalog.load(name))
+    return None if wanted is None else catalog.commit(name, wanted)

@@ -3,8 +3,6 @@
 A run that was restored from too far below still reads rows that main has. Copies that are taken out meanwhile are not
 the last: what the job goes on from repeats the rest.
 
-Commits by the start of the job that made them: one job id may have several, where it is fixed or made of a name.
-
 Whether the job may have brought further copies since evidence counted them: that of a run which re-reads what main
 has lists only those that had come.
 """

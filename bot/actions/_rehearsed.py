@@ -1,22 +1,154 @@
 """What a rehearsal has left: its branch, where that began, the run that it stopped, and from where the job goes on."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from bot.actions._foreseen import knowing
-from bot.actions._idle import idle_left, idle_point, lists_none_of
-from bot.actions._restore_points import RestorePoint, ends_main, goes_on_from, only_copies_follow
-from bot.actions._siblings import Doubled, doubled_by
+from bot.actions._restore_points import (
+    RestorePoint,
+    ends_main,
+    goes_on_from,
+    idle_left,
+    idle_point,
+    lists_none_of,
+    only_copies_follow,
+)
+from bot.actions._stopped_state import newest_that_pairs
+from bot.actions._world import World
 from bot.domain.action import Action, Past, Plan, StoodStill
 from bot.domain.diagnosis import Case
-from bot.domain.effects import ChangeFiles, DeleteRows, MakeBranch, ReplayRows, StopJob
-from bot.domain.errors import Refused
+from bot.domain.effects import (
+    ChangeFiles,
+    DeleteRows,
+    KeepSavepoint,
+    MakeBranch,
+    ReplayRows,
+    StartFromStop,
+    StartJob,
+    StopFork,
+    StopJob,
+)
+from bot.domain.errors import NotThere, Refused, UnknownTable
+from bot.domain.evidence import Observation
 from bot.domain.file_changes import FileList
-from bot.domain.guests import commits_that_bind
-from bot.domain.ids import JobId, SnapshotId, short
-from bot.domain.own_points import points_told_apart
+from bot.domain.flink import StoredCheckpoint
+from bot.domain.guests import commits_that_bind, guests_in
+from bot.domain.ids import JobId, SnapshotId, TableName, short
+from bot.domain.own_points import in_words, pairs_below, points_told_apart, standing, written_after
 from bot.domain.paths import may_be_same
+from bot.domain.proposal import Proposal
 from bot.domain.record import Record
+from bot.domain.requirements import SiblingSpared
+from bot.domain.run_commits import CommitsByRun
+from bot.domain.table import TableState
+
+
+class Doubled(Record):
+    """Another table of the job of which a start would write rows a second time."""
+
+    table: TableName
+    happened: str
+    """What the start would do, a sentence that begins small."""
+    found: str
+    back: str
+    """What two people do of it while the job stands still, a clause."""
+
+
+def with_siblings(proposal: Proposal, plan: Plan) -> Proposal:
+    """The same, with each other table of the job in its preview and each start bound not to double it. Raises Refused
+    where it would, CouldNotLook."""
+    own = plan.case.job_name
+    stops = [e for e in proposal.effects if isinstance(e, StopJob | StopFork) and e.job == own]
+    starts = [e for e in proposal.effects if isinstance(e, StartJob | StartFromStop | KeepSavepoint)]
+    siblings = plan.siblings() if stops or starts else ()
+    if not siblings:
+        return proposal
+    job = (*stops, *starts)[0].job
+    stands_still = any(isinstance(each, StopJob) for each in stops)
+    told, bound = [_named(job, siblings, stands_still=stands_still)], []
+    for start in starts:
+        if not isinstance(start, StartJob):
+            told.append(
+                "The state that the run leaves is compared with these tables too. If a start from it would "
+                "duplicate rows, the proposal ends as refused."
+            )
+            run, on = start.job_id, start.stands_on if isinstance(start, StartFromStop) else None
+            bound += [SiblingSpared(table=t.name, job=job, path=None, job_id=run, stands_on=on) for t in siblings]
+            continue
+        stored = _stored(plan, start)
+        for table in siblings:
+            seen = plan.case.observation.model_copy(update={"table": table})
+            doubled = _doubled(plan, stored, seen)
+            if doubled is not None:
+                raise _refused(doubled)
+            there = plan.case.model_copy(update={"observation": seen})
+            told.append(f"{table.name}: {standing(stored, there)}.")
+            bound.append(SiblingSpared(table=table.name, job=job, path=start.path))
+    preview = proposal.preview.model_copy(update={"sentences": (*proposal.preview.sentences, *told)})
+    requirements = (*proposal.requirements, *bound)
+    return proposal.model_copy(update={"requirements": requirements, "preview": preview})
+
+
+def _named(job: str, siblings: Sequence[TableState], *, stands_still: bool) -> str:
+    names = " and ".join(table.name for table in siblings)
+    them = "them" if len(siblings) > 1 else "it"
+    still = f" While the job is stopped, nobody writes to {them} either." if stands_still else ""
+    return f"{job} writes {names} as well. This does not freeze, move, tag or repair {them}.{still}"
+
+
+def _stored(plan: Plan, start: StartJob) -> StoredCheckpoint:
+    """What was read of the restore point. Raises Refused where it was not read."""
+    for each in plan.case.observation.checkpoints.values:
+        if may_be_same(each.path, start.path):
+            return each
+    raise Refused(
+        "It is not known what the restore would do to the other tables of the job.",
+        f"Expected {start.path} among the restore points that were read; it is missing.",
+        "Make sure that Waterline can read its folder (`checkpoint_dir`, `savepoint_dir`), then propose again.",
+    )
+
+
+def doubled_by(plan: Plan, path: str) -> Doubled | None:
+    """Of the other tables of the job the first of which a start from the restore point, which was looked at, would
+    write rows a second time. Raises CouldNotLook."""
+    stored = next(each for each in plan.case.observation.checkpoints.values if may_be_same(each.path, path))
+    there = (plan.case.observation.model_copy(update={"table": table}) for table in plan.siblings())
+    return next((found for seen in there if (found := _doubled(plan, stored, seen)) is not None), None)
+
+
+def _doubled(plan: Plan, stored: StoredCheckpoint, seen: Observation) -> Doubled | None:
+    """`seen`: as the plan's, with the other table."""
+    own, table = plan.case.observation, seen.table
+    after = written_after(stored, table, known_runs(own), CommitsByRun(own.table, own.jobs.values))
+    if not after:
+        return None
+    pair = pairs_below(stored, seen)
+    return Doubled(
+        table=table.name,
+        happened=f"a restore from checkpoint {stored.checkpoint_id} would duplicate rows of {table.name}, which the "
+        "job writes as well.",
+        found=f"Expected no commit of the job there after that checkpoint; found {in_words(after)}.",
+        back=f"move main of {table.name} back to {short(pair)} ({pair}), which pairs with that checkpoint"
+        if pair is not None
+        else f"repair {table.name} by hand, as no snapshot on its main pairs with that checkpoint",
+    )
+
+
+def _refused(doubled: Doubled) -> Refused:
+    return Refused(
+        f"A{doubled.happened[1:]}",
+        doubled.found,
+        f"Tell the owners of {doubled.table}, and open an incident for it. Stop the job, then two people "
+        f"{doubled.back}. Propose this again while the job is stopped.",
+    )
+
+
+def known_runs(observation: Observation) -> frozenset[JobId]:
+    """The runs of the job that Flink or a restore point names; no guest's."""
+    named, guests = {each.job_id for each in observation.checkpoints.values}, guests_in(observation)
+    stored = {run for run in named if run is not None and not guests.has_run(run)}
+    return frozenset({run.job_id for run in observation.jobs.values} | stored)
+
 
 DOUBLES = "a start would duplicate rows of another table of the job"
 
@@ -190,4 +322,33 @@ def _told(past: Past) -> Rehearsed | None:
         is_of_earlier=own is None,
         savepoint=stood.savepoint if stood is not None else None,
         stands_on=stood.stands_on if stood is not None else None,
+    )
+
+
+def not_spared(requirement: SiblingSpared, world: World) -> str | None:
+    """A sentence with expected and found, or None when it holds, or cannot be told yet because the run that is to leave
+    the state goes on. A table that is gone holds no row. Raises CouldNotLook, and Superseded where the run has ended
+    and left none."""
+    path, ports = requirement.path, world.jobs[requirement.job]
+    if path is None:
+        assert requirement.job_id is not None
+        run = ports.flink.run(requirement.job_id)
+        if run is not None and not run.is_terminal:
+            return None
+        path = newest_that_pairs(world, requirement.job, requirement.job_id, requirement.stands_on).path
+    try:
+        stored = ports.checkpoints.read(path)
+    except NotThere as error:
+        return f"Expected restore point {path} to be readable; {error.happened} {error.found}"
+    try:
+        table = world.load(requirement.table)
+    except UnknownTable:
+        return None
+    runs = ports.flink.runs(requirement.job)
+    after = written_after(stored, table, {each.job_id for each in runs}, CommitsByRun(world.table, runs))
+    if not after:
+        return None
+    return (
+        f"Expected no commit of {requirement.job} on main of {requirement.table} after checkpoint "
+        f"{stored.checkpoint_id} ({path}); found {in_words(after)}."
     )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from bot.actions._foreseen import unforeseen
-from bot.actions._spared import not_spared
+from bot.actions._rehearsed import not_spared
 from bot.actions._world import World as World
 from bot.domain.errors import NotThere, Superseded
 from bot.domain.flink import JobRun

@@ -1,11 +1,7 @@
-"""Two recipes that leave the table as it is: start from a point that pairs with it, or from what the stop leaves.
-
-A restore point that the run which is to be stopped may own: Flink deletes with a run what it had claimed.
-"""
+"""Two recipes that leave the table as it is: start from a point that pairs with it, or from what the stop leaves."""
 
 from bot.actions._draft import NOTHING_STOPPED, alone, drafted, job_and_head, state_at_risk, stop_sentences, untouched
-from bot.actions._idle import stands_on
-from bot.actions._restore_points import RestorePoint, nearer_unread
+from bot.actions._restore_points import RestorePoint, nearer_unread, stands_on
 from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, Owed, StartFromStop, StartJob, StopJob
 from bot.domain.flink import JobRun

@@ -1,7 +1,4 @@
-"""The one recipe that moves table and job together: stop the run, move `main` by compare-and-swap, start from M.
-
-What others than the job have committed, which the job does not read again when table and job go back.
-"""
+"""The one recipe that moves table and job together: stop the run, move `main` by compare-and-swap, start from M."""
 
 from collections.abc import Sequence, Set
 

@@ -1,8 +1,7 @@
 """The state that a stopped run has left on storage, and whether it pairs with the table as it is."""
 
 from bot.actions._foreseen import binding_now
-from bot.actions._idle import idle_point
-from bot.actions._restore_points import RestorePoint, ends_main, pair_of
+from bot.actions._restore_points import RestorePoint, ends_main, idle_point, pair_of
 from bot.actions._world import World
 from bot.domain.errors import Superseded
 from bot.domain.flink import names_run, with_kinds

@@ -1,18 +1,12 @@
-"""Builds the proposal that undoes another one from the results of its effects.
-
-Undoes what touched neither main nor the job: files that were put aside, tags and properties.
-
-From where the job goes on when the publication of a repair is undone over a state that is not proven to pair.
-"""
+"""Builds the proposal that undoes another one from the results of its effects."""
 
 from collections.abc import Container, Mapping, Sequence
 
 from bot.actions._draft import drafted, job_and_head, live_run, untouched
 from bot.actions._foreseen import binding, committer, knowing
-from bot.actions._idle import idle_point, lists_none_of
 from bot.actions._rehearsed import may_yet_be_found, newest_by_flink, spared, stays_down
 from bot.actions._restarting import started_on_head
-from bot.actions._restore_points import RestorePoint, goes_on_from, pair_of
+from bot.actions._restore_points import RestorePoint, goes_on_from, idle_point, lists_none_of, pair_of
 from bot.actions._rewinding import left_behind, rewound
 from bot.domain.action import Action, Past, Plan, StoodStill
 from bot.domain.diagnosis import Case

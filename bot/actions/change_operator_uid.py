@@ -7,20 +7,13 @@ on main is that very checkpoint. Where that commit was expired, older metadata f
 Carried out where the job's start is declared with `{uid_suffix}`; every later start from state of that run has the same
 suffix. Else people do it, step by step: how a uid is given then stands in the job's own code or statement.
 
-What a real Flink does, by sink and by restore point, stands in docs/catalogs-and-operator.md.
-
-What people do who give the sink another uid themselves: each step, and what is lost with the old sink's state.
-
-Restore points beside main as it was before snapshots of it were expired.
-
 From which restore point people may start the job without the state of its sink: its source goes on where that point
 stands, and nothing passes over what main has. So none is named above which the job has committed.
 """
 
 from bot.actions._draft import live_run, may_lose_state
-from bot.actions._idle import lists_none_of
 from bot.actions._restarting import started_on_head
-from bot.actions._restore_points import RestorePoint, ends_main, newest_pair, pair_of, pair_with_head
+from bot.actions._restore_points import RestorePoint, ends_main, lists_none_of, newest_pair, pair_of, pair_with_head
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.effects import StartJob

@@ -1,7 +1,5 @@
 """Make the table readable again when storage has lost data files (facts F9): put back what a compaction replaced, or
 drop the references and state the loss.
-
-The files that all evidence together found to be missing, cut or damaged.
 """
 
 from bot.actions._rehearsing import (

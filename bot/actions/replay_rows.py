@@ -4,8 +4,16 @@ Idempotent by key: only a row whose key does not live is written. What is there 
 """
 
 from bot.actions._draft import job_and_head
-from bot.actions._rehearsing import rehearsal_of
-from bot.actions._replaying import IF_OTHERS, declared_replay, keys_must_come_once, replayed, span, too_many, within
+from bot.actions._rehearsing import (
+    IF_OTHERS,
+    declared_replay,
+    keys_must_come_once,
+    rehearsal_of,
+    replayed,
+    span,
+    too_many,
+    within,
+)
 from bot.domain.action import Action, Plan
 from bot.domain.contract import TableContract
 from bot.domain.errors import Refused

@@ -4,8 +4,16 @@ Bounded by what is missing, idempotent by key: a row whose key lives already is 
 the evidence looked at, value for value.
 """
 
-from bot.actions._rehearsing import rehearsal_of
-from bot.actions._replaying import IF_OTHERS, declared_replay, keys_must_come_once, replayed, span, too_many, within
+from bot.actions._rehearsing import (
+    IF_OTHERS,
+    declared_replay,
+    keys_must_come_once,
+    rehearsal_of,
+    replayed,
+    span,
+    too_many,
+    within,
+)
 from bot.domain.action import Action, Plan
 from bot.domain.errors import Refused
 from bot.domain.findings import ReplayableFinding

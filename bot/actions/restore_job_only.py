@@ -1,7 +1,5 @@
 """Restore the job only: no snapshot advanced and the table is right, so nothing is rolled back.
 
-Which restore points bring rows that the table does not have yet, judged by what is seen now.
-
 A finding that says so may be older than what another run has committed since: its rows would be read again.
 """
 

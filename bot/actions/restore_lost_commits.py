@@ -1,11 +1,7 @@
 """Put commits back that were taken off main: set main forward where nothing came on top, else add their files again.
 
-Commits whose part of the source was read and committed again since are left out: they would double the rows.
-
 Which lost commits were read and committed again since, or may be yet, by the source positions that the ledger tells
 of each.
-
-Whose rows lost commits bring that are put back: the job may read its own again, and nobody others'.
 """
 
 from collections.abc import Iterator, Sequence

@@ -4,7 +4,7 @@ Only a stop-with-savepoint surely pairs, as it commits as its last act; an inter
 """
 
 from bot.actions._draft import drafted, job_and_head, live_run, stop_sentences, this_run, untouched
-from bot.actions._idle import lists_none_of
+from bot.actions._restore_points import lists_none_of
 from bot.domain.action import Action, Plan
 from bot.domain.effects import KeepSavepoint, StopJob
 from bot.domain.errors import Refused

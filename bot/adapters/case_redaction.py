@@ -1,18 +1,12 @@
 """What may hold values of rows, cut out of a saved case's raw sources: every byte else stays where it was.
 
-A manifest whose bounds of some columns are cut out: every byte else stays where it was.
-
 Bounds are values of rows. Each is overwritten with as many zeros, so that whatever reads the file goes the same way
 through it; the blocks are packed anew. Bounds that are not values are left: counts, sizes and paths.
 
 A table's metadata file without what its commits tell of single partitions: partitions are values of rows.
 
-A `_metadata` file whose state is cut out, except what Iceberg's committer and Kafka's readers keep there.
-
 State of other operators may hold whole rows. It is overwritten with as many zeros: header, operators, sizes, names and
 paths stay, and the file is read as before.
-
-Bodies of Flink's REST interface and OpenLineage events, with what may hold values of rows cut out.
 
 What may stay is named, so what a later version adds is cut.
 """

@@ -2,14 +2,6 @@
 
 Whatever needs no Spark is read again: the table's metadata, Flink's answers, checkpoint files, manifests, lineage.
 What the sources that are in the file do not tell stays as it was recorded.
-
-Manifests that were kept in a saved case, counted again and held against what evidence had counted with Spark.
-
-Flink's answers that were kept in a saved case, parsed again.
-
-The listing of a table's metadata folder, kept in a saved case: the names from which Flink's manifests are told.
-
-Where two records differ, in words: what was recorded, and what is read now.
 """
 
 import io
@@ -28,12 +20,10 @@ from pyiceberg.table.metadata import TableMetadataUtil
 from bot.adapters.checkpoint_files import stored_as
 from bot.adapters.checkpoint_parsing import Handle
 from bot.adapters.flink_pages import RunPages
-from bot.adapters.iceberg.reading import table_state
-from bot.adapters.iceberg.streaming_metadata import read_split
+from bot.adapters.iceberg.streaming_metadata import read_split, table_state
 from bot.adapters.lineage_reading import LINEAGE, reads_again, united
 from bot.adapters.storage import Opened, entries_in, manifests_in
-from bot.adapters.table_files import manifest_named
-from bot.adapters.writer_schema import SCHEMA, Told, written_again
+from bot.adapters.table_files import SCHEMA, Told, manifest_named, written_again
 from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook, WaterlineError
 from bot.domain.evidence import Observation

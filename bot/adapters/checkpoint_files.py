@@ -1,7 +1,5 @@
 """Savepoints and retained checkpoints in the folders where Flink keeps them.
 
-One restore point on storage: its `_metadata`, read within a bound, and the states that lie beside it.
-
 Whether the files of a restore point's state are there: without one of them Flink cannot start from it.
 """
 

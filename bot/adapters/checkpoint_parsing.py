@@ -5,14 +5,10 @@ thing in the file, where Kafka sources go on, and the text of Iceberg's committe
 `execution.checkpointing.data-inline-threshold` (20 KB by default), else in a file beside this one.
 Where the operators' layout cannot be followed, the text is looked for in the whole file, and that is said.
 
-Java's `DataInput` over bytes in hand: what Flink's `_metadata` is written with.
-
 The operators in a `_metadata` file: whose state it is, how large, and where it lies. Format versions 3 to 6.
 
 Follows the order in which Flink's serializers write (`MetadataV3Serializer` to `MetadataV6Serializer`, and
 their state handles up to Flink 2.1). Nothing of a state's own content is read here.
-
-State handles in a `_metadata` file: where a piece of state lies and how large it is.
 
 Where a job's Kafka sources go on after a restore: the splits in the state of their readers, in pure Python.
 

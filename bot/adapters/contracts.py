@@ -4,10 +4,6 @@ What is taken: the schema object of the table, its properties (name, physical ty
 `classification`), custom properties named below, and the service levels latency or freshness,
 frequency and retention. What a contract does not say stays unsaid.
 
-The service levels of a data contract (`slaProperties`), read as promises of one table.
-
-The text of a data contract -> the standard's own model, and its `team` as it was written; or what is wrong with it.
-
 The team is kept out of the model: a member that is written unlike the standard says must not keep the promises of the
 table from being read. Dates stay text, as the standard has them: YAML would make days of them, which its model refuses.
 
@@ -17,8 +13,6 @@ Read softly: a member that is not understood is left out and named by `waterline
 is in Slack stands in a custom property (`slackId`), or is the username itself where that is a Slack user id.
 
 Who is told of a table because its data contract says so: support channels for announcements.
-
-Slack channels (by id, or an address with one) and e-mail addresses can be told; of the others it is said why not.
 """
 
 import re

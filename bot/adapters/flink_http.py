@@ -3,8 +3,6 @@
 Reads are repeated; requests that change something never are.
 
 What Flink's stack traces say: the deepest cause, and whether Flink has only waited in vain for itself.
-
-Asks again and again until there is an answer, for so long.
 """
 
 import json

@@ -4,8 +4,6 @@ The operator chooses the job id, so an id that we chose stands for a start of ou
 the operator deploys a nonce once, and `run` tells the run that came of it under that run's own id.
 
 What is asked of the operator, or why it is not, and what has come of it; pure.
-
-The operator's resource in motion: changed as it was read, and watched until it has come where it was sent.
 """
 
 from collections.abc import Callable
@@ -13,8 +11,17 @@ from datetime import timedelta
 from typing import TypeVar
 
 from bot.adapters.flink_http import polled
-from bot.adapters.flink_operator_api import Conflict, KubernetesResource
-from bot.adapters.flink_operator_resource import DRAIN, SAVEPOINT_DIR, FlinkResource, Kind, is_on, nonce_of, resource_of
+from bot.adapters.flink_operator_resource import (
+    DRAIN,
+    SAVEPOINT_DIR,
+    Conflict,
+    FlinkResource,
+    Kind,
+    KubernetesResource,
+    is_on,
+    nonce_of,
+    resource_of,
+)
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import JOB_ID, digest_of
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded

@@ -1,11 +1,4 @@
-"""One Flink cluster over its REST interface: what runs, stopping a run, starting one.
-
-Flink's history server: the runs that a JobManager has forgotten, or that outlived it.
-
-Ends one run: stop-with-savepoint where it can work, else cancel, if its state may be lost or stays.
-
-Why a run is not stopped although nobody is against it: the state that is needed afterwards would go with it.
-"""
+"""One Flink cluster over its REST interface: what runs, stopping a run, starting one."""
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator

@@ -1,9 +1,4 @@
-"""Ways to submit a job from a restore point under an id that was chosen before: the port and the jar.
-
-What a start submits as it is declared, told by a digest: it changes with whatever would be submitted.
-
-Starts a SQL job through Flink's SQL gateway: one session, its statements, the last one is the INSERT.
-"""
+"""Ways to submit a job from a restore point under an id that was chosen before: the port and the jar."""
 
 import hashlib
 import json

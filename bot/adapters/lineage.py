@@ -1,7 +1,5 @@
 """Who read which snapshot: a file of OpenLineage events (one JSON a line), and several sources as one.
 
-The lines of a file of OpenLineage events: which are none, and which tell of the runs that are asked for.
-
 Which runs of a file of events somebody's outputs may have reached: only their events are held.
 """
 

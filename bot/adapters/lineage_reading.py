@@ -7,8 +7,6 @@ By which names engines call a table, and which reads may be of it under a name t
 Which run read which snapshot of a table, from all of its OpenLineage events together; pure.
 
 Who read what a table's readers wrote, and who read that: readers of any distance, from OpenLineage events; pure.
-
-Events of lineage, kept as they came: one a line, under an address that says what is needed to read them.
 """
 
 import json

@@ -1,11 +1,5 @@
 """How notices reach consumers beside Slack: Markdown files in a folder, e-mail, signed webhooks.
 
-Notices as Markdown files in a folder: for whoever watches one, or keeps it in version control.
-
-Notices by e-mail: one multipart message (text and HTML of the same words) over SMTP.
-
-Notices as signed JSON over HTTP, for jobs and agents. Signed as Standard Webhooks has it: its libraries verify it.
-
 `webhook-id` is the same for each try, `webhook-timestamp` is now, and `webhook-signature` holds `v1,` and the base64 of
 the HMAC-SHA256 over `id.timestamp.body`, once for each secret. Redirects are not followed.
 """

@@ -1,14 +1,6 @@
 """Files by their paths (local, s3, gs, abfs, hdfs): opened with pyarrow's filesystems, or as a table's catalog says.
 
 Paths as people and Flink write them, opened with pyarrow's filesystems: local, s3, gs, abfs, hdfs.
-
-A table's own files, opened as its catalog says: with the catalog's properties and the credentials that it vends.
-
-Where neither says anything of a storage, the environment does, as everywhere else.
-
-Bytes that are at hand, as PyIceberg reads a file.
-
-The manifests that one commit wrote, from its manifest list.
 """
 
 import io

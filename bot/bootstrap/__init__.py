@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import spark_tasks
 from bot import actions, diagnosis
-from bot.actions._scan import scan as find_actions
+from bot.actions._completing import scan as find_actions
 from bot.adapters.contracts import announced_to, contract_of, merged, once_each, team_of
 from bot.adapters.http import Logins
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.journal_sql.database_clock import DatabaseClock
+from bot.adapters.journal_sql.engine import DatabaseClock
 from bot.adapters.journal_sql.store import Store, record_of
 from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.table_files import FolderOfTable

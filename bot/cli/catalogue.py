@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import spark_tasks
 from bot import actions
-from bot.actions._scan import scan as find_actions
+from bot.actions._completing import scan as find_actions
 from bot.bootstrap import failure_modes
 from bot.diagnosis._examine import ModeModule
 from bot.domain.action import Action

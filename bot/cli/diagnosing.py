@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bot.adapters.case_file import check_free, raw_of, read_case, write_case
 from bot.adapters.case_rereading import ReadAgain, read_again
-from bot.adapters.case_sources import left_out_in_short, sources_of
+from bot.adapters.case_sources import check_free, left_out_in_short, raw_of, read_case, sources_of, write_case
 from bot.adapters.lineage_reading import kept_events
 from bot.bootstrap import failure_modes, files_of
 from bot.cli.options import COULD_NOT_TELL, DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen, print_exact

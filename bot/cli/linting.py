@@ -8,7 +8,7 @@ from rich.console import Console
 
 import spark_tasks
 from bot import actions, diagnosis
-from bot.actions._scan import scan as find_actions
+from bot.actions._completing import scan as find_actions
 from bot.bootstrap.content import CONTENT
 from bot.diagnosis._examine import scan as find_modes
 from bot.evidence import find_tasks

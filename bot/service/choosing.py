@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
-from bot.actions._effects._started import own_id
-from bot.actions._scan import ActionModule
+from bot.actions._completing import ActionModule
+from bot.actions._effects.start_job import own_id
 from bot.domain.action import Past, StoodStill
 from bot.domain.diagnosis import Act, Diagnosis, Matches, Mode, Remedy
 from bot.domain.effects import DropBranch, Effect, PublishBranch, StartFromStop, StartJob

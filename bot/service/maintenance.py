@@ -6,6 +6,7 @@ from datetime import datetime
 from bot.actions._effects.kind import NO_SCHEDULERS
 from bot.actions._maintenance import (
     as_before,
+    commit_marks,
     freeze_change,
     frozen_by,
     is_frozen,
@@ -13,7 +14,6 @@ from bot.actions._maintenance import (
     stays_frozen_for,
     thaw_change,
 )
-from bot.actions._marking import commit_marks
 from bot.domain.entries import MaintenanceMarked
 from bot.domain.errors import CommitRefused, CouldNotLook, Refused
 from bot.domain.execution import UNFINISHED, ProposalState

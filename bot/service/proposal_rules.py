@@ -6,8 +6,8 @@ A job that writes several tables may be in several incidents: only one of them w
 from collections.abc import Collection
 
 from bot.actions import _effects as effects
+from bot.actions._completing import ActionModule
 from bot.actions._effects import Hands
-from bot.actions._scan import ActionModule
 from bot.domain.action import Past
 from bot.domain.diagnosis import Case, Excluded, Matches, Mode
 from bot.domain.effects import KeepSavepoint, StartFromStop, StartJob, StopFork, StopJob

@@ -10,11 +10,10 @@ from functools import partial
 
 from ulid import ULID
 
-from bot.actions._completing import completed, must_be_destructive
+from bot.actions._completing import ActionModule, completed, must_be_destructive
 from bot.actions._passed import may_have_come_since
+from bot.actions._rehearsed import known_runs
 from bot.actions._requirements import check_all
-from bot.actions._scan import ActionModule
-from bot.actions._siblings import known_runs
 from bot.domain.action import Past, Plan
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.deciding import Supersede, decide

@@ -8,7 +8,7 @@ Not left to Iceberg's own `max-ref-age-ms`: Spark's expiry obeys it also during 
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from bot.actions._marking import commit_marks
+from bot.actions._maintenance import commit_marks
 from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import Body, SavepointPlanned, SavepointReleased, SavepointReleasing
 from bot.domain.errors import CouldNotLook, Refused, UnknownTable

@@ -20,8 +20,8 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
+from bot.actions._completing import ActionModule
 from bot.actions._effects import Awaited, awaited, checks
-from bot.actions._scan import ActionModule
 from bot.domain.action import Action, MovesWaterline
 from bot.domain.checkpoint_pace import empty_commits_allowed
 from bot.domain.contract import TableContract

@@ -1,6 +1,6 @@
 """Moves the waterline: tag and property in one commit, so that any engine can read the trusted state."""
 
-from bot.actions._marking import commit_marks
+from bot.actions._maintenance import commit_marks
 from bot.domain.entries import Body, NoteAdded, WaterlineMoved
 from bot.domain.ids import IncidentId, SnapshotId
 from bot.domain.incident import Incident

@@ -1,6 +1,5 @@
 """Everything that can be configured: one YAML file, and secrets from the environment or from files that it names."""
 
-from bot.settings.contradictions import refuse_unknown_actions
 from bot.settings.jobs import (
     JarStartSettings,
     JobSettings,
@@ -22,7 +21,7 @@ from bot.settings.model import (
     refuse_open_house,
 )
 from bot.settings.secrets import AlertSecrets, NoticeSecrets, SlackSecrets, WebSecrets, masking
-from bot.settings.tables import TableSettings
+from bot.settings.tables import TableSettings, refuse_unknown_actions
 
 __all__ = [
     "AlertSecrets",

@@ -12,11 +12,9 @@ from bot.domain.errors import BadConfiguration
 from bot.domain.ids import TableName, UserId
 from bot.domain.record import Record
 from bot.domain.setup import TableSetup
-from bot.settings.contradictions import refuse_contradictions
 from bot.settings.jobs import HttpUrl, JobSettings, LoginSettings
-from bot.settings.reading import checked, yaml_of
-from bot.settings.reference import as_markdown
-from bot.settings.tables import TableSettings
+from bot.settings.reading import as_markdown, checked, yaml_of
+from bot.settings.tables import TableSettings, refuse_contradictions
 
 
 class CatalogSettings(Record):

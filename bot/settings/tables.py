@@ -1,18 +1,28 @@
-"""What the file says of a watched table."""
+"""What the file says of a watched table.
 
+What no field can see alone: names that lead nowhere, and policies that nobody can fulfil or that would not be what
+their author meant.
+"""
+
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import get_args
 
 from pydantic import Field
+from ruamel.yaml.comments import CommentedMap
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.contract import CopyRule, TableContract
 from bot.domain.entries import Contract
-from bot.domain.ids import TableName, UserId
+from bot.domain.errors import BadConfiguration
+from bot.domain.ids import Severity, TableName, UserId
 from bot.domain.reads import Consumer
 from bot.domain.record import Record
 from bot.domain.replay import ReplayRecipe
 from bot.domain.setup import NEXT_UPDATE_MINUTES, Compaction, TableSetup
+from bot.settings.jobs import JobSettings
+from bot.settings.reading import bad, near
 
 
 class TableSettings(Record):
@@ -121,3 +131,127 @@ class TableSettings(Record):
             review_due=timedelta(days=self.review_due_days),
             review_owners=self.review_owners,
         )
+
+
+Where = tuple[str | int, ...]
+DEFAULT, DESTRUCTIVE, NOTICE = "default", "destructive", "notice"
+_SEVERITIES = get_args(Severity)
+
+
+def refuse_contradictions(
+    jobs: Mapping[str, JobSettings], tables: Mapping[TableName, TableSettings], content: CommentedMap, path: Path
+) -> None:
+    """Raises BadConfiguration for the first contradiction, table by table in the file's order."""
+    for name, table in tables.items():
+        where: Where = ("tables", name)
+        if "." not in name.strip("."):
+            raise bad(
+                content, path, where, "this is not a table's name.",
+                f"Expected namespace.table; found {name}.", "Write it as in the catalog, without the catalog's name.",
+            )  # fmt: skip
+        if table.job is not None and table.job not in jobs:
+            raise bad(
+                content, path, (*where, "job"), "there is no such job.",
+                f"Expected one of {', '.join(jobs) or 'the jobs (there are none)'}; found {table.job}.",
+                f"{near(table.job, jobs)}Name the job under `jobs`, by its name in Flink.",
+            )  # fmt: skip
+        for other in table.other_jobs:
+            if other not in jobs or other == table.job or table.job is None:
+                raise bad(
+                    content, path, (*where, "other_jobs"), "this is no further job of the table.",
+                    f"Expected names under `jobs` ({', '.join(jobs) or 'there are none'}) beside the table's `job` "
+                    f"({table.job or 'it has none'}); found {other}.",
+                    f"{'' if other in jobs else near(other, jobs)}Name it under `jobs`, by its name in Flink, and the "
+                    "table's own as `job`.",
+                )  # fmt: skip
+        if not table.contract.key and table.contract_file is None:
+            raise bad(
+                content, path, (*where, "contract"), "nothing tells what makes two rows the same.",
+                "Expected `key` in `contract`, or a `contract_file`; found neither.",
+                "Name the columns of the business key, or the file of the table's data contract.",
+            )  # fmt: skip
+        _refuse_bad_policies(table.policies, content, path, (*where, "policies"))
+
+
+def _refuse_bad_policies(
+    policies: Mapping[str, ApprovalPolicy], content: CommentedMap, path: Path, where: Where
+) -> None:
+    """Raises BadConfiguration for the first policy of a table that cannot work, in the file's order."""
+    if DEFAULT not in policies:
+        raise bad(
+            content, path, where, "nobody is named for the other actions.",
+            f"Expected a policy `{DEFAULT}`; found {', '.join(policies) or 'none'}.",
+            f"Add `{DEFAULT}` with `users` or `groups`.",
+        )  # fmt: skip
+    for key, policy in policies.items():
+        here = (*where, key)
+        _, slash, severity = key.partition("/")
+        if slash and severity not in _SEVERITIES:
+            raise bad(
+                content, path, here, "there is no such severity.",
+                f"Expected one of {', '.join(_SEVERITIES)} after the slash; found {severity or 'nothing'}.",
+                f"{near(severity, _SEVERITIES)}Write it as `{key.partition('/')[0]}/sev1`.",
+            )  # fmt: skip
+        name = key.partition("/")[0]
+        more = sorted(policy.model_fields_set - {"users", "groups", "teams"})
+        if more and (name == NOTICE or name.startswith(f"{NOTICE}:")):
+            raise bad(
+                content, path, (*here, more[0]), "this is not known for notices.",
+                "Expected `users`, `groups` or `teams`: one of them sends what another person has previewed.",
+                "Remove this line.",
+            )  # fmt: skip
+        _refuse_hopeless(policy, content, path, here)
+        _refuse_empty_rules(policy, content, path, here)
+
+
+def refuse_unknown_actions(
+    table: TableName, policies: Mapping[str, ApprovalPolicy], actions: Collection[str], notices: Collection[str]
+) -> None:
+    """Raises BadConfiguration for a policy whose action, or notice, does not exist: mistyped, it would leave it to the
+    default, or to nobody."""
+    known = (*actions, DEFAULT, DESTRUCTIVE, NOTICE, *(f"{NOTICE}:{kind}" for kind in notices))
+    for key in policies:
+        name = key.partition("/")[0]
+        if name not in known:
+            raise BadConfiguration(
+                f"tables.{table}.policies.{key}: there is no such action.",
+                f"Expected one of {', '.join(known)}, perhaps with /sev1; found {name}.",
+                f"{near(name, known)}Correct the name. An action without its own policy uses `{DEFAULT}`.",
+            )
+
+
+def _refuse_hopeless(policy: ApprovalPolicy, content: CommentedMap, path: Path, where: Where) -> None:
+    people = len({user for some in policy.approvers for user in some.users})
+    has_group = any(some.groups for some in policy.approvers)
+    if people < policy.required and not has_group:
+        raise bad(
+            content, path, where, "this policy can never be fulfilled.",
+            f"Expected at least {policy.required} `users`, or `groups`; found {people} users and no group.",
+            "Name more approvers, or require fewer.",
+        )  # fmt: skip
+    is_for_destructive = str(where[-1]).partition("/")[0] == DESTRUCTIVE and policy.different_teams is None
+    asked = 2 if is_for_destructive else policy.teams_asked
+    if asked > len(policy.teams):
+        raise bad(
+            content, path, (*where, "different_teams"), "this policy can never be fulfilled.",
+            f"Expected at least {asked} `teams`; found {', '.join(policy.teams) or 'none'}.",
+            "Name more teams, or set `different_teams` to fewer.",
+        )  # fmt: skip
+    if policy.hold >= policy.expires_after:
+        raise bad(
+            content, path, (*where, "veto", "hold"), "whatever is approved would expire while it is held.",
+            f"Expected less than `expires_after` ({policy.expires_after}); found {policy.hold}.",
+            "Shorten the hold, or let proposals live longer.",
+        )  # fmt: skip
+
+
+def _refuse_empty_rules(policy: ApprovalPolicy, content: CommentedMap, path: Path, where: Where) -> None:
+    named = {"veto": policy.veto, "break_glass": policy.break_glass} | {
+        f"teams.{name}": team for name, team in policy.teams.items()
+    }
+    for name, people in named.items():
+        if people is not None and people.is_nobody:
+            raise bad(
+                content, path, (*where, *name.split(".", 1)), "nobody is named.",
+                "Expected `users` or `groups`; found neither.", "Name them, or leave this out.",
+            )  # fmt: skip

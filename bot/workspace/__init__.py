@@ -6,9 +6,8 @@ It imports nothing of the rest of the bot, and the bot cannot tell it from Slack
 
 from bot.workspace.actor import Actor
 from bot.workspace.clock import Rules
-from bot.workspace.people import BotApp, Cast, Channel, Person, SlashCommand, UserGroup, default_cast
-from bot.workspace.persons.forms import Outcome
-from bot.workspace.refusal import CannotDo
+from bot.workspace.people import BotApp, CannotDo, Cast, Channel, Person, SlashCommand, UserGroup, default_cast
+from bot.workspace.persons.modals import Outcome
 from bot.workspace.seen import NotShown, SeenMessage
 from bot.workspace.workspace import Workspace
 

@@ -1,11 +1,4 @@
-"""Drives one person through the same HTTP endpoints as the page: types, clicks, fills, reads, waits.
-
-From what a person reads on the screen to the raw value that the page sends for an input.
-
-What one person has on the screen, read from the workspace as the page reads it.
-
-JSON over HTTP to the workspace on this machine: what the page does with fetch, for Python.
-"""
+"""Drives one person through the same HTTP endpoints as the page: types, clicks, fills, reads, waits."""
 
 import json
 import time
@@ -15,9 +8,8 @@ from datetime import date
 from http.client import HTTPConnection
 from urllib.parse import urlencode, urlsplit
 
-from bot.workspace.people import Person
-from bot.workspace.persons.forms import Outcome, Raw, RawValues, options_of
-from bot.workspace.refusal import CannotDo, Payload
+from bot.workspace.people import CannotDo, Payload, Person
+from bot.workspace.persons.modals import Outcome, Raw, RawValues, options_of
 from bot.workspace.seen import Control, NotShown, SeenMessage, SeenView, listed
 
 TIMEOUT_S = 60.0

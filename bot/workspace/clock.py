@@ -1,9 +1,5 @@
 """The workspace's own time: real time plus what a test has added to it.
 
-Retries after five minutes and response URLs that live half an hour are shown by moving this clock, not by waiting.
-
-Slack's time limits and quotas, as one record that a test may tighten.
-
 Sources: docs.slack.dev on interactivity (acknowledge within 3 s, trigger_id 3 s and one use, response_url five posts
 within 30 minutes), on the Events API (three retries: at once, after one minute, after five minutes) and on modals.
 """

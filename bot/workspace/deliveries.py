@@ -1,11 +1,4 @@
-"""What passes the wire: deliveries and what came of them, handles of interactions, and the log of all of it.
-
-Everything that passed the wire, in order: Web API calls, deliveries, acknowledgements, response URLs, faults.
-
-One thing Slack delivers to the app, and what came of it.
-
-The short-lived handles that an interaction gives to an app: a trigger to open a modal, a URL to answer at.
-"""
+"""What passes the wire: deliveries and what came of them, handles of interactions, and the log of all of it."""
 
 import itertools
 import secrets
@@ -17,7 +10,7 @@ from typing import Literal, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from bot.workspace.clock import Rules, WorkspaceClock
-from bot.workspace.refusal import Payload, SlackRefusal, UnusableUrl
+from bot.workspace.people import Payload, SlackRefusal, UnusableUrl
 
 Kind = Literal["api", "delivery", "ack", "response-url", "socket", "fault", "person"]
 

@@ -4,10 +4,9 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from bot.workspace.faults import ApiFault
-from bot.workspace.message import StoredMessage
 from bot.workspace.page_routes import FaultRequest
-from bot.workspace.refusal import CannotDo, Payload
-from bot.workspace.world import World
+from bot.workspace.people import CannotDo, Payload
+from bot.workspace.world import StoredMessage, World
 
 Act = Callable[[World, FaultRequest], Awaitable[Payload]]
 

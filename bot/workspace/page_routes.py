@@ -1,9 +1,4 @@
-"""What the page and the actors call: reading as a person, acting as a person, and the live connection.
-
-What one person sees: channels with unread counts, messages, modals, the app's Home.
-
-What the page, the actors and the control API send: one frozen record per request.
-"""
+"""What the page and the actors call: reading as a person, acting as a person, and the live connection."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,14 +12,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from bot.workspace.message import StoredMessage
-from bot.workspace.people import Person
+from bot.workspace.people import CannotDo, Payload, Person
 from bot.workspace.persons import clicks, messages, modals
 from bot.workspace.persons.clicks import Chosen, Click
-from bot.workspace.persons.forms import Outcome, RawValues
 from bot.workspace.persons.messages import run_command
-from bot.workspace.refusal import CannotDo, Payload
-from bot.workspace.world import World
+from bot.workspace.persons.modals import Outcome, RawValues
+from bot.workspace.world import StoredMessage, World
 
 
 class _Request(BaseModel):

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from pydantic import BaseModel, ConfigDict
 
-from bot.workspace.persons.forms import elements_of
-from bot.workspace.refusal import Payload
+from bot.workspace.people import Payload
+from bot.workspace.persons.modals import elements_of
 
 Names = Mapping[str, str]
 """Display names by id of people, channels and user groups."""

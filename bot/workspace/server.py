@@ -1,13 +1,4 @@
-"""Runs a workspace: an HTTP and WebSocket server on loopback, in a thread of its own.
-
-`/_control/…`, for tests and for the drawer of the page.
-
-Incoming webhooks: how other systems write into a channel, as Alertmanager and Grafana do.
-
-The response URLs that an app posts its answers to.
-
-The page itself, avatars, and the files that the app uploaded.
-"""
+"""Runs a workspace: an HTTP and WebSocket server on loopback, in a thread of its own."""
 
 import asyncio
 import socket as sockets
@@ -31,11 +22,10 @@ from starlette.websockets import WebSocket
 from bot.workspace.api.routes import web_api_routes
 from bot.workspace.clock import Rules
 from bot.workspace.fault_acts import ACTS
-from bot.workspace.message import StoredMessage
 from bot.workspace.page_routes import FaultRequest, page_routes
+from bot.workspace.people import CannotDo, Payload, SlackRefusal, UnusableUrl
 from bot.workspace.persons.modals import answer
-from bot.workspace.refusal import CannotDo, Payload, SlackRefusal, UnusableUrl
-from bot.workspace.world import World
+from bot.workspace.world import StoredMessage, World
 
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _POLICY = (

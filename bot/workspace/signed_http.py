@@ -10,7 +10,7 @@ import httpx
 
 from bot.workspace.clock import WorkspaceClock
 from bot.workspace.deliveries import Ack, Delivery
-from bot.workspace.refusal import Payload
+from bot.workspace.people import Payload
 
 JSON_TYPE = "application/json"
 FORM_TYPE = "application/x-www-form-urlencoded"

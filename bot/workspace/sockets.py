@@ -11,8 +11,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from bot.workspace.clock import Rules
 from bot.workspace.deliveries import Ack, Delivery, WireLog
-from bot.workspace.people import Cast
-from bot.workspace.refusal import Payload
+from bot.workspace.people import Cast, Payload
 
 _AFTER_ITS_END_S = Rules().ack_s
 """How long an envelope whose connection has ended is waited for: its app may acknowledge it over the next one. A

@@ -1,7 +1,4 @@
-"""Open modals and App Home pages: a stack of modals per person, one Home per person, a hash per revision.
-
-Tells open pages what has changed: one queue per page, one number per change.
-"""
+"""Open modals and App Home pages: a stack of modals per person, one Home per person, a hash per revision."""
 
 import asyncio
 import secrets
@@ -11,8 +8,7 @@ from contextlib import suppress
 from pydantic import BaseModel, ConfigDict
 
 from bot.workspace.clock import WorkspaceClock
-from bot.workspace.people import Cast
-from bot.workspace.refusal import Payload, SlackRefusal
+from bot.workspace.people import Cast, Payload, SlackRefusal
 
 _PAGE_BACKLOG = 2_000
 

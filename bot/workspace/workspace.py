@@ -10,8 +10,7 @@ from datetime import timedelta
 from bot.workspace.actor import Actor, Loopback
 from bot.workspace.clock import Rules
 from bot.workspace.deliveries import Kind, WireEntry
-from bot.workspace.people import BotApp, Cast, default_cast
-from bot.workspace.refusal import Payload
+from bot.workspace.people import BotApp, Cast, Payload, default_cast
 from bot.workspace.server import WorkspaceServer
 from bot.workspace.world import World
 

@@ -9,7 +9,7 @@ from hypothesis import event, note
 
 import bot.actions
 import bot.diagnosis
-from bot.actions._scan import scan as scan_actions
+from bot.actions._completing import scan as scan_actions
 from bot.diagnosis._examine import diagnose, scan
 from bot.domain.action import Plan
 from bot.domain.approval import ApprovalPolicy

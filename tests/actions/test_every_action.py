@@ -9,13 +9,11 @@ import pytest
 import spark_tasks
 from bot import actions
 from bot.actions import repair_unreadable_files, take_savepoint
-from bot.actions._completing import completed, must_be_destructive
+from bot.actions._completing import ActionModule, completed, must_be_destructive, scan
 from bot.actions._effects import KINDS
-from bot.actions._rehearsing import every, listed
-from bot.actions._replaying import within
+from bot.actions._rehearsing import every, listed, within
 from bot.actions._requirements import World, check_all
-from bot.actions._scan import ActionModule, scan
-from bot.adapters.clock import SystemClock
+from bot.adapters.scheduler import SystemClock
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.effects import ChangeFiles, DropBranch, Effect, MarkTable, StopFork

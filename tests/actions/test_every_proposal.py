@@ -11,11 +11,10 @@ import pytest
 
 from bot import actions
 from bot.actions import restore_job_only
-from bot.actions._completing import completed, must_be_destructive
+from bot.actions._completing import ActionModule, completed, must_be_destructive, scan
 from bot.actions._effects import KINDS
 from bot.actions._requirements import World, check_all
-from bot.actions._scan import ActionModule, scan
-from bot.adapters.clock import SystemClock
+from bot.adapters.scheduler import SystemClock
 from bot.domain.action import Plan
 from bot.domain.approval import Approval
 from bot.domain.diagnosis import Case

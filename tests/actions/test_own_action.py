@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot import actions
-from bot.actions._scan import scan
+from bot.actions._completing import scan
 from bot.domain.errors import BadConfiguration
 
 pytestmark = pytest.mark.slow

@@ -17,9 +17,8 @@ from bot.actions import (
     take_savepoint,
     undo_proposal,
 )
-from bot.actions._completing import completed
-from bot.actions._scan import ActionModule
-from bot.adapters.clock import SystemClock
+from bot.actions._completing import ActionModule, completed
+from bot.adapters.scheduler import SystemClock
 from bot.domain.action import Plan
 from bot.domain.approval import Approval
 from bot.domain.diagnosis import Case

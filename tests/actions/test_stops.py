@@ -14,7 +14,7 @@ from bot.actions import (
     undo_proposal,
 )
 from bot.actions._draft import state_at_risk, stop_sentences
-from bot.actions._idle import idle_left
+from bot.actions._restore_points import idle_left
 from bot.domain.action import Plan
 from bot.domain.effects import KeepSavepoint, StopJob
 from bot.domain.errors import Refused, Superseded

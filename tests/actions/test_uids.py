@@ -10,7 +10,7 @@ import pytest
 
 from bot.actions import change_operator_uid, forward_job, rewind_table_and_job
 from bot.actions._completing import completed
-from bot.adapters.case_file import read_case
+from bot.adapters.case_sources import read_case
 from bot.domain.action import Plan
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.diagnosis import Matches, Remedy

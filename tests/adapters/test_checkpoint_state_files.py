@@ -14,7 +14,7 @@ from pyiceberg.table.metadata import TableMetadataUtil
 from bot.adapters import checkpoint_files
 from bot.adapters.checkpoint_files import CheckpointFiles, StateFiles
 from bot.adapters.checkpoint_parsing import Handle, StateFile, Told, told_by
-from bot.adapters.iceberg.reading import table_state
+from bot.adapters.iceberg.streaming_metadata import table_state
 from bot.domain.errors import NotThere
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import StoredCheckpoint

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from bot.adapters.flink_operator import FlinkOperator
-from bot.adapters.flink_operator_api import Login, flink_resource
-from bot.adapters.flink_operator_resource import FlinkResource, resource_of
+from bot.adapters.flink_operator_resource import FlinkResource, Login, flink_resource, resource_of
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import digest_of
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded

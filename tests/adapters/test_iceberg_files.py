@@ -13,11 +13,10 @@ from pyiceberg.table.deletion_vector import DeletionVector, deletion_vectors_fro
 from pyiceberg.table.puffin import PuffinFile
 
 import bot.diagnosis
-from bot.adapters.case_file import raw_of
+from bot.adapters.case_sources import raw_of
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.iceberg.format_v3 import places_in, puffin_of, vector_of
-from bot.adapters.table_files import FolderOfTable
-from bot.adapters.writer_schema import SCHEMA, Told, written_again
+from bot.adapters.table_files import SCHEMA, FolderOfTable, Told, written_again
 from bot.diagnosis._examine import diagnose, scan
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case, Excluded, Remedy

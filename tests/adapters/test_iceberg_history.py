@@ -20,8 +20,7 @@ from pyiceberg.io import load_file_io
 from pyiceberg.serializers import FromInputFile
 
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.iceberg.reading import table_state
-from bot.adapters.iceberg.streaming_metadata import LeanFileIO, catching, lean, read_split
+from bot.adapters.iceberg.streaming_metadata import LeanFileIO, catching, lean, read_split, table_state
 from bot.domain import listed, packing
 from bot.domain.columns import Lazy
 from bot.domain.errors import CouldNotLook, UnknownTable

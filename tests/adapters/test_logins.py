@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from bot.adapters import http
 from bot.adapters.flink_http import FlinkHttp
-from bot.adapters.flink_operator_api import KubernetesResource, by_kubeconfig
+from bot.adapters.flink_operator_resource import KubernetesResource, by_kubeconfig
 from bot.adapters.http import Logins
 from bot.domain.errors import BadConfiguration, CouldNotLook
 from bot.settings import LoginSettings

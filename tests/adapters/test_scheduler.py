@@ -6,8 +6,7 @@ from threading import Event, Thread
 
 import pytest
 
-from bot.adapters.clock import SystemClock
-from bot.adapters.scheduler import SchedulerTimers
+from bot.adapters.scheduler import SchedulerTimers, SystemClock
 from tests.adapters.conftest import NOON, StandingClock
 from tests.slack.people import eventually
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bot.workspace import SeenMessage, Workspace
 from bot.workspace.persons.clicks import Click, click
-from bot.workspace.persons.forms import Outcome
+from bot.workspace.persons.modals import Outcome
 from bot.workspace.server import WorkspaceServer
 
 CLICKS = 200

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from bot.workspace import Workspace
-from bot.workspace.refusal import CannotDo
+from bot.workspace.people import CannotDo
 from bot.workspace.seen import NotShown
 from tests.slack.people import ONCALL, Responder, is_card, is_proposal
 

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 import spark_tasks
-from bot.adapters.case_file import read_case
+from bot.adapters.case_sources import read_case
 from bot.diagnosis._asked import _FIELDS as FIELDS
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Evidence, Verdict

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pyiceberg.table.metadata import TableMetadataUtil
 
-from bot.adapters.iceberg.reading import table_state
+from bot.adapters.iceberg.streaming_metadata import table_state
 from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun
 from bot.domain.ids import CheckpointId, JobId, SnapshotId, TableName
 from tests.cases import NOON

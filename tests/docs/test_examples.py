@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from bot.actions._scan import scan as find_actions
+from bot.actions._completing import scan as find_actions
 from bot.diagnosis._examine import scan as find_modes
 from bot.evidence import find_tasks
 from bot.notices import scan as find_notices

@@ -13,7 +13,7 @@ from typer.main import get_command
 
 import spark_tasks
 from bot import actions, diagnosis
-from bot.actions._scan import scan as find_actions
+from bot.actions._completing import scan as find_actions
 from bot.adapters.notify import NoticePayload
 from bot.cli import app
 from bot.cli.catalogue import catalogue_text

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pyiceberg.table.metadata import TableMetadataUtil
 
-from bot.adapters.iceberg.reading import table_state
+from bot.adapters.iceberg.streaming_metadata import table_state
 from bot.domain.findings import Pairing
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as in the tasks
 
 import spark_tasks
-from bot.adapters.iceberg.reading import table_state
+from bot.adapters.iceberg.streaming_metadata import table_state
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_repairs import spark_catalog
 from bot.adapters.spark_server import SparkServer

@@ -18,14 +18,14 @@ from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
 import spark_tasks
-from bot.adapters.case_file import raw_of, read_case
 from bot.adapters.case_rereading import read_again
+from bot.adapters.case_sources import raw_of, read_case
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import SparkServer
 from bot.adapters.storage import entries_in
-from bot.adapters.writer_schema import SCHEMA
+from bot.adapters.table_files import SCHEMA
 from bot.cli import app
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Ask, Observation, Verdict

@@ -23,7 +23,7 @@ from pyiceberg.types import (
 )
 from pyspark.sql import SparkSession
 
-from bot.adapters.iceberg.reading import table_state
+from bot.adapters.iceberg.streaming_metadata import table_state
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Ask, Verdict
 from bot.domain.findings import CorrectedRowsFinding, GapsFinding, PositionGap, ReplayedRowsFinding

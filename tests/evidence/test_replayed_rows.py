@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.case_file import read_case
+from bot.adapters.case_sources import read_case
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Ask, Verdict
 from bot.domain.findings import ReplayedRowsFinding

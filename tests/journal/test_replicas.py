@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 from structlog.testing import capture_logs
 
 from bot.adapters.journal_sql import Store, open_store
-from bot.adapters.journal_sql.database_clock import TOLERATED, DatabaseClock
+from bot.adapters.journal_sql.engine import TOLERATED, DatabaseClock
 from bot.adapters.journal_sql.membership import DEAD_AFTER_LOOKS, LOOK_EVERY_S, give_back
 from bot.bootstrap import build
 from bot.cli.doctor import clock_beside_record

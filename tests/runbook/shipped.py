@@ -6,7 +6,7 @@ from functools import cache
 import bot.actions
 import bot.diagnosis
 import spark_tasks
-from bot.actions._scan import scan as scan_actions
+from bot.actions._completing import scan as scan_actions
 from bot.bootstrap.content import CONTENT
 from bot.diagnosis._examine import scan as scan_modes
 from bot.domain.runbook import Runbook

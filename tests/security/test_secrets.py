@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from bot.adapters.case_file import write_case
+from bot.adapters.case_sources import write_case
 from bot.adapters.journal_sql import open_store
 from bot.domain.errors import BadConfiguration
 from bot.domain.masking import MASK, Masking

@@ -9,7 +9,7 @@ import pytest
 from bot.domain.errors import BadConfiguration
 from bot.domain.ids import TableName
 from bot.settings import JarStartSettings, Settings, SqlGatewayStartSettings
-from bot.settings.reference import settings_of
+from bot.settings.reading import settings_of
 
 GOOD = """\
 catalog:

@@ -17,7 +17,7 @@ from bot.domain.ids import IncidentId, UserId
 from bot.domain.incident import Incident
 from bot.slack.sender import MOST_TRIES
 from bot.workspace import SeenMessage, Workspace
-from bot.workspace.refusal import CannotDo
+from bot.workspace.people import CannotDo
 from tests.slack.little_bot import Cluster, LittleBot, as_time_goes_on, nothing_waits
 from tests.slack.orders import Orders
 from tests.slack.people import ONCALL, Responder, eventually, is_card

@@ -15,7 +15,7 @@ from bot.slack.opening_forms import _named_in
 from bot.slack.requests import Submitted, words_of
 from bot.slack.submits import Submits
 from bot.workspace import SeenMessage, Workspace
-from bot.workspace.refusal import CannotDo
+from bot.workspace.people import CannotDo
 from tests.decisions import RUNBOOK
 from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders

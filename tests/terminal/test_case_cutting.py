@@ -13,7 +13,6 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import BucketTransform, IdentityTransform, Transform
 from pyiceberg.types import LongType, NestedField, StringType
 
-from bot.adapters.case_file import raw_of, read_case
 from bot.adapters.case_redaction import (
     CannotBeCut,
     flink_body,
@@ -23,11 +22,11 @@ from bot.adapters.case_redaction import (
     without_told_partitions,
 )
 from bot.adapters.case_rereading import read_again
-from bot.adapters.case_sources import RowValues, sources_of
+from bot.adapters.case_sources import RowValues, raw_of, read_case, sources_of
 from bot.adapters.checkpoint_parsing import told_by
-from bot.adapters.clock import SystemClock
 from bot.adapters.flink_pages import Exceptions, JobConfig, cause_lines
 from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.scheduler import SystemClock
 from bot.adapters.storage import entries_in
 from bot.bootstrap import failure_modes
 from bot.diagnosis._examine import diagnose

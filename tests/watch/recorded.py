@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from pyiceberg.catalog.sql import SqlCatalog
 
-from bot.adapters.case_file import raw_of, read_case
+from bot.adapters.case_sources import raw_of, read_case
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.contract import TableContract
 from bot.domain.errors import CouldNotLook

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from pyiceberg.catalog import load_catalog
 
-from bot.adapters.iceberg.reading import table_state
+from bot.adapters.iceberg.streaming_metadata import table_state
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.trust import TAG, pins_for
 from bot.lab.home import LabState

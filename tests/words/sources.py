@@ -9,7 +9,7 @@ from typing import Any
 
 import spark_tasks
 from bot import actions
-from bot.actions._scan import scan as find_actions
+from bot.actions._completing import scan as find_actions
 from bot.bootstrap import failure_modes
 from bot.cli.on_demand import LATE
 from bot.domain import errors
@@ -18,7 +18,7 @@ from bot.notices import scan as find_notices
 from bot.notices.examples import example
 from bot.notices.template import render
 from bot.settings import Settings
-from bot.settings.reference import settings_of
+from bot.settings.reading import settings_of
 from tests.runbook.shipped import shipped
 from tests.words.measure import Text, joined
 

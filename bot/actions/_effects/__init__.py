@@ -2,28 +2,21 @@
 
 `prepare` reads the world and decides; what it returns is journalled as the intent before `perform` acts.
 Whatever cannot be known is OutcomeUnknown; `verify` then asks the world and never repeats blindly.
-Each effect is one file of this package; `KINDS` names them all.
+Each file of this package is about one thing that effects change; `KINDS` names all effects.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bot.actions._effects.change_files import ChangingFiles
-from bot.actions._effects.delete_rows import DeletingRows
-from bot.actions._effects.drop_branch import DroppingBranch
-from bot.actions._effects.freeze_maintenance import FreezingMaintenance
+from bot.actions._effects.branch import DroppingBranch, MakingBranch, PublishingBranch
 from bot.actions._effects.keep_savepoint import KeepingSavepoint
 from bot.actions._effects.kind import Awaited, Did, Hands, Kind, Looked
-from bot.actions._effects.make_branch import MakingBranch
-from bot.actions._effects.mark_table import MarkingTable
+from bot.actions._effects.mark_table import FreezingMaintenance, MarkingTable
 from bot.actions._effects.move_files import MovingFiles
 from bot.actions._effects.move_table import MovingTable
-from bot.actions._effects.publish_branch import PublishingBranch
-from bot.actions._effects.replay_rows import ReplayingRows
-from bot.actions._effects.start_from_stop import StartingFromStop
-from bot.actions._effects.start_job import StartingJob
-from bot.actions._effects.stop_fork import StoppingFork
-from bot.actions._effects.stop_job import StoppingJob
+from bot.actions._effects.repair_on_branch import ChangingFiles, DeletingRows, ReplayingRows
+from bot.actions._effects.start_job import StartingFromStop, StartingJob
+from bot.actions._effects.stop_job import StoppingFork, StoppingJob
 from bot.actions._requirements import check_all
 from bot.actions._world import looked_at
 from bot.domain.effects import (

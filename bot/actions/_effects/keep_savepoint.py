@@ -1,7 +1,7 @@
 """Prove that a stopped run's savepoint pairs with the head, and keep the snapshot that it pairs with."""
 
 from bot.actions._effects.kind import Did, Hands, Kind, Looked
-from bot.actions._marking import commit_marks
+from bot.actions._maintenance import commit_marks
 from bot.actions._requirements import World
 from bot.actions._stopped_state import asked_before, newest_that_pairs
 from bot.domain.effects import KeepSavepoint
@@ -25,15 +25,11 @@ class KeepingSavepoint(Kind[KeepSavepoint]):
         """See Kind: a commit that does not bind matters to no start."""
         return asked_before(requirement)
 
-    def describe(self, effect: KeepSavepoint) -> str:  # noqa: ARG002 - the savepoint is not known before
+    def describe(self, effect: KeepSavepoint) -> str:
         return "Prove the savepoint and tag its snapshot"
 
     def prepare(
-        self,
-        effect: KeepSavepoint,
-        intent: EffectStarted,
-        world: World,
-        earlier: EffectStarted | None,  # noqa: ARG002 - the same point is found again
+        self, effect: KeepSavepoint, intent: EffectStarted, world: World, earlier: EffectStarted | None
     ) -> EffectStarted:
         """Fixes savepoint and snapshot. Raises Superseded where nothing of the run pairs with the head."""
         point = newest_that_pairs(world, effect.job, effect.job_id)

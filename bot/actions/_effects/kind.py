@@ -1,4 +1,4 @@
-"""What an effect's file answers: one class, one instance in `KINDS`."""
+"""What a kind of effect answers: one class, one instance in `KINDS`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ class NoReplays:
             "Declare `replay` for the table, restart Waterline, and propose again.",
         )
 
-    def write(self, table: TableState, change: RowReplay) -> None:  # noqa: ARG002 - it writes nothing
+    def write(self, table: TableState, change: RowReplay) -> None:
         raise CommitRefused(
             f"Nothing was written to {table.name}: this process cannot write rows.",
             "Expected Spark and the table's catalog; this process was started without them.",
@@ -66,10 +66,10 @@ NO_REPLAYS = NoReplays()
 class NoSchedulers:
     """Where no compaction is configured."""
 
-    def names(self, table: TableName) -> tuple[str, ...]:  # noqa: ARG002 - there is none
+    def names(self, table: TableName) -> tuple[str, ...]:
         return ()
 
-    def pause(self, table: TableName) -> tuple[str, ...]:  # noqa: ARG002 - there is nobody to ask
+    def pause(self, table: TableName) -> tuple[str, ...]:
         return ()
 
     def resume(self, table: TableName) -> None: ...
@@ -111,7 +111,7 @@ class Kind(ABC, Generic[E]):
         """A requirement as this very effect relies on it; as it is, unless `prepare` looks for more."""
         return requirement
 
-    def leaves(self, effect: E) -> tuple[Requirement, ...]:  # noqa: ARG002 - most leave nothing
+    def leaves(self, effect: E) -> tuple[Requirement, ...]:
         """What must hold from then on, because of it."""
         return ()
 
@@ -119,13 +119,7 @@ class Kind(ABC, Generic[E]):
     def describe(self, effect: E) -> str:
         """A few words for a progress line: `Stop run 91ab20`."""
 
-    def prepare(
-        self,
-        effect: E,  # noqa: ARG002 - most fix nothing
-        intent: EffectStarted,
-        world: World,  # noqa: ARG002
-        earlier: EffectStarted | None,  # noqa: ARG002
-    ) -> EffectStarted:
+    def prepare(self, effect: E, intent: EffectStarted, world: World, earlier: EffectStarted | None) -> EffectStarted:
         """The intent with what must be fixed before acting. Requirements have been checked. Raises Superseded,
         CouldNotLook."""
         return intent
@@ -138,25 +132,20 @@ class Kind(ABC, Generic[E]):
     def verify(self, effect: E, intent: EffectStarted, hands: Hands) -> Looked:
         """Whether it happened, from the world alone. Raises CouldNotLook."""
 
-    def may_yet(self, effect: E, hands: Hands) -> str | None:  # noqa: ARG002 - most are over with their answer
+    def may_yet(self, effect: E, hands: Hands) -> str | None:
         """By what it may yet come to be, though it is not there so far, a sentence; None: by nothing. Raises
         CouldNotLook."""
         return None
 
-    def on_table(self, effect: E, table: TableState) -> str:  # noqa: ARG002 - most ask the table anyway
+    def on_table(self, effect: E, table: TableState) -> str:
         """What the table's commits tell a person of an effect of which nobody else knows; empty: nothing."""
         return ""
 
-    def awaits(
-        self,
-        effect: E,  # noqa: ARG002
-        intent: EffectStarted,  # noqa: ARG002
-        world: World,  # noqa: ARG002
-    ) -> Awaited | None:
+    def awaits(self, effect: E, intent: EffectStarted, world: World) -> Awaited | None:
         """What is not so yet, and may come to be by itself, before `checks` can tell; None: nothing."""
         return None
 
-    def checks(self, effect: E, intent: EffectStarted, world: World) -> tuple[Check, ...]:  # noqa: ARG002
+    def checks(self, effect: E, intent: EffectStarted, world: World) -> tuple[Check, ...]:
         """Lines of the verification: is the world as this effect promised? None by default: evidence tells. Raises
         CouldNotLook."""
         return ()

@@ -1,9 +1,12 @@
-"""Tags and properties of a table in one commit: freeze and thaw of maintenance, protection of a snapshot."""
+"""Tags and properties of a table in one commit: freeze and thaw of maintenance, protection of a snapshot.
+
+Freeze the table's maintenance, first of all: what is to be compared and gone back to must stay.
+"""
 
 from bot.actions._effects.kind import Did, Hands, Kind, Looked
-from bot.actions._marking import commit_marks
+from bot.actions._maintenance import commit_marks, freeze_change, frozen_by, stays_frozen_for
 from bot.actions._requirements import World
-from bot.domain.effects import MarkTable
+from bot.domain.effects import FreezeMaintenance, MarkTable
 from bot.domain.entries import PROPERTY, TAG, Check, EffectStarted
 from bot.domain.ids import short
 from bot.domain.table import TableState
@@ -17,11 +20,7 @@ class MarkingTable(Kind[MarkTable]):
         return effect.why
 
     def prepare(
-        self,
-        effect: MarkTable,
-        intent: EffectStarted,
-        world: World,
-        earlier: EffectStarted | None,  # noqa: ARG002 - a mark that surely was not set has replaced nothing
+        self, effect: MarkTable, intent: EffectStarted, world: World, earlier: EffectStarted | None
     ) -> EffectStarted:
         """Fixes what is replaced, so that an undo knows it after a crash, too."""
         return intent.model_copy(update={"before": _replaced(effect, world.table)})
@@ -53,7 +52,7 @@ class MarkingTable(Kind[MarkTable]):
             return Looked(happened="no", sentence=f"Not done: {missing[0]}.")
         return Looked(happened="yes", sentence=f"The table has {_told(effect)}.", result=intent.before)
 
-    def checks(self, effect: MarkTable, intent: EffectStarted, world: World) -> tuple[Check, ...]:  # noqa: ARG002
+    def checks(self, effect: MarkTable, intent: EffectStarted, world: World) -> tuple[Check, ...]:
         """Only new tags are checked: a property may rightly have been set back since."""
         return tuple(
             Check(
@@ -97,3 +96,32 @@ def _told(effect: MarkTable) -> str:
         *(f"no property {key}" for key in effect.remove_properties),
     ]
     return ", ".join(said)
+
+
+class FreezingMaintenance(Kind[FreezeMaintenance]):
+    """Doing it twice is the same as doing it once. The thaw is a duty of the incident's end, not of the proposal."""
+
+    def describe(self, effect: FreezeMaintenance) -> str:
+        return "Freeze maintenance"
+
+    def prepare(
+        self, effect: FreezeMaintenance, intent: EffectStarted, world: World, earlier: EffectStarted | None
+    ) -> EffectStarted:
+        """From this intent on compactions may be paused."""
+        return intent.model_copy(update={"pauses": True})
+
+    def perform(self, effect: FreezeMaintenance, intent: EffectStarted, hands: Hands) -> Did:
+        """Compactions are asked to pause; then one commit of properties that does not care how far the writer has
+        come. Its sign on the table says that both were done. Where it fails, the incident owes it to the compactions to
+        let them go on, from this effect's intent on."""
+        paused = hands.schedulers.pause(effect.table)
+        changed = commit_marks(hands.catalog, effect.table, lambda table: freeze_change(table, effect.incident))
+        done = "are stopped (gc.enabled=false) until the incident is closed" if changed else "were stopped already"
+        return Did(sentence=" ".join([f"Expiry and orphan removal {done}.", *paused]))
+
+    def verify(self, effect: FreezeMaintenance, intent: EffectStarted, hands: Hands) -> Looked:
+        """By the sign on the table, and by what keeps it from expiry."""
+        table = hands.catalog.load(effect.table)
+        if not stays_frozen_for(table, effect.incident):
+            return Looked(happened="no", sentence="Maintenance is not stopped for this incident.")
+        return Looked(happened="yes", sentence=f"Maintenance is stopped, by {frozen_by(table) or 'hand'}.")

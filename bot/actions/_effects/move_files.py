@@ -16,14 +16,14 @@ class MovingFiles(Kind[MoveFiles]):
     def describe(self, effect: MoveFiles) -> str:
         return effect.why
 
-    def perform(self, effect: MoveFiles, intent: EffectStarted, hands: Hands) -> Did:  # noqa: ARG002 - nothing is fixed
+    def perform(self, effect: MoveFiles, intent: EffectStarted, hands: Hands) -> Did:
         """The list of moves is written first. A file that main, another branch or a tag names by now stops all of them.
         `result`: `moved`, how many are at their new place."""
         _must_be_named_by_nothing(effect, hands)
         moved = hands.files.move(effect.table, effect.moves, effect.note)
         return Did(sentence=_told(effect, moved), result={"moved": str(moved.arrived)})
 
-    def verify(self, effect: MoveFiles, intent: EffectStarted, hands: Hands) -> Looked:  # noqa: ARG002
+    def verify(self, effect: MoveFiles, intent: EffectStarted, hands: Hands) -> Looked:
         """By the files themselves; what was moved in part is moved on. `result`: `moved`, if any was."""
         there = hands.files.written_at(effect.table, [path for pair in effect.moves for path in pair])
         left = tuple(source for source, _ in effect.moves if source in there)

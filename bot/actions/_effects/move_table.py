@@ -22,11 +22,7 @@ class MovingTable(Kind[MoveTable]):
         return f"Move main to {short(effect.to)}"
 
     def prepare(
-        self,
-        effect: MoveTable,  # noqa: ARG002 - the target was checked with the requirements
-        intent: EffectStarted,
-        world: World,
-        earlier: EffectStarted | None,  # noqa: ARG002 - the head may have moved since
+        self, effect: MoveTable, intent: EffectStarted, world: World, earlier: EffectStarted | None
     ) -> EffectStarted:
         """Fixes the head that is compared with."""
         return intent.model_copy(update={"expected_head": world.table.head})

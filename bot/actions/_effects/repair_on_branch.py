@@ -1,15 +1,19 @@
 """What all repairs on a branch have in common: one commit that compares the branch's head and carries its own mark."""
 
 from abc import abstractmethod
+from itertools import takewhile
 from typing import TypeVar
 
 from bot.actions._effects.kind import Did, Hands, Kind, Looked
 from bot.actions._requirements import World
 from bot.domain.effects import ChangeFiles, DeleteRows, ReplayRows
 from bot.domain.entries import Check, EffectStarted
-from bot.domain.errors import Superseded
+from bot.domain.errors import OutcomeUnknown, Superseded
+from bot.domain.file_changes import FileList
 from bot.domain.ids import SnapshotId, short
-from bot.domain.table import REPAIR, Snapshot, TableState
+from bot.domain.sentences import counted
+from bot.domain.table import REPAIR, TOOK_OUT, Snapshot, TableState
+from bot.ports import FileChange, RowChange, RowReplay
 
 R = TypeVar("R", ChangeFiles, DeleteRows, ReplayRows)
 OF_INCIDENT = "waterline.incident"
@@ -29,13 +33,7 @@ class RepairOnBranch(Kind[R]):
     def describe(self, effect: R) -> str:
         return f"{effect.why} on {effect.branch}"
 
-    def prepare(
-        self,
-        effect: R,
-        intent: EffectStarted,
-        world: World,
-        earlier: EffectStarted | None,  # noqa: ARG002 - nothing can have moved the branch but that intent
-    ) -> EffectStarted:
+    def prepare(self, effect: R, intent: EffectStarted, world: World, earlier: EffectStarted | None) -> EffectStarted:
         """Fixes the branch's head. Raises Superseded where it is not there or carries commits of others, and where this
         very repair is made by now: its commit came after the last look."""
         table = world.table
@@ -103,3 +101,130 @@ def _stranger(table: TableState, effect: ChangeFiles | DeleteRows | ReplayRows) 
             return next((each for each in newer if each.summary.get(OF_INCIDENT) != effect.incident), None)
         newer.append(snapshot)
     return newer[0] if newer else None
+
+
+class DeletingRows(RepairOnBranch[DeleteRows]):
+    """Exactly the places that were approved: no query is run again."""
+
+    def told(self, effect: DeleteRows) -> str:
+        rows, files = _rows(effect), len(effect.rows)
+        return f"{counted(rows, 'row')} of {counted(files, 'file')} deleted on branch {effect.branch}"
+
+    def perform(self, effect: DeleteRows, intent: EffectStarted, hands: Hands) -> Did:
+        """One commit. `result`: `snapshot`."""
+        assert intent.expected_head is not None
+        made = hands.catalog.delete_rows(
+            effect.table,
+            RowChange(
+                expected_uuid=hands.catalog.load(effect.table).uuid,
+                ref=effect.branch,
+                expected_head=intent.expected_head,
+                rows=effect.rows,
+                summary={**effect.carries, **mark_of(effect, intent)},
+            ),
+        )
+        return self.did(effect, made)
+
+    def checks(self, effect: DeleteRows, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+        """As of any repair; and it deleted as many rows as were approved, by the commit's own count. A deletion vector
+        of format 3 also holds the places of the one that it replaces: those were deleted before."""
+        made = marked(world.table, effect, intent)
+        counts = [made.counted(f"{how}-position-deletes") if made is not None else 0 for how in ("added", "removed")]
+        deleted = counts[0] - counts[1]
+        exact = Check(
+            name="No other row was deleted",
+            passed=deleted == _rows(effect),
+            sentence=f"{deleted:,} rows were deleted by position; {_rows(effect):,} were approved.",
+        )
+        return (*super().checks(effect, intent, world), exact)
+
+
+def _rows(effect: DeleteRows) -> int:
+    return sum(each.rows for each in effect.rows)
+
+
+class ReplayingRows(RepairOnBranch[ReplayRows]):
+    """The rows are made anew; they are written only if they are those that were approved."""
+
+    def told(self, effect: ReplayRows) -> str:
+        return f"{counted(effect.replay.rows, 'row')} replayed from the source to branch {effect.branch}"
+
+    def perform(self, effect: ReplayRows, intent: EffectStarted, hands: Hands) -> Did:
+        """One commit by Spark. `result`: `snapshot`."""
+        assert intent.expected_head is not None
+        hands.replays.write(
+            hands.catalog.load(effect.table),
+            RowReplay(
+                ref=effect.branch,
+                expected_head=intent.expected_head,
+                replay=effect.replay,
+                summary=mark_of(effect, intent),
+            ),
+        )
+        made = marked(hands.catalog.load(effect.table), effect, intent)
+        if made is None:
+            raise OutcomeUnknown(
+                f"Spark reports the rows on branch {effect.branch}, but the table does not show their commit.",
+                "Expected a commit with this effect's mark; found none.",
+                "Check that Spark and Waterline use the same catalog (`spark.catalog` in the configuration file).",
+            )
+        return self.did(effect, made.snapshot_id)
+
+    def checks(self, effect: ReplayRows, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+        """As of any repair; and it wrote as many rows as were approved, on the very head that was looked at."""
+        made = marked(world.table, effect, intent)
+        written = made.counted("added-records") if made is not None else 0
+        stands = made is not None and made.parent_id == intent.expected_head
+        exact = Check(
+            name="Exactly the approved rows were written",
+            passed=written == effect.replay.rows and stands,
+            sentence=f"{counted(written, 'row')} written, {effect.replay.rows:,} approved"
+            + ("." if stands else ", but not on the head that was checked."),
+        )
+        return (*super().checks(effect, intent, world), exact)
+
+
+class ChangingFiles(RepairOnBranch[ChangeFiles]):
+    """No data is written."""
+
+    def told(self, effect: ChangeFiles) -> str:
+        said = [
+            f"{_counted(files)} {verb}" for files, verb in ((effect.add, "added"), (effect.remove, "removed")) if files
+        ]
+        return " and ".join(said) + f" on branch {effect.branch}"
+
+    def perform(self, effect: ChangeFiles, intent: EffectStarted, hands: Hands) -> Did:
+        """One commit. `result`: `snapshot`."""
+        assert intent.expected_head is not None
+        table = hands.catalog.load(effect.table)
+        carries = _carried(effect, table, intent.expected_head)
+        made = hands.catalog.change_files(
+            effect.table,
+            FileChange(
+                expected_uuid=table.uuid,
+                ref=effect.branch,
+                expected_head=intent.expected_head,
+                add=effect.add,
+                remove=effect.remove,
+                summary={**carries, **_taken_out(effect), **mark_of(effect, intent)},
+            ),
+        )
+        return self.did(effect, made)
+
+
+def _carried(effect: ChangeFiles, table: TableState, base: SnapshotId) -> dict[str, str]:
+    """Whether Flink has committed since the approval is known only now: its stop itself may."""
+    if effect.gone_on is None:
+        return effect.carries
+    approved = effect.gone_on.above
+    newer = takewhile(lambda s: s.snapshot_id != approved, table.ancestors(base))
+    return effect.gone_on.carries if any(s.job_id is not None for s in newer) else effect.carries
+
+
+def _taken_out(effect: ChangeFiles) -> dict[str, str]:
+    taken = effect.remove.sources.taken_out_of if effect.remove and not effect.remove.sources.only_unreadable else ()
+    return {TOOK_OUT: ",".join(map(str, taken))} if taken else {}
+
+
+def _counted(files: FileList) -> str:
+    return f"{counted(files.files, 'file')} with {counted(files.rows, 'row')}"

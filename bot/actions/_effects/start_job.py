@@ -2,23 +2,208 @@
 
 import uuid
 from datetime import timedelta
+from itertools import takewhile
 
-from bot.actions._effects._left_behind import other_operator, source_kept
-from bot.actions._effects._started import (
-    commit_check,
-    commits_after,
-    goes_on_check,
-    owed_check,
-    own_id,
-    run_check,
-    standing,
-)
 from bot.actions._effects.kind import Awaited, Did, Hands, Kind, Looked
+from bot.actions._effects.stop_job import other_operator, source_kept
+from bot.actions._foreseen import binding_of, committer
 from bot.actions._requirements import World
-from bot.domain.effects import StartJob
+from bot.actions._stopped_state import asked_before, newest_that_pairs
+from bot.domain.checkpoint_pace import PROPERTY, empty_commits_allowed
+from bot.domain.effects import StartFromStop, StartJob
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import CouldNotLook
-from bot.domain.ids import JobId, short_job
+from bot.domain.flink import JobRun
+from bot.domain.ids import CheckpointId, JobId, SnapshotId, short, short_job
+from bot.domain.record import Record
+from bot.domain.requirements import Requirement
+from bot.domain.table import Snapshot, TableState
+from bot.ports import FlinkJobs
+
+_NAMED = 3
+
+
+class Between(Record):
+    """Whether a start still stands on the table state with which it pairs, although others have committed on it."""
+
+    is_bound: bool
+    """Whether one of them may have brought what the run reads again."""
+    sentence: str
+    """Who they are; empty where nobody has committed."""
+
+
+def came_between(job: str, run: JobId, base: SnapshotId, first: Snapshot, world: World) -> Between:
+    """`first`: the first commit of `run` above `base`. A commit by Flink binds, unless it is a guest's that surely
+    wrote beside the job; one by another engine, a compaction among them, does not. Raises CouldNotLook."""
+    others = _others(world.table, base, first)
+    by_flink = frozenset(each.job_id for each in others if each.job_id is not None)
+    bound: set[SnapshotId] = set()
+    if by_flink:
+        runs = world.jobs[job].flink.runs(job)
+        bound = {each.snapshot_id for each in binding_of(world, job, run, runs, by_flink)}
+    binding = [each for each in others if each.job_id is not None and each.snapshot_id in bound]
+    if binding:
+        return Between(
+            is_bound=True,
+            sentence=f"Before that came {_named(binding)}. It is not known to be of another job, so it may have "
+            "written the same rows.",
+        )
+    if not others:
+        return Between(is_bound=False, sentence="")
+    return Between(is_bound=False, sentence=f"Before that came {_named(others)}, which is not of this job.")
+
+
+def _others(table: TableState, base: SnapshotId, first: Snapshot) -> list[Snapshot]:
+    """Oldest first."""
+    below = list(table.ancestors(first.snapshot_id))[1:]
+    return list(takewhile(lambda s: s.snapshot_id != base, below))[::-1]
+
+
+def _named(commits: list[Snapshot]) -> str:
+    told = ", ".join(f"{short(each.snapshot_id)} by {committer(each)}" for each in commits[:_NAMED])
+    return told if len(commits) <= _NAMED else f"{told} and {len(commits) - _NAMED} more"
+
+
+def own_id(flink: FlinkJobs, asked: JobId) -> JobId:
+    """The id under which the run commits: `asked`, or the one that the cluster chose for that start (an operator
+    chooses its own). `asked` where Flink cannot be asked: then its commits are not found, and that is said."""
+    try:
+        run = flink.run(asked)
+    except CouldNotLook:
+        return asked
+    return run.job_id if run is not None else asked
+
+
+def commits_after(table: TableState, base: SnapshotId, job_id: JobId) -> tuple[Snapshot, ...]:
+    """Commits of run `job_id` on main after `base`, oldest first."""
+    return tuple(s for s in _after(table, base) if s.job_id == job_id)
+
+
+def standing(run: JobRun) -> str:
+    """How the run stands, with the newest cause that Flink tells where it does not simply run."""
+    said = f"Run {short_job(run.job_id)} is {run.state}"
+    if run.state == "RUNNING" and not run.is_settled:
+        waiting = run.waiting[0]
+        said += f", and its operator {waiting.name} is {waiting.status}"
+    newest = None if run.is_settled else max(run.failures, key=lambda each: each.at, default=None)
+    return f"{said}." if newest is None else f"{said}. Flink says: {newest.exception}: {newest.message.rstrip('.')}."
+
+
+def run_check(effect: StartJob, job_id: JobId, world: World) -> Check:
+    """It was restored there, and runs with every operator. A failover of its own since then is restored from a later
+    checkpoint."""
+    name = f"The job runs from checkpoint {effect.checkpoint_id}"
+    try:
+        run = world.jobs[effect.job].flink.run(job_id)
+    except CouldNotLook as error:
+        return Check(name=name, passed=None, sentence=str(error))
+    if run is None:
+        return Check(name=name, passed=False, sentence=f"Flink does not know run {short_job(job_id)}.")
+    if run.restored is None:
+        return Check(name=name, passed=False, sentence=f"{standing(run)} It shows no restore.")
+    restored = run.restored.checkpoint_id
+    is_from_there = restored == effect.checkpoint_id
+    has_failed_over = run.restored_count > 1 and restored > effect.checkpoint_id and not run.restored.is_savepoint
+    found = f"{standing(run)} It was restored from checkpoint {restored}"
+    return Check(
+        name=name,
+        passed=run.is_settled and (is_from_there or has_failed_over),
+        sentence=f"{found}, one of its own, after a failure since the start." if has_failed_over else f"{found}.",
+    )
+
+
+def owed_check(effect: StartJob, job_id: JobId, table: TableState) -> Check | None:
+    """What the restore point held beyond the table is committed first, under the id of the run that wrote it. None
+    where nothing is owed, or the record does not say."""
+    owed = effect.owes
+    if owed is None:
+        return None
+    paid = [
+        s
+        for s in _after(table, owed.head)
+        if s.job_id not in {None, job_id}
+        and s.checkpoint_id is not None
+        and owed.checkpoint_id <= s.checkpoint_id <= effect.checkpoint_id
+    ]
+    return Check(
+        name=f"Main has the pending files of checkpoint {owed.checkpoint_id}, after {short(owed.head)}",
+        passed=bool(paid),
+        sentence=f"Commit {short(paid[0].snapshot_id)} added them, as checkpoint {paid[0].checkpoint_id}."
+        if paid
+        else f"No commit after {short(owed.head)} has added them.",
+    )
+
+
+def goes_on_check(effect: StartJob, job_id: JobId, world: World) -> Check:
+    """A checkpoint after the restore point is completed or committed: a run that only came up shows none."""
+    name = f"The job has continued after checkpoint {effect.checkpoint_id}"
+    flink, run = world.jobs[effect.job].flink, None
+    try:
+        run = flink.run(job_id)
+    except CouldNotLook as error:
+        return Check(name=name, passed=None, sentence=str(error))
+    own = run.job_id if run is not None else job_id
+    committed = [s.checkpoint_id for s in world.table.chain if s.job_id == own and s.checkpoint_id is not None]
+    completed = [c.checkpoint_id for c in run.checkpoints if c.status == "COMPLETED"] if run is not None else []
+    newest = max((*committed, *completed), default=CheckpointId(0))
+    if newest <= effect.checkpoint_id:
+        return Check(name=name, passed=False, sentence=f"Run {short_job(own)} has completed no checkpoint yet.")
+    did = "committed" if newest in committed else "completed"
+    return Check(name=name, passed=True, sentence=f"Run {short_job(own)} has {did} checkpoint {newest}.")
+
+
+def commit_check(effect: StartJob, base: SnapshotId, job_id: JobId, world: World) -> Check:
+    """The first commit is of a checkpoint after the restore point, on top of the snapshot that pairs. Between the two
+    may lie what does not bind the job: commits of other engines, and of guests. Ids in between are those of checkpoints
+    that failed, or had no files: the sink leaves these out for a while."""
+    name = f"The first commit is of a later checkpoint than {effect.checkpoint_id}, on top of {short(base)}"
+    commits = commits_after(world.table, base, job_id)
+    if not commits:
+        return Check(name=name, passed=False, sentence=f"Run {short_job(job_id)} has not committed yet.")
+    first = commits[0]
+    ids = ", ".join(str(s.checkpoint_id) for s in commits[:6])
+    said = f"Run {short_job(job_id)} committed checkpoints {ids} on top of {short(first.parent_id)}."
+    if base not in world.table.chain_ids or first.checkpoint_id is None or first.checkpoint_id <= effect.checkpoint_id:
+        return Check(name=name, passed=False, sentence=said)
+    try:
+        between = came_between(effect.job, job_id, base, first, world)
+    except CouldNotLook as error:
+        return Check(name=name, passed=None, sentence=str(error))
+    said = f"{said} {between.sentence}".rstrip()
+    if between.is_bound:
+        return Check(name=name, passed=False, sentence=said)
+    skipped = range(effect.checkpoint_id + 1, first.checkpoint_id)
+    if not skipped:
+        return Check(name=name, passed=True, sentence=said)
+    completed, told = _told_of(skipped, effect.job, job_id, world)
+    allowed = empty_commits_allowed(world.table.properties)
+    if completed > allowed:
+        told += f" By `{PROPERTY}` at most {allowed} in a row may be without files, so some commits were dropped."
+    return Check(name=name, passed=completed <= allowed, sentence=f"{said} {told}")
+
+
+def _told_of(skipped: range, job: str, job_id: JobId, world: World) -> tuple[int, str]:
+    """(how many of these checkpoints Flink calls completed, what is known of all of them)."""
+    try:
+        run = world.jobs[job].flink.run(job_id)
+    except CouldNotLook:
+        run = None
+    listed = {c.checkpoint_id: c.status for c in run.checkpoints} if run is not None else {}
+    completed = [each for each in skipped if listed.get(CheckpointId(each)) == "COMPLETED"]
+    failed = [each for each in skipped if listed.get(CheckpointId(each)) == "FAILED"]
+    others = len(skipped) - len(completed) - len(failed)
+    parts = (
+        (len(completed), "completed, with no files to commit"),
+        (len(failed), "failed"),
+        (others, "no longer listed by Flink; one without files is not committed"),
+    )
+    between = f"checkpoint {skipped[0]}" if len(skipped) == 1 else f"checkpoints {skipped[0]} to {skipped[-1]}"
+    return len(completed), f"Before that, of {between}: {'; '.join(f'{n} {what}' for n, what in parts if n)}."
+
+
+def _after(table: TableState, base: SnapshotId) -> tuple[Snapshot, ...]:
+    kept = {s.snapshot_id for s in table.ancestors(base)}
+    return tuple(s for s in reversed(table.chain) if s.snapshot_id not in kept)
 
 
 class StartingJob(Kind[StartJob]):
@@ -30,11 +215,7 @@ class StartingJob(Kind[StartJob]):
         return f"Start from checkpoint {effect.checkpoint_id}"
 
     def prepare(
-        self,
-        effect: StartJob,  # noqa: ARG002 - the restore point was checked with the requirements
-        intent: EffectStarted,
-        world: World,
-        earlier: EffectStarted | None,
+        self, effect: StartJob, intent: EffectStarted, world: World, earlier: EffectStarted | None
     ) -> EffectStarted:
         """Fixes job id and head. An earlier intent's id is used again: should that request still arrive, Flink takes
         only one of the two."""
@@ -115,3 +296,56 @@ def _progress(effect: StartJob, asked: JobId, own: JobId, world: World) -> tuple
         return (commit_check(effect, effect.on_top_of, own, world),)
     owed = owed_check(effect, own, world.table)
     return *([owed] if owed is not None else []), goes_on_check(effect, asked, world)
+
+
+_STARTING = StartingJob()
+
+
+class StartingFromStop(Kind[StartFromStop]):
+    """The restore point is looked for on storage, after the stop: what Flink said of it may have been lost."""
+
+    uses_up = _STARTING.uses_up
+
+    def asks(self, requirement: Requirement) -> Requirement:
+        """See Kind: a commit that does not bind matters to no start."""
+        return asked_before(requirement)
+
+    def describe(self, effect: StartFromStop) -> str:
+        return f"Start from where run {short_job(effect.job_id)} stopped"
+
+    def prepare(
+        self, effect: StartFromStop, intent: EffectStarted, world: World, earlier: EffectStarted | None
+    ) -> EffectStarted:
+        """Fixes restore point, head and job id. Raises Superseded where nothing of the run pairs with the head."""
+        point = newest_that_pairs(world, effect.job, effect.job_id, effect.stands_on)
+        chosen = {"path": point.path, "checkpoint_id": point.checkpoint_id, "expected_head": world.table.head}
+        fixed = intent.model_copy(update=chosen)
+        return _STARTING.prepare(_as_start(effect, fixed), fixed, world, earlier)
+
+    def perform(self, effect: StartFromStop, intent: EffectStarted, hands: Hands) -> Did:
+        """`result`: as of a start."""
+        return _STARTING.perform(_as_start(effect, intent), intent, hands)
+
+    def verify(self, effect: StartFromStop, intent: EffectStarted, hands: Hands) -> Looked:
+        """By the id."""
+        return _STARTING.verify(_as_start(effect, intent), intent, hands)
+
+    def awaits(self, effect: StartFromStop, intent: EffectStarted, world: World) -> Awaited | None:
+        """As of any start."""
+        return _STARTING.awaits(_as_start(effect, intent), intent, world)
+
+    def checks(self, effect: StartFromStop, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+        """As of any start."""
+        return _STARTING.checks(_as_start(effect, intent), intent, world)
+
+
+def _as_start(effect: StartFromStop, intent: EffectStarted) -> StartJob:
+    assert intent.path is not None
+    assert intent.checkpoint_id is not None
+    return StartJob(
+        job=effect.job,
+        path=intent.path,
+        checkpoint_id=intent.checkpoint_id,
+        on_top_of=intent.expected_head,
+        uid_suffix=effect.uid_suffix,
+    )

@@ -2,15 +2,9 @@
 
 Time limits of catalogs: PyIceberg's REST and Hive clients (0.12) wait for ever, AWS's a minute for each try.
 
-PyIceberg is told by its own means: a class to make (`py-catalog-impl`), and a session for AWS's client.
-
-What kind of catalog its properties lead to, as PyIceberg decides it: by its `type`, else by its address.
-
 Libraries that only some kinds of catalog need, and whether they are installed here.
 
 Whether a Hive metastore's lock guards a table: without it, a commit of ours could overwrite somebody else's.
-
-A conflict where the sequence number of a commit was given to another one, since the table was read.
 
 Every commit takes one, on whatever branch, and manifests bear it before the catalog decides. PyIceberg (0.12) looks at
 it in format 2 alone, and then raises what could mean anything: two snapshots of format 3 could bear the same one.

@@ -1,14 +1,45 @@
-"""One Iceberg catalog through PyIceberg, whatever serves it: SQL, REST, Hive, Glue."""
+"""One Iceberg catalog through PyIceberg, whatever serves it: SQL, REST, Hive, Glue.
 
-from collections.abc import Callable, Mapping, Sequence
+A `TableChange` as the requirements and updates of one atomic catalog commit; pure.
+
+Built as data on purpose: PyIceberg's `ManageSnapshots` keeps only one requirement of each type, so tagging
+the old head and then rolling back would drop the guard on `main`.
+
+The catalog points to a metadata file that cannot be read: where it points, and the newest one that can (F10).
+
+Catalogs that keep only a pointer (SQL, Hive, Glue, DynamoDB) read the file here, on the client; a REST catalog reads
+it itself and names it in its error. Nothing of this is used while the pointer is good.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from threading import Lock
-from typing import Literal, TypeVar
+from typing import Literal, NoReturn, TypeVar
+from uuid import UUID
 
+from pyarrow import ArrowException
+from pyarrow.fs import FileSelector, FileType
+from pydantic import ValidationError
 from pyiceberg.catalog import Catalog, load_catalog
-from pyiceberg.io import PY_IO_IMPL
+from pyiceberg.exceptions import NoSuchTableError, RESTError
+from pyiceberg.exceptions import ValidationError as NotIceberg
+from pyiceberg.io import PY_IO_IMPL, FileIO, InputFile, OutputFile, load_file_io
+from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRef, SnapshotRefType
+from pyiceberg.table.update import (
+    AssertRefSnapshotId,
+    AssertTableUUID,
+    RemovePropertiesUpdate,
+    RemoveSnapshotRefUpdate,
+    SetPropertiesUpdate,
+    SetSnapshotRefUpdate,
+    TableRequirement,
+    TableUpdate,
+)
 
 from bot.adapters.iceberg.backends import (
     ANSWER_WITHIN_S,
@@ -19,8 +50,6 @@ from bot.adapters.iceberg.backends import (
     patient,
     refuse_unlocked,
 )
-from bot.adapters.iceberg.change import commit_of
-from bot.adapters.iceberg.dangling_pointer import OnlyPoints, PointsTo, lost_location, newest_readable
 from bot.adapters.iceberg.errors import (
     COMMIT_TROUBLE,
     MISSING,
@@ -38,16 +67,217 @@ from bot.adapters.iceberg.errors import (
 )
 from bot.adapters.iceberg.file_sources import FilesOfTable, survey
 from bot.adapters.iceberg.format_v3 import writing_format_3
-from bot.adapters.iceberg.reading import table_state
 from bot.adapters.iceberg.repairs import FileCommit, RowCommit, refuse_nothing
-from bot.adapters.iceberg.streaming_metadata import catching, expired_of_main, history_at, lean
-from bot.adapters.storage import TableStorage
-from bot.domain.errors import CouldNotLook
+from bot.adapters.iceberg.streaming_metadata import catching, expired_of_main, history_at, lean, table_state
+from bot.adapters.storage import TableStorage, opened_with
+from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.snapshot import Snapshot
 from bot.domain.table import TableState
 from bot.ports import Clock, FileChange, RowChange, TableChange
+
+_METADATA = re.compile(r"(?:v|(?=\d))(?P<number>\d+)(?:-[0-9a-f-]{36})?(?:\.gz)?\.metadata\.json(?:\.gz)?")
+"""`00007-uuid.metadata.json` of catalogs, `v7.metadata.json` of Hadoop tables."""
+_LOCATION = re.compile(r"[^\s'\"]+\.metadata\.json(?:\.gz)?")
+_UNREADABLE = (FileNotFoundError, NotIceberg, ValidationError, ValueError)
+"""The file is not there, or is not a metadata file. A refused right or a dead connection says nothing of it."""
+_TRIED = 20
+"""So many files are opened before it is given up; in practice it is one."""
+
+
+class PointsTo(Exception):
+    """Raised instead of reading, with the address that was asked for."""
+
+    def __init__(self, location: str) -> None:
+        super().__init__(location)
+        self.location = location
+
+
+class OnlyPoints(FileIO):
+    """A file access for PyIceberg (`py-io-impl`) that reads nothing and only tells which file was asked for."""
+
+    def new_input(self, location: str) -> InputFile:
+        """Always raises, with the location."""
+        _tell(location)
+
+    def new_output(self, location: str) -> OutputFile:
+        """Always raises: nothing is written through it."""
+        _tell(location)
+
+    def delete(self, location: str | InputFile | OutputFile) -> None:
+        """Always raises: nothing is deleted through it."""
+        _tell(str(location))
+
+
+def lost_location(name: str, properties: Mapping[str, str], table: TableName, error: Exception) -> str | None:
+    """Where the catalog points, if `error` says that this very file cannot be read; None for any other trouble."""
+    if isinstance(error, RESTError | NoSuchTableError):
+        told = _LOCATION.search(str(error))
+        return told[0] if told and "NotFound" in str(error) else None
+    if not isinstance(error, _UNREADABLE):
+        return None
+    location = _pointer(name, properties, table)
+    return location if location is not None and _read(location, properties) is None else None
+
+
+def newest_readable(lost: str, properties: Mapping[str, str]) -> tuple[TableMetadata, str] | None:
+    """The newest metadata file below the lost one, and its address; None if none can be read.
+
+    A refused commit leaves a file of the same number behind; where two have it, the one that later files name as
+    their past is the table's own. Cost: one listing of the metadata folder and most often one file.
+    """
+    folder, _, lost_name = lost.rpartition("/")
+    limit = _METADATA.fullmatch(lost_name)
+    below = int(limit["number"]) if limit else None
+    try:
+        listed = list(_listed(folder, properties))
+    except (OSError, ArrowException, ValueError):
+        return None
+    older = [each for each in listed if each[2] != lost_name and (below is None or each[0] < below)]
+    newest_first = sorted(older, reverse=True)
+    told = (
+        _told_by([each for each in listed if each[2] != lost_name], folder, properties) if _is_tie(newest_first) else ()
+    )
+    chosen = sorted(newest_first, key=lambda each: (each[0], each[2] in told, each[1]), reverse=True)
+    for _, _, name in chosen[:_TRIED]:
+        metadata = _read(f"{folder}/{name}", properties)
+        if metadata is not None:
+            return metadata, f"{folder}/{name}"
+    return None
+
+
+def _pointer(name: str, properties: Mapping[str, str], table: TableName) -> str | None:
+    catalog = load_catalog(name, **{**properties, "py-io-impl": f"{OnlyPoints.__module__}.{OnlyPoints.__name__}"})
+    try:
+        catalog.load_table(table)
+    except PointsTo as told:
+        return told.location
+    finally:
+        catalog.close()
+    return None
+
+
+def _listed(folder: str, properties: Mapping[str, str]) -> Iterator[tuple[int, datetime, str]]:
+    """(number, when it was written, name) of every metadata file in the folder."""
+    files, path = opened_with(dict(properties), folder)
+    for info in files.get_file_info(FileSelector(path)):
+        found = _METADATA.fullmatch(info.base_name)
+        if info.type is FileType.File and found is not None:
+            yield int(found["number"]), info.mtime or datetime.min.replace(tzinfo=UTC), info.base_name
+
+
+def _is_tie(newest_first: list[tuple[int, datetime, str]]) -> bool:
+    return len(newest_first) > 1 and newest_first[0][0] == newest_first[1][0]
+
+
+def _told_by(listed: Iterable[tuple[int, datetime, str]], folder: str, properties: Mapping[str, str]) -> frozenset[str]:
+    """Names of the files that the newest ones name as their past."""
+    newest = sorted(listed, reverse=True)[:_TRIED]
+    read = (_read(f"{folder}/{name}", properties) for _, _, name in newest)
+    past = (entry.metadata_file for metadata in read if metadata is not None for entry in metadata.metadata_log)
+    return frozenset(file.rsplit("/", 1)[-1] for file in past)
+
+
+def _read(location: str, properties: Mapping[str, str]) -> TableMetadata | None:
+    try:
+        return FromInputFile.table_metadata(load_file_io(dict(properties), location).new_input(location))
+    except (OSError, ArrowException, *_UNREADABLE):
+        return None
+
+
+def _tell(location: str) -> NoReturn:
+    raise PointsTo(location)
+
+
+_WITHOUT_END_MS = 2**63 - 1
+Commit = tuple[tuple[TableRequirement, ...], tuple[TableUpdate, ...]]
+
+
+def commit_of(name: TableName, change: TableChange, metadata: TableMetadata) -> Commit:
+    """Requirements and updates of `change` on top of `metadata`.
+
+    Raises CommitRefused where the metadata already shows that the change cannot hold: an unknown snapshot,
+    a new tag that is taken, or a move of main that names no head to compare with.
+    """
+    if change.move_main_to is not None and change.expected_head is None:
+        raise CommitRefused(
+            f"Table {name} was not changed: the move of main does not name the expected head.",
+            f"Expected the approved head with the target {change.move_main_to}; found none.",
+            "Report this as a defect of Waterline. It never moves main without comparing the head.",
+        )
+    _refuse_unknown_snapshots(name, change, metadata)
+    requirements: list[TableRequirement] = [AssertTableUUID(uuid=UUID(change.expected_uuid))]
+    if change.expected_head is not None:  # sent as None it would mean "there must be no main"
+        requirements.append(AssertRefSnapshotId(ref=MAIN_BRANCH, snapshot_id=change.expected_head))
+    updates: list[TableUpdate] = []
+    for tag, target in change.new_tags.items():
+        present = metadata.refs.get(tag)
+        if present is not None and present.snapshot_id != target:
+            raise CommitRefused(
+                f"Table {name} was not changed: the name {tag} is taken.",
+                f"Expected no {tag}, or a tag on snapshot {target}; found a "
+                f"{present.snapshot_ref_type.value} on snapshot {present.snapshot_id}.",
+                "Find out who set it, then propose again. This change never moves it.",
+            )
+        # With the tag in place the requirement holds it there; without, nobody may set it in between.
+        expected = None if present is None else target
+        requirements.append(AssertRefSnapshotId(ref=tag, snapshot_id=expected))
+        if present is None or _takes_an_age(present):
+            updates.append(_set_ref(tag, target, metadata))
+    updates += [_set_ref(tag, target, metadata) for tag, target in change.set_tags.items()]
+    if change.move_main_to is not None:
+        updates.append(_set_ref(MAIN_BRANCH, change.move_main_to, metadata))
+    compared = {**change.expected_refs, **dict.fromkeys(change.new_branches)}
+    requirements += [AssertRefSnapshotId(ref=ref, snapshot_id=target) for ref, target in compared.items()]
+    updates += [_set_ref(name, at, metadata, SnapshotRefType.BRANCH) for name, at in change.new_branches.items()]
+    updates += [RemoveSnapshotRefUpdate(ref_name=ref) for ref in change.remove_refs if ref in metadata.refs]
+    if change.set_properties:
+        updates.append(SetPropertiesUpdate(updates=dict(change.set_properties)))
+    present_keys = [key for key in change.remove_properties if key in metadata.properties]
+    if present_keys:
+        updates.append(RemovePropertiesUpdate(removals=present_keys))
+    return tuple(requirements), tuple(updates)
+
+
+def _refuse_unknown_snapshots(name: TableName, change: TableChange, metadata: TableMetadata) -> None:
+    targets = {*change.new_tags.values(), *change.set_tags.values(), *change.new_branches.values()}
+    if change.move_main_to is not None:
+        targets.add(change.move_main_to)
+    gone = sorted(target for target in targets if metadata.snapshot_by_id(target) is None)
+    if gone:
+        raise CommitRefused(
+            f"Table {name} was not changed: a snapshot of the change no longer exists.",
+            f"Expected the metadata to list {', '.join(map(str, gone))}; it does not. They may have expired.",
+            "Collect evidence again and propose again. An expired snapshot cannot be used.",
+        )
+
+
+def _takes_an_age(present: SnapshotRef) -> bool:
+    """Whether it is a tag that the table's own setting lets expire."""
+    return present.snapshot_ref_type is SnapshotRefType.TAG and present.max_ref_age_ms is None
+
+
+def _set_ref(
+    name: str, snapshot_id: int, metadata: TableMetadata, new: SnapshotRefType = SnapshotRefType.TAG
+) -> SetSnapshotRefUpdate:
+    """Points `name` to the snapshot and keeps the retention that the ref has; a ref that is not there is made `new`.
+
+    One without an age of its own is given one without end: else the table's `history.expire.max-ref-age-ms` holds for
+    it, and Spark's expiry takes the tag away (seen with Iceberg 1.12). `main` never goes, and takes no age.
+    """
+    present = metadata.refs.get(name)
+    own = present.max_ref_age_ms if present else None
+    kind = present.snapshot_ref_type if present else new
+    return SetSnapshotRefUpdate(
+        ref_name=name,
+        type=SnapshotRefType.BRANCH if name == MAIN_BRANCH else kind,
+        snapshot_id=snapshot_id,
+        max_ref_age_ms=own if own is not None or name == MAIN_BRANCH else _WITHOUT_END_MS,
+        max_snapshot_age_ms=present.max_snapshot_age_ms if present else None,
+        min_snapshots_to_keep=present.min_snapshots_to_keep if present else None,
+    )
+
 
 T = TypeVar("T")
 

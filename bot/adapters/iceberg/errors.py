@@ -5,10 +5,6 @@ Its REST catalog raises requests' errors, all of which are `OSError`s.
 
 Errors of the libraries that only some catalogs bring: AWS's for Glue, Thrift's for a Hive metastore.
 
-PyIceberg hands them on as they are. Neither library is a requirement, so neither may be imported where it is missing.
-
-What a catalog's no to a commit means, by the table as it is read after it.
-
 A gateway may repeat a request whose answer it lost: the first one is applied, the second one meets what the first has
 changed, and a yes reads as a no. Only metadata that does not show the change proves that it was refused.
 """

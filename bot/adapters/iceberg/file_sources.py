@@ -1,14 +1,10 @@
 """Which data files a repair means, from manifests alone: the same question gives the same list and digest.
 
-Whether the files of a Flink manifest may be added to the table as they are: by the schema and spec that it carries.
-
 A sink writes with the schema it was started with, the dynamic sink with that of each record, so the id in a manifest is
 often not the table's present one. Iceberg reads a file by field ids: any schema that the table has or had is right. One
 that it never had is not: the ids may be those of other columns, as after a table was dropped and created anew.
 
 Whether rows of data files are deleted by their places: by a deletion vector, or by a delete file of format 2.
-
-What a change of files would meet on a branch: said before anybody decides, and looked at again when it is done.
 """
 
 import hashlib

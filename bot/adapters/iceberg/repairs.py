@@ -1,15 +1,11 @@
 """Repairs as one atomic commit on whatever branch: references to data files added and removed, rows deleted.
 
-One atomic commit that adds and removes references to data files, on whatever branch.
-
 Written by hand on top of PyIceberg's manifest writers, for four reasons (its producers, 0.12, source): they retry on a
 head that moved, so that they compare with another head than the approved one; they delete by path, and so take both
 references of a file that is named twice; they write every added file under the table's present partition spec; and
 they lose one of two equal entries of a manifest that they rewrite.
 
 Why a change of files is not committed: they are not what was approved, or cannot be read as the table's.
-
-One atomic commit that deletes rows by file and place, on whatever branch, in the way of the table's format.
 
 Format 2: position deletes, one delete file for each data file, with bounds that name it, so that readers open it for
 that file alone. Format 3: deletion vectors, one for each data file; one that is there already is taken up in the new.

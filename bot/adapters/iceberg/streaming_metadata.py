@@ -8,10 +8,6 @@ Metadata files as PyIceberg gets to see them in a read: without their history, w
 
 PyIceberg is told of it by `py-io-impl`, its own way to name a file IO. Never used for a commit: a catalog that writes
 the next metadata file itself would write it without the history.
-
-Commits of main that were expired, as older metadata files tell: expiry deletes snapshots, and leaves these files.
-
-They are kept until so many newer ones were written, where `write.metadata.delete-after-commit.enabled` is set.
 """
 
 import codecs
@@ -22,19 +18,23 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import datetime
 from typing import IO, Any, cast
 
 import pyarrow
 from pyiceberg.exceptions import ValidationError as NotIceberg
 from pyiceberg.io import PY_IO_IMPL, FileIO, InputFile, InputStream, OutputFile, load_file_io
+from pyiceberg.partitioning import PartitionField as IcebergField
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.schema import Schema
 from pyiceberg.serializers import FromInputFile
-from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.metadata import TableMetadata, TableMetadataV1
 from pyiceberg.typedef import EMPTY_DICT, Properties
 
-from bot.domain.ids import SnapshotId
+from bot.domain.ids import SnapshotId, TableName
 from bot.domain.packing import Packing
 from bot.domain.snapshot import Snapshot, without_partitions
-from bot.domain.table import HeadMove, HeadMoves, TableState
+from bot.domain.table import Column, HeadMove, HeadMoves, PartitionField, Ref, TableState
 
 _CHUNK = 1 << 18
 _Packed = tuple[Sequence[Snapshot], int | None]
@@ -282,3 +282,85 @@ def _below(history: History, of: SnapshotId) -> list[Snapshot]:
         line.append(current)
         current = by_id.get(current.parent_id) if current.parent_id is not None else None
     return line[1:]
+
+
+def table_state(
+    name: TableName, metadata: TableMetadata, metadata_location: str, read_at: datetime, history: History | None = None
+) -> TableState:
+    """The whole state that one metadata file tells, snapshots by rising sequence number.
+
+    `history` where it was read apart from the rest; None: it is in `metadata`.
+    """
+    head = metadata.current_snapshot_id
+    history = history or history_of(metadata)
+    return TableState(
+        name=name,
+        uuid=str(metadata.table_uuid),
+        location=metadata.location,
+        metadata_location=metadata_location,
+        format_version=metadata.format_version,
+        head=SnapshotId(head) if head is not None and head >= 0 else None,
+        snapshots=history.snapshots,
+        refs=tuple(
+            Ref(
+                name=ref_name,
+                kind=ref.snapshot_ref_type.value,
+                snapshot_id=SnapshotId(ref.snapshot_id),
+                max_ref_age_ms=ref.max_ref_age_ms,
+                max_snapshot_age_ms=ref.max_snapshot_age_ms,
+                min_snapshots=ref.min_snapshots_to_keep,
+            )
+            for ref_name, ref in sorted(metadata.refs.items())
+        ),
+        head_moves=history.moves,
+        properties=dict(metadata.properties),
+        columns=columns_of(metadata.schema()),
+        read_at=read_at,
+        partitioning=fields_of(metadata.spec(), metadata.schema()),
+        schemas={schema.schema_id: columns_of(schema) for schema in metadata.schemas},
+        specs={spec.spec_id: fields_of(spec, *reversed(metadata.schemas)) for spec in metadata.partition_specs},
+        spec_fields={
+            spec.spec_id: _typed_fields(spec, *reversed(metadata.schemas)) for spec in metadata.partition_specs
+        },
+        last_sequence_number=None if isinstance(metadata, TableMetadataV1) else metadata.last_sequence_number,
+        lineage_since=history.lineage_since,
+    )
+
+
+def columns_of(schema: Schema) -> tuple[Column, ...]:
+    return tuple(
+        Column(
+            field_id=field.field_id,
+            name=field.name,
+            type=str(field.field_type),
+            is_required=field.required,
+            has_default=True if field.initial_default is not None else None,
+        )
+        for field in schema.fields
+    )
+
+
+def fields_of(spec: PartitionSpec, *schemas: Schema) -> tuple[str, ...]:
+    """As `day(event_time)`; a source column under the first of the schemas that has it."""
+    return tuple(_words(field, _having(field, schemas)) for field in spec.fields)
+
+
+def _typed_fields(spec: PartitionSpec, *schemas: Schema) -> tuple[PartitionField, ...]:
+    told = []
+    for field in spec.fields:
+        schema = _having(field, schemas)
+        if schema is not None:
+            kind = field.transform.result_type(schema.find_type(field.source_id))
+            told.append(PartitionField(words=_words(field, schema), name=field.name, type=str(kind)))
+    return tuple(told)
+
+
+def _having(field: IcebergField, schemas: Iterable[Schema]) -> Schema | None:
+    """The first that has the field's column."""
+    return next((schema for schema in schemas if schema.find_column_name(field.source_id) is not None), None)
+
+
+def _words(field: IcebergField, schema: Schema | None) -> str:
+    source = (schema.find_column_name(field.source_id) if schema else None) or f"field {field.source_id}"
+    transform = str(field.transform)
+    return source if transform == "identity" else f"{transform}({source})"

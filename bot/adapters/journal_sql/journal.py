@@ -1,9 +1,4 @@
-"""The append-only record: one transaction an append, decided by compare-and-swap on the chain's end.
-
-One open incident a table, decided by the database.
-
-Ties what a thread writes into the journal to the delivery that it works on.
-"""
+"""The append-only record: one transaction an append, decided by compare-and-swap on the chain's end."""
 
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar

@@ -2,14 +2,6 @@
 
 On SQLite that is a lock on a file, given back by the kernel: one bot at a time. On PostgreSQL it is an advisory lock
 of a session, given back by the server: any number of replicas, each under a number of its own.
-
-One of several processes on a PostgreSQL record: it lives as long as its session with the server.
-
-What this process has claimed and not let go of. One claim is one token, which its row carries as `worker`.
-
-A token is known here before its row is written, so that no look at the rows takes a fresh claim for a forgotten one.
-
-What workers had taken, given back when they no longer live.
 """
 
 import os

@@ -1,14 +1,11 @@
-"""One Web API call: its arguments, decoded from a form or from JSON, and typed access to them.
-
-What a Web API method is: a function, whose token it takes, and the scope it needs.
-"""
+"""One Web API call: its arguments, decoded from a form or from JSON, and typed access to them."""
 
 import json
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 from urllib.parse import parse_qsl
 
-from bot.workspace.refusal import Payload, SlackRefusal
+from bot.workspace.people import Payload, SlackRefusal
 from bot.workspace.world import World
 
 _JSON_ARGUMENTS = ("blocks", "attachments", "view", "metadata", "files")

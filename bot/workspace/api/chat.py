@@ -1,11 +1,4 @@
-"""What the app puts into channels: messages and files.
-
-chat.postMessage, chat.update, chat.delete, chat.postEphemeral and chat.getPermalink.
-
-What a call wants to post: text, blocks, attachments, metadata; checked as Slack checks them.
-
-files.getUploadURLExternal and files.completeUploadExternal.
-"""
+"""What the app puts into channels: messages and files."""
 
 import secrets
 
@@ -13,10 +6,8 @@ from pydantic import BaseModel, ConfigDict
 
 from bot.workspace.api.call import Call, Method
 from bot.workspace.blocks import check_message
-from bot.workspace.message import StoredMessage
-from bot.workspace.people import Channel
-from bot.workspace.refusal import Payload, SlackRefusal
-from bot.workspace.world import World
+from bot.workspace.people import Channel, Payload, SlackRefusal
+from bot.workspace.world import StoredMessage, World
 
 _MISSING_TEXT = "missing_text_in_message"
 

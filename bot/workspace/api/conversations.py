@@ -1,10 +1,8 @@
 """conversations.list, info, members, open, history, replies."""
 
 from bot.workspace.api.call import Call, Method
-from bot.workspace.message import StoredMessage
-from bot.workspace.people import Channel
-from bot.workspace.refusal import Payload, SlackRefusal
-from bot.workspace.world import World
+from bot.workspace.people import Channel, Payload, SlackRefusal
+from bot.workspace.world import StoredMessage, World
 
 PAGE = 100
 MOST = 1_000

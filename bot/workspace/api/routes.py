@@ -9,7 +9,7 @@ from starlette.routing import Route
 from bot.workspace.api import METHODS
 from bot.workspace.api.call import Call, for_the_log, read_call
 from bot.workspace.faults import ApiFault
-from bot.workspace.refusal import Payload, SlackRefusal
+from bot.workspace.people import Payload, SlackRefusal
 from bot.workspace.world import World
 
 

@@ -1,13 +1,7 @@
-"""Who is there: people, user groups, and the app by its tokens.
-
-users.* and usergroups.*: who people are and which groups they are in.
-
-auth.test and apps.connections.open.
-"""
+"""Who is there: people, user groups, and the app by its tokens."""
 
 from bot.workspace.api.call import Call, Method
-from bot.workspace.people import Person, UserGroup
-from bot.workspace.refusal import Payload, SlackRefusal
+from bot.workspace.people import Payload, Person, SlackRefusal, UserGroup
 from bot.workspace.world import World
 
 

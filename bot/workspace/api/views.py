@@ -3,7 +3,7 @@
 from bot.workspace.api.call import Call, Method
 from bot.workspace.api.chat import named
 from bot.workspace.blocks import check_view
-from bot.workspace.refusal import Payload, SlackRefusal
+from bot.workspace.people import Payload, SlackRefusal
 from bot.workspace.views import OpenView
 from bot.workspace.world import World
 

@@ -1,20 +1,18 @@
-"""Layout blocks, and the messages, modals and Home that hold them: what each may hold, and what Slack says when not.
-
-Layout blocks: what each kind of block may hold, and the kinds that Slack knows on each surface.
-
-Rich text and tables.
-
-Checks a modal or an App Home, and answers with Slack's error code when Slack would refuse it.
-
-Checks what a message carries, and answers with Slack's error code when Slack would refuse it.
-"""
+"""Layout blocks, and the messages, modals and Home that hold them: what each may hold, and what Slack says when not."""
 
 import json
 from collections.abc import Callable, Iterable
 
-from bot.workspace.blocks.elements import ID_LENGTH, IN_ACTIONS, IN_INPUT, IN_SECTION, check_action_ids, check_element
-from bot.workspace.blocks.findings import Findings
-from bot.workspace.refusal import Payload, SlackRefusal
+from bot.workspace.blocks.elements import (
+    ID_LENGTH,
+    IN_ACTIONS,
+    IN_INPUT,
+    IN_SECTION,
+    Findings,
+    check_action_ids,
+    check_element,
+)
+from bot.workspace.people import Payload, SlackRefusal
 
 TABLE_ROWS = 100
 TABLE_CELLS = 20

@@ -5,12 +5,10 @@ import asyncio
 from pydantic import BaseModel, ConfigDict
 
 from bot.workspace.deliveries import Delivery
-from bot.workspace.message import StoredMessage
-from bot.workspace.people import Person
-from bot.workspace.persons.forms import STATEFUL, Outcome, Raw, RawValues, chosen, elements_of, state_of
-from bot.workspace.refusal import CannotDo, Payload
+from bot.workspace.people import CannotDo, Payload, Person
+from bot.workspace.persons.modals import STATEFUL, Outcome, Raw, RawValues, chosen, elements_of, state_of
 from bot.workspace.views import OpenView
-from bot.workspace.world import World
+from bot.workspace.world import StoredMessage, World
 
 
 class Click(BaseModel):

@@ -1,19 +1,11 @@
-"""A person writes a message or a slash command, or opens the app's Home.
-
-Turns the names that people type into Slack's own marks, and shields the three characters that Slack escapes.
-
-A person types a slash command.
-"""
+"""A person writes a message or a slash command, or opens the app's Home."""
 
 import re
 
 from bot.workspace.deliveries import AnswerUrl, Delivery
-from bot.workspace.message import StoredMessage
-from bot.workspace.people import Channel, Directory, Person, SlashCommand
-from bot.workspace.persons.forms import Outcome
-from bot.workspace.persons.modals import answer_command, slackbot_says
-from bot.workspace.refusal import CannotDo, Payload
-from bot.workspace.world import World
+from bot.workspace.people import CannotDo, Channel, Directory, Payload, Person, SlashCommand
+from bot.workspace.persons.modals import Outcome, answer_command, slackbot_says
+from bot.workspace.world import StoredMessage, World
 
 _NAME = re.compile(r"(?<![\w/])([@#])([\w][\w.-]*)")
 _BROADCASTS = ("here", "channel", "everyone")
