@@ -235,11 +235,11 @@ class Matches(Record):
     """The job run whose commits are not to be kept; None when nothing is to be undone."""
     remedy: Remedy
     last_good_rows: LastGoodRows | None = Field(default=None, exclude_if=lambda told: told is None)
-    """What evidence says of the rows up to `last_good`; None where none is named, or an older version did not say."""
+    """What evidence says of the rows up to `last_good`; None where none is named."""
     newest_wrong: SnapshotId | None = Field(default=None, exclude_if=lambda told: told is None)
     """The newest commit that belongs to the fault, on main or lost from it; None where the mode does not say."""
     repeating: tuple[SnapshotId, ...] = Field(default=(), exclude_if=lambda told: not told)
-    """Commits on main that brought again what others had, oldest first; empty also where an older version told none."""
+    """Commits on main that brought again what others had, oldest first."""
     how: str | None = Field(default=None, exclude_if=lambda told: told is None)
     """What to do in this case, one clause, where the remedy's own words would promise what is not there."""
     asks: tuple[str, ...] = Field(default=(), exclude_if=lambda told: not told)

@@ -79,7 +79,7 @@ class StartJob(Record):
     """The operator id of the sink whose state is left behind: the new run must commit under another. None where that
     was not known."""
     owes: Owed | None = Field(default=None, exclude_if=lambda owed: owed is None)
-    """None where `path` owes nothing, and in records of earlier versions."""
+    """None where `path` owes nothing."""
 
 
 class StartFromStop(Record):
@@ -104,7 +104,7 @@ class KeepSavepoint(Record):
     job_id: JobId
     tagged: str
     """What follows the checkpoint id in the tag's name: `20261121-a1b2` makes `savepoint-10-20261121-a1b2`. Checkpoint
-    ids come again after a rewind: the end is the proposal's own, which earlier versions left out."""
+    ids come again after a rewind: the end is the proposal's own."""
     plan: SavepointPlanned | None = Field(default=None, exclude_if=lambda plan: plan is None)
     """The terms that are approved with it; None: it is taken without a plan."""
 

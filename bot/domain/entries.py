@@ -110,7 +110,7 @@ class EffectStarted(Record):
     """What the effect is going to replace: `property KEY` -> value, `tag NAME` -> snapshot id; what was not there is
     left out."""
     pauses: bool = False
-    """Whether compactions are asked to pause by it; False in records of earlier versions, which asked nobody."""
+    """Whether compactions are asked to pause by it."""
 
 
 class EffectEnded(Record):
@@ -253,8 +253,6 @@ class PromiseReminded(Record):
     people: tuple[UserId, ...]
     terms: tuple[str, ...] = ()
     """Of a review: the terms that are due."""
-    is_unconfigured: bool = False
-    """Whether the table was configured no more by then: no notice of it can be previewed."""
 
 
 class DiagnosisRequested(Record):

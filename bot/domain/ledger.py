@@ -171,7 +171,7 @@ class Ledger(Record):
     trailing: tuple[SkippedCheckpoint, ...] = ()
     """What Flink completed after a run's newest commit on main, or beside it, and main does not carry."""
     branches: tuple[BesideMain, ...] = ()
-    """Other branches that hold commits of their own, at most 20; empty in records of older versions."""
+    """Other branches that hold commits of their own, at most 20."""
 
     @property
     def main(self) -> tuple[LedgerRow, ...]:

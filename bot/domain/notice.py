@@ -85,7 +85,7 @@ class RerunData(Documented):
 class NoticeData(Documented):
     """The facts of a notice that a program can act on; the text says the same to people.
 
-    Snapshot ids are text, as JavaScript would round 64 bits; in records of earlier versions they are numbers.
+    Snapshot ids are text, as JavaScript would round 64 bits.
     """
 
     stage: str
@@ -116,7 +116,6 @@ class NoticeData(Documented):
     affected_runs: tuple[str, ...] = ()
     """Run ids of this consumer that read an affected commit, themselves or through others."""
     rerun: RerunData | None = None
-    """null in records of earlier versions."""
     next_word_at: Utc | None = None
     """By when the next notice comes; None: this is the last one, the incident is closed, or the next one has no time,
     as after `planned_work`."""
@@ -144,11 +143,10 @@ class Notice(Record):
     answers: tuple[Answer, ...] = ()
     """What the audience can answer."""
     severity: Severity | None = None
-    """How bad it was said to be; None in records of earlier versions."""
+    """How bad it was said to be."""
     words: str = ""
-    """What a responder added to this very notice; empty also in records of earlier versions."""
+    """What a responder added to this very notice."""
     data: NoticeData | None = None
-    """None in records of earlier versions."""
 
     @property
     def ends_work(self) -> bool:

@@ -49,7 +49,7 @@ class NoticeEnded(Record):
     """`overtaken`: it was not sent (again), as what it says holds no more; nobody needs to be called."""
     detail: str
     to: str = ""
-    """The address's key; empty: the Slack channel, as in records of earlier versions."""
+    """The address's key; empty: the Slack channel."""
     asks: UserId | None = None
     """Who is asked to call them, when they could not be reached; or to send it, when a `doubt` is over."""
     may_be_there: bool = False

@@ -47,11 +47,10 @@ def rows_told(rows: int, unread: int, deletes: int = 0) -> str:
 
 
 def rows_of(leaks: Iterable[LeakedManifest]) -> str:
-    """The same of these manifests; `0 rows and deletes that were not counted` of one from an older version."""
+    """The same of these manifests."""
     those = tuple(leaks)
     deletes = sum(leak.deletes for leak in those)
-    told = rows_told(sum(leak.rows or 0 for leak in those), sum(leak.rows is None for leak in those), deletes)
-    return f"{told} and deletes that were not counted" if not deletes and any(e.has_deletes for e in those) else told
+    return rows_told(sum(leak.rows or 0 for leak in those), sum(leak.rows is None for leak in those), deletes)
 
 
 def some_are_live(leak: LeakedManifest, gaps: GapsFinding | None, contract: TableContract) -> bool:

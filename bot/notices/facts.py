@@ -69,7 +69,7 @@ class Earlier(Documented):
     at: Utc
     """When it was told."""
     severity: Severity | None
-    """What it said of the severity; None in records of earlier versions."""
+    """What it said of the severity."""
 
 
 class Affected(Documented):

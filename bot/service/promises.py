@@ -81,7 +81,7 @@ class Promises:
     def due(self, incident: Incident) -> list[Body]:
         """The reminders that are owed now, also of an incident that has ended: its review has days to come."""
         setup = self._setups.get(incident.opened.table)
-        return [_body(incident, each, setup) for each in owed(incident, setup, self._clock.now())]
+        return [_body(incident, each) for each in owed(incident, setup, self._clock.now())]
 
     def _next(self, incident: Incident) -> datetime | None:
         following = reminders(incident, self._setups.get(incident.opened.table))
@@ -91,14 +91,13 @@ class Promises:
         self._background.submit(incident_id, PROMISED, partial(self.settle, incident_id))
 
 
-def _body(incident: Incident, reminder: Reminder, setup: TableSetup | None) -> PromiseReminded:
+def _body(incident: Incident, reminder: Reminder) -> PromiseReminded:
     return PromiseReminded(
         what=reminder.what,
         due=reminder.due,
         moment=reminder.moment,
         people=_people(incident, reminder),
         terms=reminder.terms,
-        is_unconfigured=setup is None,
     )
 
 

@@ -95,12 +95,9 @@ def next_action(incident: Incident, name: str, known: Iterable[str]) -> str:
     return name
 
 
-def past_of_rehearsal(incident: Incident, table: TableState) -> Past | None:
-    """What the open rehearsal did, as the journal tells: of several, which earlier versions allowed, the newest whose
-    branch the table has."""
-    still_open = [view for view, is_open in begun(incident) if is_open]
-    there = [view for view in still_open if table.ref(view.proposal.rehearses_on or "") is not None]
-    view = next(iter((*there, *still_open)), None)
+def past_of_rehearsal(incident: Incident) -> Past | None:
+    """What the open rehearsal did, as the journal tells."""
+    view = next((view for view, is_open in begun(incident) if is_open), None)
     if view is None:
         return None
     done = done_of(view)
@@ -251,7 +248,7 @@ class Proposals:
         setup = self._observer.setup(incident.opened.table)
         job = self._observer.jobs.get(setup.job or "")
         past = past_of(incident, undoes, self._observer.jobs) if undoes else None
-        rehearsed = past_of_rehearsal(incident, observation.table)
+        rehearsed = past_of_rehearsal(incident)
         follows = actions_behind(rehearsed if module.action.name == PUBLISH else past)
         policy = setup.policy_for(
             module.action.name,

@@ -56,7 +56,7 @@ def rehearsed(scene: Scene, plan: Plan | None = None, branch: str = BRANCH) -> N
 
 def planned(scene: Scene, number: int = 2) -> Plan:
     """What is known when the repair is given up."""
-    past = past_of_rehearsal(scene.store.get(scene.incident), scene.table)
+    past = past_of_rehearsal(scene.store.get(scene.incident))
     return scene.plan(number=number).model_copy(update={"rehearsed": past})
 
 

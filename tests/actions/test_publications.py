@@ -55,7 +55,7 @@ def rehearsed(scene: Scene) -> ProposalView:
 def proven(scene: Scene, rehearsal: ProposalView) -> Plan:
     """What is known when its publication is proposed."""
     incident, branch = scene.store.get(scene.incident), rehearsal.proposal.rehearses_on
-    past = past_of_rehearsal(incident, scene.table)
+    past = past_of_rehearsal(incident)
     head = scene.table.ref(branch or "")
     assert past is not None
     assert head is not None

@@ -22,14 +22,13 @@ from bot.domain.evidence import Verdict
 from bot.domain.findings import (
     GapsFinding,
     LastCommit,
-    LeakedManifest,
     LeakedManifestsFinding,
     LeakStanding,
     PositionGap,
 )
 from bot.domain.ids import CheckpointId, OperatorId
 from bot.domain.looked import NotSeen
-from bot.domain.unread_points import rows_of, rows_told
+from bot.domain.unread_points import rows_told
 from bot.service.watch_signs import leaked
 from tests.cases import OPERATOR, Tale, job_id
 from tests.diagnosis.little_evidence import case_of, look
@@ -471,13 +470,3 @@ def test_untold_deletes_may_be_what_is_missing_and_the_watch_tells_lost_ones() -
     assert "wrote deletes that no commit contains" in sign.headline
     assert "0 rows and 12 deletes never committed; their files are all there" in in_words(lost.manifests)
     assert not can_be_appended(tale.looked_at(), lost.manifests)
-
-
-def test_a_record_of_an_older_version_keeps_its_hash_and_says_what_it_did_not_count() -> None:
-    """The journal's hashes cover every field: one that says nothing is not written."""
-    tale = passed_over()
-    old = leaks(*tale.manifests, standing=LeakStanding.DROPPED, rows=0)
-
-    assert "deletes" not in str(old.model_dump(mode="json"))
-    assert LeakedManifest.model_validate(old.manifests[0].model_dump()) == old.manifests[0]
-    assert "0 rows and deletes that were not counted" == rows_of(old.manifests)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
@@ -13,7 +12,6 @@ from bot.domain.contract import TableContract
 from bot.domain.entries import (
     Body,
     IncidentClosed,
-    MaintenanceMarked,
     NoticeEnded,
     NoticeQueued,
     PromiseReminded,
@@ -36,7 +34,6 @@ from bot.service.outdated import refuse_outdated
 from bot.service.owed_notices import left_to_tell, owes_first_warning, owes_severity
 from bot.service.promises import Promises
 from bot.service.telling_rules import refuse_after_close, refuse_false_comfort
-from bot.slack.blocks.promises import reminder_of_promise
 from tests import orders_table as orders
 from tests.decisions import ANA
 from tests.incidents import Story, healthy
@@ -282,9 +279,6 @@ class _NoReviews:
         return None
 
 
-ALONE = {orders.TABLE: setup("revenue_daily")}
-
-
 @pytest.fixture
 def unconfigured_story(tmp_path: Path) -> Iterator[Story]:
     """Consumers were promised word within twenty minutes."""
@@ -307,29 +301,10 @@ def settles(
 
 
 def test_consumers_still_wait_for_word_though_their_table_is_configured_no_more(unconfigured_story: Story) -> None:
-    """By the time that stands in what they were sent; the reminder offers nothing that cannot work."""
+    """By the time that stands in what they were sent."""
     [reminded] = settles(unconfigured_story, {}, after=timedelta(minutes=25))
 
-    incident = unconfigured_story.incident
-    shown = str([block.to_dict() for block in reminder_of_promise(incident, incident.entries[-1])[1]])
-    assert (reminded.what, reminded.is_unconfigured) == ("next-update", True)
-    assert "is no longer configured" in shown
-    assert "Send update…" not in shown
-
-
-def test_a_table_that_is_configured_is_not_called_otherwise(unconfigured_story: Story) -> None:
-    """The reminder offers the preview."""
-    [reminded] = settles(unconfigured_story, ALONE, after=timedelta(minutes=25))
-
-    shown = str(
-        [
-            block.to_dict()
-            for block in reminder_of_promise(unconfigured_story.incident, unconfigured_story.incident.entries[-1])[1]
-        ]
-    )
-    assert not reminded.is_unconfigured
-    assert "no longer configured" not in shown
-    assert "Send update…" in shown
+    assert reminded.what == "next-update"
 
 
 def test_it_is_not_closed_over_a_promise_either(unconfigured_story: Story) -> None:
@@ -338,24 +313,6 @@ def test_it_is_not_closed_over_a_promise_either(unconfigured_story: Story) -> No
 
     with pytest.raises(Refused, match="Notify them yourself"):
         desk.close(unconfigured_story.id, "It is gone.", by=ANA)
-
-
-@pytest.mark.parametrize(("what", "by_hand"), [("thaw", False), ("next-update", True)])
-def test_a_hand_is_asked_for_where_waterline_cannot(
-    what: Literal["thaw", "next-update"], by_hand: bool, tmp_path: Path
-) -> None:
-    """`/waterline thaw` goes on without a configuration; a notice is not previewed."""
-    with closing(open_store(f"sqlite:///{tmp_path / 'record.db'}")) as store:
-        story = Story(store.journal).opens()
-        story.says(MaintenanceMarked(status="frozen", sentence="So it is."), by=ANA)
-        due = story.now
-        story.now += timedelta(hours=8)
-        story.says(PromiseReminded(what=what, due=due, moment=due, people=(ANA,), is_unconfigured=True))
-        incident = story.incident
-
-    shown = str([block.to_dict() for block in reminder_of_promise(incident, incident.entries[-1])[1]])
-
-    assert ("Do this by hand" in shown) == by_hand
 
 
 CORRECT = "/waterline tell correction WORDS"

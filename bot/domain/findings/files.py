@@ -46,8 +46,7 @@ class LeakStanding(StrEnum):
     LOST_STATE = "lost-state"
     """Its run is over, or its operator is no longer the table's: nothing remembers it."""
     UNTOLD = "untold"
-    """Its rows were read again, or they are lost, or they are another branch's: what was seen does not tell which.
-    Records of older versions have `pending` here, or an accusation."""
+    """Its rows were read again, or they are lost, or they are another branch's: what was seen does not tell which."""
     GIVEN_UP = "given-up"
     """The job went back to below its checkpoint, after it was written: its rows were read again."""
     LEFT_OVER = "left-over"
@@ -67,8 +66,8 @@ class LeakedManifest(Record):
     """Data and delete files that it lists; None when it could not be read."""
     rows: int | None
     """Rows of its data files; 0 where it lists deletes alone, as one of Flink's two manifests of a checkpoint does."""
-    deletes: int = Field(default=0, exclude_if=lambda deletes: not deletes)
-    """Deletes in its delete files; 0 also in records of older versions, which did not count them."""
+    deletes: int = 0
+    """Deletes in its delete files."""
     missing_files: int = 0
     """Listed files that are no longer on storage."""
     position_from: int | None = None
@@ -100,8 +99,8 @@ class LeakedManifestsFinding(Record):
     lost_files: int
     """Data and delete files of `dropped` and `lost-state` manifests that no live entry names."""
     lost_rows: int
-    lost_deletes: int = Field(default=0, exclude_if=lambda deletes: not deletes)
-    """Deletes in them; 0 also in records of older versions."""
+    lost_deletes: int = 0
+    """Deletes in them."""
 
     def of(self, *standings: LeakStanding) -> tuple[LeakedManifest, ...]:
         return tuple(leak for leak in self.manifests if leak.standing in standings)
@@ -119,10 +118,9 @@ class OrphanFilesFinding(Record):
     of_other_attempts: int = 0
     """Orphans whose subtask has a committed file under another attempt number in the window (F22)."""
     paths: tuple[str, ...]
-    """At most 20, oldest first, as they may be put aside; records of older versions have the newest first."""
+    """At most 20, oldest first, as they may be put aside."""
     newest_at: Utc | None = Field(default=None, exclude_if=lambda at: at is None)
-    """When the newest orphan was written, by the clock of storage; None: there is none, or an older version did not
-    tell."""
+    """When the newest orphan was written, by the clock of storage; None: there is none."""
 
 
 class UnreadableFile(Record):
@@ -152,7 +150,7 @@ class UnreadableFilesFinding(Record):
     not_asked: int = 0
     """Files for which Spark cannot ask, for their names."""
     content_checked: int = 0
-    """Data and delete files among those that were looked for; 0 in records of older versions."""
+    """Data and delete files among those that were looked for."""
     content_gone: int = 0
     """Of these: not on storage at all."""
     commits: tuple[SnapshotId, ...] | None = None
@@ -198,7 +196,7 @@ class MissingFilesFinding(Record):
     not_asked: int = 0
     """Files that the listing did not show and that were not asked for."""
     content_checked: int = 0
-    """Data and delete files among those that were looked for; 0 in records of older versions."""
+    """Data and delete files among those that were looked for."""
     content_gone: int = 0
     """Of these: not on storage at all."""
 

@@ -7,7 +7,7 @@ Asks how a repair goes on whose job stands still.
 
 from datetime import timedelta
 
-from slack_sdk.models.blocks import Block, SectionBlock
+from slack_sdk.models.blocks import Block
 
 from bot.domain.doubt import doubted_since
 from bot.domain.entries import NoticeQueued, PromiseReminded
@@ -109,24 +109,12 @@ def _advice(incident: Incident, entry: Entry) -> str:
 
 
 _TERMS = 5
-_LEFT_TO_PEOPLE = ("next-update", "planned-end")
-"""What Waterline cannot do for a table that is configured no more; the others it can."""
 
 
 def reminder_of_promise(incident: Incident, entry: Entry) -> tuple[str, list[Block]]:
-    """(notification text, blocks); once it is done, it says only that. Of a table that is configured no
-    more it says so, as long as something is left to be done by hand."""
+    """(notification text, blocks); once it is done, it says only that."""
     body = entry.body
     assert isinstance(body, PromiseReminded)
-    text, blocks = _reminder(incident, entry, body)
-    if body.is_unconfigured and body.what in _LEFT_TO_PEOPLE and isinstance(blocks[0], SectionBlock):
-        table = mrkdwn(incident.opened.table)
-        no_more = f"{table} is no longer configured, so Waterline does not monitor it and cannot preview notices."
-        blocks.append(context(f":grey_question: {no_more} Do this by hand, or configure it again."))
-    return text, blocks
-
-
-def _reminder(incident: Incident, entry: Entry, body: PromiseReminded) -> tuple[str, list[Block]]:
     who = " ".join(person(user) for user in body.people)
     match body.what:
         case "review":
@@ -158,7 +146,7 @@ def _of_next_word(incident: Incident, entry: Entry, body: PromiseReminded, who: 
     text = f"{incident.id}: the next update on {incident.opened.table} {when}"
     said = section(f":alarm_clock: {who}, the next update on {table} {when}. “No news yet” is fine.")
     send = button("Send update…", Click.PREVIEW_NOTICE, incident.id, "update", "", style="primary")
-    return text, [said] if body.is_unconfigured else [said, actions([send])]
+    return text, [said, actions([send])]
 
 
 def _of_review(incident: Incident, body: PromiseReminded, who: str) -> tuple[str, list[Block]]:
