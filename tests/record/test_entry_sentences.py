@@ -33,12 +33,10 @@ from bot.domain.entries import (
 )
 from bot.domain.notice import Notice
 from bot.domain.notice_entries import ObservedReader
-from bot.domain.replay import PositionRange, Replay, ReplayRange
 from bot.domain.timeline import sentence
 from tests import orders_table as orders
 from tests.decisions import BEN, PROPOSAL
 from tests.incidents import Story
-from tests.repairs.recipes import declared
 
 NOTICE = {"kind": "update", "revision": 1, "consumer": "fraud_model", "channel": "C1", "text": "Nothing new."}
 
@@ -88,25 +86,3 @@ def test_every_kind_of_entry_has_a_sentence(story: Story) -> None:
     assert kinds - set(told) == {"note-added", "step-done", "step-skipped", "proposal-ended"}
     assert all(text[0].isupper() or text.startswith("<@") for text in told.values())
     assert all(text.endswith((".", "!", "?")) for text in told.values()), told
-
-
-def test_what_older_versions_did_not_know_is_left_out_where_it_says_nothing() -> None:
-    """Neither the bounds by partitions nor the times of the rows."""
-    replay = Replay(
-        recipe=declared(),
-        bounds=ReplayRange(positions=(PositionRange(first=1, last=2),)),
-        key=("order_id",),
-        position="source_position",
-        position_partition=None,
-        event_time=None,
-        rows=2,
-        digest="2-1-1",
-    )
-
-    told = replay.model_dump(mode="json")
-
-    assert told["bounds"].keys() == {"positions", "event_from", "event_until"}
-    assert told.keys() == {
-        "recipe", "bounds", "key", "position", "position_partition", "event_time", "rows", "digest",
-    }  # fmt: skip
-    assert Replay.model_validate(told) == replay
