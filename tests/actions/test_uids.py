@@ -243,7 +243,7 @@ def uid_after_expiry_planned(scene: Scene) -> Plan:
     plan = scene.plan()
     case = plan.case.model_copy(update={"gaps": WHOLE})
     return plan.model_copy(
-        update={"renames_sink": True, "case": case, "uid_after_expiry_expired": scene.catalog.expired}
+        update={"renames_sink": True, "case": case, "expired": scene.catalog.expired}
     )
 
 

@@ -348,7 +348,7 @@ def parted(case_partitions_lake: Lake, contract: TableContract, by: Transform[st
     summary = case_partitions_lake.table.metadata.snapshots[0].summary
     assert summary is not None
     assert any(key.startswith("partitions.customer") for key in summary.additional_properties)
-    state = PyIcebergCatalog("case_partitions_lake", case_partitions_lake.properties, SystemClock()).load(ORDERS)
+    state = PyIcebergCatalog("lake", case_partitions_lake.properties, SystemClock()).load(ORDERS)
     base = Tale().flink_runs("a").commits("a", 1).looked_at()
     seen = {
         "jobs": Seen[JobRun](source="Flink", values=()),
