@@ -242,9 +242,7 @@ def uid_after_expiry_planned(scene: Scene) -> Plan:
     """As the service plans it, where the start is declared with a suffix."""
     plan = scene.plan()
     case = plan.case.model_copy(update={"gaps": WHOLE})
-    return plan.model_copy(
-        update={"renames_sink": True, "case": case, "expired": scene.catalog.expired}
-    )
+    return plan.model_copy(update={"renames_sink": True, "case": case, "expired": scene.catalog.expired})
 
 
 def test_a_commit_that_was_expired_proves_that_nothing_is_owed(uid_after_expiry_expired: Scene) -> None:
