@@ -237,7 +237,7 @@ def test_one_that_had_stopped_long_before_is_not_named(
 ) -> None:
     """It is silent in all commits below the window that are looked at, as where these are listed: partition 2 wrote
     last in the fifth commit below the oldest, partition 1 in the third."""
-    monkeypatch.setattr("spark_tasks._silent.BELOW", 3)
+    monkeypatch.setattr("spark_tasks.missing_positions.BELOW", 3)
     table = OrdersTable(tmp_path, MERGING if merges else {})
     told = {1: (0, 1, 2), 2: (0, 1), 3: (0, 1)}
     below = [writes(table, checkpoint, *told.get(checkpoint, (0,))) for checkpoint in range(1, 6)]

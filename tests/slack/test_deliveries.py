@@ -149,7 +149,7 @@ def test_it_is_given_back_once(tmp_path: Path) -> None:
     inbox = Watched(store.engine, store.presence)
     worker = InboxWorker(
         inbox, store.outbox, Clock(), away, Arrivals(),
-        on_answer=lambda: None, may_be_lost=lambda _delivery: False, is_lost=lambda _channel: False,
+        on_answer=lambda: None, may_be_lost=lambda _delivery: False,
     )  # fmt: skip
     home = json.dumps({"event": {"type": "app_home_opened", "user": "U1"}})
     inbox.put(Delivery(key="home", kind="event_callback", payload=home, received_at=NINE))
@@ -179,7 +179,7 @@ def test_what_has_ended_the_process_again_and_again_is_answered_and_not_tried(
 
     worker = InboxWorker(
         store.inbox, store.outbox, Clock(), handle, Arrivals(),
-        on_answer=lambda: None, may_be_lost=lambda _delivery: False, is_lost=lambda _channel: False,
+        on_answer=lambda: None, may_be_lost=lambda _delivery: False,
     )  # fmt: skip
     command = json.dumps(
         {"command": "/waterline", "text": "status", "user_id": "U1", "channel_id": "C1", "trigger_id": "1.2"}

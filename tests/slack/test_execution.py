@@ -105,7 +105,7 @@ def test_what_was_previewed_is_what_is_sent(
     ana.clicks("Preview and send…", recovered)
     preview = ana.reads_form()
     ana.submits()
-    told = dana.sees("proven again", "revenue-analytics")
+    told = dana.sees("verified again", "revenue-analytics")
     ana.sees_on_card("Open the review")
 
     assert told.plain.partition("\nAcknowledge")[0] in preview
@@ -131,8 +131,8 @@ def test_a_form_that_is_submitted_twice_sends_once(
     assert "Sent to revenue_daily, fraud_model." in sent
     assert "These notices were already sent." in again
     for reader, channel in ((dana, "revenue-analytics"), (eli, "fraud-ml")):
-        reader.sees("proven again", channel)
-        assert sum("proven again" in m.plain for m in reader.messages(channel)) == 1
+        reader.sees("verified again", channel)
+        assert sum("verified again" in m.plain for m in reader.messages(channel)) == 1
 
 
 @pytest.mark.smoke

@@ -356,7 +356,7 @@ def test_what_cannot_be_rendered_is_at_its_end(scene: Scene, monkeypatch: pytest
     def broken(*_: object) -> None:
         raise ValueError("a defect")
 
-    monkeypatch.setattr("bot.slack.messages.render", broken)
+    monkeypatch.setattr("bot.slack.sender.render", broken)
     with slack_that_says(whole({"ok": True})) as (client, asked):
         post = scene.sends(client)
 
