@@ -2,20 +2,30 @@
 
 A table of orders is written by PyIceberg into a folder of the test, with the summaries that Flink's sink
 writes. `orders.commits(run="a", checkpoint=3, positions=range(100))` is one checkpoint of run `aaaa…`.
+
+What any engine does to a table: rows appended, deleted, overwritten; branches, rollbacks; and its folders.
+
+What people do to a table beside writing rows: properties, columns, partitioning, tags, compaction.
 """
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.io.pyarrow import parquet_file_to_data_file
+from pyiceberg.expressions import BooleanExpression
+from pyiceberg.io.pyarrow import _dataframe_to_data_files, parquet_file_to_data_file
 from pyiceberg.manifest import ManifestEntry, ManifestEntryStatus, write_manifest
-from pyiceberg.table import TableProperties
+from pyiceberg.table import Table, TableProperties
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.update import AssertRefSnapshotId, SetSnapshotRefUpdate
+from pyiceberg.transforms import DayTransform, Transform
+from pyiceberg.types import IcebergType, LongType, StringType
 
 from bot.adapters.iceberg.streaming_metadata import table_state
 from bot.adapters.table_files import FolderOfTable
@@ -27,7 +37,186 @@ from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import ReadRun
 from bot.domain.table import TableState, Window
 from bot.domain.written import OF_STATE, WrittenSchema
-from tests.engines import WrittenTable
+
+
+class AlteredTable:
+    """The part of a test's table that alters it."""
+
+    _table: Table
+
+    def sets(self, properties: Mapping[str, str]) -> None:
+        """Table properties are changed; no snapshot is made."""
+        self._table.refresh()
+        with self._table.transaction() as change:
+            change.set_properties(dict(properties))
+
+    def adds_column(self, name: str, kind: IcebergType | None = None) -> None:
+        """`ALTER TABLE … ADD COLUMN`: no snapshot is made."""
+        self._table.refresh()
+        with self._table.update_schema() as change:
+            change.add_column(name, kind or StringType())
+
+    def renames_column(self, name: str, to: str) -> None:
+        """`ALTER TABLE … RENAME COLUMN`."""
+        self._table.refresh()
+        with self._table.update_schema() as change:
+            change.rename_column(name, to)
+
+    def partitions_by_day(self, name: str) -> None:
+        """The partition spec evolves; files that are there stay as they are."""
+        self._table.refresh()
+        with self._table.update_spec() as change:
+            change.add_field(name, DayTransform(), f"{name}_day")
+
+    def partitions_by(self, *fields: tuple[str, Transform[Any, Any]], name: str | None = None) -> None:
+        """The same, by any transforms of columns; `name`: of the field, where it is one with a name of its own."""
+        self._table.refresh()
+        with self._table.update_spec() as change:
+            for column, transform in fields:
+                change.add_field(column, transform, name)
+
+    def widens_column(self, name: str) -> None:
+        """`ALTER TABLE … ALTER COLUMN … TYPE bigint`."""
+        self._table.refresh()
+        with self._table.update_schema() as change:
+            change.update_column(name, LongType())
+
+    def rewrites(self, into: pa.Table, summary: Mapping[str, str] | None = None) -> SnapshotId:
+        """All live files are replaced by one with these rows, in one `overwrite`, as an update that copies does."""
+        self._table.refresh()
+        with self._table.transaction() as change, change.update_snapshot(dict(summary or {})).overwrite() as overwrite:
+            for task in self._table.scan().plan_files():
+                overwrite.delete_data_file(task.file)
+            for file in _dataframe_to_data_files(change.table_metadata, into, self._table.io):
+                overwrite.append_data_file(file)
+        return self._head_of_main()
+
+    def _head_of_main(self) -> SnapshotId:
+        self._table.refresh()
+        head = self._table.metadata.current_snapshot_id
+        assert head is not None
+        return SnapshotId(head)
+
+    def compacts(self, into: pa.Table) -> SnapshotId:
+        """All live files are replaced by one with these rows, which should be the same.
+
+        PyIceberg knows no `replace`: the newest metadata file is written anew with the word."""
+        self.rewrites(into)
+        path = Path(self._table.metadata_location.removeprefix("file://"))
+        told = json.loads(path.read_text())
+        told["snapshots"][-1]["summary"]["operation"] = "replace"
+        path.write_text(json.dumps(told))
+        return self._head_of_main()
+
+    def tags(self, name: str, snapshot: SnapshotId) -> None:
+        """A tag is put on a snapshot."""
+        self._table.refresh()
+        self._table.manage_snapshots().create_tag(snapshot, name).commit()
+
+
+class WrittenTable(AlteredTable):
+    """The part of a test's table that any engine writes and reads."""
+
+    catalog: SqlCatalog
+
+    @property
+    def data_folder(self) -> Path:
+        """Where its data files lie; made when it is first asked for."""
+        folder = Path(self._table.location().removeprefix("file://")) / "data"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    @property
+    def _metadata_folder(self) -> Path:
+        return Path(self._table.location().removeprefix("file://")) / "metadata"
+
+    def _mapped(self) -> TableMetadata:
+        """The table's metadata with the mapping that files without field ids need."""
+        mapping = {TableProperties.DEFAULT_NAME_MAPPING: self._table.schema().name_mapping.model_dump_json()}
+        metadata = self._table.metadata
+        return metadata.model_copy(update={"properties": {**metadata.properties, **mapping}})
+
+    def appends(self, table: pa.Table, summary: Mapping[str, str] | None = None, *, branch: str = "main") -> SnapshotId:
+        """An append by whatever engine the summary names; the head of main."""
+        self._table.refresh()
+        self._table.append(table, snapshot_properties=dict(summary or {"engine-name": "spark"}), branch=branch)
+        return self.head
+
+    def branches_off(self, name: str, snapshot: SnapshotId) -> None:
+        """A branch that begins at this snapshot."""
+        self._table.refresh()
+        self._table.manage_snapshots().create_branch(snapshot, name).commit()
+
+    def tags(self, name: str, snapshot: SnapshotId) -> None:
+        """A tag on this snapshot."""
+        self._table.refresh()
+        self._table.manage_snapshots().create_tag(snapshot, name).commit()
+
+    def only_tagged(self, branch: str, tag: str) -> None:
+        """The branch goes, and a tag keeps what it had."""
+        self._table.refresh()
+        at = self._table.metadata.refs[branch].snapshot_id
+        self._table.manage_snapshots().create_tag(at, tag).remove_branch(branch).commit()
+
+    def deletes(self, where: str | BooleanExpression) -> SnapshotId:
+        """Another engine deletes rows: a `delete` or `overwrite` commit."""
+        self._table.refresh()
+        self._table.delete(where, snapshot_properties={"engine-name": "spark", "spark.app.id": "local-17"})
+        return self.head
+
+    def overwrites(self, table: pa.Table, where: str | BooleanExpression) -> SnapshotId:
+        """Another engine replaces the rows under `where`."""
+        self._table.refresh()
+        self._table.overwrite(table, overwrite_filter=where, snapshot_properties={"engine-name": "spark"})
+        return self.head
+
+    def rolls_back_to(self, snapshot: SnapshotId) -> None:
+        """`main` is moved to a listed snapshot; no commit is made, as an engine's rollback does it."""
+        self._table.refresh()
+        now = self._table.metadata.current_snapshot_id
+        self.catalog.commit_table(
+            self._table,
+            (AssertRefSnapshotId(ref="main", snapshot_id=now),),
+            (
+                SetSnapshotRefUpdate.model_validate(
+                    {"ref-name": "main", "type": "branch", "snapshot-id": snapshot, "action": "set-snapshot-ref"}
+                ),
+            ),
+        )
+        self._table.refresh()
+
+    def expires(self, *snapshots: SnapshotId) -> None:
+        """The metadata no longer lists these; commits above them keep naming them as parents."""
+        self._table.refresh()
+        self._table.maintenance.expire_snapshots().by_ids(list(snapshots)).commit()
+
+    def manifests_of(self, snapshot: SnapshotId) -> list[Path]:
+        """Files of the manifests that this commit wrote."""
+        self._table.refresh()
+        found = self._table.snapshot_by_id(snapshot)
+        assert found is not None
+        written = [m for m in found.manifests(self._table.io) if m.added_snapshot_id == snapshot]
+        return [Path(manifest.manifest_path.removeprefix("file://")) for manifest in written]
+
+    def becomes_format_3(self) -> None:
+        """Another engine upgrades the table: PyIceberg cannot, so the newest metadata file is written anew."""
+        self._table.refresh()
+        path = Path(self._table.metadata_location.removeprefix("file://"))
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"format-version": 3, "next-row-id": 0}))
+
+    @property
+    def head(self) -> SnapshotId:
+        """The current head; the table is not empty."""
+        self._table.refresh()
+        head = self._table.metadata.current_snapshot_id
+        assert head is not None
+        return SnapshotId(head)
+
+    def live(self) -> pa.Table:
+        """Every live row of the head, read without Spark: what brute force compares with."""
+        self._table.refresh()
+        return self._table.scan().to_arrow()
+
 
 T = TypeVar("T")
 ORDERS = TableName("sales.orders")

@@ -1,4 +1,7 @@
-"""A commit is one compare-and-swap: applied, refused or unknown, and never over one that was not foreseen."""
+"""A commit is one compare-and-swap: applied, refused or unknown, and never over one that was not foreseen.
+
+The table's part of a rewind.
+"""
 
 import json
 import sqlite3
@@ -23,7 +26,19 @@ from bot.ports import FileChange, TableChange
 from tests.adapters.conftest import StandingClock
 from tests.adapters.flink_wire import Wire
 from tests.adapters.lake import ORDERS, Lake
-from tests.adapters.rewinds import rewind
+
+
+def rewind(table: TableState, to: SnapshotId) -> TableChange:
+    """The table's part of the rewind, as it is approved."""
+    assert table.head is not None
+    return TableChange(
+        expected_uuid=table.uuid,
+        expected_head=table.head,
+        move_main_to=to,
+        new_tags={"incident-1": table.head},
+        set_tags={"waterline": to},
+        set_properties={"waterline.status": "under-review"},
+    )
 
 
 def test_a_rewind_moves_tags_and_marks_in_one_commit(lake: Lake, catalog: PyIcebergCatalog) -> None:

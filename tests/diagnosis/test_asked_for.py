@@ -1,4 +1,7 @@
-"""Which evidence a mode asks for, once, and when it is asked for again."""
+"""Which evidence a mode asks for, once, and when it is asked for again.
+
+One open incident over a tale, as the evidence desk knows it: its store, and the settings of its table.
+"""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -15,7 +18,7 @@ from bot.diagnosis import no_snapshot_advanced, recovered_by_itself
 from bot.diagnosis._asked import _FIELDS
 from bot.diagnosis._examine import scan
 from bot.domain.diagnosis import HEALTHY, CannotTell, Case, Diagnosis, Matches
-from bot.domain.entries import EvidenceEnded
+from bot.domain.entries import EvidenceEnded, EvidenceRecorded, EvidenceRequested
 from bot.domain.errors import EvidenceCancelled, EvidenceFailed, Refused
 from bot.domain.evidence import Answer, Ask, Evidence, Observation, Task, Verdict
 from bot.domain.findings import LedgerFinding, PairingFinding, ReplayedRowsFinding
@@ -28,12 +31,43 @@ from bot.evidence import Collector, find_tasks
 from bot.service.diagnosing import Diagnostician
 from bot.service.evidence_desk import EvidenceDesk
 from bot.service.examining import Examiner
-from tests.cases import Tale, job_id
+from tests.cases import NOON, Tale, job_id
 from tests.diagnosis.little_evidence import Looked, case_of, look
 from tests.diagnosis.little_world import World
-from tests.diagnosis.one_incident import OneIncident, run_of
 from tests.diagnosis.test_health import repeated
 from tests.found import leaks, repeats
+
+
+def run_of(task: str, run: EvidenceId, **outcome: Any) -> EvidenceRun:
+    """As the incident keeps it."""
+    return EvidenceRun(run=run, task=task, step=None, requested_at=NOON, by="ana", **outcome)
+
+
+class OneIncident:
+    """What was asked, and what came of it, stays in memory."""
+
+    def __init__(self, tale: Tale) -> None:
+        self.tale = tale
+        self.runs: dict[EvidenceId, Any] = {}
+
+    def setup(self, _table: object) -> SimpleNamespace:
+        return SimpleNamespace(contract=self.tale.case().contract, replay=None, copies={})
+
+    def get(self, _incident: object) -> SimpleNamespace:
+        latest = {each.task: each for each in self.runs.values() if each.evidence is not None}
+        opened = SimpleNamespace(table="sales.orders", job=None)
+        told = {"window": self.tale.case().window, "trusted": None, "opened": opened}
+        return SimpleNamespace(is_open=True, runs=dict(self.runs), latest=latest, **told)
+
+    def write(self, incident: object, *, decide: Any, **_: object) -> SimpleNamespace:
+        for body in decide(self.get(incident)):
+            match body:
+                case EvidenceRequested():
+                    self.runs[body.run] = run_of(body.task, body.run)
+                case EvidenceRecorded():
+                    self.runs[body.run] = run_of(body.evidence.task, body.run, evidence=body.evidence)
+        return self.get(incident)
+
 
 MODES = scan(bot.diagnosis)
 TASKS = {name: found.task for name, found in find_tasks(spark_tasks).items()}

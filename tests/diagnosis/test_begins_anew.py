@@ -1,22 +1,85 @@
-"""Main begins anew under its job: by a replacement that clears the log, or by metadata of which nothing is left."""
+"""Main begins anew under its job: by a replacement that clears the log, or by metadata of which nothing is left.
+
+Real metadata of Flink 1.20 runs, read into the little world: each commit holds the next rows of its source.
+"""
 
 from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
+from pyiceberg.table.metadata import TableMetadataUtil
 
 import bot.diagnosis
+from bot.adapters.iceberg.streaming_metadata import table_state
 from bot.diagnosis import metadata_file_lost as mode
 from bot.diagnosis import recovered_by_itself, rolled_back_while_running, source_positions_skipped
 from bot.diagnosis._examine import diagnose, scan
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import COMMITS_TOLD, GapsFinding, PositionGap, UnreadableFile
-from bot.domain.ids import short
+from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun
+from bot.domain.ids import CheckpointId, JobId, SnapshotId, TableName, short
 from bot.domain.table import Ref
-from tests.cases import Tale
+from tests.cases import NOON, Tale
 from tests.diagnosis.little_evidence import case_of, look
-from tests.diagnosis.little_world import World
-from tests.diagnosis.real_worlds import real_world, with_run
+from tests.diagnosis.little_world import LISTED, World
 from tests.found import hole, orphans, unreadable
+
+FOLDER = Path(__file__).parent.parent / "data" / "table_metadata"
+
+
+def real_world(name: str) -> World:
+    """The world of one saved table, without a job yet. A first checkpoint id means that the source began anew."""
+    metadata = TableMetadataUtil.parse_raw((FOLDER / f"{name}.metadata.json").read_text())
+    table = table_state(TableName("sales.orders"), metadata, f"s3://lake/{name}.metadata.json", NOON)
+    world = World()
+    tale = world.tale
+    tale.runs.clear()
+    tale.snapshots, tale.moves, tale.head = list(table.snapshots), list(table.head_moves), table.head
+    tale.written = max(s.sequence_number for s in table.snapshots)
+    tale.properties, tale.refs = dict(table.properties), list(table.refs)
+    tale.now = max(m.at for m in table.head_moves) + timedelta(minutes=1)
+    for snapshot in table.snapshots:
+        source = snapshot.summary.get("source-snapshot-id")
+        if source is not None:
+            world.holds[snapshot.snapshot_id] = world.holds[SnapshotId(int(source))]
+        elif snapshot.job_id is not None:
+            begin = 0 if snapshot.checkpoint_id == 1 else world.position
+            world.position = begin + snapshot.counted("added-records")
+            world.holds[snapshot.snapshot_id] = tuple(range(begin, world.position))
+            world.finished |= dict.fromkeys(world.holds[snapshot.snapshot_id], snapshot.committed_at)
+    return world
+
+
+def with_run(world: World, *, restored: int | None = None, state: str = "RUNNING", since: int | None = None) -> World:
+    """The newest writer's run as Flink would show it; `since`: it was started after that many commits on main."""
+    tale = world.tale
+    commits = [s for s in world.chain() if s.job_id]
+    job = JobId(commits[-1].job_id or "")
+    mine = [s for s in commits if s.job_id == job]
+    first_at = mine[0].committed_at - timedelta(seconds=5)
+    started_at = first_at if since is None else commits[since - 1].committed_at + timedelta(seconds=1)
+    later, tale.now = tale.now, started_at
+    tale.flink_runs("a", restored=restored, state=state)
+    run: JobRun = tale.runs.pop("a").model_copy(update={"job_id": job, "started_at": started_at})
+    if run.restored is not None:
+        run = run.model_copy(update={"restored": run.restored.model_copy(update={"at": started_at})})
+    done = [
+        CompletedCheckpoint(
+            checkpoint_id=s.checkpoint_id,
+            kind=CheckpointKind.CHECKPOINT,
+            status="COMPLETED",
+            triggered_at=s.committed_at - timedelta(milliseconds=200),
+            path=None,
+            discarded=False,
+        )
+        for s in mine
+        if s.checkpoint_id is not None and s.committed_at > started_at
+    ]
+    tale.runs[job[0]] = run.model_copy(update={"checkpoints": tuple(reversed(done[-LISTED:]))})
+    world.run, world.checkpoint, tale.now = job[0], CheckpointId(mine[-1].checkpoint_id or 0), later
+    return world
+
 
 FROM_30 = GapsFinding(lowest=30, highest=49, positions=20, missing=0, gaps=())
 

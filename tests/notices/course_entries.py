@@ -1,17 +1,23 @@
-"""What each move of a generated incident writes into its record, by the record's own rules."""
+"""What each move of a generated incident writes into its record, by the record's own rules.
 
-from collections.abc import Callable
+A record in memory, for many generated incidents: entries as the journal gives them, without its database.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 
 from bot.domain import entries as e
 from bot.domain.approval import Approval
 from bot.domain.diagnosis import CannotTell, Diagnosis, ModeResult
 from bot.domain.effects import Effect, KeepSavepoint, MoveTable, PublishBranch
+from bot.domain.entries import Body
 from bot.domain.errors import Refused
 from bot.domain.evidence import Verdict
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.findings import DuplicatesFinding, GapsFinding
-from bot.domain.ids import ProposalId
+from bot.domain.ids import IncidentId, ProposalId
 from bot.domain.incident import Incident
+from bot.domain.journal import GENESIS, Entry, Line
 from bot.domain.notice import Notice, NoticeData
 from bot.domain.planned_work import asked_state
 from bot.domain.table import HeadMove, PartitionField, TableState
@@ -21,8 +27,43 @@ from bot.service.telling_rules import is_said_already
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, CHANNEL, F18, HEAD_AFTER, rewind
 from tests.incidents import PROVEN_BY, Story
-from tests.notices.notebook import Notebook
 from tests.published import MENDED, table_published, table_rewound
+
+
+class Notebook:
+    """One incident."""
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+
+    def open(self, body: Body, *, by: str, at: datetime) -> Entry:
+        """See the port."""
+        return self.append(IncidentId("wl-1"), 0, [body], by=by, at=at)[0]
+
+    def append(
+        self, incident: IncidentId, after_seq: int, bodies: Sequence[Body], *, by: str, at: datetime
+    ) -> tuple[Entry, ...]:
+        """See the port."""
+        assert after_seq == len(self._entries)
+        made = tuple(
+            Entry(incident_id=incident, seq=after_seq + place, at=at, by=by, body=body, prev_hash=GENESIS, hash=GENESIS)
+            for place, body in enumerate(bodies, start=1)
+        )
+        self._entries += made
+        return made
+
+    def entries(self, incident: IncidentId, after_seq: int = 0) -> tuple[Entry, ...]:
+        """See the port."""
+        return tuple(self._entries[after_seq:])
+
+    def lines(self, incident: IncidentId) -> tuple[Line, ...]:
+        """See the port; nothing here is proven."""
+        return ()
+
+    def ends(self) -> Mapping[IncidentId, int]:
+        """See the port."""
+        return {IncidentId("wl-1"): len(self._entries)}
+
 
 SECRET = "ACME"
 _FIELDS = tuple(

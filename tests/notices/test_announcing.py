@@ -1,17 +1,35 @@
-"""What notices announce of a recovery, a changed contract and a review, out of incidents as the journal tells them."""
+"""What notices announce of a recovery, a changed contract and a review, out of incidents as the journal tells them.
+
+What revenue_daily would be told of a story now, while the table is as it was when the incident opened.
+"""
 
 import json
 from collections.abc import Mapping
 
 import pytest
 
+from bot.domain.contract import TableContract
 from bot.domain.entries import Finding, FindingSettled, NoticeEnded, NoticeQueued, ReviewOpened
+from bot.domain.looked import Seen
 from bot.domain.notice import Notice, NoticeData
-from bot.notices import NoticeTemplate, render
+from bot.domain.reads import Consumer, FarRead, ReadRun
+from bot.notices import NoticeFacts, NoticeTemplate, facts_for, render
 from tests import orders_table as orders
 from tests.decisions import ANA, BEN, CHANNEL, EVE, PROPOSAL
 from tests.incidents import Story
-from tests.notices.told import told
+
+WORDS = "Tonight, because rows of this morning are missing."
+
+
+def told(story: Story, kind: str, contract: TableContract | None = None) -> NoticeFacts:
+    """The facts of this kind of notice; nobody was seen reading. `contract`: another one than the table's."""
+    reads: Seen[ReadRun] = Seen(source="lineage events", values=())
+    far: Seen[FarRead] = Seen(source="lineage events", values=())
+    return facts_for(
+        story.incident, Consumer(name="revenue_daily", channel="C0REVENUE1"), orders.table_state(), reads, far,
+        kind=kind, contract=contract or orders.contract(), now=orders.NINE, next_update_minutes=30, words=WORDS,
+    )  # fmt: skip
+
 
 TABLE_TERM = Finding(
     contract="table", term="One row per key (order_id).", observed="At 09:12 UTC: 200 keys live more than once.",

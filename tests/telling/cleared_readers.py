@@ -1,29 +1,101 @@
-"""A consumer who was told that it need not do anything, before lineage shows more."""
+"""A consumer who was told that it need not do anything, before lineage shows more.
 
+A real table under review, and a real file of lineage events.
+"""
+
+import json
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 import spark_tasks
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.lineage import AllLineage, OpenLineageFile
+from bot.adapters.scheduler import SchedulerTimers
+from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap.content import CONTENT
 from bot.cli.options import NobodyThere
 from bot.domain.ids import SnapshotId
 from bot.domain.notice import Notice
+from bot.domain.reads import Consumer, FarRead, ReadRun
+from bot.domain.table import TableState
 from bot.evidence import Collector, find_tasks
 from bot.notices import scan
+from bot.ports import ReadEvents
+from bot.service.background import Background
 from bot.service.diagnosing import OtherDoubts
 from bot.service.late_readers import LateReaders
-from bot.service.observing import NewerCommits
+from bot.service.observing import NewerCommits, Observer
 from bot.service.sightings import WatchFindings
 from bot.service.telling import Telling
 from tests.decisions import ANA
 from tests.slack.looking import ArrowRunner
 from tests.tables import ORDERS
-from tests.telling.late_world import World
-from tests.web.scene import Scene
+from tests.web.scene import Scene, _setup
+
+DANA = "U0DANA0004"
+
+
+class World:
+    """A real table under review, and a real file of lineage events."""
+
+    def __init__(self, scene: Scene, *, is_many: bool = False) -> None:
+        self.scene = scene
+        self.file = scene.folder / "lineage.jsonl"
+        self.file.touch()
+        self.looks = 0
+        self.key = ""
+        kind = "channel" if is_many else "job"
+        setup = _setup(ORDERS).model_copy(
+            update={"consumers": (Consumer(name="revenue_daily", channel="C0REVENUE2", kind=kind),)}
+        )
+        lineage = Counted(AllLineage([OpenLineageFile(self.file, "lake")]), self)
+        catalog = PyIcebergCatalog("lake", scene.catalog_properties, scene.clock)
+        self.observer = Observer(catalog, {ORDERS: setup}, {}, lineage, FolderOfTable())
+        self.timers = SchedulerTimers(scene.clock)
+        self.background = Background(scene.incidents, lambda _name: nullcontext(True), workers=1)
+
+    def reads(self, snapshot: SnapshotId, run_id: str = "r-1") -> None:
+        """An event comes, as Spark's integration writes it."""
+        event = {
+            "eventTime": self.scene.clock.now().isoformat(),
+            "run": {"runId": run_id},
+            "job": {"namespace": "spark", "name": "revenue_daily"},
+            "inputs": [
+                {
+                    "namespace": "lake",
+                    "name": str(ORDERS),
+                    "inputFacets": {"icebergScanReport": {"snapshotId": snapshot}},
+                }
+            ],
+        }
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(event) + "\n")
+
+    def close(self) -> None:
+        """End the threads."""
+        self.timers.close()
+        self.background.close()
+
+
+class Counted:
+    """Lineage that counts how often it is asked."""
+
+    def __init__(self, inner: ReadEvents, world: World) -> None:
+        self._inner = inner
+        self._world = world
+
+    def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
+        """See the port."""
+        self._world.looks += 1
+        return self._inner.reads(table, since)
+
+    def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
+        """See the port."""
+        return self._inner.downstream(table, since)
 
 
 class Cleared(World):

@@ -1,4 +1,7 @@
-"""Pages as people read them, and bot and pages in one process."""
+"""Pages as people read them, and bot and pages in one process.
+
+How well one colour is told from another, as WCAG counts it.
+"""
 
 import os
 import re
@@ -22,8 +25,26 @@ from tests.patient_slack import PATIENT
 from tests.slack.people import eventually
 from tests.tables import ORDERS
 from tests.web.conftest import CONTENT
-from tests.web.contrast import contrast
 from tests.web.scene import Scene
+
+
+def contrast(one: str, other: str) -> float:
+    """Of two colours, `#1d7a46`, `#fff` or `rgb(r, g, b)`: 1 to 21."""
+    brighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (brighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in _parts(colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _parts(colour: str) -> list[float]:
+    if colour.startswith("#"):
+        digits = colour[1:] if len(colour) == 7 else "".join(each * 2 for each in colour[1:])
+        return [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    return [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+
 
 _CHROMIUM = Path("/usr/bin/chromium")
 PAGES = ["/", f"/tables/{ORDERS}", "/incidents/wl-1", "/tables/sales.ordres"]
