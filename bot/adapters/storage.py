@@ -113,8 +113,13 @@ def opened_with(properties: Properties, path: str) -> tuple[FileSystem, str]:
     if begins is None or not any(key.startswith((begins, _SHARED)) for key in properties):
         return opened(path)
     scheme, host, inside = PyArrowFileIO.parse_location(path)
-    files: FileSystem = PyArrowFileIO({**_S3_LIMITS, **properties}).fs_by_scheme(scheme, host)
-    return files, inside
+    told = {**_S3_LIMITS, **properties}
+    return _of_catalog(tuple(sorted((key, str(value)) for key, value in told.items())), scheme, host), inside
+
+
+@lru_cache(maxsize=32)
+def _of_catalog(properties: tuple[tuple[str, str], ...], scheme: str, host: str) -> FileSystem:
+    return PyArrowFileIO(dict(properties)).fs_by_scheme(scheme, host)
 
 
 _TROUBLE = (

@@ -15,6 +15,7 @@ from pyarrow.fs import S3FileSystem
 from bot.adapters import checkpoint_files
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.checkpoint_parsing import Handle, Told, told_by
+from bot.adapters.storage import opened, opened_with
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.errors import CouldNotLook
 from bot.domain.findings import PairVerdict
@@ -493,3 +494,23 @@ def test_paths_of_other_storage_are_compared_as_they_are() -> None:
     """Only `file:` has three ways to be written."""
     assert plain("s3://bucket/a/") == plain("s3a://bucket/a") == plain("s3n://bucket/a") == "s3://bucket/a"
     assert plain("file:///a/b") == plain("file:/a/b") == plain("/a/b/") == "/a/b"
+
+
+def test_one_client_serves_a_bucket_until_the_environment_changes(
+    s3: S3FileSystem, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Making one asks for the bucket's region; keys that are replaced are taken up."""
+    vended = {
+        "s3.endpoint": address,
+        "s3.access-key-id": "any",
+        "s3.secret-access-key": "any",
+        "s3.region": "us-east-1",
+    }
+    one, inside = opened(f"s3a://{BUCKET}/a/1%20.parquet")
+    same, again = opened(f"s3://{BUCKET}/b/")[0], opened_with(vended, f"s3://{BUCKET}/a")[0]
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "replaced")
+
+    assert (one is same, inside) == (True, f"{BUCKET}/a/1%20.parquet")
+    assert again is opened_with(dict(vended), f"s3://{BUCKET}/b")[0]
+    assert again is not opened_with({**vended, "s3.session-token": "t"}, f"s3://{BUCKET}/b")[0]
+    assert opened(f"s3://{BUCKET}/a")[0] is not one
