@@ -9,7 +9,6 @@ from bot.domain.errors import Refused
 from bot.domain.execution import AT_WORK
 from bot.domain.ids import TableName
 from bot.domain.incident import Incident
-from bot.domain.journal import Entry
 from bot.domain.said_moment import said_moment
 from bot.domain.sentences import span
 
@@ -80,24 +79,6 @@ def asks_to_thaw(incident: Incident) -> tuple[datetime, datetime] | None:
     if until is not None and not any(at >= until for at in asked):
         return since, until
     return since, asked[-1] + AGAIN if asked else since + FIRST
-
-
-def end_before(incident: Incident, asked: Entry) -> datetime | None:
-    """The end that had been said of the freeze by when it was asked about; None where none was."""
-    earlier = [each.body for each in incident.entries if each.seq < asked.seq]
-    until = None
-    for mark in (body for body in earlier if isinstance(body, MaintenanceMarked)):
-        until = None if mark.status == "thawed" else mark.until or until
-    return until
-
-
-def end_since(incident: Incident, asked: Entry) -> tuple[datetime, str] | None:
-    """(The newest end that was said after the freeze was asked about, who said it); None where none was. For a freeze
-    that lasts."""
-    for entry in reversed([each for each in incident.entries if each.seq > asked.seq]):
-        if isinstance(entry.body, MaintenanceMarked) and entry.body.until is not None:
-            return entry.body.until, entry.by
-    return None
 
 
 def owes_resume(incident: Incident) -> bool:
