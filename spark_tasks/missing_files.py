@@ -13,11 +13,11 @@ from bot.domain.paths import told_apart
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._beside import data_folder
+from spark_tasks._commit_files import word_of
 from spark_tasks._head_files import MAX_ASKED, Lost, lost_of, named_in
 from spark_tasks._manifests import MAX_MANIFESTS, Manifest, newest_of
 from spark_tasks._parted import Parted, parted_by
 from spark_tasks._storage import PASSED_OVER, is_refused, sizes_of
-from spark_tasks._touched import word_of
 from spark_tasks._words import MAX_ROWS, cell, could_not, ids
 
 TASK = Task(

@@ -1,14 +1,18 @@
-"""Do table, contract, the job's state and its files agree about the columns?"""
+"""Do table, contract, the job's state and its files agree about the columns?
+
+Whether files fill a column, from the counts that their manifests keep; no file of rows is read.
+"""
 
 from collections.abc import Sequence
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import SchemaDifference, SchemaDriftFinding
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
+from bot.domain.record import Record
 from bot.domain.schema_terms import (
     ABSENT,
     PARTITIONING,
@@ -20,13 +24,78 @@ from bot.domain.schema_terms import (
     state_differences,
 )
 from bot.domain.sentences import counted
-from bot.domain.table import Column, Snapshot, TableState
+from bot.domain.table import Column as TableColumn
+from bot.domain.table import Snapshot, TableState
 from bot.domain.written import WrittenSchema, as_said
 from spark_tasks._event_time import newest_with_rows
-from spark_tasks._filled import Filling, fillings
 from spark_tasks._reading import entries
 from spark_tasks._window import Reach, begin_expired, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not
+
+_COUNTS = dict.fromkeys(
+    ("null_value_counts", "value_counts", "column_sizes"), "array<struct<key: int, value: bigint>>"
+)  # fmt: skip
+
+
+class Filling(Record):
+    """How the data files of some commits fill one column."""
+
+    column: TableColumn
+    files: int
+    rows: int
+    without: int
+    """Files that leave it null in every row, or do not have it."""
+    untold: int
+    """Files that have it and keep no counts of it."""
+    nulls: int
+    """Rows in which it is null, as far as told."""
+
+
+def fillings(
+    spark: SparkSession, commits: Sequence[Snapshot], columns: Sequence[TableColumn]
+) -> tuple[Filling, ...]:  # fmt: skip
+    """One for each column, over the data files that these commits added. Cost: their manifests."""
+    if not commits or not columns:
+        return tuple(Filling(column=c, files=0, rows=0, without=0, untold=0, nulls=0) for c in columns)
+    files = entries(spark, commits, more=_COUNTS).where("status = 1 AND content = 0 AND record_count > 0")
+    told = _counted(files, columns).first()
+    assert told is not None
+    return tuple(
+        Filling(
+            column=each,
+            files=int(told["files"]),
+            rows=int(told["rows"] or 0),
+            without=int(told[f"without_{each.field_id}"]),
+            untold=int(told[f"untold_{each.field_id}"]),
+            nulls=int(told[f"nulls_{each.field_id}"] or 0),
+        )
+        for each in columns
+    )
+
+
+def _counted(files: DataFrame, columns: Sequence[TableColumn]) -> DataFrame:
+    """Shape: files, rows, then without_i, untold_i, nulls_i for each field id; one row.
+
+    A file has a column when any of its counts names it. A nested column is named by its leaves only and is not told.
+    """
+    told: list[Column] = [F.count("*").alias("files"), F.sum("record_count").alias("rows")]
+    for each in columns:
+        nulls = _of("null_value_counts", each)
+        is_there = nulls.isNotNull() | _of("value_counts", each).isNotNull() | _of("column_sizes", each).isNotNull()
+        keeps_counts = F.coalesce(F.size(F.coalesce("column_sizes", "value_counts")), F.lit(0)) > 0
+        is_lacking = ~is_there & keeps_counts
+        is_null = is_lacking | (nulls == F.col("record_count"))
+        told += [
+            F.count_if(F.coalesce(is_null, F.lit(False))).alias(f"without_{each.field_id}"),
+            F.count_if(~is_lacking & nulls.isNull()).alias(f"untold_{each.field_id}"),
+            F.sum(F.when(is_lacking, F.col("record_count")).otherwise(nulls)).alias(f"nulls_{each.field_id}"),
+        ]
+    return files.agg(*told)
+
+
+def _of(counts: str, column: TableColumn) -> Column:
+    return F.get(F.filter(counts, lambda entry: entry["key"] == column.field_id), F.lit(0))["value"]
+
 
 TASK = Task(
     name="schema_drift",
@@ -91,7 +160,7 @@ def _of_state(
     return tuple(each for each in found if (each.column, each.expected, each.found) not in told)
 
 
-def _added(table: TableState) -> list[Column]:
+def _added(table: TableState) -> list[TableColumn]:
     """Columns that the table's first schema did not have."""
     if not table.schemas:
         return []
@@ -99,21 +168,21 @@ def _added(table: TableState) -> list[Column]:
     return [column for column in table.columns if column.field_id not in first]
 
 
-def _required(ask: Ask) -> list[Column]:
+def _required(ask: Ask) -> list[TableColumn]:
     wanted = {column.name for column in ask.contract.columns if column.required}
     return [column for column in ask.observation.table.columns if column.name in wanted]
 
 
-def _under(table: TableState, commits: Sequence[Snapshot], column: Column) -> list[Snapshot]:
+def _under(table: TableState, commits: Sequence[Snapshot], column: TableColumn) -> list[Snapshot]:
     """The commits whose own schema has the column."""
     return [c for c in commits if column.field_id in {each.field_id for each in _schema(table, c.schema_id)}]
 
 
-def _schema(table: TableState, schema_id: int | None) -> tuple[Column, ...]:
+def _schema(table: TableState, schema_id: int | None) -> tuple[TableColumn, ...]:
     return table.schemas.get(schema_id, table.columns) if schema_id is not None else table.columns
 
 
-def _earlier(table: TableState, reach: Reach) -> tuple[Column, ...]:
+def _earlier(table: TableState, reach: Reach) -> tuple[TableColumn, ...]:
     """The columns where the window begins; at its first commit, where nothing lies below."""
     if reach.since is not None:
         return _schema(table, table.by_id[reach.since].schema_id)

@@ -26,9 +26,8 @@ from bot.domain.ids import SnapshotId
 from bot.domain.ledger import Ledger, LedgerRow, Sink
 from bot.domain.table import Column, PartitionField, Ref, TouchedPartitions
 from spark_tasks import _few_entries, _live, _reading, _writers
-from spark_tasks._commit_files import moment_of
+from spark_tasks._commit_files import moment_of, word_of
 from spark_tasks._parted import NULL, parted_by
-from spark_tasks._touched import word_of
 from spark_tasks.ledger import COLUMNS
 from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import V1, done, manifest, run

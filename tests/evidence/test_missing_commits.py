@@ -13,7 +13,7 @@ from bot.domain.ledger import SkippedCheckpoint, SkipReason
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.table import Snapshot
 from spark_tasks._missing_between import missing_before
-from spark_tasks._missing_commits import missing_after
+from spark_tasks.ledger import missing_after
 from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import V1, V2, done, manifest, run
 from tests.evidence.test_ledger import NOON, ledger_of, run_of

@@ -12,7 +12,7 @@ from bot.domain.entries import Body, DeliveryTried, IncidentClosed, NoticeEnded,
 from bot.domain.errors import Refused
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import Notice, NoticeData
-from bot.domain.notice_words import notice_sentence
+from bot.domain.timeline import notice_sentence
 from bot.domain.told import DeliveryView
 from bot.notices.gather import earlier_of
 from bot.service.incident_store import IncidentStore
