@@ -270,9 +270,7 @@ def test_a_table_that_begins_with_the_sources_first_position_lost_nothing_below(
     """Then the first checkpoints had no rows, and no file is looked for."""
     tale = fails_over(Tale().flink_runs("a").completes("a", 1, 2, 3).commits("a", 4, 5), "a", 5)
 
-    found = recovered_by_itself.examine(tale.looked_at(gaps=hole(0), orphans=None))
-
-    assert isinstance(found, Matches)
+    assert isinstance(recovered_by_itself.examine(tale.looked_at(gaps=hole(0), orphans=None)), Matches)
 
 
 def test_a_gap_elsewhere_than_a_rollback_that_was_filled_is_the_sources() -> None:
@@ -466,9 +464,7 @@ def test_a_clean_table_is_healthy(world: Callable[[], World]) -> None:
     """Nothing was lost or doubled in these runs."""
     told = world()
 
-    diagnosis = diagnose(case_of(told, look(told)), MODES)
-
-    assert ("healthy",) == diagnosis.codes
+    assert ("healthy",) == diagnose(case_of(told, look(told)), MODES).codes
 
 
 @pytest.mark.parametrize(
@@ -491,9 +487,7 @@ def test_a_drained_job_is_not_healthy() -> None:
     """Its rows are right, and nobody writes the table any more."""
     told = drained()
 
-    found = recovered_by_itself.examine(case_of(told, look(told)))
-
-    assert not isinstance(found, Matches)
+    assert not isinstance(recovered_by_itself.examine(case_of(told, look(told))), Matches)
 
 
 @pytest.mark.parametrize("world", [restored_from_its_stop_savepoint, upserts])

@@ -216,9 +216,7 @@ codes = pytest.mark.parametrize("code", MODES)
 
 def test_each_mode_of_the_catalogue_is_there_once() -> None:
     """F1 to F25 in their order, then the words."""
-    found = list(MODES)
-
-    assert CODES == found
+    assert CODES == list(MODES)
 
 
 @codes
@@ -269,8 +267,7 @@ def test_a_neighbour_is_reached_from_both_sides(code: str) -> None:
 
 def test_a_diagnosis_that_recorded_codes_alone_is_still_read() -> None:
     """Records and cases of older versions hold a list; nothing is said then, and nothing is lost."""
-    mode = MODES["F2"].mode
-    older = mode.model_dump(mode="json") | {"neighbours": ["F1", "F13"]}
+    older = MODES["F2"].mode.model_dump(mode="json") | {"neighbours": ["F1", "F13"]}
 
     assert {"F1": "", "F13": ""} == Mode.model_validate(older).neighbours
 
@@ -339,9 +336,7 @@ def test_numbers_count_as_numbers(modes: Path) -> None:
     for code, name in (("F10", "ten"), ("F2", "two"), ("asleep", "word")):
         (modes / f"{name}.py").write_text(GOOD.format(code=code, name=name))
 
-    found = scan(package())
-
-    assert list(found) == ["F2", "F10", "asleep"]
+    assert list(scan(package())) == ["F2", "F10", "asleep"]
 
 
 def test_a_module_without_a_mode_is_refused(modes: Path) -> None:
@@ -444,9 +439,7 @@ def test_what_still_grows_worse_comes_first(case: Case, codes: list[str]) -> Non
 
 def test_where_nothing_matches_the_table_is_not_acquitted() -> None:
     """Two rows of one key in one append fit no mode; that they are there is said all the same."""
-    case = Tale().flink_runs("a").commits("a", 1, 2).looked_at(duplicates=2)
-
-    diagnosis = diagnose(case, MODES)
+    diagnosis = diagnose(Tale().flink_runs("a").commits("a", 1, 2).looked_at(duplicates=2), MODES)
 
     assert () == diagnosis.codes
     assert diagnosis.nothing_matches.startswith("No failure mode matches. The table is not healthy: ")
@@ -464,9 +457,7 @@ UNSURE = ModeResult(mode=recovered_by_itself.MODE, examined=CannotTell(missing=(
 
 def test_a_note_that_asks_for_nothing_decides_nothing() -> None:
     """A failed checkpoint beside a table of which nobody can tell must not become the all-clear."""
-    diagnosis = Diagnosis(results=(said(checkpoints_failed.MODE, Remedy.NOTHING), UNSURE))
-
-    assert diagnosis.decisive is None
+    assert Diagnosis(results=(said(checkpoints_failed.MODE, Remedy.NOTHING), UNSURE)).decisive is None
 
 
 def test_health_decides_beside_a_note() -> None:
@@ -564,9 +555,7 @@ stories = pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__na
 @stories
 def test_a_story_gets_exactly_its_codes(story: Story) -> None:
     """The neighbours of a story's mode do not match it, and matches come in the order in which to act."""
-    case = story()
-
-    diagnosis = diagnose(case, MODES)
+    diagnosis = diagnose(story(), MODES)
 
     assert STORIES[story] == diagnosis.codes
 
@@ -574,9 +563,7 @@ def test_a_story_gets_exactly_its_codes(story: Story) -> None:
 @stories
 def test_every_answer_is_full_sentences(story: Story) -> None:
     """A responder reads sentences: each begins like one and ends with a full stop."""
-    case = story()
-
-    results = diagnose(case, MODES).results
+    results = diagnose(story(), MODES).results
 
     said = [text for result in results for text in _sentences(result)]
     assert said
@@ -598,9 +585,7 @@ def test_the_order_of_what_was_seen_does_not_matter(story: Story, seed: int) -> 
 def test_nothing_is_excluded_because_flink_was_not_asked(story: Story) -> None:
     """What is excluded without Flink stays excluded whatever Flink would have said: it was looked at elsewhere."""
     case = story()
-    blind = _with_jobs(case, FLINK_DOWN)
-
-    without, with_flink = diagnose(blind, MODES), diagnose(case, MODES)
+    without, with_flink = diagnose(_with_jobs(case, FLINK_DOWN), MODES), diagnose(case, MODES)
 
     after = {r.mode.code: r.examined for r in with_flink.results}
     wrongly = [r.mode.code for r in without.results if isinstance(r.examined, Excluded) and _holds(after[r.mode.code])]
@@ -627,8 +612,7 @@ def test_an_exclusion_does_not_depend_on_a_source_that_was_not_seen(story: Story
 @stories
 def test_an_exclusion_does_not_depend_on_evidence_that_nobody_collected(story: Story) -> None:
     """Excluded before rows were counted means excluded whatever the count is."""
-    case = story()
-    bare = case.model_copy(update={"duplicates": None, "gaps": None})
+    bare = story().model_copy(update={"duplicates": None, "gaps": None})
     counted = [
         bare.model_copy(update={"duplicates": d, "gaps": g}) for d in (twice(0), twice(9)) for g in (hole(0), hole(9))
     ]

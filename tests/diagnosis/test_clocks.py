@@ -81,8 +81,7 @@ def test_a_commit_that_flink_triggered_before_the_restore_is_one() -> None:
 @pytest.mark.parametrize("commit_s", [-4, -1, 0, 1, 4])
 def test_closer_than_clocks_differ_nobody_can_tell(commit_s: float) -> None:
     """Neither that the run was set back, nor that it is healthy, nor that its commits come by waiting."""
-    tale = failed_over(commit_s=commit_s)
-    case = tale.looked_at()
+    case = failed_over(commit_s=commit_s).looked_at()
 
     told = [commits_withheld.examine(case), recovered_by_itself.examine(case)]
 
@@ -102,9 +101,7 @@ def test_what_waits_is_not_promised_to_come_while_the_order_is_not_told() -> Non
     """After a rewind under one id the sink skips them (F3); after a failover it commits them (F11)."""
     tale = failed_over(commit_s=-1).completes("a", 5, 6, 7, 8).leaves_manifest("a", 5, 6, 7, 8)
 
-    found = commit_not_made_yet.examine(tale.looked_at())
-
-    assert isinstance(found, CannotTell)
+    assert isinstance(commit_not_made_yet.examine(tale.looked_at()), CannotTell)
 
 
 def test_a_run_that_has_committed_on_without_a_hole_was_not_set_back() -> None:
@@ -303,9 +300,7 @@ def test_a_point_of_a_run_that_was_superseded_does_not_stand_for_the_job() -> No
 def test_without_an_older_point_none_is_left() -> None:
     """The point of the superseded run is counted among those that do not pair."""
     tale, points = superseded()
-    case = with_points(tale, points[1:])
-
-    found = mode.examine(case)
+    found = mode.examine(with_points(tale, points[1:]))
 
     assert isinstance(found, Matches)
     assert "no restore point is left" in found.headline

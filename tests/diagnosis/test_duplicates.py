@@ -257,9 +257,7 @@ def test_copies_of_its_own_before_the_start_that_flink_shows() -> None:
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).forgets("a").flink_runs("a")
     tale.becomes("a", "FAILED")
 
-    found = commits_withheld.examine(copies(tale, tale.at("a", 2), tale.at("a", 3)))
-
-    assert isinstance(found, CannotTell)
+    assert isinstance(commits_withheld.examine(copies(tale, tale.at("a", 2), tale.at("a", 3))), CannotTell)
 
 
 def test_a_run_that_is_shown_from_before_both_went_nowhere() -> None:
@@ -348,9 +346,7 @@ def test_keys_twice_in_one_commit_are_told_with_that_commit() -> None:
 
 def test_equality_deletes_show_an_upsert_table_too() -> None:
     """A job may upsert although the table's property does not say so."""
-    told = case(within_commit=8, upsert=False, deletes=5)
-
-    found = within.examine(told)
+    found = within.examine(case(within_commit=8, upsert=False, deletes=5))
 
     assert isinstance(found, Matches)
     assert "15 equality deletes" in found.reasons[0]
@@ -500,9 +496,7 @@ def test_a_backfill_beside_the_job_is_a_fork_only_if_rows_live_twice(duplicates:
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).commits("b", 1, 2).commits("a", 6, 7).completes("a", 6, 7)
     case = tale.looked_at(duplicates=duplicates)
 
-    forked = two_jobs_write_the_table.examine(case)
-
-    assert isinstance(forked, Matches if duplicates else Excluded)
+    assert isinstance(two_jobs_write_the_table.examine(case), Matches if duplicates else Excluded)
     assert isinstance(restarted_from_empty.examine(case), Excluded)
 
 

@@ -127,18 +127,14 @@ def test_a_sink_that_was_renamed_with_it_hides_no_start(*, forgets: bool, expect
 
 def test_ids_that_begin_at_one_again_show_it_without_flink() -> None:
     """After any restore the first id is higher."""
-    found = restarted_from_empty.examine(started_empty().flink_is_down().looked_at())
-
-    assert isinstance(found, Matches)
+    assert isinstance(restarted_from_empty.examine(started_empty().flink_is_down().looked_at()), Matches)
 
 
 def test_a_silent_start_cannot_be_seen_without_flink() -> None:
     """Only Flink knows of a run that has committed nothing."""
     tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FAILED").flink_runs("b").flink_is_down()
 
-    found = restarted_from_empty.examine(tale.looked_at())
-
-    assert isinstance(found, CannotTell)
+    assert isinstance(restarted_from_empty.examine(tale.looked_at()), CannotTell)
 
 
 @pytest.mark.parametrize(("v1", "expected"), [(True, Matches), (False, Excluded)])
@@ -146,18 +142,14 @@ def test_under_one_job_id_the_sink_decides(v1: bool, expected: type) -> None:
     """The V1 sink commits what follows; the V2 sink drops it, which is F4."""
     tale = Tale().flink_runs("a", v1=v1).commits("a", *range(1, 6)).forgets("a").flink_runs("a", v1=v1)
 
-    found = restarted_from_empty.examine(tale.looked_at())
-
-    assert isinstance(found, expected)
+    assert isinstance(restarted_from_empty.examine(tale.looked_at()), expected)
 
 
 def test_under_one_job_id_an_unknown_sink_leaves_it_open() -> None:
     """Without the operators nobody can say whether commits will come or be dropped."""
     tale = Tale().flink_runs("a").commits("a", 1, 2).forgets("a").flink_runs("a", vertices=False)
 
-    found = restarted_from_empty.examine(tale.looked_at())
-
-    assert isinstance(found, CannotTell)
+    assert isinstance(restarted_from_empty.examine(tale.looked_at()), CannotTell)
 
 
 def test_neither_a_restore_nor_the_first_run_is_a_start_without_state() -> None:
@@ -174,9 +166,7 @@ def test_a_run_after_a_batch_job_is_none() -> None:
     """A drained commit ends a job on purpose: the next one has nothing to restore."""
     tale = Tale().flink_runs("a").commits("a", DRAINED).becomes("a", "FINISHED").flink_runs("b").commits("b", 1)
 
-    found = restarted_from_empty.examine(tale.looked_at())
-
-    assert isinstance(found, Excluded)
+    assert isinstance(restarted_from_empty.examine(tale.looked_at()), Excluded)
 
 
 def test_its_neighbours_leave_it_alone() -> None:
@@ -319,9 +309,7 @@ def test_a_restore_is_no_empty_start() -> None:
     """Restored from below under its own id: F3."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).flink_runs("a", restored=1)
 
-    found = mode.examine(tale.case())
-
-    assert isinstance(found, Excluded)
+    assert isinstance(mode.examine(tale.case()), Excluded)
 
 
 def test_an_unknown_sink_is_told_by_what_it_left_behind() -> None:
@@ -339,9 +327,7 @@ def test_an_unknown_sink_is_told_by_what_it_left_behind() -> None:
 
 def test_only_flink_can_tell_that_nothing_was_restored() -> None:
     """A frozen table alone may be a quiet source."""
-    found = mode.examine(dropped().flink_is_down().case())
-
-    assert isinstance(found, CannotTell)
+    assert isinstance(mode.examine(dropped().flink_is_down().case()), CannotTell)
 
 
 def test_nobody_is_asked_to_bring_back_what_the_restart_reads_again() -> None:
@@ -446,9 +432,7 @@ def forgotten(*, pause: int, at: int = 2, ids: tuple[int, ...] = (1, 2)) -> Tale
 @pytest.mark.parametrize(("pause", "is_open"), [(0, False), (1, True)])
 def test_there_must_have_been_time_to_count_up_to_it(*, pause: int, is_open: bool) -> None:
     """11 s pass by themselves: for two checkpoints, and what clocks may differ."""
-    found = which_point(forgotten(pause=pause).looked_at())
-
-    assert (found is not None) is is_open
+    assert (which_point(forgotten(pause=pause).looked_at()) is not None) is is_open
 
 
 def test_a_high_id_is_none_that_was_counted_in_between() -> None:
@@ -535,9 +519,7 @@ def test_an_id_that_is_hashed_from_the_cluster_is_told(job: str) -> None:
 
 def test_a_drawn_id_is_no_hash() -> None:
     """An id with digits in its lower half was drawn for one submission."""
-    found = job_id_reused.examine(under_id("00000000" + "5f3c21aa" * 3).looked_at())
-
-    assert isinstance(found, Excluded)
+    assert isinstance(job_id_reused.examine(under_id("00000000" + "5f3c21aa" * 3).looked_at()), Excluded)
 
 
 def test_an_id_that_started_again_is_told_by_the_time() -> None:
@@ -602,9 +584,7 @@ def test_a_commit_a_moment_before_the_start_is_of_another_clock() -> None:
     began = tale.now + timedelta(seconds=2)
     tale.runs["a"] = tale.runs["a"].model_copy(update={"started_at": began})
 
-    found = job_id_reused.examine(tale.looked_at())
-
-    assert isinstance(found, Excluded)
+    assert isinstance(job_id_reused.examine(tale.looked_at()), Excluded)
 
 
 def test_start_times_cannot_be_told_without_flink() -> None:

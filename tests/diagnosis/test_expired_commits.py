@@ -64,9 +64,7 @@ def test_without_an_earlier_run_rows_that_were_counted_settle_it() -> None:
 
 def test_rows_that_live_twice_do_not_settle_it() -> None:
     """The earlier run was forgotten by Flink too, and the source began at its first row."""
-    case = anew(1).forgets("a").looked_at(duplicates=10)
-
-    found = restarted_from_empty.examine(case)
+    found = restarted_from_empty.examine(anew(1).forgets("a").looked_at(duplicates=10))
 
     assert isinstance(found, CannotTell)
     assert "is there once" in found.missing[-1]
@@ -256,9 +254,7 @@ def set_back(*lost: int) -> Tale:
 @pytest.mark.parametrize("completed", [(), (3, 4, 5)], ids=["forgotten", "listed"])
 def test_the_job_is_not_healthy_while_it_has_not_committed_since(completed: tuple[int, ...]) -> None:
     """No orphan is left, and no checkpoint need be listed by Flink any more."""
-    tale = set_back(3, 4, 5).completes("a", *completed)
-
-    found = recovered_by_itself.examine(tale.looked_at())
+    found = recovered_by_itself.examine(set_back(3, 4, 5).completes("a", *completed).looked_at())
 
     assert isinstance(found, CannotTell)
     assert any("3 snapshots newer than …002002" in each for each in found.missing)
@@ -295,16 +291,12 @@ def test_in_format_v1_the_next_commit_settles_it_too() -> None:
 
 def test_evidence_vouches_for_what_lies_below_a_later_commit() -> None:
     """Positions of lost rows would be missing there."""
-    tale = set_back(3, 4, 5).commits("a", 6)
-
-    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
+    assert isinstance(recovered_by_itself.examine(set_back(3, 4, 5).commits("a", 6).looked_at()), Matches)
 
 
 def test_expiry_of_the_oldest_leaves_a_table_healthy() -> None:
     """They were below all that is listed."""
-    tale = set_back().expires("a", 1, 2, 3)
-
-    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
+    assert isinstance(recovered_by_itself.examine(set_back().expires("a", 1, 2, 3).looked_at()), Matches)
 
 
 WITHOUT_LATER_ROWS: dict[str, Callable[[Tale], Tale]] = {
@@ -370,9 +362,7 @@ def test_a_run_without_state_holds_nothing_of_what_main_may_have_lost_before() -
     """A new job over a table that another engine had filled, and where it has written nothing yet."""
     tale = Tale().commits(None, rows=10).counts(total_records=40).flink_runs("a")
 
-    found = rolled_back_while_running.examine(tale.looked_at())
-
-    assert isinstance(found, Excluded)
+    assert isinstance(rolled_back_while_running.examine(tale.looked_at()), Excluded)
 
 
 @pytest.mark.parametrize("rows", [1, 5], ids=["one commit", "several"])

@@ -60,9 +60,7 @@ def test_a_fork_that_stands_still_has_left_rows_to_take_back() -> None:
 
 def test_taking_turns_twice_needs_no_second_witness() -> None:
     """a, b, a, b on main is proof without Flink."""
-    found = mode.examine(forked().flink_is_down().case())
-
-    assert isinstance(found, Matches)
+    assert isinstance(mode.examine(forked().flink_is_down().case()), Matches)
 
 
 def test_one_return_may_be_a_pinned_id_that_was_started_again() -> None:
@@ -106,9 +104,7 @@ def test_a_run_that_is_about_to_end_is_no_second_writer() -> None:
     """Blue-green: the old run is CANCELLING while the new one starts."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELLING").flink_runs("b", restored=3)
 
-    found = mode.examine(tale.looked_at())
-
-    assert isinstance(found, Excluded)
+    assert isinstance(mode.examine(tale.looked_at()), Excluded)
 
 
 def second_writer() -> Tale:
@@ -140,9 +136,7 @@ def test_a_second_writer_with_its_own_sink_is_a_fork_only_where_keys_repeat() ->
 
 def test_a_fork_is_not_cured_by_a_rewind() -> None:
     """F2 leaves it alone: rewinding one run does not stop the other."""
-    case = forked().looked_at(duplicates=10)
-
-    found = restored_from_older_savepoint.examine(case)
+    found = restored_from_older_savepoint.examine(forked().looked_at(duplicates=10))
 
     assert isinstance(found, Excluded)
     assert "F13" in found.reason
@@ -322,9 +316,7 @@ def test_a_run_of_the_job_that_flink_forgot_does_not_make_a_fork_doubtful() -> N
     """The first blue run and green took turns; blue came back from the same savepoint, and green was stopped."""
     story = Tale().flink_runs("a").commits("a", 1, 2, 3, 4).flink_runs("b", restored=4)
     story.commits("b", 5).commits("a", 5).commits("b", 6).forgets("a").flink_runs("c", restored=4)
-    case = apart(story.looked_at(duplicates=0), OF_A, "CANCELED")
-
-    assert isinstance(mode.examine(case), Matches)
+    assert isinstance(mode.examine(apart(story.looked_at(duplicates=0), OF_A, "CANCELED")), Matches)
 
 
 def test_rows_that_both_brought_show_a_fork_whatever_flink_remembers() -> None:
@@ -571,16 +563,12 @@ def quiet(name: str) -> Tale:
 )
 def test_the_dynamic_sink_may_be_idle_for_long(name: str, expected: type) -> None:
     """It never commits without rows (facts 1.3); the others do, every tenth checkpoint."""
-    found = recovered_by_itself.examine(quiet(name).looked_at())
-
-    assert isinstance(found, expected)
+    assert isinstance(recovered_by_itself.examine(quiet(name).looked_at()), expected)
 
 
 def test_an_idle_dynamic_sink_is_quiet_only_while_nothing_is_left_over() -> None:
     """What the count no longer tells, the files on storage do."""
-    case = quiet("orders pre commit topology").looked_at(orphans=None)
-
-    found = recovered_by_itself.examine(case)
+    found = recovered_by_itself.examine(quiet("orders pre commit topology").looked_at(orphans=None))
 
     assert isinstance(found, CannotTell)
     assert ("orphan_files",) == found.asks

@@ -53,9 +53,7 @@ def repeated(how: str, tale: Tale) -> RepeatedCommit:
 def test_newer_commits_of_the_job_are_named_and_not_vouched_for() -> None:
     """The trusted snapshot is the newest that evidence covers, although the job goes on."""
     tale = healthy()
-    case = pinned(tale.looked_at(), tale.at("a", 2))
-
-    found = recovered_by_itself.examine(case)
+    found = recovered_by_itself.examine(pinned(tale.looked_at(), tale.at("a", 2)))
 
     assert isinstance(found, Matches)
     assert tale.at("a", 2) == found.last_good
@@ -123,9 +121,7 @@ def test_whatever_is_wrong_with_rows_or_files_excludes_it(found: dict[str, Any])
         for field, value in found.items()
     }
 
-    answer = recovered_by_itself.examine(tale.looked_at(**({"leaked": leaks()} | told)))
-
-    assert isinstance(answer, Excluded)
+    assert isinstance(recovered_by_itself.examine(tale.looked_at(**({"leaked": leaks()} | told))), Excluded)
 
 
 @pytest.mark.parametrize(("found", "expected"), [(orphans(), Matches), (orphans(2), CannotTell), (None, CannotTell)])
@@ -133,9 +129,7 @@ def test_silence_is_quiet_only_when_no_file_is_left_over(found: Any, expected: t
     """A commit that went from the metadata without a trace leaves its files behind; a quiet source leaves none."""
     tale = healthy().completes("a", *range(4, 12))
 
-    answer = recovered_by_itself.examine(tale.looked_at(orphans=found))
-
-    assert isinstance(answer, expected)
+    assert isinstance(recovered_by_itself.examine(tale.looked_at(orphans=found)), expected)
 
 
 def test_the_newest_checkpoint_may_be_on_its_way() -> None:
@@ -154,18 +148,14 @@ def test_a_source_range_that_came_twice_is_explained_first(replayed: int | None,
         again = ReplayedRowsFinding(rows_checked=30, replayed=replayed, changed=0, first=None, last=None, pairs=())
 
     case = tale.looked_at(duplicate_commits=repeats(repeated("same-source-range", tale)), replayed=again)
-    found = recovered_by_itself.examine(case)
-
-    assert isinstance(found, expected)
+    assert isinstance(recovered_by_itself.examine(case), expected)
 
 
 def test_a_rolled_back_commit_that_was_put_back_is_no_fault() -> None:
     """The chain jumps, and evidence found every row: nothing is to be done."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 6)).rolls_back_to("a", 3).commits("a", 6)
 
-    diagnosis = diagnose(tale.looked_at(), MODES)
-
-    assert ("healthy",) == diagnosis.codes
+    assert ("healthy",) == diagnose(tale.looked_at(), MODES).codes
 
 
 @pytest.mark.parametrize("expired", [0, 2])
@@ -210,8 +200,7 @@ def test_it_says_from_where_on_the_table_is_complete() -> None:
 
 def test_rows_of_other_branches_are_not_vouched_for() -> None:
     """The table is complete as main has it: who reads an audit branch is not told that its rows are right."""
-    tale = healthy()
-    case = tale.looked_at()
+    case = healthy().looked_at()
     assert case.ledger is not None
     audit = BesideMain(
         branch="audit", snapshot_id=SnapshotId(77), commits=2, added_rows=30, removed_rows=0, job_ids=(),
@@ -263,9 +252,7 @@ def test_where_no_manifest_lies_on_storage_the_unseen_decides_nothing() -> None:
         for e in case.evidence
     )
 
-    found = recovered_by_itself.examine(case.model_copy(update={"evidence": evidence}))
-
-    assert isinstance(found, Matches)
+    assert isinstance(recovered_by_itself.examine(case.model_copy(update={"evidence": evidence})), Matches)
 
 
 WHOLE = GapsFinding(lowest=0, highest=29, positions=30, missing=0, gaps=())
@@ -373,9 +360,7 @@ def test_a_pick_of_what_the_running_job_had_committed_fills_its_hole() -> None:
 
 def test_a_job_that_is_down_brings_nothing() -> None:
     """The doubt is of a living run alone: restore points are held against main by themselves."""
-    tale = submitted_twice().becomes("a", "FAILED")
-
-    found = no_snapshot_advanced.examine(tale.looked_at(gaps=WHOLE))
+    found = no_snapshot_advanced.examine(submitted_twice().becomes("a", "FAILED").looked_at(gaps=WHOLE))
 
     assert not (isinstance(found, CannotTell) and "come again" in " ".join(found.missing))
 
@@ -387,9 +372,7 @@ def test_two_unlisted_turns_are_no_meant_writer_before_evidence_has_seen_the_las
     assert tale.head is not None
     old = ruled_out(before, "duplicate_rows", tale.head)
     tale.commits("a", 3)
-    case = tale.looked_at(gaps=WHOLE, evidence=(old,))
-
-    assert isinstance(two_jobs_write_the_table.examine(case), CannotTell)
+    assert isinstance(two_jobs_write_the_table.examine(tale.looked_at(gaps=WHOLE, evidence=(old,))), CannotTell)
     assert isinstance(two_jobs_write_the_table.examine(tale.looked_at(gaps=WHOLE)), Excluded)
 
 
@@ -584,9 +567,7 @@ def test_the_path_of_the_restore_tells_whose_rows_they_vouch_for(path: str) -> N
     looked.found["orphans"] = orphans(1)
     case = case_of(world, looked)
 
-    found = unaccounted(case, case.observation.table.head)
-
-    assert (found is None) is (job_id("a") in path)
+    assert (unaccounted(case, case.observation.table.head) is None) is (job_id("a") in path)
 
 
 def idle_at_night(*, then: int = 0) -> World:
@@ -649,9 +630,7 @@ def test_a_commit_that_a_restore_may_have_delayed_dates_no_file() -> None:
     looked = look(world)
     looked.found["orphans"] = orphans(1, newest_at=NOON)
 
-    found = recovered_by_itself.examine(case_of(world, looked))
-
-    assert isinstance(found, CannotTell)
+    assert isinstance(recovered_by_itself.examine(case_of(world, looked)), CannotTell)
 
 
 @pytest.mark.parametrize(("tolerable", "expected"), [(0, Matches), (3, CannotTell), (None, CannotTell)])

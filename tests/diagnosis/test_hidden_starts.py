@@ -224,9 +224,7 @@ def test_the_path_of_the_restore_says_whose_it_was(path: str, expected: type) ->
     restored = run.restored.model_copy(update={"path": path})
     world.tale.runs[world.run] = run.model_copy(update={"restored": restored})
 
-    found = recovered_by_itself.examine(case_of(world, look(world), []))
-
-    assert isinstance(found, expected)
+    assert isinstance(recovered_by_itself.examine(case_of(world, look(world), [])), expected)
 
 
 def test_a_run_that_had_ended_before_raises_no_doubt() -> None:
@@ -312,9 +310,7 @@ def test_a_count_that_has_seen_its_first_rows_settles_it(examine: Examine, resto
     """A job commits on while rows are counted; what it reads again comes first."""
     tale = started(restored).commits("b", first)
     counts = counted_at(tale)
-    case = tale.commits("b", first + 1).looked_at(evidence=counts)
-
-    assert (Remedy.TELL_CONSUMERS, ()) == told(examine(case))
+    assert (Remedy.TELL_CONSUMERS, ()) == told(examine(tale.commits("b", first + 1).looked_at(evidence=counts)))
 
 
 @MODES
@@ -469,8 +465,7 @@ def test_its_first_commits_end_no_doubt_before_their_rows_are_counted(*, counted
     old = counted_at(tale)
     tale.commits("c", 6, 7).completes("c", 7)
 
-    case = tale.looked_at(evidence=counted_at(tale) if counted else old)
-    found = recovered_by_itself.examine(case)
+    found = recovered_by_itself.examine(tale.looked_at(evidence=counted_at(tale) if counted else old))
 
     assert isinstance(found, Matches if counted else CannotTell), found
 
@@ -533,9 +528,7 @@ def test_an_id_that_no_start_without_state_can_have_reached_tells(number: int, e
 
 def test_a_chain_that_leads_to_a_forgotten_run_is_not_known_to_lead_on() -> None:
     """Where run b began, nobody tells any more."""
-    tale = shown_to_go_on().forgets("b")
-
-    assert isinstance(recovered_by_itself.examine(tale.looked_at()), CannotTell)
+    assert isinstance(recovered_by_itself.examine(shown_to_go_on().forgets("b").looked_at()), CannotTell)
 
 
 def test_an_own_checkpoint_above_an_older_origin_is_not_known_to_pair() -> None:

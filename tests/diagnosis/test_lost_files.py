@@ -176,9 +176,7 @@ def test_manifests_whose_files_are_gone_count_while_their_rows_matter(
     tale = Tale().flink_runs("a").commits("a", 1, 2).leaves_manifest("a", 3)
     hollow = leaks(*tale.manifests, standing=standing, missing_files=1, positions=(40, 69))
 
-    found = f9.examine(tale.looked_at(leaked=hollow, gaps=hole(lost)))
-
-    assert isinstance(found, expected)
+    assert isinstance(f9.examine(tale.looked_at(leaked=hollow, gaps=hole(lost))), expected)
 
 
 @pytest.mark.parametrize(
@@ -276,9 +274,7 @@ def test_a_file_that_came_back_is_forgotten() -> None:
     once = failed_for(tale, "s3://lake/old.parquet")
     again = once.model_copy(update={"verdict": Verdict.RULED_OUT, "could_not_look": ()})
 
-    found = f9.examine(tale.looked_at(evidence=(once, again)))
-
-    assert isinstance(found, Excluded)
+    assert isinstance(f9.examine(tale.looked_at(evidence=(once, again))), Excluded)
 
 
 MODES = scan(bot.diagnosis)
@@ -494,9 +490,7 @@ def test_a_repair_that_was_published_has_it_asked_again() -> None:
 
 def test_a_later_look_at_these_very_commits_is_believed() -> None:
     """The window's files were all there afterwards: the older answer is asked again, not repeated."""
-    case = looked(gone(tale_of(), 5), "unreadable_files", 1, lost())
-
-    found = f9.examine(case)
+    found = f9.examine(looked(gone(tale_of(), 5), "unreadable_files", 1, lost()))
 
     assert isinstance(found, CannotTell)
     assert found.asks == ASKED

@@ -102,9 +102,7 @@ def test_a_second_sink_beside_the_first_is_no_change() -> None:
     """The old id commits on."""
     tale = commits_as_new(changed(), 5).commits("a", 4, 5)
 
-    found = mode.examine(tale.looked_at(leaked=lost(tale)))
-
-    assert isinstance(found, Excluded)
+    assert isinstance(mode.examine(tale.looked_at(leaked=lost(tale))), Excluded)
 
 
 def test_the_same_uid_commits_what_it_owes() -> None:
@@ -132,9 +130,7 @@ def test_a_manifest_of_another_operator_is_not_this_sinks() -> None:
     tale.manifests = [m.model_copy(update={"operator_id": OperatorId("dd" * 16)}) for m in tale.manifests]
     assert OPERATOR != tale.manifests[0].operator_id
 
-    found = mode.examine(tale.looked_at(leaked=lost(tale)))
-
-    assert isinstance(found, Excluded)
+    assert isinstance(mode.examine(tale.looked_at(leaked=lost(tale))), Excluded)
 
 
 def test_what_its_last_commit_covers_is_not_owed() -> None:
@@ -143,9 +139,7 @@ def test_what_its_last_commit_covers_is_not_owed() -> None:
     tale.manifests.clear()
     tale.leaves_manifest("a", 3)
 
-    found = mode.examine(tale.looked_at(leaked=lost(tale)))
-
-    assert isinstance(found, Excluded)
+    assert isinstance(mode.examine(tale.looked_at(leaked=lost(tale))), Excluded)
 
 
 def runs_as(tale: Tale, run: str, operator: str, *checkpoints: int, restored: int | None = None) -> Tale:
@@ -198,11 +192,7 @@ def test_every_change_that_owed_is_told() -> None:
 
 def test_a_later_change_may_be_silent_without_flink() -> None:
     """Main shows one that owed nothing; whether another followed only Flink tells."""
-    tale = several("d3").flink_is_down()
-
-    found = mode.examine(tale.looked_at(leaked=leaks()))
-
-    assert isinstance(found, CannotTell)
+    assert isinstance(mode.examine(several("d3").flink_is_down().looked_at(leaked=leaks())), CannotTell)
 
 
 def test_another_job_in_between_is_no_change() -> None:
@@ -213,9 +203,7 @@ def test_another_job_in_between_is_no_change() -> None:
     tale.runs["b"] = tale.runs["b"].model_copy(update={"name": "backfill"})
     runs_as(tale, "c", "d1", 5, 6, restored=2)
 
-    found = mode.examine(tale.looked_at(leaked=lost(tale)))
-
-    assert isinstance(found, Excluded)
+    assert isinstance(mode.examine(tale.looked_at(leaked=lost(tale))), Excluded)
 
 
 def test_two_sinks_of_each_run_are_no_change() -> None:
@@ -224,9 +212,7 @@ def test_two_sinks_of_each_run_are_no_change() -> None:
     runs_as(runs_as(tale, "b", "d2", 2, restored=1), "b", "d1", 2, restored=1)
     tale.leaves_manifest("a", 9, operator=OperatorId("d1" * 16))
 
-    found = mode.examine(tale.looked_at(leaked=lost(tale)))
-
-    assert isinstance(found, Excluded)
+    assert isinstance(mode.examine(tale.looked_at(leaked=lost(tale))), Excluded)
 
 
 def waiting(tale: Tale) -> object:
@@ -284,9 +270,7 @@ def restored() -> Tale:
 def test_what_is_restored_from_a_drained_job_never_commits() -> None:
     """The mark and the silent checkpoints are named; the drained rows themselves are right."""
     tale = restored()
-    pairing = points(point(job_id("a"), 2, tale.at("a", 2)))
-
-    found = job_was_drained.examine(tale.looked_at(pairing=pairing))
+    found = job_was_drained.examine(tale.looked_at(pairing=points(point(job_id("a"), 2, tale.at("a", 2)))))
 
     assert isinstance(found, Matches)
     assert (tale.head, job_id("b"), Remedy.REWIND_TABLE_AND_JOB) == (found.last_good, found.wrong_run, found.remedy)
@@ -303,9 +287,7 @@ def test_without_a_point_before_the_drain_the_sink_needs_a_new_uid() -> None:
 
 def test_a_run_that_ended_with_its_rows_uncommitted_still_counts() -> None:
     """Somebody stopped it: what it read is in no snapshot all the same."""
-    found = job_was_drained.examine(restored().becomes("b", "CANCELED").looked_at())
-
-    assert isinstance(found, Matches)
+    assert isinstance(job_was_drained.examine(restored().becomes("b", "CANCELED").looked_at()), Matches)
 
 
 def test_a_guest_that_commits_on_top_does_not_hide_the_mark() -> None:
@@ -328,9 +310,7 @@ def test_a_bounded_job_that_finished_is_right() -> None:
 
 def test_further_commits_end_it() -> None:
     """Whatever came after the drain commits, so nothing takes the mark for its own."""
-    found = job_was_drained.examine(restored().commits("b", 6).looked_at())
-
-    assert isinstance(found, Excluded)
+    assert isinstance(job_was_drained.examine(restored().commits("b", 6).looked_at()), Excluded)
 
 
 def test_a_start_without_state_does_not_see_the_mark() -> None:
@@ -355,9 +335,7 @@ def test_a_new_uid_does_not_see_the_mark() -> None:
     committer = tale.runs["b"].vertices[1].model_copy(update={"vertex_id": OperatorId("cc" * 16)})
     tale.runs["b"] = tale.runs["b"].model_copy(update={"vertices": (tale.runs["b"].vertices[0], committer)})
 
-    found = job_was_drained.examine(tale.looked_at())
-
-    assert isinstance(found, Excluded)
+    assert isinstance(job_was_drained.examine(tale.looked_at()), Excluded)
 
 
 def chained(tale: Tale) -> Tale:
@@ -370,9 +348,7 @@ def chained(tale: Tale) -> Tale:
 
 def test_a_committer_behind_others_in_its_chain_is_the_same_sink() -> None:
     """A chain's id is its first operator's: it cannot tell that the sink is another one."""
-    found = job_was_drained.examine(chained(restored()).looked_at())
-
-    assert isinstance(found, Matches)
+    assert isinstance(job_was_drained.examine(chained(restored()).looked_at()), Matches)
 
 
 def test_a_chained_committer_is_told_by_its_manifests() -> None:

@@ -121,9 +121,7 @@ def test_without_a_source_nothing_is_healthy(story: Story, without: str | None) 
     if without is None:
         story.world.tale.flink_is_down()
 
-    found = recovered_by_itself.examine(case_of(*story, [without] if without else []))
-
-    assert not isinstance(found, Matches)
+    assert not isinstance(recovered_by_itself.examine(case_of(*story, [without] if without else [])), Matches)
 
 
 def _erased_before_the_job_went_on() -> Story:
@@ -321,9 +319,7 @@ def given_up() -> Tale:
 def test_without_a_position_no_row_is_known_to_be_there() -> None:
     """An older metadata file may have been registered under the job: its ids go on, its rows are gone."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 8, 9).becomes("a", "FAILED")
-    case = tale.looked_at(gaps=None).model_copy(update={"contract": TableContract(key=("id",))})
-
-    found = mode.examine(case)
+    found = mode.examine(tale.looked_at(gaps=None).model_copy(update={"contract": TableContract(key=("id",))}))
 
     assert isinstance(found, CannotTell)
     assert any("contract.position" in each for each in found.missing)
@@ -397,6 +393,4 @@ def test_rows_lost_under_ids_that_do_not_rise_are_no_rewind() -> None:
     tale.rolls_back_to("a", 2).flink_runs("b", restored=2).becomes("b", "FAILED")
     nothing = GapsFinding(lowest=None, highest=None, positions=0, missing=0, gaps=())
 
-    found = mode.examine(tale.looked_at(gaps=nothing))
-
-    assert not isinstance(found, Matches)
+    assert not isinstance(mode.examine(tale.looked_at(gaps=nothing)), Matches)

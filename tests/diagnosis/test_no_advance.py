@@ -56,9 +56,7 @@ def later(tale: Tale, **passed: float) -> Tale:
 )
 def test_a_job_that_stands_still_is_recovered_without_the_table(tale: Tale, said: str) -> None:
     """Failed, looping or gone: the head is right, and the point that pairs with it is named."""
-    pairing = points(point(job_id("a"), 3, tale.at("a", 3)))
-
-    found = mode.examine(tale.looked_at(pairing=pairing))
+    found = mode.examine(tale.looked_at(pairing=points(point(job_id("a"), 3, tale.at("a", 3)))))
 
     assert isinstance(found, Matches)
     assert (Remedy.RESTORE_JOB_ONLY, tale.head, None) == (found.remedy, found.last_good, found.wrong_run)
@@ -145,8 +143,7 @@ def test_a_job_that_failed_before_its_first_checkpoint_owes_the_table_nothing() 
 
 def test_a_job_that_never_committed_goes_on_from_its_newest_checkpoint() -> None:
     """From nothing it would leave behind what its committer owes."""
-    tale = beside_others().completes("a", 1, 2).leaves_manifest("a", 1, 2).becomes("a", "FAILED")
-    case = tale.case()
+    case = beside_others().completes("a", 1, 2).leaves_manifest("a", 1, 2).becomes("a", "FAILED").case()
     points = (kept("a", 1), kept("a", 2), kept("b", 7))
     seen = Seen[StoredCheckpoint](source="the folder of checkpoints", values=points)
     with_them = case.model_copy(update={"observation": case.observation.model_copy(update={"checkpoints": seen})})
@@ -258,9 +255,7 @@ def test_dropped_rows_are_never_left_to_the_job() -> None:
 @pytest.mark.parametrize("lacks", ["duplicates", "gaps", "leaked", "unreadable"])
 def test_the_table_is_not_called_right_before_it_was_looked_at(lacks: str) -> None:
     """Each source may show what the others do not."""
-    case = given_up().looked_at().model_copy(update={lacks: None})
-
-    found = mode.examine(case)
+    found = mode.examine(given_up().looked_at().model_copy(update={lacks: None}))
 
     assert isinstance(found, CannotTell)
     assert 1 == len(found.missing)
@@ -406,8 +401,7 @@ def test_the_runs_own_settings_decide_how_long_is_too_long(settings: CheckpointS
 
 def test_without_an_interval_nobody_can_tell() -> None:
     """A batch job takes none either; what the contract says counts where Flink told nothing."""
-    tale = told(silent(timedelta(hours=5)), checkpoint_interval_ms=None)
-    case = tale.looked_at()
+    case = told(silent(timedelta(hours=5)), checkpoint_interval_ms=None).looked_at()
     promised = case.model_copy(
         update={"contract": TableContract(key=("id",), position="pos", checkpoint_every=timedelta(seconds=3))}
     )
@@ -449,9 +443,7 @@ def test_a_commit_shows_what_flink_no_longer_lists() -> None:
 
 def test_two_failures_may_be_too_long_as_well() -> None:
     """Each expired after ten minutes; "no row is lost by that" was all that was said, beside `healthy`."""
-    diagnosis = diagnose(silent(25 * MINUTE, failed=(4, 5)).looked_at(), MODES)
-
-    ((mode, found),) = diagnosis.matches
+    ((mode, found),) = diagnose(silent(25 * MINUTE, failed=(4, 5)).looked_at(), MODES).matches
     assert ("F20", Remedy.TELL_CONSUMERS) == (mode.code, found.remedy)
     assert "fail one after the other, so nothing reaches the table" in found.headline
 
@@ -547,9 +539,7 @@ def test_failures_without_old_folders_have_another_cause() -> None:
 @pytest.mark.parametrize("tale", [collides(failure=EXPIRED), collides().flink_is_down()])
 def test_without_storage_or_flink_it_stays_open(tale: Tale) -> None:
     """Flink's words are vague, and nobody could look at the folders; or Flink says nothing at all."""
-    found = checkpoint_folder_taken.examine(tale.looked_at())
-
-    assert isinstance(found, CannotTell)
+    assert isinstance(checkpoint_folder_taken.examine(tale.looked_at()), CannotTell)
 
 
 def test_a_collision_is_not_a_plain_failure() -> None:

@@ -76,9 +76,7 @@ def test_a_guest_that_committed_last_accuses_no_right_restore(commits: bool, ids
     """Run b goes on from the newest commit of run a."""
     tale = redeployed(6, ids=ids, commits=commits, path=OF_A)
 
-    found = restored_from_older_savepoint.examine(tale.case())
-
-    assert isinstance(found, Excluded)
+    assert isinstance(restored_from_older_savepoint.examine(tale.case()), Excluded)
     assert isinstance(commits_withheld.examine(tale.case()), Excluded)
     assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
     assert "was restored from checkpoint 6 although" not in propose_window(tale.table, tale.jobs).because
@@ -113,9 +111,7 @@ def test_the_path_of_the_savepoint_tells_whose_commits_count(restored: int) -> N
 @pytest.mark.parametrize("restored", [6, 4])
 def test_the_operators_of_the_silent_run_tell_whose_commits_count(restored: int, ids: tuple[int, ...]) -> None:
     """Flink has forgotten run a, and the savepoint was copied by hand."""
-    tale = redeployed(restored, ids=ids).forgets("a")
-
-    found = restored_from_older_savepoint.examine(tale.case())
+    found = restored_from_older_savepoint.examine(redeployed(restored, ids=ids).forgets("a").case())
 
     assert isinstance(found, Excluded if restored == 6 else Matches)
 
@@ -155,16 +151,12 @@ def test_what_an_unlisted_run_had_reached_before_one_that_is_listed_is_no_matter
     tale = redeployed(4, places=(), commits=True).forgets("a").becomes("b", "FINISHED")
     tale.flink_runs("c").came_from("c", 6, f"s3://lake/checkpoints/{job_id('b')}/chk-6")
 
-    found = restored_from_older_savepoint.examine(tale.case(since=tale.at("b", 6)))
-
-    assert isinstance(found, Excluded)
+    assert isinstance(restored_from_older_savepoint.examine(tale.case(since=tale.at("b", 6))), Excluded)
 
 
 def test_a_guest_that_commits_on_is_not_the_earlier_run() -> None:
     """It took run a's place on main for a moment; run a has ended, so no two runs of the job write the table."""
-    tale = guest(redeployed(4), (102, 103))
-
-    found = restored_from_older_savepoint.examine(tale.case())
+    found = restored_from_older_savepoint.examine(guest(redeployed(4), (102, 103)).case())
 
     assert isinstance(found, Matches)
     assert "aaaaaa" in found.headline
@@ -304,9 +296,7 @@ def test_a_guest_that_commits_last_is_no_silence(checkpoint: int) -> None:
 
 def test_a_guest_does_not_hide_the_jobs_silence() -> None:
     """Its commits do not count as the job's."""
-    tale = visited(900).completes("a", *range(501, 520))
-
-    found = recovered_by_itself.examine(tale.looked_at())
+    found = recovered_by_itself.examine(visited(900).completes("a", *range(501, 520)).looked_at())
 
     assert isinstance(found, Excluded)
     assert "19 checkpoints of run aaaaaa since 500" in found.reason

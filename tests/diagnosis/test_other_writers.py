@@ -90,10 +90,8 @@ def test_a_conversion_that_changes_more_is_told() -> None:
     tale = Tale().flink_runs("a").commits("a", 1).stages("a", 2)
     staged, own = tale.at("a", 2), tale.at("a", 1)
     more = converted(tale, staged, added_data_files="1", added_records="11").looked_at()
-    gone = Tale().flink_runs("a").commits("a", 1)
-    lost = converted(gone, own, deleted_data_files="1").looked_at()
-    twice = Tale().flink_runs("a").commits("a", 1)
-    again = converted(converted(twice, own), own).looked_at()
+    lost = converted(Tale().flink_runs("a").commits("a", 1), own, deleted_data_files="1").looked_at()
+    again = converted(converted(Tale().flink_runs("a").commits("a", 1), own), own).looked_at()
 
     told = [another_writer_changed_rows.examine(case) for case in (more, lost, again)]
 
@@ -167,9 +165,7 @@ def test_deletes_that_a_compaction_leaves_behind_may_have_been_worked_in(kind: s
     totals = {"total-position-deletes": "0", "total-equality-deletes": "0", f"total-{kind}-deletes": "5"}
     tale.snapshots[-2] = parent.model_copy(update={"summary": {**parent.summary, **totals}})
 
-    found = another_writer_changed_rows.examine(tale.looked_at())
-
-    assert isinstance(found, CannotTell)
+    assert isinstance(another_writer_changed_rows.examine(tale.looked_at()), CannotTell)
 
 
 def test_a_cherry_pick_is_no_change_of_its_own() -> None:
@@ -195,9 +191,7 @@ def test_a_change_below_the_window_is_not_todays() -> None:
     """The window's lower edge is exclusive."""
     tale = Tale().flink_runs("a").commits("a", 1).commits(None, operation="delete").commits("a", 2, 3)
 
-    found = another_writer_changed_rows.examine(tale.looked_at(since=tale.at("a", 2)))
-
-    assert isinstance(found, Excluded)
+    assert isinstance(another_writer_changed_rows.examine(tale.looked_at(since=tale.at("a", 2))), Excluded)
 
 
 NOTHING_YET = {"total-records": "0", "total-data-files": "0", "total-delete-files": "0"}
@@ -286,9 +280,7 @@ def test_a_commit_of_the_job_that_is_put_back_is_no_change() -> None:
 
 def test_a_pick_that_overwrote_took_rows_off() -> None:
     """Rows that are missing under it were written once, whoever staged it: no replay of the source tells them right."""
-    tale = without_source(published())
-
-    found = source_positions_skipped.examine(tale.looked_at(missing=5))
+    found = source_positions_skipped.examine(without_source(published()).looked_at(missing=5))
 
     assert isinstance(found, Excluded)
     assert "(F21)" in found.reason
@@ -379,8 +371,7 @@ def test_a_comparison_that_misses_rows_tells_the_loss(tale: Callable[[str], Tale
     assert isinstance(told, Matches)
     assert "a compaction that lost 50 rows" in told.reasons[0]
     assert isinstance(recovered_by_itself.examine(case), Excluded)
-    dead = no_snapshot_advanced.examine(compared(tale("FAILED"), lost=50))
-    assert isinstance(dead, Excluded)
+    assert isinstance(no_snapshot_advanced.examine(compared(tale("FAILED"), lost=50)), Excluded)
 
 
 def test_positions_are_not_skipped_while_a_compaction_may_have_lost_them() -> None:
@@ -501,9 +492,7 @@ def test_a_sink_that_left_main_is_told_beside_one_that_stays() -> None:
     """Found by the property of `healthy`: another sink of the run has its newest commit on main."""
     tale = job().commits("a", 3).by_sink(SECOND)
 
-    found = recovered_by_itself.examine(on_branch(tale, 4, 5).looked_at())
-
-    assert isinstance(found, CannotTell)
+    assert isinstance(recovered_by_itself.examine(on_branch(tale, 4, 5).looked_at()), CannotTell)
 
 
 def test_a_branch_of_another_engine_or_job_is_no_branch_of_the_job() -> None:

@@ -45,9 +45,7 @@ def test_a_rewind_trusts_the_last_commit_before_the_wrong_run() -> None:
 
 def test_a_rewind_is_proven_by_the_ledger_alone_when_flink_is_down() -> None:
     """Falling checkpoint ids between two runs need no second witness."""
-    tale = rewound().flink_is_down()
-
-    found = restored_from_older_savepoint.examine(tale.case())
+    found = restored_from_older_savepoint.examine(rewound().flink_is_down().case())
 
     assert isinstance(found, Matches)
     assert any("fall from 10" in reason for reason in found.reasons)
@@ -164,9 +162,7 @@ def test_the_next_id_needs_no_listed_restore() -> None:
     tale = Tale().flink_runs("a").commits("a", *range(1, 11)).becomes("a", "FINISHED")
     tale.flink_runs("b", restored=10).commits("b", 11).flink_runs("b", restored=11)
 
-    found = restored_from_older_savepoint.examine(tale.case())
-
-    assert isinstance(found, Excluded)
+    assert isinstance(restored_from_older_savepoint.examine(tale.case()), Excluded)
 
 
 def test_a_silent_run_that_ended_did_no_harm() -> None:
@@ -174,18 +170,14 @@ def test_a_silent_run_that_ended_did_no_harm() -> None:
     tale = Tale().flink_runs("a").commits("a", *range(1, 11)).becomes("a", "FINISHED")
     tale.flink_runs("b", restored=6).becomes("b", "CANCELED")
 
-    found = restored_from_older_savepoint.examine(tale.case())
-
-    assert isinstance(found, Excluded)
+    assert isinstance(restored_from_older_savepoint.examine(tale.case()), Excluded)
 
 
 def test_a_rewind_below_the_window_is_not_todays_fault() -> None:
     """The window limits the question: what it leaves out was judged before."""
     tale = rewound().commits("b", 9, 10)
 
-    found = restored_from_older_savepoint.examine(tale.case(since=tale.at("b", 8)))
-
-    assert isinstance(found, Excluded)
+    assert isinstance(restored_from_older_savepoint.examine(tale.case(since=tale.at("b", 8))), Excluded)
 
 
 def test_another_operators_ids_are_not_compared() -> None:
@@ -194,9 +186,7 @@ def test_another_operators_ids_are_not_compared() -> None:
     last = tale.snapshots[-1]
     tale.snapshots[-1] = last.model_copy(update={"summary": last.summary | {"flink.operator-id": "ab" * 16}})
 
-    found = restored_from_older_savepoint.examine(tale.case())
-
-    assert isinstance(found, Excluded)
+    assert isinstance(restored_from_older_savepoint.examine(tale.case()), Excluded)
 
 
 def test_withheld_commits_name_the_checkpoints_that_never_arrived() -> None:
@@ -240,9 +230,7 @@ def test_runs_of_other_jobs_are_not_this_jobs_runs() -> None:
     tale = Tale().flink_runs("a").commits("a", 1, 2).flink_runs("b", restored=CheckpointId(1))
     tale.runs["b"] = tale.runs["b"].model_copy(update={"name": "clicks"})
 
-    found = restored_from_older_savepoint.examine(tale.case())
-
-    assert isinstance(found, Excluded)
+    assert isinstance(restored_from_older_savepoint.examine(tale.case()), Excluded)
 
 
 TO_COME = GapsFinding(lowest=0, highest=9, positions=10, missing=0, gaps=(), to_come=10)
@@ -342,9 +330,7 @@ def test_lost_positions_that_are_missing_let_no_restore_explain_a_rollback(missi
     rows = tuple(r if r.job_id else r.model_copy(update=unknown) for r in case.ledger.rows)
     case = case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
 
-    found = rolled_back_while_running.examine(case)
-
-    assert isinstance(found, CannotTell if missing else Excluded)
+    assert isinstance(rolled_back_while_running.examine(case), CannotTell if missing else Excluded)
 
 
 @pytest.mark.parametrize("of_another", [True, False])

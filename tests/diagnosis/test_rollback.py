@@ -42,16 +42,12 @@ def test_a_rollback_below_the_window_is_not_todays_fault(since: int, expected: t
     """The target itself is the window's lower edge, and still counts."""
     tale = rolled_back()
 
-    found = rolled_back_while_running.examine(tale.case(since=tale.at("a", since)))
-
-    assert isinstance(found, expected)
+    assert isinstance(rolled_back_while_running.examine(tale.case(since=tale.at("a", since))), expected)
 
 
 def test_a_rollback_is_seen_without_flink() -> None:
     """The snapshot log and the chain are enough once the run has committed again."""
-    found = rolled_back_while_running.examine(rolled_back().flink_is_down().case())
-
-    assert isinstance(found, Matches)
+    assert isinstance(rolled_back_while_running.examine(rolled_back().flink_is_down().case()), Matches)
 
 
 def test_a_rollback_whose_writer_ended_names_no_run_to_stop() -> None:
@@ -64,18 +60,14 @@ def test_a_rollback_whose_writer_ended_names_no_run_to_stop() -> None:
 
 def test_a_rollback_whose_rows_were_put_back_is_no_hole() -> None:
     """Evidence that looked and found every position outweighs the chain's jump."""
-    found = rolled_back_while_running.examine(rolled_back().case(gaps=hole(0)))
-
-    assert isinstance(found, Excluded)
+    assert isinstance(rolled_back_while_running.examine(rolled_back().case(gaps=hole(0))), Excluded)
 
 
 def test_an_open_rollback_cannot_be_judged_without_flink() -> None:
     """Whether its writer is alive decides whether a hole will come."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 8)).rolls_back_to("a", 3).flink_is_down()
 
-    found = rolled_back_while_running.examine(tale.case())
-
-    assert isinstance(found, CannotTell)
+    assert isinstance(rolled_back_while_running.examine(tale.case()), CannotTell)
 
 
 def test_staged_snapshots_are_not_rolled_back() -> None:
@@ -125,9 +117,7 @@ def test_a_quiet_source_is_healthy_until_an_empty_commit_is_due(completed: int, 
     """Without rows the sink commits every tenth checkpoint; one more may be on its way."""
     tale = Tale().flink_runs("a").commits("a", 1, 2).completes("a", *range(3, completed + 1))
 
-    found = recovered_by_itself.examine(tale.looked_at())
-
-    assert isinstance(found, expected)
+    assert isinstance(recovered_by_itself.examine(tale.looked_at()), expected)
 
 
 def test_the_tables_own_limit_of_empty_commits_counts() -> None:
@@ -135,9 +125,7 @@ def test_the_tables_own_limit_of_empty_commits_counts() -> None:
     tale = Tale().flink_runs("a").commits("a", 1, 2).completes("a", *range(3, 20))
     tale.properties["flink.max-continuous-empty-commits"] = "50"
 
-    found = recovered_by_itself.examine(tale.looked_at())
-
-    assert isinstance(found, Matches)
+    assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
 
 
 def test_a_completed_checkpoint_ends_the_waiting() -> None:
@@ -159,9 +147,7 @@ def test_a_restart_loop_is_not_waited_for(times: int, expected: type) -> None:
     """The third failure without a checkpoint in between is a loop."""
     tale = Tale().flink_runs("a").completes("a", 1).commits("a", 1).fails("a", times=times).becomes("a", "RESTARTING")
 
-    found = flink_is_recovering.examine(tale.case())
-
-    assert isinstance(found, expected)
+    assert isinstance(flink_is_recovering.examine(tale.case()), expected)
 
 
 ENDS = ["FAILED", "CANCELED", "FINISHED"]
@@ -799,8 +785,7 @@ def test_commits_that_were_expired_may_have_held_the_rows() -> None:
 
 def test_what_a_rolled_back_commit_had_brought_was_not_skipped() -> None:
     """Also where table and job were rewound together, and the run then left these rows out."""
-    tale = restored_at(3, 4)
-    case = tale.looked_at(missing=50)
+    case = restored_at(3, 4).looked_at(missing=50)
     assert case.ledger is not None
     bounds = {"on_main": False, "position_from": 0, "position_until": 99}
     rows = (*case.ledger.rows, case.ledger.rows[0].model_copy(update=bounds))

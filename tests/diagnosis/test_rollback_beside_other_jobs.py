@@ -412,9 +412,7 @@ def test_before_a_later_run_commits_they_leave_it_open(began: int) -> None:
 
 def test_ids_that_main_had_already_hide_no_run_that_lost_some() -> None:
     """Run a itself goes on, and Flink is not seen."""
-    tale = rolled_back().commits("z", 2).commits("a", 8).flink_is_down()
-
-    assert Sequel.WENT_ON is told_of(tale).sequel
+    assert Sequel.WENT_ON is told_of(rolled_back().commits("z", 2).commits("a", 8).flink_is_down()).sequel
 
 
 @pytest.mark.parametrize(("of", "expected"), [("z", Sequel.OTHER_RUN), ("a", Sequel.UNTOLD)])

@@ -130,9 +130,7 @@ def test_before_manifests_were_listed_it_stays_open() -> None:
 
 def test_complete_positions_exclude_it() -> None:
     """Evidence that looked and found none missing."""
-    found = source_positions_skipped.examine(jumped().looked_at(gaps=hole(0)))
-
-    assert isinstance(found, Excluded)
+    assert isinstance(source_positions_skipped.examine(jumped().looked_at(gaps=hole(0))), Excluded)
 
 
 def by_key(case: Case, starts: tuple[int, ...]) -> Case:
@@ -150,9 +148,7 @@ def by_key(case: Case, starts: tuple[int, ...]) -> Case:
 
 def test_a_row_that_was_replaced_takes_its_position_along() -> None:
     """Seen on a real upsert table: every position of a replaced row is missing, and no row is."""
-    case = by_key(jumped().looked_at(gaps=GAP), (0, 25, 50, 75))
-
-    found = source_positions_skipped.examine(case)
+    found = source_positions_skipped.examine(by_key(jumped().looked_at(gaps=GAP), (0, 25, 50, 75)))
 
     assert isinstance(found, CannotTell)
     assert "replaced by a newer row" in found.missing[0]
@@ -161,9 +157,7 @@ def test_a_row_that_was_replaced_takes_its_position_along() -> None:
 def test_replaced_rows_are_no_wrong_rows_and_no_all_clear() -> None:
     """They neither speak against the table, nor let it be called complete."""
     going_on = Tale().flink_runs("a").commits("a", 1, 2, 3, 4)
-    case = by_key(going_on.looked_at(gaps=GAP), (0, 25, 50, 75))
-
-    found = recovered_by_itself.examine(case)
+    found = recovered_by_itself.examine(by_key(going_on.looked_at(gaps=GAP), (0, 25, 50, 75)))
 
     assert isinstance(found, CannotTell)
     assert "replaced by a newer row" in " ".join(found.missing)
@@ -171,9 +165,7 @@ def test_replaced_rows_are_no_wrong_rows_and_no_all_clear() -> None:
 
 def test_a_jump_shows_in_an_upsert_table_too() -> None:
     """What lies between all commits was written by none: only these positions count."""
-    case = by_key(jumped().looked_at(gaps=GAP), (0, 25, 60, 85))
-
-    found = source_positions_skipped.examine(case)
+    found = source_positions_skipped.examine(by_key(jumped().looked_at(gaps=GAP), (0, 25, 60, 85)))
 
     assert isinstance(found, Matches)
     assert found.headline.startswith("10 source positions")
@@ -242,9 +234,7 @@ def test_deletes_of_a_changelog_may_have_been_the_whole_commit() -> None:
 def test_where_replaced_rows_were_told_apart_what_is_left_was_skipped() -> None:
     """The task looked into what the commits brought: bounds of files need not tell."""
     found = GAP.model_copy(update={"replaced": 7})
-    case = by_key(jumped().looked_at(gaps=found), (0, 25, 50, 75))
-
-    examined = source_positions_skipped.examine(case)
+    examined = source_positions_skipped.examine(by_key(jumped().looked_at(gaps=found), (0, 25, 50, 75)))
 
     assert isinstance(examined, Matches)
     assert examined.headline.startswith(f"{GAP.missing} source position")
@@ -253,9 +243,7 @@ def test_where_replaced_rows_were_told_apart_what_is_left_was_skipped() -> None:
 def test_where_deletes_may_account_for_all_that_is_left_nobody_can_tell() -> None:
     """Neither skipped for sure nor complete, and it is said from where on."""
     found = GAP.model_copy(update={"replaced": 7, "is_untold": True})
-    case = by_key(jumped().looked_at(gaps=found), (0, 25, 60, 85))
-
-    examined = source_positions_skipped.examine(case)
+    examined = source_positions_skipped.examine(by_key(jumped().looked_at(gaps=found), (0, 25, 60, 85)))
 
     assert isinstance(examined, CannotTell)
     assert "of which no commit brought a row held deletes" in examined.missing[0]
@@ -289,9 +277,7 @@ def test_an_overwrite_writes_anew_what_it_leaves(wrote: int, answer: type) -> No
     change = tale.snapshots[2]
     summary = {**change.summary, "deleted-records": "100", "added-records": str(wrote)}
     tale.snapshots[2] = change.model_copy(update={"summary": summary})
-    case = with_bounds(tale.looked_at(missing=30))
-
-    found = source_positions_skipped.examine(case)
+    found = source_positions_skipped.examine(with_bounds(tale.looked_at(missing=30)))
 
     assert isinstance(found, answer)
     if isinstance(found, CannotTell):

@@ -74,16 +74,12 @@ def test_a_restart_needs_no_restore_point_that_nobody_has_seen() -> None:
 @pytest.mark.parametrize("upto", [2, 3, 4])
 def test_the_newest_checkpoints_are_on_their_way(upto: int) -> None:
     """The commit follows a completed checkpoint within moments."""
-    found = mode.examine(waiting(upto).looked_at())
-
-    assert isinstance(found, Excluded)
+    assert isinstance(mode.examine(waiting(upto).looked_at()), Excluded)
 
 
 def test_a_quiet_source_leaves_no_manifest() -> None:
     """Checkpoints without rows wait for nothing."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2).completes("a", *range(3, 12))
-
-    found = mode.examine(tale.looked_at())
+    found = mode.examine(Tale().flink_runs("a").commits("a", 1, 2).completes("a", *range(3, 12)).looked_at())
 
     assert isinstance(found, Excluded)
     assert "carried no rows" in found.reason
@@ -106,9 +102,7 @@ def test_manifests_of_another_run_are_not_this_runs() -> None:
     """They are leaked, not waiting."""
     tale = Tale().flink_runs("b").flink_runs("a").commits("a", 1, 2).completes("a", 3, 4, 5).leaves_manifest("b", 3, 4)
 
-    found = mode.examine(tale.becomes("b", "CANCELED").looked_at())
-
-    assert isinstance(found, Excluded)
+    assert isinstance(mode.examine(tale.becomes("b", "CANCELED").looked_at()), Excluded)
 
 
 @pytest.mark.parametrize(
@@ -214,9 +208,7 @@ def test_rows_below_a_running_job_do_not_come_again(goes_on: bool) -> None:
         tale.commits("a", 6)
     case = tale.looked_at(gaps=hole(0).model_copy(update={"to_come": 20}))
 
-    found = flink_is_recovering.examine(case)
-
-    assert isinstance(found, Excluded)
+    assert isinstance(flink_is_recovering.examine(case), Excluded)
 
 
 def not_up(state: str, **later: float) -> Tale:
@@ -337,9 +329,7 @@ def test_a_manifest_whose_checkpoint_is_in_progress_makes_no_look_old() -> None:
     is_taking(world.tale, world.checkpoint + 1)
     with_manifest(world, timedelta(seconds=25))
 
-    found = recovered_by_itself.examine(case_of(world, looked))
-
-    assert isinstance(found, Matches)
+    assert isinstance(recovered_by_itself.examine(case_of(world, looked)), Matches)
 
 
 @pytest.mark.parametrize("pace", ["took", "pause"])
@@ -618,8 +608,7 @@ def running() -> Tale:
 
 def test_a_run_whose_bounded_source_has_ended_is_settled() -> None:
     """With its scale; one that has nothing left to do, or waits for a slot as well, is not."""
-    tale = running()
-    run = tale.runs["a"]
+    run = running().runs["a"]
     waits = READ.model_copy(update={"status": "SCHEDULED", "vertex_id": OperatorId("d" * 32)})
 
     assert run.is_settled
@@ -632,8 +621,7 @@ def test_a_run_whose_bounded_source_has_ended_is_settled() -> None:
 @pytest.mark.parametrize(("status", "is_settled"), [("IN_PROGRESS", False), ("COMPLETED", False), ("FAILED", True)])
 def test_a_run_halfway_through_a_stop_is_not_settled(status: str, is_settled: bool) -> None:
     """Its operators end one by one once the savepoint is complete; after a failed one it goes on."""
-    tale = running().completes("a", 6)
-    run = tale.runs["a"]
+    run = running().completes("a", 6).runs["a"]
     stop = run.checkpoints[0].model_copy(update={"kind": CheckpointKind.STOP_SAVEPOINT, "status": status})
 
     assert run.model_copy(update={"checkpoints": (stop,)}).is_settled is is_settled
@@ -667,7 +655,5 @@ def test_a_start_of_such_a_job_is_proven() -> None:
     world: Any = SimpleNamespace(jobs={JOB: SimpleNamespace(flink=flink)})
     effect = StartJob(job=JOB, path="s3://state/3", checkpoint_id=CheckpointId(3))
 
-    check = run_check(effect, job_id("b"), world)
-
-    assert check.passed
+    assert run_check(effect, job_id("b"), world).passed
     assert "operator Source is INITIALIZING" in standing(run.model_copy(update={"vertices": (READ, *later)}))

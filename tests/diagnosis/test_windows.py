@@ -167,9 +167,7 @@ def test_a_rollback_below_the_waterline_is_over() -> None:
     """The waterline was verified after it."""
     tale = Tale().flink_runs("a").commits("a", *range(1, 8)).rolls_back_to("a", 3).commits("a", 8, 9).trusts("a", 9)
 
-    found = proposed(tale)
-
-    assert tale.head == found.trusted
+    assert tale.head == proposed(tale).trusted
 
 
 def test_a_rollback_that_takes_the_waterline_off_main_is_suspected() -> None:
@@ -274,9 +272,7 @@ def test_below_a_trusted_waterline_it_is_over() -> None:
     """What was proven since is not suspected again."""
     tale = started_empty(40).trusts("b", 30)
 
-    found = proposed(tale)
-
-    assert tale.head == found.trusted
+    assert tale.head == proposed(tale).trusted
 
 
 def guest_between() -> Tale:
@@ -330,9 +326,7 @@ def repeated() -> Tale:
 )
 def test_what_is_no_start_without_state_leaves_the_head_trusted(tale: Tale) -> None:
     """Another job's run, another sink, the run after a drained one, or one of which nothing tells."""
-    found = proposed(tale)
-
-    assert tale.head == found.trusted
+    assert tale.head == proposed(tale).trusted
 
 
 def test_a_job_that_is_down_long_after_an_empty_start_is_brought_back() -> None:
@@ -457,9 +451,7 @@ def test_a_window_up_to_the_head_is_as_it_was() -> None:
 def test_rows_above_the_windows_end_are_not_called_clean(ends: int) -> None:
     """What other modes name as last good is held against the same evidence."""
     tale = five()
-    case = seen_through(tale, asked_window(f"..{tale.at('a', ends)}", tale.table))
-
-    told = rows_up_to(case, tale.at("a", 3))
+    told = rows_up_to(seen_through(tale, asked_window(f"..{tale.at('a', ends)}", tale.table)), tale.at("a", 3))
 
     assert told is (LastGoodRows.CLEAN if ends == 3 else LastGoodRows.NOT_LOOKED_AT)
 

@@ -74,17 +74,13 @@ def test_a_rescale_while_running_shows_in_file_names() -> None:
 
 def test_one_parallelism_throughout_is_no_rescale() -> None:
     """The same operators, as often as before, and only subtasks that there are."""
-    found = parallelism_changed.examine(with_subtasks(scaled(2, 2).looked_at(), 0, 1))
-
-    assert isinstance(found, Excluded)
+    assert isinstance(parallelism_changed.examine(with_subtasks(scaled(2, 2).looked_at(), 0, 1)), Excluded)
 
 
 @pytest.mark.parametrize("tale", [scaled(2, 2).flink_is_down(), Tale().flink_runs("a", vertices=False).commits("a", 1)])
 def test_a_rescale_cannot_be_excluded_without_operators(tale: Tale) -> None:
     """Flink does not answer, or lists no operators."""
-    found = parallelism_changed.examine(tale.looked_at())
-
-    assert isinstance(found, CannotTell)
+    assert isinstance(parallelism_changed.examine(tale.looked_at()), CannotTell)
 
 
 def test_failed_checkpoints_are_told_beside_health() -> None:
@@ -159,9 +155,7 @@ def test_old_events_are_the_sources_only_while_commits_come(commit_age_s: float,
     """Where commits stay away, that is the reason, and another mode's."""
     case = Tale().flink_runs("a").commits("a", 1).looked_at(freshness=newest_event(5000.0, commit_age_s=commit_age_s))
 
-    found = event_time_stuck.examine(case)
-
-    assert isinstance(found, expected)
+    assert isinstance(event_time_stuck.examine(case), expected)
 
 
 @pytest.mark.parametrize(
@@ -172,9 +166,7 @@ def test_fresh_events_exclude_it_and_unknown_ones_do_not(freshness: Any, expecte
     case = Tale().flink_runs("a").commits("a", 1).looked_at(freshness=freshness)
     timeless = case.model_copy(update={"contract": TableContract(key=("id",))})
 
-    found = event_time_stuck.examine(timeless)
-
-    assert isinstance(found, expected)
+    assert isinstance(event_time_stuck.examine(timeless), expected)
 
 
 def test_files_that_may_hold_missing_rows_are_left_where_they_are() -> None:
@@ -241,9 +233,7 @@ def test_files_that_lack_the_column_show_an_older_change() -> None:
 )
 def test_a_null_column_alone_is_no_proof(drift: Any, expected: type) -> None:
     """The source may leave it empty; and nobody may say so before the files were looked at."""
-    found = schema_changed_under_the_job.examine(table().looked_at(schema_drift=drift))
-
-    assert isinstance(found, expected)
+    assert isinstance(schema_changed_under_the_job.examine(table().looked_at(schema_drift=drift)), expected)
 
 
 def test_a_table_with_an_unwritten_column_is_not_healthy() -> None:

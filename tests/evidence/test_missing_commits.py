@@ -135,8 +135,7 @@ def test_nothing_is_told_where_the_beginning_has_expired(orders: OrdersTable) ->
     """The run's commits before may have been expired: its restore point then says nothing of a first commit."""
     commits(orders, "a", 8, 12)
     ask = orders.ask(None, jobs=[run("a", restored=6)])
-    newest = ask.observation.table.snapshots[-1]
-    table = ask.observation.table.model_copy(update={"snapshots": (newest,)})
+    table = ask.observation.table.model_copy(update={"snapshots": (ask.observation.table.snapshots[-1],)})
 
     cut = ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": table})})
 
@@ -307,9 +306,7 @@ def test_rows_that_stand_on_another_branch_as_well_are_no_duplicates(
     orders.appends(rows(range(10, 20)), of_flink("a", 2), branch="audit")
     orders.commits("a", 2, range(10, 20))
 
-    answer = asks(task, orders.ask(before, jobs=[run_of("a")]))
-
-    assert answer.verdict is Verdict.RULED_OUT
+    assert asks(task, orders.ask(before, jobs=[run_of("a")])).verdict is Verdict.RULED_OUT
 
 
 def test_positions_that_only_another_branch_has_are_missing(orders: OrdersTable, asks: Asks) -> None:
@@ -410,9 +407,7 @@ def test_a_run_that_is_being_cancelled_is_not_at_work(orders: OrdersTable, asks:
     orders.commits("a", 6, range(10, 20))
     leaving = run_of("a").model_copy(update={"state": "CANCELLING"})
 
-    answer = asks("forked_writers", orders.ask(before, jobs=[run_of("b"), leaving]))
-
-    assert answer.verdict is Verdict.RULED_OUT
+    assert asks("forked_writers", orders.ask(before, jobs=[run_of("b"), leaving])).verdict is Verdict.RULED_OUT
 
 
 def test_without_flink_an_orderly_main_is_inconclusive(orders: OrdersTable, asks: Asks) -> None:

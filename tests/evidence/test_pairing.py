@@ -146,9 +146,7 @@ def test_a_retained_checkpoint_lasts_only_when_its_run_has_ended(
     """Flink drops checkpoints of a running job while people decide; unknown is taken for running."""
     orders.commits("a", 3, range(10))
 
-    found = pairing(stored(job("a"), 3, kind, owes=(3,)), orders.state(), jobs)
-
-    assert found.is_durable is stays
+    assert pairing(stored(job("a"), 3, kind, owes=(3,)), orders.state(), jobs).is_durable is stays
 
 
 def test_the_task_lists_every_restore_point_newest_first(orders: OrdersTable, asks: Asks) -> None:
@@ -192,9 +190,7 @@ def test_an_intermediate_savepoint_of_the_v1_sink_is_behind() -> None:
 def test_a_drained_run_has_no_partner() -> None:
     """After `drain: true` the last commit carries Long.MAX_VALUE, and a restored V1 job never commits."""
     table = recorded("v1f")
-    run = table.snapshots[0].job_id
-
-    found = judged(stored(run, 3, owes=()), table)
+    found = judged(stored(table.snapshots[0].job_id, 3, owes=()), table)
 
     assert found.verdict is PairVerdict.BEHIND
     assert "drained" in found.reason
@@ -214,9 +210,7 @@ def test_a_drained_savepoint_is_behind_even_if_a_commit_carries_its_id(orders: O
     """Nobody may be led to restore from it; it is not unreadable either."""
     orders.commits("a", 3, range(10))
     drained = stored(job("a"), 3, owes=(), problem="It was taken with drain: true.")
-    point = drained.model_copy(update={"is_drained": True})
-
-    found = judged(point, orders.state())
+    found = judged(drained.model_copy(update={"is_drained": True}), orders.state())
 
     assert (found.verdict, found.snapshot_id) == (PairVerdict.BEHIND, None)
     assert "drain: true" in found.reason
@@ -250,9 +244,7 @@ def test_only_commits_of_the_same_run_count(orders: OrdersTable) -> None:
     """The same checkpoint id of another run is another state."""
     orders.commits("a", 3, range(10))
 
-    found = judged(stored(job("b"), 3, owes=(3,)), orders.state())
-
-    assert found.verdict is PairVerdict.UNPAIRABLE
+    assert judged(stored(job("b"), 3, owes=(3,)), orders.state()).verdict is PairVerdict.UNPAIRABLE
 
 
 def test_commits_of_another_sink_of_the_run_do_not_count(orders: OrdersTable) -> None:

@@ -267,9 +267,7 @@ def test_a_restart_from_a_fork_that_flink_forgot_leaves_it_open(before: int) -> 
 @pytest.mark.parametrize("before", [1, 2, 4])
 def test_a_fork_that_flink_forgot_leaves_it_open(before: int, is_new_uid: bool) -> None:
     """It committed before the manifest was written, and goes on."""
-    tale = forked(before, since=2, is_new_uid=is_new_uid).forgets("g")
-
-    assert stand(tale) == [LeakStanding.UNTOLD]
+    assert stand(forked(before, since=2, is_new_uid=is_new_uid).forgets("g")) == [LeakStanding.UNTOLD]
 
 
 @pytest.mark.parametrize("before", [1, 2, 4])
@@ -448,9 +446,7 @@ def test_a_job_that_was_at_work_beside_it_all_along_reads_another_source(is_decl
 @pytest.mark.parametrize("first", [1, 7])
 def test_a_run_beside_one_that_is_at_work_may_read_its_rows_too(first: int) -> None:
     """Run a still drops what is at or below 5. Of run g nothing is known but what it has committed."""
-    tale = dropped().becomes("a", "RUNNING").commits("g", first)
-
-    assert stand(tale) == [LeakStanding.UNTOLD] * 4
+    assert stand(dropped().becomes("a", "RUNNING").commits("g", first)) == [LeakStanding.UNTOLD] * 4
 
 
 @pytest.mark.parametrize(("source", "expected"), [("orders", LeakStanding.UNTOLD), ("returns", LeakStanding.DROPPED)])

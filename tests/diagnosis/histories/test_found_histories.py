@@ -438,9 +438,7 @@ def test_its_rows_are_open_until_the_next_run_has_brought_some(events: tuple[Eve
 def test_then_they_are_lost_and_are_appended_from_its_manifest(commits: int) -> None:
     """F5 alone says so: F3 would say that it was restored from below what is committed."""
     events = (*REPLACED, *(Event(6 + each, "a checkpoint") for each in range(commits)))
-    drawn = played(Plan(28774, Setting("V1"), events))
-
-    told = answered(drawn)
+    told = answered(played(Plan(28774, Setting("V1"), events)))
     assert [mode.code for mode, _ in told.matches] == ["F5"]
     assert told.matches[0][1].remedy is Remedy.RECOVER_LEAKED_MANIFESTS
     reasons = {mode.code: each.reason for mode, each in told.excluded}
