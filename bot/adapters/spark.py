@@ -10,14 +10,13 @@ import logging
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from bot.adapters.spark_server import EmbeddedSpark
-from bot.adapters.spark_session import TROUBLE, SparkConnection
+from bot.adapters.spark_session import ANSWER_WITHIN_S, IDLE_AFTER_S, TROUBLE, RemoteSpark, SparkConnection, silent
 from bot.adapters.spark_storage import AccessOf
 from bot.domain.errors import EngineEnded, EvidenceCancelled, EvidenceFailed, FileDamaged, FileNotOpened
 from bot.domain.evidence import Answer, Ask, Progress, Task
@@ -58,14 +57,17 @@ class SparkRun:
         self._ended.set()
         self._stop.set()
 
-    def watch(self, session: SparkSession, limit_s: float) -> None:
+    def watch(self, session: SparkSession, limit_s: float, give_up: Callable[[SparkSession], None]) -> None:
         """Body of the watching thread: waits for a cancellation or the time limit, then interrupts until the
         task ends, because an interrupt between two queries of a task hits nothing."""
         if not self._stop.wait(limit_s):
             self.ran_out_of_time = True
         while not self._ended.is_set():
-            with suppress(*TROUBLE):  # the server may be away for a moment, and the task goes on with it
+            try:
                 session.interruptTag(self.tag)
+            except TROUBLE as error:  # the server may be away for a moment, and the task goes on with it
+                if "DEADLINE_EXCEEDED" in str(error):
+                    give_up(session)
             self._ended.wait(_AGAIN_AFTER_S)
 
     def progressed(self, stages: Iterable[Any], operation_id: str | None) -> None:
@@ -226,18 +228,27 @@ class SparkEvidenceRunner:
     def __init__(
         self,
         modules: Mapping[str, TaskModule],
-        where: EmbeddedSpark | str,
+        where: EmbeddedSpark | RemoteSpark | str,
         *,
         time_limit: timedelta = timedelta(minutes=10),
+        answer_within: timedelta = timedelta(seconds=ANSWER_WITHIN_S),
+        idle_after: timedelta = timedelta(seconds=IDLE_AFTER_S),
         access_of: AccessOf | None = None,
     ) -> None:
         """`where`: how to start the embedded server, or the `sc://host:port` of one that runs. `access_of`: what the
         catalog vends for a table.
 
-        `time_limit` is for one task. Nothing is started before the first use.
+        `time_limit` is for one task, `answer_within` for a sign of life of the server. Nothing is started before the
+        first use.
         """
         self._modules = modules
-        self._connection = SparkConnection(where, access_of)
+        self._connection = SparkConnection(
+            where,
+            access_of,
+            answer_within_s=answer_within.total_seconds(),
+            idle_after_s=idle_after.total_seconds(),
+        )
+        self._answer_within_s = answer_within.total_seconds()
         self._time_limit = time_limit
         self._runs: dict[str, SparkRun] = {}
         self._lock = threading.Lock()
@@ -291,7 +302,10 @@ class SparkEvidenceRunner:
             lambda: one.was_cancelled, is_interpreted=task.reads != "rows", table=ask.observation.table
         )
         watcher = threading.Thread(
-            target=one.watch, args=(session, self._time_limit.total_seconds()), name=f"watch-{one.tag}", daemon=True
+            target=one.watch,
+            args=(session, self._time_limit.total_seconds(), self._connection.give_up),
+            name=f"watch-{one.tag}",
+            daemon=True,
         )
         watcher.start()
         try:
@@ -380,6 +394,10 @@ class SparkEvidenceRunner:
 
     def _translated(self, error: Exception, what: str) -> EvidenceFailed:
         first = _first(error)
+        if self._connection.was_silent():
+            self._connection.is_lost()
+            why = silent(self._answer_within_s)
+            return EngineEnded(f"Spark stopped answering during {what}.", why.found, why.remedy)
         if self._connection.is_lost():
             return EngineEnded(
                 f"Spark ended during {what}.",

@@ -1,20 +1,34 @@
-"""One Spark Connect session: made when first needed, kept warm, made anew when its server is gone."""
+"""Spark Connect sessions: made when first needed, kept warm, made anew when their server is gone.
+
+No call waits for ever: not for a server that is frozen, nor on a connection that broke without a word.
+"""
 
 import contextlib
+import math
+import os
+import re
+import subprocess
 import threading
+import time
 import warnings
+from collections import namedtuple
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from copy import copy
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
 import grpc
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.connect.client import DefaultChannelBuilder
 from pyspark.sql.connect.client.retries import DefaultPolicy
+from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer, listens
 from bot.adapters.spark_storage import AccessOf, Storage, bucket_conf, has_keys, keys_told, storage_of
 from bot.domain.errors import EvidenceFailed
+from bot.domain.record import Record
 from bot.domain.table import TableState
 
 warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
@@ -22,6 +36,14 @@ warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
 
 TROUBLE = (PySparkException, grpc.RpcError)
 """What Spark Connect's client raises."""
+ANSWER_WITHIN_S = 30.0
+"""How long a server may take to answer a small question."""
+IDLE_AFTER_S = 900.0
+"""After so long without a question the session is released."""
+_GOODBYE_WITHIN_S = 5.0
+_TOKEN_WITHIN_S = 20.0
+_FAILED_FOR_S = 30.0
+"""So long a start that failed is not tried again: twelve tasks of one diagnosis would each wait for it."""
 _DEFAULT_PORT = 15002
 _PATIENCE_S = 3.0
 _LISTING_TASKS = 32
@@ -48,19 +70,210 @@ collects it and under a lock that every query needs, until what all sessions hav
 thread is the one by which gRPC signs requests, nothing goes on for ever (seen once in some dozen test runs)."""
 
 
+class RemoteSpark(Record):
+    """A Spark Connect server of somebody else, and what it asks for."""
+
+    url: str
+    """`sc://host:port`, with PySpark's parameters after `/;`."""
+    token_file: Path | None = None
+    token_command: tuple[str, ...] = ()
+    """Prints a token; run again when the last one is older than `token_ttl_s`."""
+    token_ttl_s: float = 300.0
+    tls: bool | None = None
+    """None: as the address says (`use_ssl=true`), and where a token or a CA is named for another host."""
+    ca_file: Path | None = None
+    headers: dict[str, str] = {}
+
+
+class _Token:
+    """The newest bearer token. Safe from several threads."""
+
+    def __init__(self, wanted: RemoteSpark, of_address: str | None) -> None:
+        self._wanted = wanted
+        self._lock = threading.Lock()
+        self._said, self._at = of_address, -math.inf
+
+    def __call__(self) -> str | None:
+        """Raises EvidenceFailed."""
+        try:
+            if self._wanted.token_file is not None:
+                return self._wanted.token_file.read_text(encoding="utf-8").strip()
+            with self._lock:
+                if self._wanted.token_command and time.monotonic() - self._at > self._wanted.token_ttl_s:
+                    done = subprocess.run(
+                        self._wanted.token_command, capture_output=True, text=True, timeout=_TOKEN_WITHIN_S, check=True
+                    )
+                    self._said, self._at = done.stdout.strip(), time.monotonic()
+                return self._said
+        except (OSError, UnicodeDecodeError, subprocess.SubprocessError) as error:
+            raise EvidenceFailed(
+                "There is no token for Spark.",
+                f"Expected one from `spark.token_file` or `spark.token_command`; found {type(error).__name__}.",
+                "Run the command, or look at the file, as Waterline's user.",
+            ) from error
+
+
+class _Details(
+    namedtuple("_Details", ("method", "timeout", "metadata", "credentials", "wait_for_ready", "compression")),
+    grpc.ClientCallDetails,  # type: ignore[misc]
+):
+    """As grpc has them itself."""
+
+
+class _Calls(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor):  # type: ignore[misc]
+    """All calls of one session: each has the newest token and ends, because a server that answers nothing for
+    `within_s` has all of them ended.
+
+    What may take long (a query, its analysis) has no deadline of its own: while one waits, a small question is asked
+    beside it, and its answer shows that the server lives.
+    """
+
+    def __init__(self, within_s: float, token: Callable[[], str | None]) -> None:
+        self.within_s = within_s
+        self.is_silent = False
+        self.last = time.monotonic()
+        """When the last call ended."""
+        self._token = token
+        self._session: SparkSession | None = None
+        self._lock = threading.Lock()
+        self._pending = 0
+        self._listener: threading.Thread | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call waits for its answer."""
+        return self._pending > 0
+
+    def of(self, session: SparkSession) -> None:
+        """Its session, once it is made."""
+        self._session = session
+
+    def intercept_unary_unary(self, continuation: Any, details: Any, request: Any) -> Any:
+        """Grpc's."""
+        is_long = details.method.endswith("/AnalyzePlan")
+        self._begin()
+        try:
+            is_short = details.method.endswith("/Interrupt")
+            within_s = min(self.within_s, _GOODBYE_WITHIN_S) if is_short else self.within_s
+            return continuation(self._told(details, None if is_long else within_s), request)
+        finally:
+            self._end()
+
+    def intercept_unary_stream(self, continuation: Any, details: Any, request: Any) -> Any:
+        """Grpc's."""
+        call = continuation(self._told(details, None), request)
+        self._begin()
+        call.add_done_callback(lambda _call: self._end())
+        return call
+
+    def abort(self) -> None:
+        """Every call that waits ends with an error, and no other begins."""
+        if self._session is not None:
+            client = cast(Any, self._session).client
+            client._closed = True
+            client._channel.close()
+
+    def release(self) -> None:
+        """Ends the session on the server too, with what runs there, if it answers soon."""
+        self.within_s = min(self.within_s, _GOODBYE_WITHIN_S)
+        if self._session is not None and not self.is_silent:
+            with contextlib.suppress(*TROUBLE, EvidenceFailed):
+                cast(Any, self._session).client.release_session()
+        self.abort()
+
+    def _told(self, details: Any, timeout_s: float | None) -> _Details:
+        token = self._token()
+        metadata = [*(details.metadata or ()), *([("authorization", f"Bearer {token}")] if token else [])]
+        return _Details(
+            details.method, timeout_s, metadata, details.credentials, details.wait_for_ready, details.compression
+        )
+
+    def _begin(self) -> None:
+        with self._lock:
+            self._pending += 1
+            if self._listener is None and self._session is not None:
+                self._listener = threading.Thread(target=self._listen, name="spark-listener", daemon=True)
+                self._listener.start()
+
+    def _end(self) -> None:
+        with self._lock:
+            self._pending -= 1
+            self.last = time.monotonic()
+
+    def _listen(self) -> None:
+        while True:
+            time.sleep(self.within_s / 4)
+            with self._lock:
+                if self._pending == 0:
+                    self._listener = None
+                    return
+            if not self.answers() and self.is_silent:
+                self.abort()
+                return
+
+    def answers(self) -> bool:
+        """Whether the server still knows the session; `is_silent` where it said nothing at all."""
+        assert self._session is not None
+        try:
+            return self._session.conf.get(_TIME_ZONE) is not None
+        except TROUBLE as error:
+            self.is_silent = "DEADLINE_EXCEEDED" in str(error)
+            return False
+
+
+class _Channel(DefaultChannelBuilder):
+    """As PySpark's own, with our calls, and with TLS as the settings say: PySpark has it with every token."""
+
+    def __init__(self, wanted: RemoteSpark, url: str, within_s: float) -> None:
+        super().__init__(url)
+        self._wanted = wanted
+        for name, value in wanted.headers.items():
+            self.set(name.lower(), value)
+        self.calls = _Calls(within_s, _Token(wanted, self.token))
+        self.add_interceptor(self.calls)
+
+    def toChannel(self) -> Any:  # noqa: N802 - the name is PySpark's
+        """PySpark's."""
+        wanted, is_here = self._wanted, self.host in {"localhost", "127.0.0.1", "[::1]"}
+        has_token = bool(self.token or wanted.token_file or wanted.token_command)
+        is_asked = self.use_ssl or wanted.ca_file is not None or (has_token and not is_here)
+        if not (is_asked if wanted.tls is None else wanted.tls):
+            return self._insecure_channel(self.endpoint)
+        ca = wanted.ca_file.read_bytes() if wanted.ca_file is not None else None
+        return self._secure_channel(self.endpoint, grpc.ssl_channel_credentials(root_certificates=ca))
+
+
+class _Open(NamedTuple):
+    session: SparkSession
+    calls: _Calls
+
+
 class SparkConnection:
     """The way to Spark: an embedded server, or a remote one by its `sc://…` address.
 
-    Two sessions at most: one that compiles its queries, for rows, and one that does not, for metadata."""
+    Two sessions at most: one that compiles its queries, for rows, and one that does not, for metadata. Both are made
+    when they are needed, and released, with an embedded server, when nothing was asked for `idle_after_s`."""
 
-    def __init__(self, where: EmbeddedSpark | str, access_of: AccessOf | None = None) -> None:
+    def __init__(
+        self,
+        where: EmbeddedSpark | RemoteSpark | str,
+        access_of: AccessOf | None = None,
+        *,
+        answer_within_s: float = ANSWER_WITHIN_S,
+        idle_after_s: float = IDLE_AFTER_S,
+    ) -> None:
         """`access_of`: what the catalog vends for a table; the embedded server reads the table's storage with it."""
-        self._where = where
+        self._where = RemoteSpark(url=where) if isinstance(where, str) else where
         self._access_of = access_of
+        self._within_s = answer_within_s
+        self._idle_after_s = idle_after_s
         self._lock = threading.Lock()
         self._server: SparkServer | None = None
-        self._sessions: dict[bool, SparkSession] = {}
-        self._is_closed = False
+        self._sessions: dict[bool, _Open] = {}
+        self._calls: list[_Calls] = []
+        self._failed: tuple[float, EvidenceFailed] | None = None
+        self._closed = threading.Event()
+        self._idler: threading.Thread | None = None
 
     def session(
         self,
@@ -70,28 +283,46 @@ class SparkConnection:
         table: TableState | None = None,
     ) -> SparkSession:
         """The session, started if there is none, and able to read the files of `table`. Raises EvidenceFailed, and
-        EvidenceCancelled for a start that is given up."""
+        EvidenceCancelled for a start that is given up. What failed a moment ago is not tried again."""
         with self._lock:
-            if self._is_closed:
-                raise EvidenceFailed(
-                    "Spark is stopped.", "Waterline is shutting down.", "Start Waterline and run it again."
-                )
-            self._start(is_given_up, table)
-            held = self._sessions.get(is_interpreted)
-            if held is None or not _answers(held):
-                self._sessions[is_interpreted] = self._opened(self._url, is_interpreted=is_interpreted)
-            self._give(self._sessions[is_interpreted], table)
-            return self._sessions[is_interpreted]
+            self._raise_if_closed()
+            if self._failed is not None and time.monotonic() - self._failed[0] < _FAILED_FOR_S:
+                raise copy(self._failed[1])
+            self._failed = None
+            try:
+                return self._session(lambda: self._closed.is_set() or is_given_up(), is_interpreted, table)
+            except EvidenceFailed as error:
+                self._failed = (time.monotonic(), error)
+                raise
+
+    def _session(self, is_given_up: Callable[[], bool], is_interpreted: bool, table: TableState | None) -> SparkSession:
+        self._start(is_given_up, table)
+        held = self._sessions.get(is_interpreted)
+        if held is not None and not held.calls.answers():
+            if held.calls.is_silent:
+                self._discard()
+                if isinstance(self._where, RemoteSpark):
+                    raise silent(self._within_s)
+                self._start(is_given_up, table)
+            held = None
+        if held is None:
+            held = self._sessions[is_interpreted] = self._opened(self._url, is_interpreted=is_interpreted)
+            if self._idler is None:
+                self._idler = threading.Thread(target=self._release_when_idle, name="spark-idle", daemon=True)
+                self._idler.start()
+        self._give(held.session, table)
+        return held.session
 
     def beside(self, session_id: str, table: TableState | None = None) -> SparkSession:
         """A session of its own on the same server, under this id (a UUID): the same id finds the same session, also
         after a restart of the bot. The caller stops it. Raises EvidenceFailed."""
         self.session(table=table)
         with self._lock:
+            self._raise_if_closed()
             url = self._url
-            session = self._opened(f"{url.rstrip('/')}{'' if ';' in url else '/'};session_id={session_id}")
-            self._give(session, table)
-            return session
+            opened = self._opened(f"{url.rstrip('/')}{'' if ';' in url else '/'};session_id={session_id}")
+            self._give(opened.session, table)
+            return opened.session
 
     def lends_for(self, table: TableState) -> tuple[Storage | None, str | None]:
         """What must not change while a task on this table runs: the storage that the embedded server reads, and the
@@ -121,25 +352,58 @@ class SparkConnection:
         """Of the embedded server's JVM; None when there is none."""
         return self._server.pid if self._server is not None else None
 
+    def give_up(self, session: SparkSession) -> None:
+        """Ends whatever waits for this session's server, which did not even answer an interrupt."""
+        for each in self._sessions.values():
+            if each.session is session:
+                each.calls.is_silent = True
+                each.calls.abort()
+
+    def was_silent(self) -> bool:
+        """Whether a session's server stopped to answer."""
+        return any(each.calls.is_silent for each in self._sessions.values())
+
     def is_lost(self) -> bool:
         """Whether the server went away under a query, or closed the session; then what is left of it is discarded."""
         with self._lock:
-            lost = not self._sessions or not self._is_there() or not all(map(_answers, self._sessions.values()))
+            held = list(self._sessions.values())
+            lost = not held or not self._is_there() or not all(each.calls.answers() for each in held)
             if lost:
                 self._discard()
             return lost
 
     def close(self) -> None:
-        """Release the session and stop an embedded server. Safe to repeat."""
+        """Release the session and stop an embedded server. Safe to repeat. What waits for Spark ends at once."""
+        self._closed.set()
+        for calls in list(self._calls):
+            if isinstance(self._where, RemoteSpark):
+                calls.release()
+            else:
+                calls.abort()
         with self._lock:
-            self._is_closed = True
             self._discard()
+
+    def _raise_if_closed(self) -> None:
+        if self._closed.is_set():
+            raise EvidenceFailed(
+                "Spark is stopped.", "Waterline is shutting down.", "Start Waterline and run it again."
+            )
+
+    def _release_when_idle(self) -> None:
+        while not self._closed.wait(self._idle_after_s / 4):
+            with self._lock:
+                last = max((calls.last for calls in self._calls), default=0.0)
+                is_idle = not any(calls.is_busy for calls in self._calls)
+                if is_idle and time.monotonic() - last > self._idle_after_s:
+                    self._discard()
+                    self._idler = None
+                    return
 
     @property
     def _url(self) -> str:
         """Of what was reached last."""
-        if isinstance(self._where, str):
-            return self._where
+        if isinstance(self._where, RemoteSpark):
+            return self._where.url
         return self._server.url if self._server is not None else ""
 
     def _start(self, is_given_up: Callable[[], bool], table: TableState | None) -> None:
@@ -156,45 +420,51 @@ class SparkConnection:
 
     def _is_there(self) -> bool:
         """Of a remote server its sessions tell."""
-        return isinstance(self._where, str) or (self._server is not None and self._server.is_alive)
+        return isinstance(self._where, RemoteSpark) or (self._server is not None and self._server.is_alive)
 
-    def _opened(self, url: str, *, is_interpreted: bool = False) -> SparkSession:
+    def _opened(self, url: str, *, is_interpreted: bool = False) -> _Open:
         if isinstance(self._where, EmbeddedSpark):
-            return open_session(url, _RETRIES["embedded"], self._where.cores, is_interpreted=is_interpreted)
-        _reachable(self._where)
-        return open_session(url, _RETRIES["remote"], is_interpreted=is_interpreted)
+            retries, listing_tasks, wanted = _RETRIES["embedded"], self._where.cores, RemoteSpark(url=url)
+        else:
+            retries, listing_tasks, wanted = _RETRIES["remote"], _LISTING_TASKS, self._where
+            _reachable(url)
+        channel = _Channel(wanted, url, self._within_s)
+        self._calls.append(channel.calls)
+        return _opened(channel, url, retries, listing_tasks, is_interpreted=is_interpreted)
 
     def _discard(self) -> None:
-        sessions, self._sessions = self._sessions, {}
+        self._sessions = {}
+        calls, self._calls = self._calls, []
         server, self._server = self._server, None
-        for session in sessions.values():
-            with contextlib.suppress(*TROUBLE):
-                if server is None or server.is_alive:
-                    session.stop()
-                else:
-                    cast(Any, session).client.close()
+        for each in calls:
+            if server is None:
+                each.release()
+            else:
+                each.abort()
         if server is not None:
             server.stop()
 
 
-def _answers(session: SparkSession) -> bool:
-    """Whether the server still knows it: a server that was restarted does not, and one closes what nobody asked for a
-    while (Spark 4.1: an hour). A setting is asked for each time; `version` only once (pyspark 4.1 keeps it)."""
-    try:
-        return session.conf.get(_TIME_ZONE) is not None
-    except TROUBLE:
-        return False
-
-
 def open_session(
-    url: str, retries: int = _RETRIES["embedded"], listing_tasks: int = _LISTING_TASKS, *, is_interpreted: bool = False
+    url: str,
+    retries: int = _RETRIES["embedded"],
+    listing_tasks: int = _LISTING_TASKS,
+    *,
+    is_interpreted: bool = False,
 ) -> SparkSession:
     """A new session, in UTC, that is to be stopped and never collected. Raises EvidenceFailed.
 
     `is_interpreted`: no query is compiled; a server that does not let this be set answers as well, only later."""
+    channel = _Channel(RemoteSpark(url=url), url, ANSWER_WITHIN_S)
+    return _opened(channel, url, retries, listing_tasks, is_interpreted=is_interpreted).session
+
+
+def _opened(channel: _Channel, url: str, retries: int, listing_tasks: int, *, is_interpreted: bool) -> _Open:
     try:
-        session: SparkSession = SparkSession.builder.remote(url).create()
+        os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # as PySpark does where it is given an address
+        session = cast(SparkSession, ConnectSession.builder.channelBuilder(channel).create())
         _OPENED.append(session)
+        channel.calls.of(session)
         cast(Any, session).client.set_retry_policies([DefaultPolicy(max_retries=retries, max_backoff=2000)])
         session.conf.set(_TIME_ZONE, "UTC")
         session.conf.set("spark.sql.caseSensitive", _BY_THEIR_VERY_NAMES)
@@ -205,12 +475,39 @@ def open_session(
             for name, value in _INTERPRETED.items() if is_interpreted else ():
                 session.conf.set(name, value)
     except TROUBLE as error:
+        raise _refused(str(error), url, channel.calls.within_s) from error
+    except OSError as error:
         raise EvidenceFailed(
-            "Spark refused the session.",
-            f"Expected a Spark Connect server 4.1 at {bare(url)}; found {str(error).splitlines()[0]}.",
-            "Check the server's version and its token, then run it again.",
+            "The certificate authority for Spark cannot be read.",
+            f"Expected the file in `spark.ca_file`; found {type(error).__name__}.",
+            "Correct the path, or the file's permissions.",
         ) from error
-    return session
+    return _Open(session, channel.calls)
+
+
+def _refused(said: str, url: str, within_s: float) -> EvidenceFailed:
+    """Why there is no session, by what grpc said."""
+    details = re.search(r'details = "([^"\n]*)"', said)
+    first = details[1] if details else said.splitlines()[0]
+    found = f"Expected a Spark Connect server 4.1 at {bare(url)}; found: {first}"
+    if "DEADLINE_EXCEEDED" in said:
+        return silent(within_s)
+    if re.search("UNAUTHENTICATED|PERMISSION_DENIED|Invalid authentication token", said):
+        remedy = "It may have expired. Renew it in `spark.token_file`, `spark.token_command` or SPARK_REMOTE."
+        return EvidenceFailed("Spark refused the token.", found, remedy)
+    if re.search("CERTIFICATE_VERIFY|certificate|SSL_ERROR|Handshake", said, re.IGNORECASE):
+        remedy = "Name the authority of its certificate in `spark.ca_file`, or set `spark.tls` as the server has it."
+        return EvidenceFailed("The certificate of Spark is not trusted, or it has none.", found, remedy)
+    return EvidenceFailed("Spark refused the session.", found, "Check the server's version and its token.")
+
+
+def silent(within_s: float) -> EvidenceFailed:
+    """What is said of a server that accepts connections and answers nothing."""
+    return EvidenceFailed(
+        "Spark does not answer.",
+        f"Expected an answer within {within_s:.0f} s; found none. It is frozen or overloaded, or the connection broke.",
+        "Look at the Spark server and the network to it, then run it again.",
+    )
 
 
 def _reachable(url: str) -> None:

@@ -24,6 +24,7 @@ from bot.adapters.scheduler import SystemClock
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_repairs import SparkCatalogSettings, SparkReplays, drivers_of, spark_catalog
 from bot.adapters.spark_server import EmbeddedSpark
+from bot.adapters.spark_session import RemoteSpark
 from bot.adapters.spark_storage import AccessOf
 from bot.adapters.storage import Opened
 from bot.domain.contract import TableContract
@@ -111,8 +112,24 @@ def spark_runner(settings: Settings, access_of: AccessOf | None = None) -> Spark
         packages=spark.packages,
         conf=spark.conf,
     )
-    where = os.environ.get("SPARK_REMOTE") or spark.remote or embedded
-    return SparkEvidenceRunner(find_tasks(spark_tasks), where, time_limit=spark.limit, access_of=access_of)
+    address = os.environ.get("SPARK_REMOTE") or spark.remote
+    remote = address and RemoteSpark(
+        url=address,
+        token_file=spark.token_file,
+        token_command=spark.token_command,
+        token_ttl_s=spark.token_every.total_seconds(),
+        tls=spark.tls,
+        ca_file=spark.ca_file,
+        headers=spark.headers,
+    )
+    return SparkEvidenceRunner(
+        find_tasks(spark_tasks),
+        remote or embedded,
+        time_limit=spark.limit,
+        answer_within=spark.answer_within,
+        idle_after=spark.idle_after,
+        access_of=access_of,
+    )
 
 
 def _declared(job: JobSettings) -> tuple[str, ...]:

@@ -53,6 +53,51 @@ class SparkSettings(Record):
         description="Spark Connect address. Without it, Waterline starts a local Spark.",
         examples=["sc://spark-connect:15002"],
     )
+    token_file: Path | None = Field(
+        default=None,
+        description="File with the bearer token of the Spark Connect server. Waterline reads it at each call.",
+        examples=["/var/run/secrets/spark-token"],
+    )
+    token_command: tuple[str, ...] = Field(
+        default=(),
+        description="Command that prints the bearer token. Waterline runs it again every `token_every`.",
+        examples=[["databricks-token", "--profile", "waterline"]],
+    )
+    token_every: timedelta = Field(
+        default=timedelta(minutes=5),
+        gt=timedelta(0),
+        description="How long a printed token is used, as an ISO 8601 duration or in seconds.",
+        examples=["PT5M"],
+    )
+    tls: bool | None = Field(
+        default=None,
+        description="Whether the connection is encrypted. By default as the address says (`use_ssl=true`), and always "
+        "with a token or `ca_file` for another host.",
+        examples=[True],
+    )
+    ca_file: Path | None = Field(
+        default=None,
+        description="Certificate authority of the Spark Connect server, if the system does not know it.",
+        examples=["/etc/waterline/spark-ca.pem"],
+    )
+    headers: dict[str, str] = Field(
+        default={},
+        description="More headers of each call to the Spark Connect server.",
+        examples=[{"x-databricks-cluster-id": "0123-456789-abcdefgh"}],
+    )
+    answer_within: timedelta = Field(
+        default=timedelta(seconds=30),
+        gt=timedelta(0),
+        description="Spark counts as frozen after this time without an answer; an ISO 8601 duration or seconds.",
+        examples=["PT30S"],
+    )
+    idle_after: timedelta = Field(
+        default=timedelta(minutes=15),
+        gt=timedelta(0),
+        description="After this time without a question, the session is released, and a local Spark ends; as an "
+        "ISO 8601 duration or in seconds.",
+        examples=["PT15M"],
+    )
     memory: str = Field(
         default="1g", pattern=r"^\d+[mg]$", description="Heap of the local Spark, as `-Xmx` takes it.", examples=["2g"]
     )
