@@ -185,6 +185,7 @@ class SparkServer:
         log4j = self._room / "log4j2.properties"
         log4j.write_text(_LOG4J, encoding="utf-8")
         conf = {
+            "spark.master": f"local[{wanted.cores}]",
             "spark.connect.grpc.binding.address": "127.0.0.1",
             "spark.connect.grpc.binding.port": str(self._port),
             "spark.connect.progress.reportInterval": "200ms",
@@ -208,7 +209,7 @@ class SparkServer:
         told.write_text(
             "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in conf.items()), encoding="utf-8"
         )
-        command = [str(_spark_home() / "bin" / "spark-submit"), "--master", f"local[{wanted.cores}]"]
+        command = [str(_spark_home() / "bin" / "spark-submit")]
         command += ["--driver-memory", wanted.memory]
         command += ["--properties-file", str(told), "--load-spark-defaults"]
         if wanted.packages:

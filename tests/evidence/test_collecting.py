@@ -364,7 +364,7 @@ def test_a_task_is_interrupted_until_it_ends_although_spark_does_not_answer_once
             run.end()
 
     run.cancel()
-    run.watch(Session(), 60)  # type: ignore[arg-type]
+    run.watch(Session(), 60, lambda _session: None)  # type: ignore[arg-type]
 
     assert asked == ["tag", "tag"]
 

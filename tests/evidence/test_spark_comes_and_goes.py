@@ -64,7 +64,6 @@ def test_a_run_that_is_cancelled_while_spark_starts_ends_at_once(embedded: Embed
     one.join(PATIENCE_S)
 
     assert [type(error) for error in raised] == [EvidenceCancelled]
-    assert "given up" in str(raised[0])
     assert runner.pid is None
     runner.close()
 
@@ -153,7 +152,7 @@ def test_a_start_is_given_up_when_nobody_waits_for_it(embedded: EmbeddedSpark) -
     """A bot that is told to stop, or a responder who cancels, does not sit out the start of a JVM."""
     began = time.monotonic()
 
-    with pytest.raises(EvidenceCancelled, match="given up"):
+    with pytest.raises(EvidenceCancelled):
         SparkServer(embedded, is_given_up=lambda: True)
 
     assert time.monotonic() - began < 30
