@@ -52,9 +52,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(autouse=True)
 def _ctrl_c() -> Iterator[None]:
-    """What a shell starts in the background ignores Ctrl-C, and so would every process that a test starts."""
+    """What a shell starts in the background ignores Ctrl-C, and so would every process that a test starts. A command
+    that runs in the tests' own process leaves its handler behind."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

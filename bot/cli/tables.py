@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Annotated, TypeVar
 
 import typer
@@ -52,34 +52,37 @@ def followed(examiner: Examiner, ask: Callable[[Course], Answer], console: Conso
     status = told.status(Course().words) if told.is_terminal else None
     course = Course(lambda: status.update(_line(course)) if status is not None else None)
     work: Future[Answer] = Future()
-    thread = Thread(target=lambda: _answer(work, lambda: ask(course)), name="examination")
-    with status if status is not None else nullcontext():
-        try:
+    done = Event()
+    thread = Thread(target=lambda: _answer(work, lambda: ask(course), done), name="examination", daemon=True)
+    try:
+        with status if status is not None else nullcontext():
             thread.start()
-            while not wait([work], _AGAIN_AFTER_S).done:
+            while not done.wait(_AGAIN_AFTER_S):
                 pass
             return work.result()
-        except KeyboardInterrupt:
-            if status is not None:
-                status.update(_ENDING)
-            _end(examiner, course, thread)
+    except KeyboardInterrupt:
+        told.print(_ENDING)
+        _end(examiner, course, thread, done)
     told.print(_ENDED)
     raise typer.Exit(INTERRUPTED)
 
 
-def _answer(work: Future[Answer], ask: Callable[[], Answer]) -> None:
+def _answer(work: Future[Answer], ask: Callable[[], Answer], done: Event) -> None:
     try:
         work.set_result(ask())
     except BaseException as error:  # noqa: BLE001 - handed to whoever waits, where it is raised
         work.set_exception(error)
+    finally:
+        done.set()
 
 
-def _end(examiner: Examiner, course: Course, thread: Thread) -> None:
+def _end(examiner: Examiner, course: Course, thread: Thread, done: Event) -> None:
     """Interrupts until the work has ended: a task that is just beginning is not known to Spark yet. What reads Flink
-    or storage has a time limit of its own."""
-    while thread.is_alive():
+    or storage has a time limit of its own. `is_alive` is no help: Ctrl-C within `join` marks a thread as ended
+    (CPython 3.11)."""
+    while thread.ident is not None and not done.is_set():
         examiner.cancel(course)
-        thread.join(_AGAIN_AFTER_S)
+        done.wait(_AGAIN_AFTER_S)
 
 
 def _line(course: Course) -> str:
