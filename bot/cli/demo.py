@@ -219,7 +219,10 @@ def _invite(workspace: Workspace, incident: str) -> None:
 
 
 def _walk(workspace: Workspace, lab: Lab, incident: str, began: float) -> None:
-    clicked = Walk(workspace, SYMPTOMS[incident], _say).run()
+    walk = Walk(workspace, SYMPTOMS[incident], _say)
+    if lab.state.stack == "kafka":  # each file is a request to an S3 of one thread
+        walk.patience_s *= 2
+    clicked = walk.run()
     proof = lab.proof()
     _say("")
     _say("Read from outside the bot, with PyIceberg:")

@@ -56,6 +56,8 @@ def read(home: Home, state: LabState, consumer: str) -> Read:
     table = f"{state.catalog_name}.{state.table}"
     spark.sql(QUERIES[consumer].format(table=table, snapshot=snapshot_id)).collect()
     spark.stop()
+    if state.stack == "kafka":
+        _end_java()
     return latest_reads(state.lineage_path, [snapshot_id])[consumer]
 
 
@@ -64,6 +66,16 @@ def head_of(state: LabState) -> int | None:
     with contextlib.closing(open_catalog(state)) as catalog:
         head = catalog.load_table(state.table).current_snapshot()
     return None if head is None else head.snapshot_id
+
+
+def _end_java() -> None:
+    """The next application gets a Java of its own. In one that had another before, the listener that reads through a
+    REST catalog writes its first events before it knows the application's name (seen with OpenLineage 1.53)."""
+    if (gateway := SparkContext._gateway) is not None:
+        gateway.shutdown()
+        gateway.proc.kill()
+        gateway.proc.wait()
+    SparkContext._gateway = SparkContext._jvm = None
 
 
 def _end_with_spark(*_: object) -> None:
