@@ -1,0 +1,149 @@
+"""An existing engine: a Connect server before a standalone cluster of a master and two workers, each a process."""
+
+import itertools
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+import spark_tasks
+from bot.adapters.spark import SparkEvidenceRunner
+from bot.adapters.spark_server import EmbeddedSpark, SparkServer, listens
+from bot.domain.evidence import Answer, Ask
+from bot.domain.table import Window
+from bot.evidence import TaskModule, find_tasks
+from bot.pinned_jars import LEAN, java, pyspark_jars
+from tests.actions.worlds import closed, made
+from tests.evidence.slow_tasks import COUNTED, PATIENCE_S, SLOW, counting, in_thread
+from tests.tables import CONTRACT, ORDERS
+
+pytestmark = pytest.mark.slow
+TASKS = find_tasks(spark_tasks)
+NUMBERS = itertools.count()
+
+
+class Cluster:
+    """Its processes; the executors are children of the workers."""
+
+    def __init__(self, master: str, workers: list[subprocess.Popen[bytes]]) -> None:
+        self.master = master
+        self.workers = workers
+
+
+def free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def started(log: Path, main: str, *args: str) -> subprocess.Popen[bytes]:
+    """A daemon of Spark, from PySpark's own jars."""
+    command = [str(java()), *LEAN, "-Xmx192m", "-cp", f"{pyspark_jars()}/*", main, *args]
+    env = {
+        **os.environ,
+        "SPARK_HOME": str(pyspark_jars().parent),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_SCALA_VERSION": "2.13",
+    }
+    with log.open("wb") as out:
+        return subprocess.Popen(command, stdout=out, stderr=out, env=env)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A master and two workers of one core each."""
+    folder, port = tmp_path_factory.mktemp("cluster"), free_port()
+    deploy = "org.apache.spark.deploy"
+    where = ("--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
+    master = started(folder / "master.log", f"{deploy}.master.Master", *where)
+    address = f"spark://127.0.0.1:{port}"
+    give_up = time.monotonic() + PATIENCE_S
+    while not listens("127.0.0.1", port, 1.0):
+        assert time.monotonic() < give_up, (folder / "master.log").read_text()
+        time.sleep(0.2)
+    size = ("--host", "127.0.0.1", "--cores", "1", "--memory", "700m", "--webui-port", "0")
+    workers = [
+        started(folder / f"{n}.log", f"{deploy}.worker.Worker", *size, "--work-dir", str(folder / str(n)), address)
+        for n in ("one", "two")
+    ]
+    yield Cluster(address, workers)
+    for process in (*workers, master):
+        process.terminate()
+        process.wait(60)
+
+
+@pytest.fixture(scope="module")
+def distributed(cluster: Cluster, embedded: EmbeddedSpark) -> Iterator[SparkServer]:
+    """A Connect server whose tasks run on the workers' executors."""
+    conf = {
+        **embedded.conf,
+        "spark.master": cluster.master,
+        "spark.executor.memory": "600m",
+        "spark.executor.extraClassPath": os.pathsep.join(str(jar) for jar in embedded.jars),
+        "spark.executor.extraJavaOptions": "-Dorg.apache.avro.fastread=false -XX:+UseSerialGC",
+    }
+    server = SparkServer(embedded.model_copy(update={"conf": conf, "memory": "700m"}))
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+    """A table whose job was restored from an older savepoint."""
+    scene, _plan = made(tmp_path_factory.mktemp("rewound"), "rewound")
+    seen = scene.observer.observe(ORDERS)
+    assert seen.table.head is not None
+    yield Ask(observation=seen, window=Window(since=scene.snapshot("a", 1), until=seen.table.head), contract=CONTRACT)
+    closed(scene)
+
+
+def put(runner: SparkEvidenceRunner, task: str, ask: Ask) -> Answer:
+    """The answer to one task."""
+    tag = f"cluster-{next(NUMBERS)}"
+    return runner.run(TASKS[task].task, ask, tag=tag, on_progress=lambda _progress: None)[0]
+
+
+def test_every_task_gives_the_answer_of_one_machine(
+    distributed: SparkServer, runner: SparkEvidenceRunner, ask: Ask
+) -> None:
+    """What executors decode, shuffle and send back is what one process reads."""
+    remote = SparkEvidenceRunner(TASKS, distributed.url)
+
+    for task in TASKS:
+        assert put(remote, task, ask) == put(runner, task, ask), task
+    remote.close()
+
+
+def test_a_worker_that_is_killed_under_a_task_changes_no_answer(
+    cluster: Cluster, distributed: SparkServer, ask: Ask
+) -> None:
+    """Its executor ends with it; the other one does its work again."""
+    counted = TaskModule(task=SLOW, answer=counting(6_000_000_000))
+    remote = SparkEvidenceRunner(
+        {"slow": counted, **{name: TASKS[name] for name in ("duplicate_rows",)}}, distributed.url
+    )
+    before, began, answers = put(remote, "duplicate_rows", ask), threading.Event(), list[Answer]()
+
+    def run() -> None:
+        answers.append(remote.run(SLOW, ask, tag="killed", on_progress=lambda _progress: began.set())[0])
+
+    thread, raised = in_thread(run)
+    assert began.wait(PATIENCE_S)
+    lost = psutil.Process(cluster.workers[0].pid)
+    for process in (*lost.children(recursive=True), lost):
+        process.send_signal(signal.SIGKILL)
+    thread.join(PATIENCE_S)
+    after = put(remote, "duplicate_rows", ask)
+    remote.close()
+
+    assert [] == raised
+    assert [COUNTED] == answers
+    assert before == after
