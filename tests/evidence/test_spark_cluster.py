@@ -2,15 +2,12 @@
 
 import itertools
 import os
-import signal
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
 import spark_tasks
@@ -18,10 +15,10 @@ from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer, listens
 from bot.domain.evidence import Answer, Ask
 from bot.domain.table import Window
-from bot.evidence import TaskModule, find_tasks
+from bot.evidence import find_tasks
 from bot.pinned_jars import LEAN, java, pyspark_jars
 from tests.actions.worlds import closed, made
-from tests.evidence.slow_tasks import COUNTED, PATIENCE_S, SLOW, counting, in_thread
+from tests.evidence.slow_tasks import PATIENCE_S
 from tests.tables import CONTRACT, ORDERS
 
 pytestmark = pytest.mark.slow
@@ -120,30 +117,3 @@ def test_every_task_gives_the_answer_of_one_machine(
     for task in TASKS:
         assert put(remote, task, ask) == put(runner, task, ask), task
     remote.close()
-
-
-def test_a_worker_that_is_killed_under_a_task_changes_no_answer(
-    cluster: Cluster, distributed: SparkServer, ask: Ask
-) -> None:
-    """Its executor ends with it; the other one does its work again."""
-    counted = TaskModule(task=SLOW, answer=counting(6_000_000_000))
-    remote = SparkEvidenceRunner(
-        {"slow": counted, **{name: TASKS[name] for name in ("duplicate_rows",)}}, distributed.url
-    )
-    before, began, answers = put(remote, "duplicate_rows", ask), threading.Event(), list[Answer]()
-
-    def run() -> None:
-        answers.append(remote.run(SLOW, ask, tag="killed", on_progress=lambda _progress: began.set())[0])
-
-    thread, raised = in_thread(run)
-    assert began.wait(PATIENCE_S)
-    lost = psutil.Process(cluster.workers[0].pid)
-    for process in (*lost.children(recursive=True), lost):
-        process.send_signal(signal.SIGKILL)
-    thread.join(PATIENCE_S)
-    after = put(remote, "duplicate_rows", ask)
-    remote.close()
-
-    assert [] == raised
-    assert [COUNTED] == answers
-    assert before == after
