@@ -70,11 +70,3 @@ class SchedulerTimers:
 def _report(event: JobExecutionEvent) -> None:
     """A timer that failed must not end the others; the service journals what concerns an incident."""
     _log.error("timer failed", key=event.job_id, error=repr(event.exception), trace=event.traceback)
-
-
-class SystemClock:
-    """The time now, aware and in UTC."""
-
-    def now(self) -> datetime:
-        """Aware, UTC."""
-        return datetime.now(UTC)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import spark_tasks
 from bot.adapters.checkpoint_files import CheckpointFiles
+from bot.adapters.clock import SystemClock
 from bot.adapters.contracts import contract_of
 from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_operator_resource import as_pod, by_kubeconfig, flink_resource
@@ -20,7 +21,6 @@ from bot.adapters.http import HttpSchedulers, Logins
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.lineage import AllLineage, OpenLineageFile
 from bot.adapters.lineage_marquez import Marquez
-from bot.adapters.scheduler import SystemClock
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_repairs import SparkCatalogSettings, SparkReplays, drivers_of, spark_catalog
 from bot.adapters.spark_server import EmbeddedSpark

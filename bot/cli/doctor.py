@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.table import Table as Grid
 from slack_sdk import WebClient
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.contracts import team_of
 from bot.adapters.iceberg.backends import extra_for, how_to_install, kind_of, missing_extra
 from bot.adapters.journal_sql.engine import TOLERATED, ahead_at, ahead_in_words
 from bot.adapters.journal_sql.store import NoRecord, existing_record
-from bot.adapters.scheduler import SystemClock
 from bot.adapters.spark_session import bare
 from bot.bootstrap import Built, build
 from bot.cli.options import COULD_NOT_TELL, DEFAULT_CONFIG, ConfigOption, NobodyThere

@@ -10,9 +10,9 @@ from bot.actions._completing import completed
 from bot.actions._effects import Awaited, awaited, checks
 from bot.actions._requirements import check_all
 from bot.adapters.checkpoint_files import CheckpointFiles
+from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import open_store
-from bot.adapters.scheduler import SystemClock
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.action import Plan
 from bot.domain.approval import Approval, ApprovalPolicy

@@ -13,7 +13,7 @@ from bot.actions._completing import ActionModule, completed, must_be_destructive
 from bot.actions._effects import KINDS
 from bot.actions._rehearsing import every, listed, within
 from bot.actions._requirements import World, check_all
-from bot.adapters.scheduler import SystemClock
+from bot.adapters.clock import SystemClock
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.effects import ChangeFiles, DropBranch, Effect, MarkTable, StopFork

@@ -14,7 +14,7 @@ from bot.actions import restore_job_only
 from bot.actions._completing import ActionModule, completed, must_be_destructive, scan
 from bot.actions._effects import KINDS
 from bot.actions._requirements import World, check_all
-from bot.adapters.scheduler import SystemClock
+from bot.adapters.clock import SystemClock
 from bot.domain.action import Plan
 from bot.domain.approval import Approval
 from bot.domain.diagnosis import Case

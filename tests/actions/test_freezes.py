@@ -9,7 +9,7 @@ import pytest
 
 from bot.actions import _foreseen, restart_from_stop_savepoint, take_savepoint
 from bot.actions._world import World
-from bot.adapters.scheduler import SystemClock
+from bot.adapters.clock import SystemClock
 from bot.domain.entries import IncidentClosed, NoteAdded, WaterlineMoved
 from bot.domain.errors import CouldNotLook, OutcomeUnknown, UnknownTable
 from bot.domain.execution import ProposalState

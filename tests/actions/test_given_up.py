@@ -9,7 +9,7 @@ from pyiceberg.table import Table
 from bot.actions import drop_repair_branch, forward_job, protect_last_commit, publish_repair, take_savepoint
 from bot.actions._completing import ActionModule
 from bot.actions._rehearsing import rehearsal_of
-from bot.adapters.scheduler import SystemClock
+from bot.adapters.clock import SystemClock
 from bot.domain.action import Plan
 from bot.domain.diagnosis import CannotTell, Case, Diagnosis, Examined, Excluded, ModeResult
 from bot.domain.effects import DeleteRows, MarkTable, StartJob

@@ -8,7 +8,7 @@ from pyiceberg.expressions import GreaterThanOrEqual, LessThan
 
 from bot.actions import deduplicate_rows, rewind_table_and_job
 from bot.actions._completing import completed
-from bot.adapters.scheduler import SystemClock
+from bot.adapters.clock import SystemClock
 from bot.domain.action import Plan
 from bot.domain.contract import CopyRule
 from bot.domain.effects import MoveTable

@@ -21,7 +21,7 @@ from bot.actions import (
     undo_proposal,
 )
 from bot.actions._completing import ActionModule, completed
-from bot.adapters.scheduler import SystemClock
+from bot.adapters.clock import SystemClock
 from bot.domain.action import Plan
 from bot.domain.approval import Approval
 from bot.domain.diagnosis import Case

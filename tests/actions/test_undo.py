@@ -16,7 +16,7 @@ from bot.actions import (
     trust_present_state,
     undo_proposal,
 )
-from bot.adapters.scheduler import SystemClock
+from bot.adapters.clock import SystemClock
 from bot.domain.action import Plan
 from bot.domain.entries import NoteAdded
 from bot.domain.errors import Refused

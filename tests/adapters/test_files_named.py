@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.scheduler import SystemClock
 from tests.tables import ORDERS, OrdersTable
 from tests.upserts import upserts
 

@@ -6,7 +6,8 @@ from threading import Event, Thread
 
 import pytest
 
-from bot.adapters.scheduler import SchedulerTimers, SystemClock
+from bot.adapters.clock import SystemClock
+from bot.adapters.scheduler import SchedulerTimers
 from tests.adapters.conftest import NOON, StandingClock
 from tests.slack.people import eventually
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import open_store
-from bot.adapters.scheduler import SystemClock
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.deciding import Approve
 from bot.domain.entries import ResponderAssigned, SeverityChanged

@@ -41,8 +41,8 @@ def held(home: Path, spark: str) -> Held:
 def _measure(home: Path, spark: str) -> Held:
     import bot.cli.web  # noqa: F401 - what the process weighs is what is measured
     import spark_tasks
+    from bot.adapters.clock import SystemClock
     from bot.adapters.iceberg import PyIcebergCatalog
-    from bot.adapters.scheduler import SystemClock
     from bot.adapters.spark import SparkEvidenceRunner
     from bot.domain.ids import TableName
     from bot.evidence import find_tasks

@@ -7,8 +7,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.scheduler import SystemClock
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import DuplicatesFinding

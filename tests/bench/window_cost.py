@@ -22,8 +22,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 import spark_tasks
+from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.scheduler import SystemClock
 from bot.adapters.spark_repairs import spark_catalog
 from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.spark_session import open_session

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.iceberg.backends import refuse_unlocked
-from bot.adapters.scheduler import SystemClock
 from bot.cli.doctor import client_of, promise_of
 from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.ids import TableName

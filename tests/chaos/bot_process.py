@@ -14,9 +14,10 @@ from pathlib import Path
 
 import spark_tasks
 from bot import bootstrap
+from bot.adapters.clock import SystemClock
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import JarStart
-from bot.adapters.scheduler import SchedulerTimers, SystemClock
+from bot.adapters.scheduler import SchedulerTimers
 from bot.bootstrap.content import CONTENT
 from bot.evidence import find_tasks
 from tests.chaos.flink_process import JAR

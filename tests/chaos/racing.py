@@ -23,8 +23,8 @@ from typing import Literal
 
 from pyiceberg.exceptions import CommitFailedException
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
-from bot.adapters.scheduler import SystemClock
 from bot.domain.effects import MoveTable
 from bot.domain.entries import IncidentOpened, ProposalMade
 from bot.domain.errors import Refused, Superseded

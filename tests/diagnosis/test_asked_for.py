@@ -13,7 +13,7 @@ import pytest
 
 import bot.diagnosis
 import spark_tasks
-from bot.adapters.scheduler import SystemClock
+from bot.adapters.clock import SystemClock
 from bot.diagnosis import no_snapshot_advanced, recovered_by_itself
 from bot.diagnosis._asked import _FIELDS
 from bot.diagnosis._examine import scan

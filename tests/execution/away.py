@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from bot.adapters.scheduler import SystemClock
+from bot.adapters.clock import SystemClock
 from bot.domain.entries import EffectStarted, NoteAdded
 from bot.domain.errors import CommitRefused, CouldNotLook
 from tests.execution.scene import Scene

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import Store, open_store
-from bot.adapters.scheduler import SystemClock
 from bot.domain.errors import OutcomeUnknown
 from bot.domain.execution import ProposalView
 from bot.domain.flink import JobRun

@@ -3,8 +3,8 @@
 import sqlite3
 from pathlib import Path
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import Store
-from bot.adapters.scheduler import SystemClock
 from bot.domain.execution import ProposalView
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore

@@ -12,8 +12,8 @@ import pytest
 from bot import actions
 from bot.actions._completing import scan
 from bot.adapters import table_files
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
-from bot.adapters.scheduler import SystemClock
 from bot.domain.execution import ProposalState
 from bot.domain.ids import ProposalId
 from bot.service.executing import Executions

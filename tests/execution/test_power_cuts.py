@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
-from bot.adapters.scheduler import SystemClock
 from bot.domain.execution import ProposalState
 from bot.service.incident_store import IncidentStore
 from tests.little_flink import open_catalog

@@ -13,8 +13,8 @@ import spark_tasks
 from bot import actions
 from bot.actions import drop_repair_branch, forward_job
 from bot.actions._completing import scan
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
-from bot.adapters.scheduler import SystemClock
 from bot.domain.action import MovesWaterline
 from bot.domain.contract import HIDDEN, TableContract
 from bot.domain.doubt import ACCUSERS, accusations

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import spark_tasks
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import Store, open_store
-from bot.adapters.scheduler import SystemClock
 from bot.domain.entries import EffectEnded, EvidenceRequested, NoteAdded, StepDone
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.evidence import Observation

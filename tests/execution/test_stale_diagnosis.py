@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.adapters.scheduler import SystemClock
+from bot.adapters.clock import SystemClock
 from bot.diagnosis._examine import ModeModule
 from bot.domain.diagnosis import Case, Matches, Remedy
 from bot.domain.entries import Diagnosed, EvidenceRecorded, EvidenceRequested, WaterlineMoved

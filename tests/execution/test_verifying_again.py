@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import open_store
-from bot.adapters.scheduler import SystemClock
 from bot.domain.entries import VerificationRequested
 from bot.domain.errors import Refused
 from bot.domain.journal import WATERLINE

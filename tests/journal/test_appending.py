@@ -14,10 +14,10 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import Store, open_store
 from bot.adapters.journal_sql.migrating import migrate, migrate_down
 from bot.adapters.journal_sql.schema import METADATA, MIGRATIONS, is_newest, newest
-from bot.adapters.scheduler import SystemClock
 from bot.domain.entries import Body, ExecutionStarted, NoteAdded, NoticeQueued
 from bot.domain.errors import BadConfiguration, CouldNotLook, JournalMoved, Refused, UnknownIncident
 from bot.domain.ids import IncidentId, ProposalId, TableName

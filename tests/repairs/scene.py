@@ -7,10 +7,10 @@ from typing import Any
 
 import spark_tasks
 from bot.adapters.checkpoint_files import CheckpointFiles
+from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import open_store
 from bot.adapters.lineage import AllLineage
-from bot.adapters.scheduler import SystemClock
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_repairs import SparkReplays, spark_catalog
 from bot.adapters.table_files import FolderOfTable

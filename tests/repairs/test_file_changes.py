@@ -8,9 +8,9 @@ import pytest
 
 from bot.actions import _effects as effects
 from bot.actions._effects.kind import Hands, Looked
+from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import open_store
-from bot.adapters.scheduler import SystemClock
 from bot.domain.entries import EffectStarted
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.execution import ProposalState

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from bot.actions._effects import Hands
 from bot.actions._effects.repair_on_branch import DeletingRows
+from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.scheduler import SystemClock
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.effects import DeleteRows
 from bot.domain.entries import EffectStarted

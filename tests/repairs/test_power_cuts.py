@@ -6,8 +6,8 @@ from signal import SIGKILL
 
 import pytest
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import open_store
-from bot.adapters.scheduler import SystemClock
 from bot.domain.execution import ProposalState
 from bot.service.incident_store import IncidentStore
 from tests.power_cut import killed

@@ -6,7 +6,7 @@ from pathlib import Path
 import spark_tasks
 from bot.actions import rewind_table_and_job, take_savepoint
 from bot.actions._completing import completed
-from bot.adapters.scheduler import SystemClock
+from bot.adapters.clock import SystemClock
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.bootstrap import assemble
 from bot.cli.options import NobodyThere

@@ -19,8 +19,8 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import NestedField, StringType
 
 import spark_tasks
+from bot.adapters.clock import SystemClock
 from bot.adapters.contracts import contract_of, merged
-from bot.adapters.scheduler import SystemClock
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.domain.contract import HIDDEN, TableContract
 from bot.domain.diagnosis import Case

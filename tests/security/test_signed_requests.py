@@ -13,8 +13,8 @@ from slack_sdk.signature import SignatureVerifier
 from starlette.testclient import TestClient
 from structlog.testing import capture_logs
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import Store, open_store
-from bot.adapters.scheduler import SystemClock
 from bot.domain.errors import BadConfiguration
 from bot.settings import SlackSecrets
 from bot.slack.app import build_app

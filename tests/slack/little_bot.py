@@ -15,10 +15,10 @@ from slack_sdk import WebClient
 
 import spark_tasks
 from bot.adapters.checkpoint_files import CheckpointFiles
+from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import Store, open_store
 from bot.adapters.lineage import OpenLineageFile
-from bot.adapters.scheduler import SystemClock
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap import assemble
 from bot.domain.approval import ApprovalPolicy

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from slack_sdk import WebClient
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import open_store
 from bot.adapters.journal_sql.inbox import SqlInbox
 from bot.adapters.journal_sql.store import Store
-from bot.adapters.scheduler import SystemClock
 from bot.domain.entries import NoticeQueued
 from bot.domain.errors import CouldNotKeep
 from bot.domain.execution import ProposalState

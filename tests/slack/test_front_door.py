@@ -12,8 +12,8 @@ from slack_bolt import BoltRequest
 from slack_sdk import WebClient
 from starlette.testclient import TestClient
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import Store, open_store
-from bot.adapters.scheduler import SystemClock
 from bot.ports import Post
 from bot.slack.front_door import FrontDoor
 from bot.slack.http import http_app

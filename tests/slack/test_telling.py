@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import open_store
 from bot.adapters.journal_sql.store import Store
-from bot.adapters.scheduler import SystemClock
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.entries import (
     Finding,

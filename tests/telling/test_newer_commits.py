@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import spark_tasks
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql import open_store
-from bot.adapters.scheduler import SystemClock
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.domain.errors import EvidenceFailed
 from bot.domain.evidence import Answer, Ask, Observation, Progress, Task, Verdict

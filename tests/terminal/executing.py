@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 import bot.bootstrap
 import bot.cli.proposal
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.store import Store, existing_record, open_store
-from bot.adapters.scheduler import SystemClock
 from bot.bootstrap import build
 from bot.cli.options import NobodyThere
 from bot.cli.proposal import app

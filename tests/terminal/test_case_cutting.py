@@ -24,9 +24,9 @@ from bot.adapters.case_redaction import (
 from bot.adapters.case_rereading import read_again
 from bot.adapters.case_sources import RowValues, raw_of, read_case, sources_of
 from bot.adapters.checkpoint_parsing import told_by
+from bot.adapters.clock import SystemClock
 from bot.adapters.flink_pages import Exceptions, JobConfig, cause_lines
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.scheduler import SystemClock
 from bot.adapters.storage import entries_in
 from bot.bootstrap import failure_modes
 from bot.diagnosis._examine import diagnose

@@ -15,9 +15,9 @@ from bot.adapters.case_rereading import read_again
 from bot.adapters.case_sources import left_out_in_short, raw_of, read_case, sources_of, write_case
 from bot.adapters.checkpoint_files import stored_as
 from bot.adapters.checkpoint_parsing import Handle
+from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg.catalog import PyIcebergCatalog
 from bot.adapters.lineage_reading import kept_events
-from bot.adapters.scheduler import SystemClock
 from bot.adapters.table_files import SCHEMA
 from bot.bootstrap import build, failure_modes
 from bot.cli import app

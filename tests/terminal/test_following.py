@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 import spark_tasks
-from bot.adapters.scheduler import SystemClock
+from bot.adapters.clock import SystemClock
 from bot.bootstrap import build, failure_modes
 from bot.cli.options import NobodyThere
 from bot.cli.tables import followed

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.scheduler import SystemClock
 from bot.domain.diagnosis import Act, Diagnosis, Matches, Mode, ModeResult, Remedy
 from bot.domain.errors import UnknownTable
 from bot.domain.flink import Failure

@@ -19,13 +19,13 @@ from pydantic import TypeAdapter
 from sqlalchemy import Connection, Engine, insert, make_url, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
+from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.engine import clock_on, create, put_row, reading, writing
 from bot.adapters.journal_sql.inbox import SqlInbox
 from bot.adapters.journal_sql.journal import SqlJournal
 from bot.adapters.journal_sql.membership import Presence, presence_on
 from bot.adapters.journal_sql.outbox import SqlOutbox
 from bot.adapters.journal_sql.schema import CURSORS, WATCH_NOTES, is_newest
-from bot.adapters.scheduler import SystemClock
 from bot.domain.entries import Body
 from bot.domain.errors import BadConfiguration
 from bot.domain.ids import IncidentId, TableName
