@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
@@ -15,6 +15,17 @@ UidSuffix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]*$")]
 """It is put into statements, so nothing that could end a string may stand in it."""
 KubernetesName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$")]
 """It becomes part of an address, so nothing else may stand in it."""
+
+
+R = TypeVar("R", bound=Record)
+
+
+def files_beside(record: R, folder: Path, *names: str) -> R:
+    """The same, with the files that it names in that folder unless their paths are absolute."""
+    files = {name: getattr(record, name) for name in names}
+    return record.model_copy(
+        update={name: folder / file.expanduser() for name, file in files.items() if file is not None}
+    )
 
 
 class LoginSettings(Record):
@@ -59,11 +70,7 @@ class LoginSettings(Record):
 
     def beside(self, folder: Path) -> "LoginSettings":
         """The same, with its files in that folder unless their paths are absolute."""
-        named = ("ca_file", "certificate_file", "key_file", "secret_file")
-        files = {name: getattr(self, name) for name in named}
-        return self.model_copy(
-            update={name: folder / file.expanduser() for name, file in files.items() if file is not None}
-        )
+        return files_beside(self, folder, "ca_file", "certificate_file", "key_file", "secret_file")
 
 
 class SqlGatewayStartSettings(Record):

@@ -12,7 +12,7 @@ from bot.domain.errors import BadConfiguration
 from bot.domain.ids import TableName, UserId
 from bot.domain.record import Record
 from bot.domain.setup import TableSetup
-from bot.settings.jobs import HttpUrl, JobSettings, LoginSettings
+from bot.settings.jobs import HttpUrl, JobSettings, LoginSettings, files_beside
 from bot.settings.reading import as_markdown, checked, yaml_of
 from bot.settings.tables import TableSettings, refuse_contradictions
 
@@ -55,7 +55,7 @@ class SparkSettings(Record):
     )
     token_file: Path | None = Field(
         default=None,
-        description="File with the bearer token of the Spark Connect server. Waterline reads it at each call.",
+        description="File with the bearer token of the Spark Connect server, read at each call. Relative to this file.",
         examples=["/var/run/secrets/spark-token"],
     )
     token_command: tuple[str, ...] = Field(
@@ -77,7 +77,8 @@ class SparkSettings(Record):
     )
     ca_file: Path | None = Field(
         default=None,
-        description="Certificate authority of the Spark Connect server, if the system does not know it.",
+        description="Certificate authority of the Spark Connect server, if the system does not know it. "
+        "Relative to this file.",
         examples=["/etc/waterline/spark-ca.pem"],
     )
     headers: dict[str, str] = Field(
@@ -336,6 +337,7 @@ class Settings(Record):
             update={
                 "home": here / read.home.expanduser(),
                 "tables": {name: table.beside(here) for name, table in read.tables.items()},
+                "spark": files_beside(read.spark, here, "ca_file", "token_file"),
                 "logins": tuple(login.beside(here) for login in read.logins),
                 "lineage": read.lineage.model_copy(update={"events": here / events.expanduser() if events else None}),
             }

@@ -183,3 +183,13 @@ def test_the_reference_in_the_repository_is_the_current_one() -> None:
     written = EXAMPLE.with_name("settings.md").read_text(encoding="utf-8")
 
     assert written == Settings.reference()
+
+
+def test_files_of_the_spark_server_are_beside_the_configuration(file: Path) -> None:
+    """From wherever the bot is started."""
+    spark = "spark: {remote: sc://spark:15002, token_file: token, ca_file: /etc/ca.pem}\n"
+    file.write_text(GOOD + spark, encoding="utf-8")
+
+    read = Settings.load(file).spark
+
+    assert (file.parent / "token", Path("/etc/ca.pem")) == (read.token_file, read.ca_file)
