@@ -23,7 +23,8 @@ def embedded() -> "EmbeddedSpark":
     from bot.lab.jars import spark_jars
 
     interpreted = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    return EmbeddedSpark(memory="1g", jars=tuple(spark_jars()), conf=interpreted)
+    conf = {**interpreted, "spark.driver.extraJavaOptions": "-Dwaterline.runs=tests"}
+    return EmbeddedSpark(memory="1g", jars=tuple(spark_jars()), conf=conf)
 
 
 @pytest.fixture(scope="session")

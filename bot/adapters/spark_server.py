@@ -33,6 +33,7 @@ from bot.domain.record import Record
 KEEPER = Path(__file__).with_name("spark_keeper.py")
 
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+_OPTIONS = "spark.driver.extraJavaOptions"
 _LEAN = (
     "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m -Xshare:auto "
     "-XX:+ExitOnOutOfMemoryError -Dorg.apache.avro.fastread=false"
@@ -192,7 +193,6 @@ class SparkServer:
             "spark.connect.session.manager.defaultSessionTimeout": _FOR_EVER,
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.extraJavaOptions": f"{_LEAN} -Dlog4j2.configurationFile={log4j}",
             "spark.local.dir": str(self._room / "scratch"),
             "spark.sql.warehouse.dir": str(self._room / "warehouse"),
             "spark.ui.enabled": "false",
@@ -204,6 +204,8 @@ class SparkServer:
             **server_conf(self.storages, wanted.properties, lends=self.lends),
             **wanted.conf,
         }
+        ours = f"{_LEAN} -Dlog4j2.configurationFile={log4j}"
+        conf[_OPTIONS] = f"{ours} {wanted.conf.get(_OPTIONS, '')}".rstrip()
         told = self._room / "spark.properties"
         told.touch(mode=0o600)
         told.write_text(

@@ -187,6 +187,13 @@ def test_the_server_yields_to_the_bot(server: SparkServer) -> None:
     assert jvm.nice() == psutil.Process().nice() + 10
 
 
+def test_java_options_are_added_to_our_own(server: SparkServer) -> None:
+    """A trust store must not cost the options without which manifests fill the heap."""
+    commands = [" ".join(each.cmdline()) for each in psutil.Process().children(recursive=True)]
+
+    assert [c for c in commands if "-Dwaterline.runs=tests" in c and "-Dorg.apache.avro.fastread=false" in c]
+
+
 def test_a_killed_keeper_takes_the_server_along(tmp_path: Path) -> None:
     """The kernel ends the server when its keeper is gone; here with a small stand-in for the server."""
     keeper = subprocess.Popen(
