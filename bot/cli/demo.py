@@ -55,6 +55,10 @@ class BotProcess:
         return self.log.read_bytes()[self.begins :].decode(errors="replace")
 
 
+_ENDS_WITH_US = ("setpriv", "--pdeathsig", "TERM") if shutil.which("setpriv") else ()
+"""Also where this process is killed: util-linux has the kernel end the bot then. It becomes the bot, under one pid."""
+
+
 @contextmanager
 def bot_process(
     config: Path, workspace: Workspace, log: Path, of_storage: Mapping[str, str] = MappingProxyType({})
@@ -62,7 +66,7 @@ def bot_process(
     """`of_storage`: what it needs in its environment to read the lab's storage."""
     tokens = {"SLACK_BOT_TOKEN": workspace.bot_token, "SLACK_APP_TOKEN": workspace.app_token}
     environment = {**os.environ, **of_storage, **tokens}
-    command = [sys.executable, "-m", "bot.cli", "serve", "--config", str(config)]
+    command = [*_ENDS_WITH_US, sys.executable, "-m", "bot.cli", "serve", "--config", str(config)]
     with log.open("ab") as output:
         begins = output.tell()
         process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)

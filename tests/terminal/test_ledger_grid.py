@@ -1,9 +1,13 @@
 """`waterline ledger`, windows of commits and the scripted walk in the terminal."""
 
+import subprocess
+import sys
 from datetime import timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+import psutil
 import pytest
 from rich.console import Console
 from rich.table import Table
@@ -19,6 +23,7 @@ from bot.domain.table import TableState
 from bot.workspace import NotShown, SeenMessage, Workspace
 from tests import orders_table as orders
 from tests.cases import Tale
+from tests.slack.people import eventually
 
 
 def printed(grid: Table | None) -> str:
@@ -329,3 +334,30 @@ def test_a_button_that_is_clicked_in_vain_ends_the_walk_with_what_the_form_says(
         walk.run()
 
     assert world.clicked == 1
+
+
+_A_DEMO = """
+import sys, time, types
+from pathlib import Path
+from bot.cli import demo
+demo.sys = types.SimpleNamespace(executable=sys.argv[1])
+tokens = types.SimpleNamespace(bot_token="", app_token="")
+with demo.bot_process(Path("waterline.yaml"), tokens, Path(sys.argv[2])) as bot:
+    print(bot.process.pid, flush=True)
+    time.sleep(300)
+"""
+
+
+def test_the_bot_ends_with_a_demo_that_is_killed(tmp_path: Path) -> None:
+    """Not even kill -9 leaves it behind, and its token with it."""
+    bot = tmp_path / "bot"
+    bot.write_text("#!/bin/sh\nexec sleep 300\n", encoding="ascii")
+    bot.chmod(0o700)
+    command = [sys.executable, "-c", _A_DEMO, str(bot), str(tmp_path / "bot.log")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
+        assert demo.stdout is not None
+        pid = int(demo.stdout.readline())
+        assert psutil.Process(pid).is_running()
+        demo.kill()
+
+    eventually(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
