@@ -100,7 +100,7 @@ def test_a_writer_that_cannot_be_seen_is_not_guessed(
 
     found = duplicates_of(answer)
     assert (found.keys, found.within_commit, found.across_subtasks, found.hidden, found.pairs) == (5, 0, 0, 5, ())
-    assert "a compaction has rewritten the copies and hides which commits wrote them" in answer.headline
+    assert "A compaction has rewritten the copies and hides which commits wrote them" in answer.headline
     assert (extra.rows, extra.hidden, extra.commits) == (5, 5, ())
 
 

@@ -52,7 +52,7 @@ def test_its_own_rows_stay_through_rehearsal_and_publication(scene: RepairScene,
     assert match.headline.endswith("10 rows too many.")
     assert match.reasons[0].endswith("20 rows, 10 of them its own.")
     told = " ".join(made.proposal.preview.sentences)
-    assert "Take 1 file with 10 rows (source_position 30 to 39" in told
+    assert "Remove 1 file with 10 rows (source_position 30 to 39" in told
     assert "10 rows that" in told
     assert "added besides stay" in told
     assert proof.passed, proof.checks

@@ -132,7 +132,7 @@ def test_an_entry_that_is_left_out_cannot_be_forged_around(scene: RepairScene) -
 
     left_out["body"] = '{"kind":"note-added","text":"Forged."}'
 
-    assert "does not give its hash" in (records.prove(json.dumps(document)).fault or "")
+    assert "does not match its hash" in (records.prove(json.dumps(document)).fault or "")
 
 
 def test_a_refusal_names_the_file_without_the_value(scene: RepairScene) -> None:
