@@ -196,9 +196,9 @@ RUNS: tuple[Run, ...] = (
     _on_kafka("rescaled-from-two-to-three", "F19", besides=("healthy",)),
     _on_kafka("idle-partition", "healthy"),
     _on_kafka("partition-added", "healthy"),
-    _on_kafka("topic-made-anew", "healthy"),
-    _on_kafka("source-uid-changed", "F15", besides=("F2",)),
-    _on_kafka("aborted-transactions", "healthy"),
+    _on_kafka("topic-made-anew", "healthy", wrongly=()),
+    _on_kafka("source-uid-changed", "F15", besides=("F2",), wrongly=()),
+    _on_kafka("aborted-transactions", "healthy", wrongly=("F18",)),
     _on_kafka("topic-compacted", "healthy"),
     _on_kafka("records-skipped-on-purpose", "healthy"),
     _on_kafka("pointer-set-back", "F6"),
@@ -240,7 +240,6 @@ NOT_PRODUCED: tuple[tuple[str, str], ...] = (
         "by different subtasks: both sinks of Iceberg 1.11 send all rows of a key to one writer, also where no "
         "distribution is asked for. What stands here is the other half, different partitions.",
     ),
-    ("F18", "by records that the source dropped before they were read: that needs a broker with retention."),
     (
         "F22",
         "by speculative execution: that needs a batch job, and the lab's is a stream. What stands here is a failover's "
