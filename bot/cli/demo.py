@@ -228,7 +228,6 @@ def _walk(workspace: Workspace, lab: Lab, incident: str, began: float) -> None:
         walk.patience_s *= 2
     clicked = walk.run()
     proof = lab.proof()
-    _say("")
     _say("Read from outside the bot, with PyIceberg:")
     for line in proof_lines(proof):
         _say(f"  {line}")
@@ -256,8 +255,7 @@ def proof_lines(proof: Proof) -> list[str]:
             for each in proof.partitions
         ),
         f"duplicates {proof.duplicates}, missing {proof.missing_positions}",
-        f"head {proof.head}",
-        f"last commits (run:checkpoint) {chain}",
+        f"head {proof.head}, last commits (run:checkpoint) {chain}",
     ]
 
 
