@@ -41,8 +41,7 @@ class Transcript:
     _edited: dict[str, tuple[SeenMessage, str]] = field(default_factory=dict)
     """What has changed since: it is printed before the next action, as it is then."""
     _lines: set[str] = field(default_factory=set)
-    """Every line that was printed, without its figures."""
-
+    """Every line that messages had so far."""
     _titles: set[str] = field(default_factory=set)
     """Of messages: what they are about, whatever they say of it."""
 
@@ -61,26 +60,28 @@ class Transcript:
             else:
                 self._shown[key] = message.plain
                 body = _lines_of(message)
-                is_repeated = bool(body) and _title(body[0]) in self._titles
-                self._titles.update(map(_title, body[:1]))
+                if self._lines.issuperset(body):
+                    continue  # the same drawing once more
+                is_repeated = _title(body[0]) in self._titles
+                self._titles.add(_title(body[0]))
                 at_most = _HEAD if is_repeated else _AT_MOST
                 self._print(message, f"{where}{' (only to you)' if message.is_ephemeral else ''}", body, at_most)
 
     def flush(self) -> None:
-        """Print the new lines of messages that were edited."""
+        """Print the new lines of messages that were edited. A line in which only figures changed is no new one."""
         for key, (message, where) in self._edited.items():
+            known = set(map(_without_figures, self._shown[key].splitlines()))
             self._shown[key] = message.plain
-            new = [line for line in _lines_of(message) if _without_figures(line) not in self._lines]
-            self._print(message, f"{where} (edited)", new, _AT_MOST)
+            new = [line for line in _lines_of(message) if _without_figures(line) not in known]
+            if new:
+                self._print(message, f"{where} (edited)", new, _AT_MOST)
         self._edited.clear()
 
     def _print(self, message: SeenMessage, where: str, lines: list[str], at_most: int) -> None:
-        is_new = not self._lines.issuperset(lines)
-        self._lines.update(lines, map(_without_figures, lines))
-        if is_new:
-            is_decisive = any(line.startswith(_DECISIVE) for line in lines)
-            shown = "\n    ".join(_decided_on(lines) if is_decisive else _folded(lines, at_most))
-            self.say(f"  {message.author} in #{where}: {shown}")
+        self._lines.update(lines)
+        is_decisive = any(mark in line for mark in _DECISIVE for line in lines)
+        shown = "\n    ".join(_decided_on(lines) if is_decisive else _folded(lines, at_most))
+        self.say(f"  {message.author} in #{where}: {shown}")
 
 
 def _lines_of(message: SeenMessage) -> list[str]:
@@ -114,7 +115,8 @@ def _decided_on(lines: list[str]) -> list[str]:
 def _folded(lines: list[str], at_most: int) -> list[str]:
     """The first `at_most` lines, of a message with a table its result and the first rows; the rest is counted."""
     rows = [line for line in lines if line.count(" | ") > 1 or _ID.fullmatch(line)]
-    kept = [*lines[:_HEAD], *rows[:_ROWS]] if len(rows) > _ROWS < at_most else lines[:at_most]
+    has_table = len(rows) > _ROWS and at_most > _HEAD
+    kept = [*lines[:_HEAD], *rows[:_ROWS]] if has_table else lines[:at_most]
     left = len(lines) - len(kept)
     if left < 2:
         return lines

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bot.cli.grid import fitted_grid, ledger_grid, missing_grid
-from bot.cli.walk import Walk
+from bot.cli.walk import Transcript, Walk
 from bot.domain.asked_window import asked_window
 from bot.domain.errors import Refused
 from bot.domain.flink import CheckpointKind
@@ -334,6 +334,53 @@ def test_a_button_that_is_clicked_in_vain_ends_the_walk_with_what_the_form_says(
         walk.run()
 
     assert world.clicked == 1
+
+
+def said(*steps: list[tuple[str, str]]) -> list[str]:
+    """The lines of a transcript; of each step (time stamp, text) of the messages that are there then."""
+    lines: list[str] = []
+    transcript = Transcript(lambda text: lines.extend(text.splitlines()))
+    for step in steps:
+        shown = [
+            SimpleNamespace(channel="C1", ts=ts, plain=text, author="W", is_ephemeral=False, buttons=("Yes", "No"))
+            for ts, text in step
+        ]
+        transcript.show(cast("list[SeenMessage]", shown), "oncall")
+    transcript.flush()
+    return [line.strip() for line in lines]
+
+
+def test_a_diagnosis_is_printed_with_what_to_do_and_without_what_is_excluded() -> None:
+    """Also where it names one mode only, so that no line begins with what to do."""
+    reasons = "\n".join(f"• reason {word}" for word in ("one", "two", "three", "four", "five"))
+    text = f"F2: it was restored.\n{reasons}\nLast good: …1 · What to do: go back\nWhy not the others\n• F1\n• F3"
+
+    lines = said([("1", text)])
+
+    assert "Last good: …1 · What to do: go back" in lines
+    assert "Why not the others: 2 more lines" == lines[-1]
+
+
+def test_long_messages_and_tables_are_folded() -> None:
+    """What is left is counted; the buttons of a row are on one line."""
+    notice = "\n".join(f"line {word}" for word in ("one", "two", "three", "four", "five", "six"))
+    rows = "\n".join(f"{n} | a | b" for n in range(9))
+
+    lines = said([("1", notice), ("2", f"History: confirmed\n9 commits\nmeasures\n{rows}\nYes\nNo")])
+
+    assert ["line four", "… 2 more lines"] == lines[3:5]
+    assert ["9 commits", "0 | a | b", "1 | a | b", "2 | a | b", "… 8 more lines"] == lines[6:]
+    assert ["W in #oncall: Sure?", "[Yes] [No]"] == said([("1", "Sure?\nYes\nNo")])
+
+
+def test_what_changed_is_printed_once_and_figures_alone_are_no_change() -> None:
+    """A word that changed is, also where another message has that very line."""
+    edits = [[("1", "At 09:00\nWaiting"), ("2", "Done")], [("1", "At 09:01\nWaiting")], [("1", "At 09:02\nDone")]]
+
+    lines = said(edits[0])
+
+    assert ["W in #oncall: At 09:00", "Waiting", "W in #oncall: Done"] == lines == said(*edits[:2])
+    assert [*lines, "W in #oncall (edited): Done"] == said(*edits)
 
 
 _A_DEMO = """
