@@ -253,8 +253,8 @@ def headline(
     of_rolled_back = f"{counted(len(lost), 'commit')} that {'was' if len(lost) == 1 else 'were'} rolled back"
     if not finding.missing:
         waiting = (
-            f" {counted(above, 'position')} above it {'is' if above == 1 else 'are'} not in the table yet: they were "
-            f"in {of_rolled_back}."
+            f" {counted(above, 'position')} above it {'is' if above == 1 else 'are'} not in the table yet: "
+            f"{'it was' if above == 1 else 'they were'} in {of_rolled_back}."
             if above
             else ""
         )

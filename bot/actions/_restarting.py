@@ -155,13 +155,13 @@ def started_from_stop(plan: Plan, action: Action, live: JobRun, *, first: tuple[
 
 
 def _undo(live: JobRun | None, *, keeps_checkpoints: bool = False) -> str:
-    takes_off = "`/waterline undo` stops the new run, removes what it committed from main"
+    takes_off = "`/waterline undo` stops the new run and removes what it committed from main."
     if live is None:
-        return f"{takes_off}, and starts no run, because none was alive."
+        return f"{takes_off} It starts no run, because none was alive."
     left = "if its stop left a savepoint that matches the table"
     if keeps_checkpoints:
         left = "if storage still has its newest retained checkpoint"
     return (
-        f"{takes_off}, and starts the job from the state of run {short_job(live.job_id)}, {left}. The job then "
-        "reads those rows again."
+        f"{takes_off} It starts the job from the state of run {short_job(live.job_id)} {left}. The job then reads "
+        "those rows again."
     )

@@ -190,14 +190,13 @@ def left_behind(table: TableState, to: SnapshotId | None) -> tuple[Snapshot, ...
 
 def _undo(kept: str, point: RestorePoint | None, live: JobRun | None) -> str:
     stays = f"The present head stays readable under the tag {kept}."
-    stop = "stops the new run, " if point is not None else ""
+    back = f"{stays} `/waterline undo` {'stops the new run and ' if point else ''}moves main back to that tag."
     if live is None:
-        return f"{stays} `/waterline undo` {stop}moves main back to that tag and starts no run, because none was alive."
+        return f"{back} It starts no run, because none was alive."
     is_kept = point is not None and point.goes_with_savepoint
-    left = "only if storage still has a checkpoint" if is_kept else "only if its stop left a savepoint"
+    left = "storage still has a checkpoint" if is_kept else "its stop left a savepoint"
     return (
-        f"{stays} `/waterline undo` {stop}moves main back to that tag, and starts the job from the state of run "
-        f"{short_job(live.job_id)}: {left} that matches the table."
+        f"{back} It starts the job from the state of run {short_job(live.job_id)} if {left} that matches the table."
         + (" That brings the fault back as well." if point is None or point.is_right else "")
     )
 
