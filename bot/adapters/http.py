@@ -4,15 +4,10 @@ import os
 import ssl
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from urllib.parse import quote
 
 import httpx
-from pydantic import ValidationError
 
-from bot.domain.errors import BadConfiguration, CouldNotLook, UnknownTable
-from bot.domain.ids import TableName
-from bot.domain.setup import Compaction
-from bot.domain.trust import Trust
+from bot.domain.errors import BadConfiguration
 from bot.settings import LoginSettings
 
 LARGEST = 256 * 1024 * 1024
@@ -55,33 +50,37 @@ class Logins(httpx.Auth):
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         """Adds who we are, unless the request says it already. Raises httpx.ConnectError where that cannot be read."""
-        told = request.url
-        for at, login, _ in self._logins:
-            if (at.scheme, at.host, at.port) == (told.scheme, told.host, told.port):
-                try:
-                    authorization = self._authorization(login)
-                except (OSError, ValueError) as error:
-                    raise httpx.ConnectError(f"The login of {login.at}: {error}", request=request) from error
-                if authorization is not None:
-                    request.headers.setdefault("authorization", authorization)
-                    yield request
-                    return
-        if told.username and "authorization" not in request.headers:
-            yield from httpx.BasicAuth(told.username, told.password).auth_flow(request)
+        user, secret = request.url.username, request.url.password
+        if (login := self._login_for(request.url)) is not None:
+            try:
+                user, secret = login.user or "", self._secret(login)
+            except (OSError, ValueError) as error:
+                raise httpx.ConnectError(f"The login of {login.at}: {error}", request=request) from error
+        if "authorization" in request.headers:
+            yield request
+        elif user:
+            yield from httpx.BasicAuth(user, secret).auth_flow(request)
         else:
+            if secret:
+                request.headers["authorization"] = f"Bearer {secret}"
             yield request
 
-    def _authorization(self, login: LoginSettings) -> str | None:
-        secret = None
+    def _login_for(self, asked: httpx.URL) -> LoginSettings | None:
+        """The one with a secret."""
+        for at, login, _ in self._logins:
+            has_secret = login.secret_file is not None or login.secret_variable is not None
+            if has_secret and (at.scheme, at.host, at.port) == (asked.scheme, asked.host, asked.port):
+                return login
+        return None
+
+    def _secret(self, login: LoginSettings) -> str:
         if login.secret_file is not None:
             secret = login.secret_file.read_text(encoding="utf-8").strip()
-        elif login.secret_variable is not None:
-            secret = self._environment.get(login.secret_variable, "")
-        if secret is None:
-            return None
+        else:
+            secret = self._environment.get(login.secret_variable or "", "")
         if not secret:
             raise ValueError(f"{login.secret_file or login.secret_variable} is empty")
-        return f"Bearer {secret}" if login.user is None else httpx.BasicAuth(login.user, secret)._auth_header
+        return secret
 
 
 def why_refused(status: int, otherwise: str) -> str:
@@ -144,96 +143,3 @@ def _trust(login: LoginSettings) -> ssl.SSLContext:
             "Check the files that `logins` names, and that they can be read here.",
         ) from error
     return trust
-
-
-class HttpSchedulers:
-    """The port `Schedulers`. A request is done when the scheduler answers 2xx; redirects are not followed."""
-
-    def __init__(
-        self,
-        compactions: Mapping[TableName, tuple[Compaction, ...]],
-        environment: Mapping[str, str],
-        *,
-        limit_s: float = 10.0,
-        logins: Logins | None = None,
-    ) -> None:
-        """`environment` holds the tokens."""
-        self._compactions = compactions
-        self._environment = environment
-        self._http = (logins or Logins()).client(timeout=limit_s)
-
-    def names(self, table: TableName) -> tuple[str, ...]:
-        return tuple(each.name for each in self._compactions.get(table, ()))
-
-    def pause(self, table: TableName) -> tuple[str, ...]:
-        asked = ((each, self._asked(each, each.pause)) for each in self._compactions.get(table, ()))
-        return tuple(
-            f"{_first(each.name)} could not be paused ({problem}): it may come in between."
-            if problem
-            else f"{_first(each.name)} is paused."
-            for each, problem in asked
-        )
-
-    def resume(self, table: TableName) -> None:
-        asked = ((each, self._asked(each, each.resume)) for each in self._compactions.get(table, ()))
-        failed = [f"{each.name}: {problem}" for each, problem in asked if problem]
-        if failed:
-            raise CouldNotLook(
-                f"A compaction of {table} could not be resumed.",
-                f"Expected its scheduler to answer 2xx; found {'; '.join(failed)}.",
-                "Waterline tries again. If this continues, resume it by hand.",
-            )
-
-    def close(self) -> None:
-        self._http.close()
-
-    def _asked(self, one: Compaction, body: Mapping[str, str | bool | int]) -> str:
-        """What is wrong; empty where it was done."""
-        token = self._environment.get(one.token_variable, "") if one.token_variable else None
-        if token == "":
-            return f"{one.token_variable} is not set"
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        try:
-            answer = self._http.request(one.method, one.url, json=dict(body), headers=headers)
-        except httpx.HTTPError as error:
-            return type(error).__name__
-        return "" if answer.is_success else f"HTTP {answer.status_code}"
-
-
-def _first(name: str) -> str:
-    return name[:1].upper() + name[1:]
-
-
-_LIMIT_S = 20.0
-"""The server itself waits ten seconds for a catalog."""
-
-
-def trust_from(url: str, table: TableName, token: str | None) -> Trust:
-    """The answer of the server at `url`, asked once. Raises UnknownTable, CouldNotLook."""
-    address = f"{url.rstrip('/')}/v1/tables/{quote(table, safe='')}/trust"
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    try:
-        answer = httpx.get(address, headers=headers, timeout=_LIMIT_S)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise _no_answer(url, f"found {type(error).__name__}: {error}".rstrip(": ")) from error
-    if answer.status_code == httpx.codes.NOT_FOUND and "problem+json" in answer.headers.get("content-type", ""):
-        raise UnknownTable(
-            f"The Waterline at {url} does not watch a table {table}.",
-            "Expected a table of its configuration, as namespace.table.",
-            f"Look at {url.rstrip('/')}/v1/tables for the tables that it watches.",
-        )
-    if answer.status_code != httpx.codes.OK:
-        hint = " Set WATERLINE_WEB_TOKEN." if answer.status_code == httpx.codes.UNAUTHORIZED else ""
-        raise _no_answer(url, f"it answered {answer.status_code}.{hint}")
-    try:
-        return Trust.model_validate_json(answer.content, extra="ignore")
-    except ValidationError as error:
-        raise _no_answer(url, "what answered is no Waterline, or one of another version.") from error
-
-
-def _no_answer(url: str, found: str) -> CouldNotLook:
-    return CouldNotLook(
-        f"It is not known whether the table can be trusted: {url} did not answer.",
-        f"Expected an answer from Waterline; {found}",
-        "Check the address, and that Waterline runs there. Do not trust the table until it answers.",
-    )

@@ -17,10 +17,11 @@ from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_operator_resource import as_pod, by_kubeconfig, flink_resource
 from bot.adapters.flink_rest import FlinkHistory, FlinkRest
 from bot.adapters.flink_starting import UID_SUFFIX, JarStart, SqlGatewayStart, Starter
-from bot.adapters.http import HttpSchedulers, Logins
+from bot.adapters.http import Logins
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.lineage import AllLineage, OpenLineageFile
 from bot.adapters.lineage_marquez import Marquez
+from bot.adapters.schedulers import HttpSchedulers
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_repairs import SparkCatalogSettings, SparkReplays, drivers_of, spark_catalog
 from bot.adapters.spark_server import EmbeddedSpark

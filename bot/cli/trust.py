@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bot.adapters.http import trust_from
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.store import existing_record
 from bot.adapters.lineage import AllLineage
 from bot.adapters.table_files import FolderOfTable
+from bot.adapters.trust_server import trust_from
 from bot.bootstrap import setups_of
 from bot.bootstrap.watching import findings_of
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption, JsonOption
