@@ -426,6 +426,8 @@ def nonce_of(job_id: JobId) -> int:
 
 
 _BEFORE_IT_EXPIRES = timedelta(minutes=1)
+_WITHOUT_AN_END = timedelta(minutes=5)
+"""So long a token is used whose program does not say when it expires: a look makes several requests."""
 POD = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where Kubernetes puts a pod's token and the API server's certificate."""
 
@@ -569,17 +571,19 @@ class _Fetches:
         told = {"apiVersion": program.version, "kind": "ExecCredential", "spec": {"interactive": False}}
         self._environment = {each.name: each.value for each in program.env or ()}
         self._environment["KUBERNETES_EXEC_INFO"] = json.dumps(told)
-        self._last: _Credential | None = None
+        self._token = ""
+        self._ends: datetime | None = None
 
     def __call__(self) -> str:
-        soon = datetime.now(UTC) + _BEFORE_IT_EXPIRES
-        if self._last is None or self._last.expires is None or self._last.expires < soon:
+        now = datetime.now(UTC)
+        if self._ends is None or self._ends - _BEFORE_IT_EXPIRES < now:
             environment = {**os.environ, **self._environment}
             done = subprocess.run(
                 self._command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=30
             )
-            self._last = _Fetched.model_validate_json(done.stdout).status
-        return self._last.token
+            fetched = _Fetched.model_validate_json(done.stdout).status
+            self._token, self._ends = fetched.token, fetched.expires or now + _WITHOUT_AN_END
+        return self._token
 
 
 def _trust(path: Path, cluster: _Cluster, user: _User) -> ssl.SSLContext:

@@ -1,5 +1,6 @@
 """Addresses behind a login: a private certificate authority, a client certificate, a token, a password, a proxy."""
 
+import json
 import ssl
 import subprocess
 import time
@@ -204,14 +205,15 @@ def test_a_kubeconfig_names_its_files_relative_to_itself(tmp_path: Path, user: d
     assert body == b'{"jobs": []}'
 
 
-def test_a_fetched_token_is_kept_until_it_expires(tmp_path: Path) -> None:
-    """The programs of clouds take a second or two."""
-    program = tmp_path / "fetch"
-    expires = datetime.now(UTC) + timedelta(hours=1)
-    said = f'{{"status": {{"token": "t0", "expirationTimestamp": "{expires:%Y-%m-%dT%H:%M:%SZ}"}}}}'
-    program.write_text(f"#!/bin/sh\necho x >> {tmp_path}/runs\necho '{said}'")
+@pytest.mark.parametrize(("lives", "runs"), [(timedelta(hours=1), 1), (timedelta(seconds=30), 2), (None, 1)])
+def test_a_fetched_token_is_kept_until_it_expires(tmp_path: Path, lives: timedelta | None, runs: int) -> None:
+    """The programs of clouds take a second or two; not each says when its token expires."""
+    program, status = tmp_path / "fetch", {"token": "t0"}
+    if lives is not None:
+        status["expirationTimestamp"] = f"{datetime.now(UTC) + lives:%Y-%m-%dT%H:%M:%SZ}"
+    program.write_text(f"#!/bin/sh\necho x >> {tmp_path}/runs\necho '{json.dumps({'status': status})}'")
     program.chmod(0o700)
     login = by_kubeconfig(kubeconfig(tmp_path, "https://127.0.0.1:1", {"exec": {"command": "./fetch"}}))
 
     assert [login.token(), login.token()] == ["t0", "t0"]
-    assert (tmp_path / "runs").read_text() == "x\n"
+    assert (tmp_path / "runs").read_text() == "x\n" * runs
