@@ -208,13 +208,24 @@ def present(pins: Sequence[Jar], settings: Path | None = None) -> list[Path]:
     """These jars in the cache; what is missing is fetched, and every file is verified. `settings`: an Ivy settings file
     that names a mirror. Raises MachineError."""
     folder = cache_folder() / "jars"
-    folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder):
-        if missing := [jar for jar in pins if not (folder / jar.file_name).exists()]:
-            fetch(missing, folder, settings)
+    if missing := _missing(pins, folder):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with _alone(folder):
+                fetch(_missing(pins, folder), folder, settings)
+        except OSError as error:
+            raise MachineError(
+                "Jars cannot be kept on this machine.",
+                f"Expected {len(missing)} jars in {folder}, or to write there; found {type(error).__name__}.",
+                "Let Waterline's user write there, or name another folder in WATERLINE_CACHE.",
+            ) from error
     for jar in pins:
         verify(jar, folder / jar.file_name)
     return [folder / jar.file_name for jar in pins]
+
+
+def _missing(pins: Sequence[Jar], folder: Path) -> list[Jar]:
+    return [jar for jar in pins if not (folder / jar.file_name).exists()]
 
 
 def verify(jar: Jar, file: Path) -> None:
@@ -240,6 +251,8 @@ def _alone(folder: Path) -> Iterator[None]:
 def fetch(jars: Iterable[Jar], folder: Path, settings: Path | None = None) -> None:
     """Fetches these artifacts by name into the folder; each is verified before it takes its place."""
     wanted = list(jars)
+    if not wanted:  # somebody else has fetched them meanwhile
+        return
     with tempfile.TemporaryDirectory(dir=folder, prefix=".fetch-") as scratch:
         room = Path(scratch)
         (room / "ivy.xml").write_text(_ivy_module(wanted), encoding="utf-8")

@@ -1,9 +1,4 @@
-"""Evidence on Spark: embedded or remote, one warm session, each run tagged, cancellable and shown.
-
-One running task: its progress as Spark tells it, and the way to interrupt it.
-
-Which file it is where Spark fails for one that the table names: Iceberg names most of them in its trace.
-"""
+"""Evidence on Spark: each task is tagged, shown while it runs, interrupted when asked, and its failure explained."""
 
 import contextlib
 import logging

@@ -271,7 +271,8 @@ class SparkConnection:
         self._server: SparkServer | None = None
         self._sessions: dict[bool, _Open] = {}
         self._calls: list[_Calls] = []
-        self._failed: tuple[float, EvidenceFailed] | None = None
+        self._failed: dict[Storage | None, tuple[float, EvidenceFailed]] = {}
+        """Storage of a table -> when Spark did not start for it last, and why: another may need none of its jars."""
         self._closed = threading.Event()
         self._idler: threading.Thread | None = None
 
@@ -284,15 +285,18 @@ class SparkConnection:
     ) -> SparkSession:
         """The session, started if there is none, and able to read the files of `table`. Raises EvidenceFailed, and
         EvidenceCancelled for a start that is given up. What failed a moment ago is not tried again."""
+        is_embedded = isinstance(self._where, EmbeddedSpark)
+        storage = storage_of(table.metadata_location) if is_embedded and table is not None else None
         with self._lock:
             self._raise_if_closed()
-            if self._failed is not None and time.monotonic() - self._failed[0] < _FAILED_FOR_S:
-                raise copy(self._failed[1])
-            self._failed = None
+            at, why = self._failed.pop(storage, (-math.inf, None))
+            if why is not None and time.monotonic() - at < _FAILED_FOR_S:
+                self._failed[storage] = at, why
+                raise copy(why)
             try:
                 return self._session(lambda: self._closed.is_set() or is_given_up(), is_interpreted, table)
             except EvidenceFailed as error:
-                self._failed = (time.monotonic(), error)
+                self._failed[storage] = time.monotonic(), error
                 raise
 
     def _session(self, is_given_up: Callable[[], bool], is_interpreted: bool, table: TableState | None) -> SparkSession:

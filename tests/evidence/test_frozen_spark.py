@@ -142,6 +142,24 @@ def test_a_start_that_failed_is_tried_once(embedded: EmbeddedSpark) -> None:
     assert time.monotonic() - began < 1
 
 
+def test_a_storage_without_its_jars_keeps_no_other_table_from_being_read(
+    embedded: EmbeddedSpark, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does a folder where jars cannot be kept. For tables there the same is said once more."""
+    monkeypatch.setenv("WATERLINE_CACHE", "/dev/null/none")
+    connection = SparkConnection(embedded)
+    local = ask.observation.table
+    on_gcs = local.model_copy(update={"metadata_location": "gs://lake/metadata/00001.metadata.json"})
+    with pytest.raises(EvidenceFailed, match="NotADirectoryError"):
+        connection.session(table=on_gcs)
+
+    assert connection.session(table=local).range(3).count() == 3
+    with pytest.raises(EvidenceFailed, match="NotADirectoryError"):
+        connection.session(table=on_gcs)
+
+    connection.close()
+
+
 def test_a_token_is_had_anew_from_its_command(server: SparkServer, tmp_path: Path) -> None:
     """One that has expired is refused in words; the next is used."""
     address, _, token = server.url.partition("/;token=")
