@@ -20,7 +20,7 @@ def embedded() -> "EmbeddedSpark":
     """A small server with the jars that the lab has fetched and verified. For a hundred rows, interpreting a query
     is faster than compiling it; in half a gigabyte a tenth of the time went into collecting garbage."""
     from bot.adapters.spark_server import EmbeddedSpark
-    from bot.lab.jars import spark_jars
+    from bot.pinned_jars import spark_jars
 
     interpreted = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
     conf = {**interpreted, "spark.driver.extraJavaOptions": "-Dwaterline.runs=tests"}

@@ -29,6 +29,7 @@ from bot.adapters.spark_storage import (
 )
 from bot.domain.errors import EvidenceCancelled, EvidenceFailed
 from bot.domain.record import Record
+from bot.pinned_jars import OfSpark
 
 KEEPER = Path(__file__).with_name("spark_keeper.py")
 
@@ -80,7 +81,7 @@ class EmbeddedSpark(Record):
     """The catalog's, as PyIceberg takes them: from them follow the jars and settings of its storage."""
     jars: tuple[Path, ...] = ()
     """Jar files in place of the pinned ones for Iceberg itself; those of a storage are added in any case."""
-    drivers: tuple[str, ...] = ()
+    drivers: tuple[OfSpark, ...] = ()
     """`sqlite` or `postgresql`, where Spark writes through a SQL catalog."""
     packages: tuple[str, ...] = ()
     """More packages, which Spark resolves by name when it starts."""
@@ -160,7 +161,7 @@ class SparkServer:
         return {"AWS_SHARED_CREDENTIALS_FILE": str(profile), "AWS_CONFIG_FILE": os.devnull}
 
     def _jars(self, wanted: EmbeddedSpark) -> list[Path]:
-        own = () if wanted.jars else ("iceberg",)
+        own: tuple[OfSpark, ...] = () if wanted.jars else ("iceberg",)
         pinned = jars_for({*own, *wanted.drivers, *self.storages}, wanted.conf.get(IVY_SETTINGS))
         return [*wanted.jars, *pinned]
 

@@ -15,11 +15,9 @@ from bot.adapters.iceberg.backends import kind_of
 from bot.domain.errors import EvidenceFailed
 from bot.domain.ids import TableName
 from bot.domain.table import TableState
-from bot.pinned_jars import MachineError, cache_folder, parse_pins, present
+from bot.pinned_jars import MachineError, OfSpark, cache_folder, spark_jars
 
 Storage = Literal["s3", "gcs", "adls"]
-Needed = Literal["iceberg", "s3", "gcs", "adls", "sqlite", "postgresql"]
-PINS = Path(__file__).with_name("spark_jars.txt")
 IVY_SETTINGS = "spark.jars.ivySettings"
 """Spark's own setting for a file that names a mirror; the pinned jars are fetched by it, too."""
 _SCHEMES: Mapping[str, Storage] = {
@@ -65,12 +63,10 @@ def storages_in(properties: Mapping[str, str]) -> frozenset[Storage]:
     return frozenset(kind for kind in found if kind is not None)
 
 
-def jars_for(needed: Iterable[str], ivy_settings: str | None) -> list[Path]:
-    """The pinned jars, fetched when missing: 48 MB, 12 MB more for S3. Raises EvidenceFailed."""
-    wanted = frozenset(needed)
-    pins = [jar for jar in parse_pins(PINS, get_args(Needed)) if jar.needed_by in wanted]
+def jars_for(needed: Iterable[OfSpark], ivy_settings: str | None) -> list[Path]:
+    """The pinned jars, fetched when missing. Raises EvidenceFailed."""
     try:
-        return present(pins, Path(ivy_settings) if ivy_settings else None)
+        return spark_jars(needed, Path(ivy_settings) if ivy_settings else None)
     except MachineError as error:
         raise EvidenceFailed(
             "Spark cannot start: its jars are not on this machine and cannot be downloaded.",

@@ -15,19 +15,19 @@ from typing import Literal, get_args
 
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-from bot.pinned_jars import cache_folder, java, parse_pins, present, pyspark_jars
+from bot.pinned_jars import cache_folder, java, parse_pins, present, pyspark_jars, spark_jars
 
 Flink = Literal["2.1", "1.20"]
-Needed = Literal["flink", "flink-2.1", "flink-1.20", "spark", "both", "consumers", "rocksdb-2.1", "rocksdb-1.20"]
+Needed = Literal["flink", "flink-2.1", "flink-1.20", "consumers", "rocksdb-2.1", "rocksdb-1.20"]
 PINS = Path(__file__).with_name("jars.txt")
-OfKafka = Literal["broker", "kafka-flink", "s3-plugin", "s3-iceberg", "s3-spark", "rest", "rest-s3"]
+OfKafka = Literal["broker", "kafka-flink", "s3-plugin", "s3-iceberg", "rest", "rest-s3"]
 PINS_OF_KAFKA = Path(__file__).with_name("jars_kafka.txt")
 """What the stack `kafka` needs beside: fetched when one is started."""
 
 
 def flink_jars(version: Flink) -> list[Path]:
     """This Flink, its SQL gateway, Iceberg's Flink runtime and the SQLite driver; fetched when missing."""
-    return _present("flink", "flink-2.1" if version == "2.1" else "flink-1.20", "both")
+    return _present("flink", "flink-2.1" if version == "2.1" else "flink-1.20")
 
 
 def rocksdb_jars(version: Flink) -> list[Path]:
@@ -56,19 +56,9 @@ def rest_server_jars(*, on_s3: bool = False) -> list[Path]:
     return [*_present_for_kafka("rest", *more), *pyspark_jars().glob("hadoop-client-*.jar")]
 
 
-def spark_s3_jars() -> list[Path]:
-    """Hadoop's S3 for Spark, and the SDK that it needs; fetched when missing (12 MB)."""
-    return _present_for_kafka("s3-spark")
-
-
-def spark_jars() -> list[Path]:
-    """Iceberg's Spark runtime, Avro and the SQLite driver; fetched when missing."""
-    return _present("spark", "both")
-
-
 def consumer_jars() -> list[Path]:
     """Those of Spark and OpenLineage's listener: what the consumers of the lab run with; fetched when missing."""
-    return _present("spark", "both", "consumers")
+    return [*spark_jars(), *_present("consumers")]
 
 
 def prefetch(flink: Flink, say: Callable[[str], None]) -> None:

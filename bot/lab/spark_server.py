@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bot.lab.home import Home, Storage, free_ports, listens
-from bot.lab.jars import spark_jars, spark_s3_jars
 from bot.lab.process import Kept
-from bot.pinned_jars import LEAN, OPENS, java, log4j, pyspark_jars
+from bot.pinned_jars import LEAN, OPENS, java, log4j, pyspark_jars, spark_jars
 
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _FORGETS = {
@@ -81,7 +80,7 @@ def _s3_settings(catalog: str, environment: Mapping[str, str]) -> dict[str, str]
 
 def s3_jars(storage: Storage) -> list[Path]:
     """What Spark needs beside its own to read this storage."""
-    return spark_s3_jars() if storage.warehouse.startswith("s3://") else []
+    return spark_jars(["s3"]) if storage.warehouse.startswith("s3://") else []
 
 
 def log4j_option(home: Home) -> str:

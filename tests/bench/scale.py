@@ -18,7 +18,7 @@ from rich.table import Table
 
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer
 from bot.adapters.spark_session import open_session
-from bot.lab.jars import spark_jars
+from bot.pinned_jars import spark_jars
 from tests.bench.entries_table import Size, entries_table
 from tests.bench.look_cost import LookCosts, look_costs
 from tests.bench.memory import Held, held

@@ -13,8 +13,7 @@ from typing import Any
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JError
 
-from bot.lab.jars import spark_jars
-from bot.pinned_jars import LEAN, OPENS, java, pyspark_jars
+from bot.pinned_jars import LEAN, OPENS, java, pyspark_jars, spark_jars
 
 
 class Metastore:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-from bot.lab.jars import spark_jars
-from bot.pinned_jars import java
+from bot.pinned_jars import java, spark_jars
 from tests.tables import ORDERS
 
 

@@ -9,7 +9,7 @@ from bot.adapters.spark_server import EmbeddedSpark, SparkServer
 from bot.adapters.spark_session import open_session
 from bot.domain.ids import TableName
 from bot.domain.trust import Pin, pins_for
-from bot.lab.jars import spark_jars
+from bot.pinned_jars import spark_jars
 from tests.orders_table import table_state
 from tests.tables import ORDERS
 from tests.web.scene import Scene
