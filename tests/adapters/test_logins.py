@@ -190,7 +190,8 @@ def test_a_kubeconfig_names_its_files_relative_to_itself(tmp_path: Path, user: d
     (tmp_path / "token").write_text("t0")
     program = tmp_path / "fetch"
     program.write_text(
-        f'#!/bin/sh\nprintf \'{{"status": {{"token": "%s"}}}}\' "$(cat {tmp_path}/$1)"\ntest -f {tmp_path}/$1'
+        f"#!/bin/sh\ntest -f {tmp_path}/$1 && cat <<-end\n"
+        '{"status": {"token": "t0", "expirationTimestamp": "2020-01-01T00:00:00Z"}}\nend\n'
     )
     program.chmod(0o700)
 
