@@ -15,6 +15,7 @@ from bot.domain.contract import CopyRule, TableContract
 from bot.domain.findings import DuplicateFilesFinding, DuplicatesFinding, Finding, GapsFinding, PositionGap
 from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint
 from bot.domain.ids import EvidenceId, JobId, SnapshotId
+from bot.domain.kafka import KafkaPartition
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import ReadRun
 from bot.domain.record import Record, Utc
@@ -76,6 +77,8 @@ class Observation(Record):
     """Of the newest restore point, else of what the job wrote last; at most one. Empty: no job has written anything."""
     others: Seen[JobRun] | NotSeen | None = Field(default=None, exclude_if=lambda told: told is None)
     """Runs of the table's `other_jobs`, each under its own name; None: none are declared."""
+    kafka: Seen[KafkaPartition] | NotSeen | None = Field(default=None, exclude_if=lambda told: told is None)
+    """What the broker holds of the topics that the table's job reads; None: no broker is configured for the job."""
 
 
 def runs_in(seen: Observation) -> tuple[tuple[JobId, str], ...] | None:

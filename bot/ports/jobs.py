@@ -6,6 +6,7 @@ from typing import Protocol
 
 from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.ids import JobId
+from bot.domain.kafka import KafkaPartition
 from bot.domain.record import Record
 
 
@@ -97,6 +98,11 @@ class CheckpointStore(Protocol):
         has ended before it deletes. Returns as soon as it is gone. Raises CouldNotLook."""
 
 
+class KafkaBroker(Protocol):
+    def partitions(self) -> tuple[KafkaPartition, ...]:
+        """Every partition of the topics that the job reads, by topic and number. Raises CouldNotLook."""
+
+
 @dataclass(frozen=True)
 class JobPorts:
     """Where one job can be asked and driven, and where it keeps its state."""
@@ -105,6 +111,8 @@ class JobPorts:
     checkpoints: CheckpointStore
     history: PastRuns | None = None
     """None: no history server is configured, and none is missed."""
+    kafka: KafkaBroker | None = None
+    """None: no broker is configured for the job."""
     renames_sink: bool = False
     """Whether the start is declared with `{uid_suffix}`, so that it can give the sink another uid."""
     is_sql: bool = False

@@ -3,6 +3,7 @@
 from bot.settings.jobs import (
     JarStartSettings,
     JobSettings,
+    KafkaSettings,
     LoginSettings,
     OperatorStartSettings,
     SqlGatewayStartSettings,
@@ -29,6 +30,7 @@ __all__ = [
     "JarStartSettings",
     "JobSettings",
     "JournalSettings",
+    "KafkaSettings",
     "LineageSettings",
     "LoginSettings",
     "NoticeSecrets",

@@ -73,6 +73,49 @@ class LoginSettings(Record):
         return files_beside(self, folder, "ca_file", "certificate_file", "key_file", "secret_file")
 
 
+class KafkaSettings(Record):
+    """The broker that a job reads from: asked what it still holds, and read by a replay."""
+
+    servers: str = Field(
+        min_length=1, description="Bootstrap servers, with commas between them.", examples=["kafka-1:9092,kafka-2:9092"]
+    )
+    topics: tuple[str, ...] = Field(min_length=1, description="Topics that the job reads.", examples=[["orders"]])
+    protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
+        default="PLAINTEXT", description="Kafka's `security.protocol`.", examples=["SASL_SSL"]
+    )
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
+        default="PLAIN", description="Kafka's `sasl.mechanism`, for the two SASL protocols.", examples=["SCRAM-SHA-512"]
+    )
+    user: str | None = Field(default=None, description="User of the SASL login.", examples=["waterline"])
+    secret_file: Path | None = Field(
+        default=None,
+        description="File with its password. Waterline reads it each time it connects.",
+        examples=["/var/run/secrets/kafka-password"],
+    )
+    secret_variable: str | None = Field(
+        default=None,
+        description="Environment variable with the password, instead of a file.",
+        examples=["KAFKA_PASSWORD"],
+    )
+    ca_file: Path | None = Field(
+        default=None,
+        description="Certificate authority of the brokers, as PEM, if the system does not know it.",
+        examples=["/etc/waterline/kafka-ca.pem"],
+    )
+    certificate_file: Path | None = Field(
+        default=None,
+        description="Client certificate, as PEM, for brokers that ask for one.",
+        examples=["/etc/waterline/kafka.crt"],
+    )
+    key_file: Path | None = Field(
+        default=None, description="Its key, as PEM, unencrypted.", examples=["/etc/waterline/kafka.key"]
+    )
+
+    def beside(self, folder: Path) -> "KafkaSettings":
+        """The same, with its files in that folder unless their paths are absolute."""
+        return files_beside(self, folder, "secret_file", "ca_file", "certificate_file", "key_file")
+
+
 class SqlGatewayStartSettings(Record):
     kind: Literal["sql-gateway"] = Field(description="This way of starting.", examples=["sql-gateway"])
     url: HttpUrl = Field(description="Address of the SQL gateway.", examples=["http://flink-sql-gateway:8083"])
@@ -192,6 +235,11 @@ class JobSettings(Record):
         "`catalog.properties`; what is in neither comes from the environment (`AWS_REGION`, …).",
         examples=[{"s3.endpoint": "http://minio:9000", "s3.region": "us-east-1"}],
     )
+    kafka: KafkaSettings | None = Field(
+        default=None,
+        description="The Kafka broker that the job reads from. Waterline asks it which missing records can still be "
+        "read, and until when.",
+    )
     stop_within: timedelta = Field(
         default=timedelta(minutes=2),
         gt=timedelta(0),
@@ -202,3 +250,7 @@ class JobSettings(Record):
     start: StartSettings | None = Field(
         default=None, description="How to start the job. Without it, people start it by hand."
     )
+
+    def beside(self, folder: Path) -> "JobSettings":
+        """The same, with its broker's files in that folder unless their paths are absolute."""
+        return self.model_copy(update={"kafka": self.kafka.beside(folder) if self.kafka is not None else None})

@@ -337,6 +337,7 @@ class Settings(Record):
             update={
                 "home": here / read.home.expanduser(),
                 "tables": {name: table.beside(here) for name, table in read.tables.items()},
+                "jobs": {name: job.beside(here) for name, job in read.jobs.items()},
                 "spark": files_beside(read.spark, here, "ca_file", "token_file"),
                 "logins": tuple(login.beside(here) for login in read.logins),
                 "lineage": read.lineage.model_copy(update={"events": here / events.expanduser() if events else None}),

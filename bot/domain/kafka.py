@@ -1,0 +1,51 @@
+"""What a Kafka broker still holds of the topics that a job reads, and until when. Pure."""
+
+from bisect import bisect_right
+from datetime import datetime, timedelta
+
+from bot.domain.record import Record, Utc
+
+
+class OffsetTime(Record):
+    """The record at `offset`, and every later one of its partition, has a timestamp at or after `at`."""
+
+    offset: int
+    at: Utc
+
+
+class KafkaPartition(Record):
+    """One partition of one topic, as the broker describes it at one moment."""
+
+    topic: str
+    topic_id: str | None = None
+    """The broker's own id of the topic; a topic that was deleted and made anew has another. None: it tells none."""
+    partition: int
+    earliest: int
+    """The first offset that can still be read. Records below it are gone for good."""
+    latest: int
+    """The offset that the next record gets."""
+    times: tuple[OffsetTime, ...] = ()
+    """By rising offset, of records that the broker still holds."""
+    retention: timedelta | None = None
+    """After this age a record may be deleted (`retention.ms`); None: never for its age, or not deleted at all."""
+    retention_bytes: int | None = None
+    """Above this size the oldest records may be deleted at any time; None: no such limit."""
+    is_compacted: bool = False
+    """Records of a key that has a newer one may be deleted at any time (`cleanup.policy`)."""
+
+    @property
+    def name(self) -> str:
+        """`orders/0`."""
+        return f"{self.topic}/{self.partition}"
+
+    def lost(self, first: int, last: int) -> tuple[int, int] | None:
+        """The part of `first` to `last`, both inclusive, that the broker no longer has; None: it has all of them."""
+        return (first, min(last, self.earliest - 1)) if first < self.earliest else None
+
+    def kept_until(self, offset: int) -> datetime | None:
+        """The record at `offset`, and each later one, stays at least until then for its age; the size of the topic may
+        remove it earlier. None: no age removes it, or no time is known of it."""
+        position = bisect_right(self.times, offset, key=lambda each: each.offset)
+        if self.retention is None or position == 0:
+            return None
+        return self.times[position - 1].at + self.retention
