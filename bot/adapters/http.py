@@ -9,6 +9,7 @@ import httpx
 
 from bot.domain.errors import BadConfiguration
 from bot.settings import LoginSettings
+from bot.settings.secrets import secret_of
 
 LARGEST = 256 * 1024 * 1024
 """Bytes of one body."""
@@ -53,7 +54,7 @@ class Logins(httpx.Auth):
         user, secret = request.url.username, request.url.password
         if (login := self._login_for(request.url)) is not None:
             try:
-                user, secret = login.user or "", self._secret(login)
+                user, secret = login.user or "", secret_of(login, self._environment)
             except (OSError, ValueError) as error:
                 raise httpx.ConnectError(f"The login of {login.at}: {error}", request=request) from error
         if "authorization" in request.headers:
@@ -72,15 +73,6 @@ class Logins(httpx.Auth):
             if has_secret and (at.scheme, at.host, at.port) == (asked.scheme, asked.host, asked.port):
                 return login
         return None
-
-    def _secret(self, login: LoginSettings) -> str:
-        if login.secret_file is not None:
-            secret = login.secret_file.read_text(encoding="utf-8").strip()
-        else:
-            secret = self._environment.get(login.secret_variable or "", "")
-        if not secret:
-            raise ValueError(f"{login.secret_file or login.secret_variable} is empty")
-        return secret
 
 
 def why_refused(status: int, otherwise: str) -> str:

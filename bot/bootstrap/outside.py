@@ -19,6 +19,7 @@ from bot.adapters.flink_rest import FlinkHistory, FlinkRest
 from bot.adapters.flink_starting import UID_SUFFIX, JarStart, SqlGatewayStart, Starter
 from bot.adapters.http import Logins
 from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.kafka import Kafka
 from bot.adapters.lineage import AllLineage, OpenLineageFile
 from bot.adapters.lineage_marquez import Marquez
 from bot.adapters.schedulers import HttpSchedulers
@@ -63,6 +64,7 @@ def job_ports(
             job.checkpoint_dir, job.savepoint_dir, properties=catalog if job.storage is None else job.storage
         ),
         history=history,
+        kafka=Kafka(job.kafka, SystemClock()) if job.kafka is not None else None,
         renames_sink=any(UID_SUFFIX in each for each in _declared(job)),
         is_sql=isinstance(job.start, SqlGatewayStartSettings),
     )

@@ -102,8 +102,10 @@ def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast, *, watch
             "sql": again_in_spark(lab.start_statements[-1]),
         }
     }
+    broker: dict[str, object] = {}
     if lab.stack == "kafka":  # its rows are in the topic and nowhere else
         positions, replay = {"position": "source_offset", "position_partition": "source_partition"}, {}
+        broker = {"kafka": {"servers": lab.kafka_servers, "topics": [lab.topic]}}
     content: dict[str, object] = {
         "home": "bot",
         "catalog": {"name": lab.catalog_name, "properties": dict(lab.catalog_properties)},
@@ -113,6 +115,7 @@ def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast, *, watch
                 "checkpoint_dir": lab.checkpoint_dir,
                 "savepoint_dir": lab.savepoint_dir,
                 "start": start,
+                **broker,
             }
         },
         "tables": {

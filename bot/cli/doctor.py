@@ -23,10 +23,11 @@ from bot.cli.options import COULD_NOT_TELL, DEFAULT_CONFIG, ConfigOption, Nobody
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.errors import BadConfiguration, CouldNotLook, EvidenceFailed, WaterlineError
 from bot.domain.fold import fold
+from bot.domain.kafka import in_words
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.setup import TableSetup
-from bot.ports import Clock
+from bot.ports import Clock, KafkaBroker
 from bot.service.services import Services
 from bot.settings import Settings
 from bot.slack.directory import slack_findings
@@ -254,6 +255,17 @@ def _jobs(services: Services) -> Iterator[Line]:
                 yield what, True, f"{len(look())} {things}", ""
             except WaterlineError as error:
                 yield trouble(what, error)
+        if ports.kafka is not None:
+            yield _broker(f"Kafka, job {name}", ports.kafka)
+
+
+def _broker(what: str, broker: KafkaBroker) -> Line:
+    try:
+        partitions = broker.partitions()
+    except WaterlineError as error:
+        return trouble(what, error)
+    remedy = "Give the user of `kafka` the ACL `DescribeConfigs` for the topics: then Waterline knows the retention."
+    return what, True, in_words(partitions), "" if all(each.is_retention_known for each in partitions) else remedy
 
 
 def _spark(built: Built, settings: Settings) -> Iterator[Line]:

@@ -121,8 +121,12 @@ def _each_text(value: object, change: Callable[[str], str]) -> object:
 
 
 def _without_offsets(world: Observation, contract: TableContract) -> Observation:
-    """Positions are Kafka's offsets: where the contract hides them, so is where the source of a restore goes on."""
-    if isinstance(world.checkpoints, NotSeen) or not contract.hides(contract.position):
+    """Positions are Kafka's offsets: where the contract hides them, so is where the source of a restore goes on, and
+    what the broker holds."""
+    if not contract.hides(contract.position):
+        return world
+    world = world.model_copy(update={"kafka": None})
+    if isinstance(world.checkpoints, NotSeen):
         return world
     bare = tuple(each.model_copy(update={"source_positions": ()}) for each in world.checkpoints.values)
     return world.model_copy(update={"checkpoints": world.checkpoints.model_copy(update={"values": bare})})

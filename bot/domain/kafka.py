@@ -1,13 +1,16 @@
 """What a Kafka broker still holds of the topics that a job reads, and until when. Pure."""
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from bot.domain.record import Record, Utc
+from bot.domain.sentences import counted, span
 
 
 class OffsetTime(Record):
-    """The record at `offset`, and every later one of its partition, has a timestamp at or after `at`."""
+    """The record at `offset` has the timestamp `at`. Kafka deletes from the oldest on, so every later record of its
+    partition stays at least as long."""
 
     offset: int
     at: Utc
@@ -32,6 +35,8 @@ class KafkaPartition(Record):
     """Above this size the oldest records may be deleted at any time; None: no such limit."""
     is_compacted: bool = False
     """Records of a key that has a newer one may be deleted at any time (`cleanup.policy`)."""
+    is_retention_known: bool = True
+    """False: the broker did not tell these three, so records may go at any time."""
 
     @property
     def name(self) -> str:
@@ -44,8 +49,28 @@ class KafkaPartition(Record):
 
     def kept_until(self, offset: int) -> datetime | None:
         """The record at `offset`, and each later one, stays at least until then for its age; the size of the topic may
-        remove it earlier. None: no age removes it, or no time is known of it."""
+        remove it earlier. None: no age removes it, or no time or retention is known of it."""
         position = bisect_right(self.times, offset, key=lambda each: each.offset)
         if self.retention is None or position == 0:
             return None
         return self.times[position - 1].at + self.retention
+
+
+def in_words(partitions: Sequence[KafkaPartition]) -> str:
+    """What a broker holds, by topic: `orders: 3 partitions, back to 2026-11-28 14:20 UTC, kept for 7 d`."""
+    topics = {each.topic: [other for other in partitions if other.topic == each.topic] for each in partitions}
+    return "; ".join(f"{topic}: {_of_topic(each)}" for topic, each in topics.items())
+
+
+def _of_topic(partitions: Sequence[KafkaPartition]) -> str:
+    first = partitions[0]
+    oldest = min((each.times[0].at for each in partitions if each.times), default=None)
+    back = f"back to {oldest:%Y-%m-%d %H:%M} UTC" if oldest is not None else "empty"
+    if oldest is None and any(each.earliest < each.latest for each in partitions):
+        back = "with records of unknown age"
+    kept = f"kept for {span(first.retention)}" if first.retention is not None else "kept without a time limit"
+    if not first.is_retention_known:
+        kept = "kept for an unknown time"
+    limits = ", up to a size" if first.retention_bytes is not None else ""
+    limits += ", compacted" if first.is_compacted else ""
+    return f"{counted(len(partitions), 'partition')}, {back}, {kept}{limits}"

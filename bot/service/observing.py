@@ -25,6 +25,7 @@ from bot.domain.flink import CheckpointKind, FlinkManifest, JobRun, StoredCheckp
 from bot.domain.guests import guests_in
 from bot.domain.ids import CheckpointId, EvidenceId, JobId, TableName, short_job
 from bot.domain.incident import Incident
+from bot.domain.kafka import KafkaPartition
 from bot.domain.ledger import LedgerRow
 from bot.domain.looked import NotSeen, Seen, unread_in
 from bot.domain.reads import FarRead, ReadRun
@@ -162,8 +163,9 @@ class Observer:
         state = self.catalog.load(table)
         if branch is not None:
             state = _seen_from(state, branch)
-        with ThreadPoolExecutor(max_workers=4) as pool:
+        with ThreadPoolExecutor(max_workers=5) as pool:
             jobs, others = pool.submit(self.runs, setup), pool.submit(self._others, setup)
+            kafka = pool.submit(self._kafka, setup)
 
             def readers() -> Seen[ReadRun] | NotSeen:
                 known = window(state, jobs.result()) if callable(window) else window
@@ -181,6 +183,7 @@ class Observer:
                 reads=reads.result() if reads is not None else _NO_READERS,
                 flink_manifests=manifests,
                 others=others.result(),
+                kafka=kafka.result(),
             )
         return seen.model_copy(update={"written": self._written(seen)})
 
@@ -231,6 +234,12 @@ class Observer:
             return unseen
         runs = tuple(run for each in looked for run in each.values)
         return Seen[JobRun](source=", and ".join(each.source for each in looked), values=runs)
+
+    def _kafka(self, setup: TableSetup) -> Seen[KafkaPartition] | NotSeen | None:
+        broker = self.jobs[setup.job].kafka if setup.job is not None else None
+        if broker is None:
+            return None
+        return _typed(_look(f"the Kafka broker of {setup.job}", broker.partitions), KafkaPartition)
 
     def _restore_points(
         self, setup: TableSetup, state: TableState, runs: Seen[JobRun] | NotSeen

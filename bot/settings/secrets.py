@@ -3,7 +3,8 @@ secret value that this process knows."""
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
@@ -14,6 +15,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from bot.domain.errors import BadConfiguration
 from bot.domain.masking import Masking
+from bot.settings.jobs import KafkaSettings, LoginSettings
 
 
 class FromFiles(PydanticBaseSettingsSource):
@@ -145,6 +147,17 @@ and tell it. A path is where a secret is, not one. In an address or after `passw
 _NO_SECRET = re.compile(r"(?i)(endpoint|url|uri|region|file|path|expir|type|enabled|scope|provider)$")
 
 
+def secret_of(login: LoginSettings | KafkaSettings, environment: Mapping[str, str] = os.environ) -> str:
+    """What its file or variable holds now. Raises OSError, and ValueError where that is nothing."""
+    if login.secret_file is not None:
+        secret = login.secret_file.read_text(encoding="utf-8").strip()
+    else:
+        secret = environment.get(login.secret_variable or "", "")
+    if not secret:
+        raise ValueError(f"{login.secret_file or login.secret_variable} is empty")
+    return secret
+
+
 def masking(settings: BaseModel | None = None) -> Masking:
     """Masks Slack's and the web's secrets, every environment variable and catalog or job property that is named like
     one, and the passwords in configured addresses."""
@@ -173,6 +186,9 @@ def _of_settings(value: object, name: str = "") -> Iterator[str]:
                 yield from value.split(":", 1)  # Iceberg's `credential` is client id and secret in one
             yield from _passwords(value)
         case BaseModel():
+            if isinstance(value, LoginSettings | KafkaSettings):
+                with suppress(OSError, ValueError):
+                    yield secret_of(value)
             for field in type(value).model_fields:
                 yield from _of_settings(getattr(value, field), field)
         case dict():
