@@ -4,6 +4,7 @@ Needs the right to Describe the topics; with DescribeConfigs it also tells how l
 """
 
 import os
+import re
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
@@ -35,6 +36,8 @@ _RIGHTS = {
     KafkaError.GROUP_AUTHORIZATION_FAILED,
 }
 _LOGIN = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED}
+_PROTOCOL = re.compile("security.protocol|SSL")
+"""In the reason of a connection that came about and was closed."""
 _PASSING = {KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT, KafkaError._RESOLVE}
 
 T = TypeVar("T")
