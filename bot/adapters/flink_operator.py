@@ -21,13 +21,14 @@ from bot.adapters.flink_operator_resource import (
     is_on,
     nonce_of,
     resource_of,
+    savepoints_in,
 )
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import JOB_ID, digest_of
-from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded
+from bot.domain.errors import CommitRefused, CouldNotLook, NotThere, OutcomeUnknown, Superseded
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short_job
-from bot.ports import Stopped
+from bot.ports import NamedSavepoint, Stopped
 
 T = TypeVar("T")
 _CONFLICTS = 8
@@ -72,6 +73,12 @@ class OperatedResource:
         Raises Superseded, CommitRefused and CouldNotLook (surely not changed), OutcomeUnknown.
         """
         first = self.read()
+        if (owner := first.blue_green) is not None:
+            raise CommitRefused(
+                f"{self.name} was not changed: it belongs to FlinkBlueGreenDeployment {owner}.",
+                "Expected a resource that people write; a blue/green deployment would replace any change.",
+                f"Do {doing} by hand in FlinkBlueGreenDeployment {owner}.",
+            )
         seen = first
         for _ in range(_CONFLICTS):
             if seen.metadata.generation != first.metadata.generation or seen.metadata.uid != first.metadata.uid:
@@ -95,6 +102,16 @@ class OperatedResource:
             f"Expected one of {_CONFLICTS} attempts to find it unchanged since it was read; it had changed each time.",
             "Look at the operator's log, then execute again.",
         )
+
+    def savepoints(self) -> tuple[NamedSavepoint, ...]:
+        """Its completed savepoints of which there is a FlinkStateSnapshot. Raises CouldNotLook."""
+        kind, _, place = self.name.partition(" ")
+        try:
+            return savepoints_in(
+                self._kubernetes.beside("FlinkStateSnapshot", "").read(), f"{kind} {place.partition('/')[2]}"
+            )
+        except NotThere:  # an operator before 1.10 has no such resources
+            return ()
 
     def until(self, ask: Callable[[FlinkResource], T | None], limit: timedelta, doing: str) -> T:
         """Reads the resource until there is an answer. Raises OutcomeUnknown at the limit, CouldNotLook never."""
@@ -260,6 +277,10 @@ class FlinkOperator:
             raise lost
         return None
 
+    def snapshots(self) -> tuple[NamedSavepoint, ...]:
+        """See `JobPorts.snapshots`."""
+        return self._resource.savepoints()
+
     def stop(self, job: str, job_id: JobId, *, needs_state: bool = False, keeps_checkpoints: bool = False) -> Stopped:
         """See the port. A FlinkDeployment is suspended, never stateless: its cluster ends with it, and its checkpoints
         stay unless it takes a savepoint. One that runs and whose state is needed is suspended only with a savepoint;
@@ -300,9 +321,14 @@ class FlinkOperator:
         return self._rest.stop_at_work(job_id) if self._kind == "FlinkSessionJob" else None
 
     def obstacle(self, job: str) -> str | None:  # noqa: ARG002 - there is one resource
-        """See the port: a start that is asked for already and may come at any time, or one that would take what it is
-        started from. Raises CouldNotLook."""
+        """See the port: a start that is asked for already and may come at any time, one that would take what it is
+        started from, or another resource that decides. Raises CouldNotLook."""
         seen = self._resource.read()
+        if (owner := seen.blue_green) is not None:
+            return (
+                f"{self._resource.name} belongs to FlinkBlueGreenDeployment {owner}, which replaces any change of it; "
+                "stop and start the job there by hand"
+            )
         if seen.is_start_open:
             return (
                 f"{self._resource.name} is asked for a start already, which the operator may do at any time; suspend "

@@ -35,9 +35,10 @@ from ruamel.yaml.error import YAMLError
 
 from bot.adapters.flink_http import LATER, NOT_SENT
 from bot.adapters.flink_starting import CLAIM_MODE
-from bot.domain.errors import BadConfiguration, CommitRefused, CouldNotLook, OutcomeUnknown
+from bot.domain.errors import BadConfiguration, CommitRefused, CouldNotLook, NotThere, OutcomeUnknown
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId
+from bot.ports import NamedSavepoint
 
 DRAIN = "kubernetes.operator.job.drain-on-savepoint-deletion"
 RESTART_FAILED = "kubernetes.operator.job.restart.failed"
@@ -213,11 +214,61 @@ _OURS = frozenset({"state", "upgradeMode", "initialSavepointPath", "savepointRed
 """Of `spec.job`: what `to_suspend` and `to_restore` change."""
 
 
+class _Named(BaseModel):
+    kind: str = "FlinkDeployment"
+    name: str
+
+
+class _SnapshotSpec(BaseModel):
+    job: _Named = Field(alias="jobReference")
+    savepoint: dict[str, object] | None = None
+    """None: it is of a checkpoint, which Flink tells of."""
+
+
+class _SnapshotStatus(BaseModel):
+    state: str | None = None
+    path: str | None = None
+    at: AwareDatetime | None = Field(default=None, alias="resultTimestamp")
+
+
+class _StateSnapshot(BaseModel):
+    spec: _SnapshotSpec
+    status: _SnapshotStatus = _SnapshotStatus()
+
+
+class _StateSnapshots(BaseModel):
+    items: tuple[_StateSnapshot, ...]
+
+
+def savepoints_in(body: bytes, job: str) -> tuple[NamedSavepoint, ...]:
+    """Those of the FlinkStateSnapshots (since operator 1.10) that are complete and of `job`: `FlinkDeployment orders`.
+    Raises CouldNotLook."""
+    try:
+        listed = _StateSnapshots.model_validate_json(body).items
+    except ValidationError as error:
+        raise CouldNotLook(
+            "The FlinkStateSnapshots cannot be understood.",
+            f"Expected a list of them; found {len(error.errors())} fields that are none.",
+            "Check that the operator is of version 1.10 or later.",
+        ) from error
+    mine = [
+        each
+        for each in listed
+        if each.spec.savepoint is not None and job == f"{each.spec.job.kind} {each.spec.job.name}"
+    ]
+    return tuple(
+        NamedSavepoint(path=each.status.path, at=each.status.at)
+        for each in mine
+        if each.status.state == "COMPLETED" and each.status.path and each.status.at is not None
+    )
+
+
 class _Metadata(BaseModel):
     uid: str
     generation: int
     version: str = Field(alias="resourceVersion")
     writers: tuple[Writer, ...] = Field(default=(), alias="managedFields")
+    owners: tuple[_Named, ...] = Field(default=(), alias="ownerReferences")
 
 
 class _Job(BaseModel, extra="allow"):
@@ -285,6 +336,11 @@ class FlinkResource(BaseModel):
         Raises CouldNotLook for a session cluster."""
         job = {name: told for name, told in self.job.model_dump(by_alias=True).items() if name not in _OURS}
         return {**self.spec.model_dump(by_alias=True, exclude={"job"}), "job": job}
+
+    @property
+    def blue_green(self) -> str | None:
+        """The FlinkBlueGreenDeployment that made it and writes its spec anew whenever it likes; None: nobody does."""
+        return next((each.name for each in self.metadata.owners if each.kind == "FlinkBlueGreenDeployment"), None)
 
     @property
     def is_reconciled(self) -> bool:
@@ -656,10 +712,11 @@ class KubernetesResource:
         self._http.close()
 
     def beside(self, kind: str, name: str) -> "KubernetesResource":
-        """Another one of its namespace, over the same connections: close this one alone."""
+        """Another one of its namespace, or all of a kind (`name` empty), over the same connections: close this one
+        alone."""
         other = copy(self)
-        other._path = f"{self._path.rsplit('/', 2)[0]}/{kind.lower()}s/{quote(name, safe='')}"
-        other.name = f"{kind} {self.name.partition(' ')[2].partition('/')[0]}/{name}"
+        other._path = f"{self._path.rsplit('/', 2)[0]}/{kind.lower()}s/{quote(name, safe='')}".rstrip("/")
+        other.name = f"{kind} {self.name.partition(' ')[2].partition('/')[0]}/{name or '*'}"
         return other
 
     def read(self) -> bytes:
@@ -720,12 +777,14 @@ class KubernetesResource:
         )
 
     def _refused(self, what: str, answer: httpx.Response) -> CouldNotLook:
+        """NotThere where there is none, or nothing of its kind."""
         remedies = {
             401: "Give Waterline's service account a valid token.",
             403: "Give Waterline's service account the rights of deploy/kubernetes/flink-operator-rights.yaml.",
             404: "Check kind, namespace and name in the job's `start`, and that the operator is installed.",
         }
-        return CouldNotLook(
+        kind = NotThere if answer.status_code == httpx.codes.NOT_FOUND else CouldNotLook
+        return kind(
             f"The Kubernetes API server refused to {what} {self.name}.",
             f"Expected success; found HTTP {answer.status_code}: {_reason(answer.content)}.",
             remedies.get(answer.status_code, "Read its reason. Nothing was changed."),

@@ -65,6 +65,7 @@ def job_ports(
         ),
         history=history,
         kafka=Kafka(job.kafka, SystemClock()) if job.kafka is not None else None,
+        snapshots=flink.snapshots if isinstance(flink, FlinkOperator) else None,
         renames_sink=any(UID_SUFFIX in each for each in _declared(job)),
         is_sql=isinstance(job.start, SqlGatewayStartSettings),
     )

@@ -1,7 +1,7 @@
 """What the application asks of the outside world. Adapters answer; nothing else may."""
 
 from bot.ports.around import Clock, Directory, Timers
-from bot.ports.jobs import CheckpointStore, FlinkJobs, JobPorts, KafkaBroker, PastRuns, Stopped
+from bot.ports.jobs import CheckpointStore, FlinkJobs, JobPorts, KafkaBroker, NamedSavepoint, PastRuns, Stopped
 from bot.ports.kept import LONGEST_WAIT, Cursor, Delivery, Inbox, Journal, Outbox, Post, WatchNotes
 from bot.ports.outside import (
     EvidenceRunner,
@@ -30,6 +30,7 @@ __all__ = [
     "JobPorts",
     "Journal",
     "KafkaBroker",
+    "NamedSavepoint",
     "Outbox",
     "PastRuns",
     "Post",

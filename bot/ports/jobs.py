@@ -1,19 +1,26 @@
 """What the application asks of Flink: its cluster, its history server and its checkpoints."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.ids import JobId
 from bot.domain.kafka import KafkaPartition
-from bot.domain.record import Record
+from bot.domain.record import Record, Utc
 
 
 class Stopped(Record):
     sentence: str
     savepoint: str | None
     """Where the savepoint is that the stop took; None where it took none, or Flink no longer tells."""
+
+
+class NamedSavepoint(Record):
+    """A savepoint that somebody knows of, wherever it lies; not opened."""
+
+    path: str
+    at: Utc
 
 
 class FlinkJobs(Protocol):
@@ -113,6 +120,9 @@ class JobPorts:
     """None: no history server is configured, and none is missed."""
     kafka: KafkaBroker | None = None
     """None: no broker is configured for the job."""
+    snapshots: Callable[[], tuple[NamedSavepoint, ...]] | None = None
+    """Savepoints of the job that the Flink operator keeps resources of (FlinkStateSnapshot), in no order; None: no
+    operator runs the job. Raises CouldNotLook."""
     renames_sink: bool = False
     """Whether the start is declared with `{uid_suffix}`, so that it can give the sink another uid."""
     is_sql: bool = False

@@ -38,6 +38,7 @@ from bot.notices.affecting import affected_commits, changes_rows, ledger_rows
 from bot.ports import (
     CheckpointStore,
     JobPorts,
+    NamedSavepoint,
     PastRuns,
     ReadEvents,
     Schedulers,
@@ -51,16 +52,20 @@ _AT_MOST = 12
 
 
 def with_named(
-    stored: Iterable[StoredCheckpoint], runs: Iterable[JobRun], storage: CheckpointStore
+    stored: Iterable[StoredCheckpoint],
+    runs: Iterable[JobRun],
+    storage: CheckpointStore,
+    snapshots: Iterable[NamedSavepoint] = (),
 ) -> tuple[StoredCheckpoint, ...]:
-    """`stored` and those that Flink names besides on the same storage, as far as they are there, newest first. One that
-    may not be read is listed as unread, and no further one is tried.
+    """`stored` and those that Flink or its operator names besides on the same storage, as far as they are there, newest
+    first. One that may not be read is listed as unread, and no further one is tried.
 
     Storage of another kind or name is not asked: whoever may submit a job chooses what Flink names.
     """
     found = list(stored)
     known = {_name(each.path) for each in found}
-    named = {_name(bare.path): bare for bare in _named(runs) if storage.may_hold(bare.path)}
+    operators = (_bare(each.path, CheckpointKind.SAVEPOINT, None, None, each.at) for each in snapshots)
+    named = {_name(bare.path): bare for bare in (*operators, *_named(runs)) if storage.may_hold(bare.path)}
     newest = sorted(named.items(), key=lambda item: item[1].written_at, reverse=True)
     for _, bare in [item for item in newest if item[0] not in known][:_AT_MOST]:
         try:
@@ -84,7 +89,9 @@ def _named(runs: Iterable[JobRun]) -> Iterator[StoredCheckpoint]:
                 yield _bare(each.path, each.kind, each.checkpoint_id, run.job_id, each.triggered_at)
 
 
-def _bare(path: str, kind: CheckpointKind, checkpoint: CheckpointId, run: JobId | None, at: Utc) -> StoredCheckpoint:
+def _bare(
+    path: str, kind: CheckpointKind, checkpoint: CheckpointId | None, run: JobId | None, at: Utc
+) -> StoredCheckpoint:
     return StoredCheckpoint(
         path=path, kind=kind, checkpoint_id=checkpoint, job_id=run, written_at=at, is_unread=True, problem="Not opened."
     )
@@ -251,8 +258,11 @@ class Observer:
         looked = _look(f"the checkpoint storage of {job}", lambda: self.jobs[job].checkpoints.stored(job, job_ids))
         if isinstance(looked, NotSeen):
             return looked
-        found = with_named(looked.values, runs.values, self.jobs[job].checkpoints)
-        return Seen[StoredCheckpoint](source=looked.source, values=with_kinds(found, runs.values))
+        ports, snapshots = self.jobs[job], Seen[NamedSavepoint](source="the FlinkStateSnapshots", values=())
+        kept = _look(snapshots.source, ports.snapshots) if ports.snapshots is not None else snapshots
+        found = with_named(looked.values, runs.values, ports.checkpoints, kept.values)
+        unseen = "" if isinstance(kept, Seen) else f" (not {kept.source}: {kept.reason.rstrip('.')})"
+        return Seen[StoredCheckpoint](source=f"{looked.source}{unseen}", values=with_kinds(found, runs.values))
 
 
 def _seen_from(table: TableState, branch: str) -> TableState:

@@ -1,20 +1,24 @@
 """What is asked of the Flink Kubernetes operator: modes, settings, session jobs, and what is refused."""
 
 import json
+import lzma
 import ssl
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_operator_resource import FlinkResource, Login, flink_resource, resource_of
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import digest_of
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded
 from bot.domain.ids import JobId
+from bot.service.observing import with_named
 from tests.adapters.flink_wire import Wire
 from tests.adapters.passing_time import PassingTime
 from tests.adapters.recorded_runs import RUN_21
@@ -49,6 +53,66 @@ def operator(wire: Wire, passing_time: PassingTime) -> Iterator[FlinkOperator]:
     )
     with closing(made):
         yield made
+
+
+SAVEPOINT = Path(__file__).parent / "fixtures/checkpoint_metadata/flink21_v1_savepoint.xz"
+SNAPSHOTS = "GET /apis/flink.apache.org/v1beta1/namespaces/streaming/flinkstatesnapshots"
+
+
+def snapshot(path: str, job: str = "orders", state: str = "COMPLETED", **spec: object) -> dict[str, Any]:
+    """A FlinkStateSnapshot of a savepoint."""
+    return {
+        "spec": {"jobReference": {"kind": "FlinkDeployment", "name": job}, "savepoint": {}, **spec},
+        "status": {"state": state, "path": path, "resultTimestamp": "2026-11-28T12:00:00Z"},
+    }
+
+
+def test_savepoints_that_the_operator_keeps_are_named(wire: Wire, operator: FlinkOperator, tmp_path: Path) -> None:
+    """Those of the job that are complete. Only what lies on the storage of the job's folders is opened."""
+    aside = snapshot("s3://aside", savepoint=None, checkpoint={}), snapshot("s3://aside", state="FAILED")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/_metadata").write_bytes(lzma.decompress(SAVEPOINT.read_bytes()))
+    elsewhere, gone = str(tmp_path / "elsewhere"), "s3://another/savepoint-1"
+    there = [snapshot(elsewhere), snapshot(gone), snapshot("s3://aside", job="refunds"), *aside]
+    wire.says(SNAPSHOTS, {"items": there})
+
+    found = operator.snapshots()
+    listed = with_named([], [], CheckpointFiles(None, str(tmp_path / "savepoints")), found)
+
+    assert [each.path for each in found] == [elsewhere, gone]
+    assert [(each.path.removeprefix("file:"), each.is_unread) for each in listed] == [(elsewhere, False)]
+
+
+def test_an_operator_without_snapshots_keeps_none_and_a_denied_look_is_said(
+    wire: Wire, operator: FlinkOperator
+) -> None:
+    """Operators before 1.10 do not have the resource; a role that was not applied again may not list it."""
+    wire.says(SNAPSHOTS, (404, {"message": "the server could not find the requested resource"}))
+    assert operator.snapshots() == ()
+
+    wire.says(SNAPSHOTS, (403, {"message": "forbidden"}))
+    with pytest.raises(CouldNotLook, match="forbidden") as denied:
+        operator.snapshots()
+    wire.says(SNAPSHOTS, {"items": [{"spec": {}}]})
+    with pytest.raises(CouldNotLook, match="cannot be understood"):
+        operator.snapshots()
+
+    assert "flink-operator-rights.yaml" in denied.value.remedy
+
+
+def test_a_deployment_of_a_blue_green_one_is_never_changed(wire: Wire, operator: FlinkOperator) -> None:
+    """Its controller would replace the change. Refused before the stop, and again where it is about to be made."""
+    owned = resource(**SAVEPOINTS)
+    owned["metadata"]["ownerReferences"] = [{"kind": "FlinkBlueGreenDeployment", "name": "orders", "uid": "u0"}]
+    wire.says(f"GET {RESOURCE}", owned)
+
+    found = operator.obstacle(JOB)
+    with pytest.raises(CommitRefused, match="FlinkBlueGreenDeployment orders"):
+        operator.stop(JOB, RUN_21)
+
+    assert found is not None
+    assert "FlinkBlueGreenDeployment orders" in found
+    assert not wire.sent("PATCH")
 
 
 @pytest.mark.parametrize("key", ["execution.state-recovery.claim-mode", "execution.savepoint-restore-mode"])
