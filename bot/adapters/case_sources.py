@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from pyarrow import ArrowException
@@ -118,20 +119,21 @@ class Sources:
             self.cut.append(source)
 
 
-def sources_of(case: Case, tape: Mapping[str, bytes], *, with_values: bool, of_table: Opened = opened) -> Sources:
+def sources_of(
+    case: Case, tape: Mapping[str, bytes], *, with_values: bool, of_table: Opened = opened, of_state: Opened = opened
+) -> Sources:
     """Everything of the case that is not in it. Never raises for a source that is gone: that may be the very fault.
 
-    `tape` is what was told during the look, by address; `of_table` opens the table's own files, Flink's are opened by
-    what the environment says. Cost: reads what the window's evidence has read.
+    `tape` is what was told during the look, by address; `of_table` opens the table's own files, `of_state` those
+    of the job's checkpoints and savepoints. Cost: reads what the window's evidence has read.
     """
     found, policy = Sources(), RowValues(case.observation.table, case.contract, with_values=with_values)
     for address, body in tape.items():
         found.add(address, body, _of_tape(address, case.contract, with_values=with_values))
-    own = case.observation.table.location.rstrip("/") + "/"
 
-    def read(source: str) -> bytes | None:
+    def read(source: str, opened: Opened = of_table) -> bytes | None:
         try:
-            files, path = of_table(source) if source.startswith(own) else opened(source)
+            files, path = opened(source)
             with files.open_input_stream(path) as stream:
                 content: bytes = stream.read(LARGEST + 1)
         except _UNREADABLE as error:
@@ -152,7 +154,7 @@ def sources_of(case: Case, tape: Mapping[str, bytes], *, with_values: bool, of_t
         found.add(table.metadata_location, metadata, cut)
     _add_manifests(found, case, policy, read, of_table)
     for stored in case.observation.checkpoints.values:
-        _add_checkpoint(found, stored, None if with_values else without_state, read)
+        _add_checkpoint(found, stored, None if with_values else without_state, partial(read, opened=of_state))
     return found
 
 

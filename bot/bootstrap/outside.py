@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import spark_tasks
@@ -28,7 +29,7 @@ from bot.adapters.spark_repairs import SparkCatalogSettings, SparkReplays, drive
 from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.spark_session import RemoteSpark
 from bot.adapters.spark_storage import AccessOf
-from bot.adapters.storage import Opened
+from bot.adapters.storage import Opened, opened_with
 from bot.domain.contract import TableContract
 from bot.domain.ids import TableName
 from bot.evidence import find_tasks
@@ -60,15 +61,18 @@ def job_ports(
         stack.callback(history.close)
     return JobPorts(
         flink=flink,
-        checkpoints=CheckpointFiles(
-            job.checkpoint_dir, job.savepoint_dir, properties=catalog if job.storage is None else job.storage
-        ),
+        checkpoints=CheckpointFiles(job.checkpoint_dir, job.savepoint_dir, properties=_storage_of(job, catalog or {})),
         history=history,
         kafka=Kafka(job.kafka, SystemClock()) if job.kafka is not None else None,
         snapshots=flink.snapshots if isinstance(flink, FlinkOperator) else None,
         renames_sink=any(UID_SUFFIX in each for each in _declared(job)),
         is_sql=isinstance(job.start, SqlGatewayStartSettings),
     )
+
+
+def _storage_of(job: JobSettings | None, catalog: Mapping[str, str]) -> dict[str, str]:
+    """How checkpoints and savepoints are reached, under PyIceberg's names."""
+    return dict(catalog if job is None or job.storage is None else job.storage)
 
 
 def lineage(settings: Settings, stack: ExitStack, tape: dict[str, bytes] | None) -> ReadEvents:
@@ -190,12 +194,14 @@ def filed_contracts(settings: Settings) -> Callable[[TableName], TableContract |
     return filed
 
 
-def files_of(config: Path, table: TableName) -> Opened:
-    """Opens the table's own files as its catalog says now: one catalog call. Raises UnknownTable, CouldNotLook."""
+def files_of(config: Path, table: TableName) -> tuple[Opened, Opened]:
+    """Opens the table's own files as its catalog says now (one catalog call), and the state of its job as the settings
+    say. Raises UnknownTable, CouldNotLook."""
     settings = Settings.load(config)
     catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, SystemClock())
     try:
         catalog.load(table)
     finally:
         catalog.close()
-    return catalog.storage.of(table)
+    job = settings.jobs.get(settings.setups[table].job or "")
+    return catalog.storage.of(table), partial(opened_with, _storage_of(job, settings.catalog.properties))

@@ -84,7 +84,8 @@ def save(
         found = _examined(services, TableName(table), window)
     settings = Settings.load(config)
     unread = _add_lineage(tape, settings, found.case)
-    sources = sources_of(found.case, tape, with_values=values, of_table=files_of(config, TableName(table)))
+    of_table, of_state = files_of(config, TableName(table))
+    sources = sources_of(found.case, tape, with_values=values, of_table=of_table, of_state=of_state)
     saved = SavedCase(
         saved_at=datetime.now(UTC),
         version=version("waterline"),

@@ -19,7 +19,7 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg.catalog import PyIcebergCatalog
 from bot.adapters.lineage_reading import kept_events
 from bot.adapters.table_files import SCHEMA
-from bot.bootstrap import build, failure_modes
+from bot.bootstrap import build, failure_modes, files_of
 from bot.cli import app
 from bot.cli.diagnosing import save
 from bot.cli.options import NobodyThere
@@ -38,8 +38,11 @@ from tests.adapters.lake import ORDERS, Lake
 from tests.adapters.serving import served
 from tests.adapters.test_lineage import event, scanned
 from tests.adapters.test_lineage_marquez import LittleMarquez
+from tests.adapters.vended_s3 import BUCKET, VendedS3, s3
 from tests.cases import NOON, Tale, job_id
 from tests.terminal.real_cases import CASES, REAL, RUN, with_world
+
+__all__ = ["s3"]
 
 
 def _saved() -> SavedCase:
@@ -544,6 +547,28 @@ def told(tmp_path: Path) -> tuple[Case, dict[str, bytes]]:
     case = seen(tmp_path, lake, tape)
     lake.close()
     return case, sources_of(case, tape, with_values=False).raw
+
+
+def test_state_is_opened_as_the_settings_of_its_job_say(tmp_path: Path, s3: VendedS3) -> None:
+    """The environment leads to no S3, and the table's own files lie elsewhere."""
+    lake, savepoint = Lake(tmp_path), f"s3://{BUCKET}/savepoints/savepoint-082e96-1"
+    content = (CHECKPOINTS / "v1_upsert_chk3__metadata").read_bytes()
+    s3.puts(f"{savepoint}/_metadata", content)
+    job = {"flink": "http://127.0.0.1:1", "savepoint_dir": f"s3://{BUCKET}/savepoints", "storage": s3.properties}
+    table = {"job": "orders", "contract": {"key": ["order_id"]}, "policies": {"default": {"users": ["U0BEN00002"]}}}
+    settings = {"home": str(tmp_path / "home"), "catalog": {"name": "lake", "properties": dict(lake.properties)}}
+    config = tmp_path / "waterline.yaml"
+    config.write_text(json.dumps({**settings, "jobs": {"orders": job}, "tables": {str(ORDERS): table}}))
+    case, _ = at_a_restore_point(tmp_path)
+    points = Seen[StoredCheckpoint](source="storage", values=(stored_as(content, savepoint, NOON, lambda _: None),))
+
+    of_table, of_state = files_of(config, ORDERS)
+    sources = sources_of(
+        with_world(case, checkpoints=points), {}, with_values=True, of_table=of_table, of_state=of_state
+    )
+    lake.close()
+
+    assert content == sources.raw[f"{savepoint}/_metadata"]
 
 
 def test_what_the_job_wrote_last_is_read_and_kept(told: tuple[Case, dict[str, bytes]]) -> None:
