@@ -2,26 +2,29 @@
 
 import itertools
 import os
+import signal
 import socket
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
+from pyspark.sql import SparkSession
 
 import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import EmbeddedSpark, SparkServer, listens
-from bot.domain.evidence import Answer, Ask
+from bot.domain.evidence import Answer, Ask, Progress
 from bot.domain.table import Window
-from bot.evidence import find_tasks
+from bot.evidence import TaskModule, find_tasks
 from bot.pinned_jars import LEAN, java, pyspark_jars
 from tests.actions.worlds import closed, made
-from tests.evidence.slow_tasks import PATIENCE_S
+from tests.evidence.slow_tasks import PATIENCE_S, SLOW
 from tests.tables import CONTRACT, ORDERS
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 TASKS = find_tasks(spark_tasks)
 NUMBERS = itertools.count()
 
@@ -117,3 +120,43 @@ def test_every_task_gives_the_answer_of_one_machine(
     for task in TASKS:
         assert put(remote, task, ask) == put(runner, task, ask), task
     remote.close()
+
+
+def heavy(spark: SparkSession, ask: Ask) -> Answer:
+    """A real question, and before it sums that keep both workers busy for some seconds and pass through a shuffle."""
+    sums = (
+        spark.range(0, 6_000_000, numPartitions=40)
+        .selectExpr("id % 101 AS part", "cast(hash(id) AS bigint) AS value")
+        .groupBy("part")
+        .sum("value")
+        .orderBy("part")
+        .collect()
+    )
+    answer = TASKS["ledger"].answer(spark, ask)
+    return answer.model_copy(update={"remarks": (*answer.remarks, str([tuple(row) for row in sums]))})
+
+
+def test_a_worker_that_is_killed_under_a_task_changes_no_answer(
+    cluster: Cluster, distributed: SparkServer, server: SparkServer, ask: Ask
+) -> None:
+    """Its executor and what it had shuffled go with it; the other worker does that work again."""
+    modules, lost = {SLOW.name: TaskModule(task=SLOW, answer=heavy)}, psutil.Process(cluster.workers[0].pid)
+    alone, remote = SparkEvidenceRunner(modules, server.url), SparkEvidenceRunner(modules, distributed.url)
+    killed = list[Progress]()
+
+    def kill(progress: Progress) -> None:
+        if killed or not 2 <= progress.tasks_done < 36:
+            return
+        executors = lost.children(recursive=True)
+        assert executors
+        for process in (lost, *executors):
+            process.send_signal(signal.SIGKILL)
+        killed.append(progress)
+
+    expected, _ = alone.run(SLOW, ask, tag="alone", on_progress=lambda _progress: None)
+    answer, _ = remote.run(SLOW, ask, tag="killed", on_progress=kill)
+    alone.close()
+    remote.close()
+
+    assert killed
+    assert expected == answer
