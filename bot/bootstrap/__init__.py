@@ -53,7 +53,7 @@ from bot.service.telling import Answering, Telling
 from bot.service.trust import TrustDesk
 from bot.service.verifying import Verifier
 from bot.service.walking import Walker
-from bot.service.waterline import Waterline
+from bot.service.waterline import Mark, Waterline
 from bot.settings import Settings, refuse_unknown_actions
 
 
@@ -118,7 +118,7 @@ def build(
             alone_with or store.presence.alone_with,
             filed=filed_contracts(settings),
             own_actions=settings.actions,
-            marks_by_tag=settings.catalog.mark == "tag",
+            mark=settings.catalog.mark,
             findings=findings_of(settings, store),
         )
         services = with_watch(services, settings, store, failure_modes())
@@ -162,7 +162,7 @@ def assemble(
     look_first: bool = True,
     filed: Callable[[TableName], TableContract | None] = lambda _: None,
     own_actions: Sequence[str] = (),
-    marks_by_tag: bool = True,
+    mark: Mark = "tag",
     findings: WatchFindings | None = None,
 ) -> Services:
     """Every use case over these ports. `look_first` False: only evidence that somebody asks for is collected.
@@ -183,7 +183,7 @@ def assemble(
     approvals = Approvals(incidents, proposals, directory, clock)
     executions = Executions(incidents, observer, proposals, clock)
     verifier = Verifier(incidents, observer, desk, recipes, clock)
-    waterline = Waterline(incidents, observer.catalog, clock, by_tag=marks_by_tag)
+    waterline = Waterline(incidents, observer.catalog, clock, mark)
     maintenance = Maintenance(incidents, observer.catalog, observer.hands.schedulers)
     newer, others = NewerCommits(collector), OtherDoubts(incidents, findings)
     telling = Telling(incidents, observer, find_notices(CONTENT / "messages"), clock, newer, others, directory)
@@ -216,7 +216,7 @@ def assemble(
         answering=Answering(incidents),
         posting=Posting(incidents, clock, others),
         retrying=retrying,
-        trust=TrustDesk(incidents, observer, clock),
+        trust=TrustDesk(incidents, observer, clock, is_marked=mark != "none"),
         waterline=waterline,
         maintenance=maintenance,
         reviews=reviews,

@@ -77,6 +77,13 @@ _PROMISES = {
 }
 
 
+_MARKS = {
+    "tag": ("tag `waterline` and table properties", "Set `mark: property` where tags stop the catalog's own expiry."),
+    "property": ("table properties alone", "Readers pin to the snapshot in `waterline.snapshot`."),
+    "none": ("none on the table", "Readers ask the trust API which snapshot they can use."),
+}
+
+
 def promise_of(properties: Mapping[str, str]) -> tuple[str, str]:
     """What holds for this catalog, and what does not; two sentences without a person's action needed."""
     kind = kind_of(properties)
@@ -117,6 +124,7 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
         lines.append((f"client of {settings.catalog.name}", *library))
     holds, does_not = promise_of(settings.catalog.properties)
     lines.append((f"commits to {settings.catalog.name}", True, holds, does_not))
+    lines.append(("mark of the trusted snapshot", True, *_MARKS[settings.catalog.mark]))
     lines += clock_beside_record(settings.journal_url)
     record, incident_channels = record_of_incidents(settings)
     lines.append(record)

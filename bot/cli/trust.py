@@ -44,7 +44,8 @@ def trust_desk(settings: Settings) -> Iterator[TrustDesk]:
         now = store.clock
         catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, now)
         observer = Observer(catalog, setups_of(settings), jobs={}, reads=AllLineage([]), files=FolderOfTable())
-        yield TrustDesk(IncidentStore(store.journal, now), observer, now, findings=findings_of(settings, store))
+        findings, is_marked = findings_of(settings, store), settings.catalog.mark != "none"
+        yield TrustDesk(IncidentStore(store.journal, now), observer, now, findings=findings, is_marked=is_marked)
 
 
 console = Console(soft_wrap=True, highlight=False)

@@ -215,16 +215,18 @@ def judge(
     findings: Sequence[Sighted] = (),
     *,
     at: datetime,
+    is_marked: bool = True,
 ) -> Trust:
     """The table's trust. `incidents` are those of this table, oldest first; NotSeen: the source could not be asked.
-    `findings`: what the watch has found and nobody has looked into (`open_findings`), the first first.
+    `findings`: what the watch has found and nobody has looked into (`open_findings`), the first first. `is_marked`
+    False: the table need carry no mark.
 
     Trusted only if table and record were both read, say the same, the head still stands on what was proven, and the
     watch has found nothing since.
     """
     seen = table if isinstance(table, TableState) else None
     claim = None if isinstance(incidents, NotSeen) else newest_claim(incidents)
-    unclear = _doubts(table, incidents, claim)
+    unclear = _doubts(table, incidents, claim, is_marked=is_marked)
     doubts = (*unclear, *(_found(each, at) for each in findings))
     state = _state(seen, claim, doubts)
     snapshot, basis = _snapshot(seen, incidents, claim)
@@ -252,7 +254,7 @@ def judge(
 
 
 def _doubts(
-    table: TableState | NotSeen, incidents: Sequence[Incident] | NotSeen, claim: Claim | None
+    table: TableState | NotSeen, incidents: Sequence[Incident] | NotSeen, claim: Claim | None, *, is_marked: bool
 ) -> tuple[str, ...]:
     found = [
         f"Could not check {each.source}: {each.reason}" for each in (table, incidents) if isinstance(each, NotSeen)
@@ -261,7 +263,7 @@ def _doubts(
         return tuple(found)
     if table.lost_metadata is not None:
         found.append("The catalog points to an unreadable metadata file; this answer is older.")
-    if not isinstance(incidents, NotSeen):
+    if not isinstance(incidents, NotSeen) and (is_marked or not mark_of(table).is_bare):
         found += disagreements(claim, table)
     if claim is not None and claim.state is TrustState.TRUSTED and not _stands_on(table, claim.snapshot):
         found.append("The table's head does not descend from the verified snapshot.")

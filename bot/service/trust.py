@@ -30,7 +30,8 @@ class TrustDesk:
     """Looks at the catalog and the record for whoever asks.
 
     Many may ask at once, and a catalog may hang: a table is read once for everybody who asks within `keep`, and
-    whoever has waited for `patience` is told that it is not known. `findings` None: nothing is watched.
+    whoever has waited for `patience` is told that it is not known. `findings` None: nothing is watched. `is_marked`
+    False: the configuration wants no mark on tables.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class TrustDesk:
         clock: Clock,
         *,
         findings: WatchFindings | None = None,
+        is_marked: bool = True,
         patience: timedelta = timedelta(seconds=10),
         keep: timedelta = timedelta(seconds=1),
     ) -> None:
@@ -47,6 +49,7 @@ class TrustDesk:
         self._observer = observer
         self._clock = clock
         self._findings = findings
+        self._is_marked = is_marked
         self._patience_s = patience.total_seconds()
         self._keep_s = keep.total_seconds()
         self._lock = threading.Lock()
@@ -111,7 +114,7 @@ class TrustDesk:
             found = self._findings.of(table, told) if self._findings is not None else ()
         except CouldNotLook as error:
             return judge(table, looked, _not_seen("the record", error), at=at)
-        return judge(table, looked, told, found, at=at)
+        return judge(table, looked, told, found, at=at, is_marked=self._is_marked)
 
     def _read(self, table: TableName) -> Future[TableState]:
         """The read that is under way or fresh, else a new one in a thread that nobody has to wait for."""

@@ -1,5 +1,7 @@
 """Moves the waterline: tag and property in one commit, so that any engine can read the trusted state."""
 
+from typing import Literal
+
 from bot.actions._maintenance import commit_marks
 from bot.domain.entries import Body, NoteAdded, WaterlineMoved
 from bot.domain.ids import IncidentId, SnapshotId
@@ -12,17 +14,19 @@ from bot.ports import Clock, TableCatalog, TableChange
 from bot.service.incident_store import IncidentStore
 
 TAG = "waterline"
+Mark = Literal["tag", "property", "none"]
 
 
 class Waterline:
     """Keeps the table's tag and properties in step with the incident."""
 
-    def __init__(self, store: IncidentStore, catalog: TableCatalog, clock: Clock, *, by_tag: bool = True) -> None:
-        """`by_tag` False: by properties alone, for catalogs whose own maintenance a tag stops."""
+    def __init__(self, store: IncidentStore, catalog: TableCatalog, clock: Clock, mark: Mark = "tag") -> None:
+        """`mark`: `property`: by properties alone, for catalogs whose own maintenance a tag stops; `none`: the record
+        alone tells, and the table carries nothing."""
         self._store = store
         self._catalog = catalog
         self._clock = clock
-        self._by_tag = by_tag
+        self._mark = mark
 
     def under_review(self, incident_id: IncidentId) -> None:
         """Put the tag on the newest snapshot that is believed good and say that everything above it is under review:
@@ -69,17 +73,19 @@ class Waterline:
             self._store.write(incident_id, by=WATERLINE, decide=lambda _now: [note])
 
     def _commit(self, incident: Incident, snapshot: SnapshotId | None, status: str) -> bool:
-        """One commit of tag and properties; False where they stood there already. Where no snapshot can be named, the
-        tag goes: whoever reads by it would read on what is doubted."""
+        """One commit of tag and properties; False where they stood there already, or none are wanted. Where no snapshot
+        can be named, the tag goes: whoever reads by it would read on what is doubted."""
+        if self._mark == "none":
+            return False
 
         def change(table: TableState) -> TableChange | None:
             is_listed = snapshot is not None and snapshot in table.by_id
             is_doubt_alone = status == "under-review" and not is_listed  # none is known, or it has expired
             wanted = None if is_doubt_alone else snapshot
             properties = {"waterline.status": status, "waterline.incident": incident.id}
-            if not self._by_tag:
+            if self._mark == "property":
                 properties["waterline.snapshot"] = "" if wanted is None else str(wanted)
-            tagged = wanted if self._by_tag else None
+            tagged = wanted if self._mark == "tag" else None
             if table.ref(TAG) == tagged and properties.items() <= table.properties.items():
                 return None
             return TableChange(

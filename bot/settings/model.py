@@ -31,10 +31,10 @@ class CatalogSettings(Record):
         "(`spark.catalog`).",
         examples=[{"type": "rest", "uri": "http://catalog:8181"}],
     )
-    mark: Literal["tag", "property"] = Field(
+    mark: Literal["tag", "property", "none"] = Field(
         default="tag",
         description="How Waterline marks the last verified snapshot. Use `property` where tags are refused or stop "
-        "the catalog's own snapshot expiry, as in S3 Tables.",
+        "the catalog's own snapshot expiry, as in S3 Tables. With `none`, only the trust API and notices name it.",
         examples=["property"],
     )
     note: str | None = Field(

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,8 @@ from bot.domain.errors import Refused
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import EvidenceId, JobId
-from bot.domain.trust_claims import disagreements, newest_claim
+from bot.domain.trust import TrustState
+from bot.domain.trust_claims import disagreements, judge, newest_claim
 from bot.ports import Stopped
 from bot.service.waterline import TAG, Waterline
 from tests.actions.scene import Scene
@@ -301,10 +303,25 @@ def test_one_that_nothing_accuses_is_offered(plan: Plan, task: str, verdict: Ver
     assert "no evidence finds a fault" in " ".join(proposal.preview.sentences)
 
 
+def test_where_no_mark_is_wanted_the_record_alone_tells(scene: Scene) -> None:
+    """The table is left as it is, and is trusted all the same."""
+    head, before = scene.table.snapshots[-1].snapshot_id, scene.table.properties
+
+    Waterline(scene.store, scene.catalog, SystemClock(), "none").trusted(scene.incident, head)
+    trust = [
+        judge(ORDERS, scene.table, scene.store.all(), at=datetime.now(UTC), is_marked=is_marked)
+        for is_marked in (False, True)
+    ]
+
+    assert (scene.table.ref(TAG), scene.table.properties) == (None, before)
+    assert [each.state for each in trust] == [TrustState.TRUSTED, TrustState.UNKNOWN]
+    assert (trust[0].snapshot, trust[0].doubts) == (head, ())
+
+
 def test_where_tags_are_not_wanted_the_property_alone_marks_the_table(scene: Scene) -> None:
     """In S3 Tables a tag stops the expiry of snapshots; a tag from before goes with the next mark."""
     tagging = Waterline(scene.store, scene.catalog, SystemClock())
-    waterline = Waterline(scene.store, scene.catalog, SystemClock(), by_tag=False)
+    waterline = Waterline(scene.store, scene.catalog, SystemClock(), "property")
     first, *_, head = [each.snapshot_id for each in scene.table.snapshots]
     tagging.trusted(scene.incident, first)
 
