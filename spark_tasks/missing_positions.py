@@ -15,8 +15,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
+from bot.domain.broker_gaps import on_broker, on_broker_in_words
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import GapsFinding, PositionGap
+from bot.domain.findings import GapsFinding, GapsOnBroker, PositionGap
 from bot.domain.ids import short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
@@ -25,7 +26,7 @@ from spark_tasks._columns_of_before import renamed
 from spark_tasks._copies import keeps_rows
 from spark_tasks._data_files import DataFile, data_added, files_of, orc_times, rows_in
 from spark_tasks._event_time import brings_rows, newest_with_rows
-from spark_tasks._near import Range, partition_of, within
+from spark_tasks._near import Range, moment_of, partition_of, within
 from spark_tasks._overwriting import overwrites
 from spark_tasks._places import added_places, gaps_between, live_places, rolled_back_places
 from spark_tasks._reading import column, operations, rows_at
@@ -33,7 +34,7 @@ from spark_tasks._source_edges import MOST_PARTITIONS, Edges, edges_of, several_
 from spark_tasks._tails import Tails, cut_short, source_state, tails_of, tops_of, waiting_in_words
 from spark_tasks._unlisted import places_below
 from spark_tasks._window import Reach, line_of, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, counted_gaps, ids, shown
+from spark_tasks._words import MAX_ROWS, absent_columns, at, cell, could_not, counted_gaps, ids, shown
 
 _KEEPING = {"append", "replace"}
 _MOST_NAMED = 4
@@ -274,7 +275,8 @@ def headline(
         cause += (
             f"; {tails.size:,} of them the job had read by checkpoint {tails.state_of}, which the newest commit carries"
         )
-    return f"{counted(finding.missing, 'position')} {is_or_are} missing{several}{cause}.{told}"
+    kept = "".join(f" {each}" for each in on_broker_in_words(finding))
+    return f"{counted(finding.missing, 'position')} {is_or_are} missing{several}{cause}.{kept}{told}"
 
 
 def _replaced(finding: GapsFinding) -> str:
@@ -413,7 +415,36 @@ def _compared(spark: SparkSession, ask: Ask, reach: Reach, edges: Edges, written
         replaced=replaced,
         is_untold=is_untold,
     )
+    if not is_untold:
+        finding = finding.model_copy(update={"on_broker": _on_broker(spark, ask, reach, finding.gaps)})
     return _told(ask, reach, finding, gaps.count + len(behind), lost, edges, tails, unjudged)
+
+
+def _on_broker(spark: SparkSession, ask: Ask, reach: Reach, gaps: Sequence[PositionGap]) -> GapsOnBroker | None:
+    """What Kafka still has of them. Reads the event times beside the first gaps that it has lost."""
+    told = None if ask.contract.hides(ask.contract.position) else on_broker(ask.observation.kafka, gaps)
+    named = moment_of(ask)
+    if told is None or not told.lost or not named or ask.contract.hides(named[0]):
+        return told
+    first = told.lost[:_MOST_NAMED]
+    beside = [Range(gap.partition, place, place) for gap in first for place in (gap.first - 1, gap.last + 1)]
+    rows = within(rows_at(spark, ask.observation.table, reach.until), ask, beside)
+    position = column(ask.contract.position or "").cast("bigint")
+    places = rows.select(
+        partition_of(ask).alias("partition"),
+        position.alias("position"),
+        F.unix_micros(column(named[0]).cast("timestamp")).alias("at"),
+    )
+    moments = places.groupBy("partition", "position").agg(F.min("at").alias("at")).where("at IS NOT NULL").collect()
+    known = {(row["partition"], row["position"]): at(row["at"]) for row in moments}
+
+    def timed(gap: PositionGap) -> PositionGap:
+        times = sorted(
+            known[place] for place in ((gap.partition, gap.first - 1), (gap.partition, gap.last + 1)) if place in known
+        )
+        return gap if len(times) < 2 else gap.model_copy(update={"event_from": times[0], "event_until": times[1]})
+
+    return told.model_copy(update={"lost": (*map(timed, first), *told.lost[_MOST_NAMED:])})
 
 
 def _told(
@@ -443,6 +474,7 @@ def _told(
             Measure(name="read by the job and not committed yet", value=tails.waiting, unit="positions"),
             Measure(name="rows of the window without a position", value=edges.without, unit="rows"),
             *_of_replaced(finding),
+            *_of_broker(finding),
             Measure(name="source partitions with a row in the window", value=len(edges.each), unit="partitions"),
         ),
         columns=("partition", "first missing", "last missing", "positions"),
@@ -457,6 +489,12 @@ def _of_replaced(finding: GapsFinding) -> tuple[Measure, ...]:
     if finding.replaced is None:
         return ()
     return (Measure(name="replaced or deleted by key, not missing", value=finding.replaced, unit="positions"),)
+
+
+def _of_broker(finding: GapsFinding) -> tuple[Measure, ...]:
+    if finding.on_broker is None:
+        return ()
+    return (Measure(name="lost for good", value=finding.on_broker.lost_positions, unit="positions"),)
 
 
 def _not_judged(ask: Ask, edges: Edges, silent: Sequence[NotSeen], tails: Tails) -> tuple[NotSeen, ...]:

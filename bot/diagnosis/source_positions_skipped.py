@@ -15,8 +15,10 @@ from bot.diagnosis._case import at_position, empty_starts, in_window, may_be_mis
 from bot.diagnosis._other_writers import COMPARES, changes_without_job, is_overwrite, lost_by, unsettled_compactions
 from bot.diagnosis._unbroken import is_found_missing, lies_beside_gaps, rows_were_put_back, untold_beginning
 from bot.diagnosis._upsert import may_be_replaced, skipped_between_commits, why_upsert
+from bot.domain.broker_gaps import on_broker, on_broker_in_words
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
+from bot.domain.flink import SourcePosition, StoredCheckpoint
 from bot.domain.guests import Guests
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.ledger import LedgerRow
@@ -166,7 +168,7 @@ MODE = Mode(
         "F21": "There a delete or overwrite by another writer took rows off. Here nobody ever wrote them.",
     },
     act=Act.REPAIR,
-    remedies=(Remedy.REPLAY_SOURCE_RANGE,),
+    remedies=(Remedy.REPLAY_SOURCE_RANGE, Remedy.FIND_ARCHIVE),
 )
 
 
@@ -200,7 +202,8 @@ def examine(case: Case) -> Examined:
     if found.replaced is None and why_upsert(case) is not None:
         skipped = skipped_between_commits(case)
         missing_rows = sum(gap.last - gap.first + 1 for gap in skipped)
-        found = found.model_copy(update={"gaps": skipped, "missing": missing_rows})
+        kept = on_broker(case.observation.kafka, skipped)
+        found = found.model_copy(update={"gaps": skipped, "missing": missing_rows, "on_broker": kept})
     return _matches(case, found)
 
 
@@ -238,6 +241,7 @@ def _matches(case: Case, found: GapsFinding) -> Matches:
             f"{short(above.snapshot_id)} (run {short_job(above.job_id)}, checkpoint {above.checkpoint_id}) begins at "
             f"{begins}."
         )
+    reasons += _on_broker(case, found)
     start = next((s for s in empty_starts(case) if above is not None and s.first == above.snapshot_id), None)
     if start is not None:
         reasons.append(
@@ -262,14 +266,52 @@ def _matches(case: Case, found: GapsFinding) -> Matches:
         headline = (
             f"{found.missing} source positions were never written to the table, nor to any file that waits for it."
         )
+    if is_gone := _is_lost_for_good(case, found, may_be_written=bool(gone or (case.orphans and case.orphans.orphans))):
+        headline = f"Kafka no longer has the {found.missing} missing source positions: they are lost for good."
     return Matches(
         headline=headline,
         reasons=tuple(reasons),
         rows=tuple(row.snapshot_id for row in (below, above) if row is not None),
         last_good=_last_good(case, found),
         wrong_run=None,
-        remedy=Remedy.REPLAY_SOURCE_RANGE,
+        remedy=Remedy.FIND_ARCHIVE if is_gone else Remedy.REPLAY_SOURCE_RANGE,
     )
+
+
+def _on_broker(case: Case, found: GapsFinding) -> list[str]:
+    """What Kafka still has of them, and what made it lose the others."""
+    kafka = case.observation.kafka
+    if isinstance(kafka, NotSeen):
+        return [f"Whether Kafka still has them is not known: {kafka.reason}"]
+    said = list(on_broker_in_words(found))
+    if found.on_broker is None or not found.on_broker.lost:
+        return said
+    state = _unread(case, found.on_broker.lost[0])
+    if state is None:
+        return [*said, "Retention deleted them, before the job read them or since."]
+    point, each = state
+    return [
+        *said,
+        f"Retention deleted them before the job read them: checkpoint {point.checkpoint_id} goes on at offset "
+        f"{each.following:,} of {each.topic}, partition {each.partition}, which is the first that is missing.",
+    ]
+
+
+def _unread(case: Case, gap: PositionGap) -> tuple[StoredCheckpoint, SourcePosition] | None:
+    """A restore point whose source goes on with the first that is missing: the job had not read it."""
+    for point in case.observation.checkpoints.values:
+        for each in point.source_positions:
+            if each.following == gap.first and gap.partition in (None, str(each.partition)):
+                return point, each
+    return None
+
+
+def _is_lost_for_good(case: Case, found: GapsFinding, *, may_be_written: bool) -> bool:
+    """Whether Kafka has none of them, and no file of a job and no declared source any either."""
+    told = found.on_broker
+    if told is None or told.lost_positions != found.missing or (case.replayable and case.replayable.given):
+        return False
+    return not may_be_written or all(_unread(case, gap) is not None for gap in told.lost)
 
 
 def _expired_beside_main(case: Case) -> int:

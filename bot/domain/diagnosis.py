@@ -63,6 +63,7 @@ class Remedy(StrEnum):
     RECOVER_LEAKED_MANIFESTS = "recover-leaked-manifests"
     RESTORE_LOST_COMMITS = "restore-lost-commits"
     REPLAY_SOURCE_RANGE = "replay-source-range"
+    FIND_ARCHIVE = "find-archive"
     REPAIR_UNREADABLE_FILES = "repair-unreadable-files"
     RESTORE_METADATA = "restore-metadata"
     REMOVE_ORPHAN_FILES = "remove-orphan-files"
@@ -93,6 +94,8 @@ _WORDS = {
     Remedy.DEDUPLICATE_ROWS: "keep one copy of each key, on a branch that is verified first",
     Remedy.RECOVER_LEAKED_MANIFESTS: "append, once, the files of the Flink manifests that were never committed",
     Remedy.RESTORE_LOST_COMMITS: "restore the commits that were removed from main, or replay them from the source",
+    Remedy.FIND_ARCHIVE: "ask the source's owners for an archive to replay from; without one, notify the consumers of "
+    "the loss",
     Remedy.REPLAY_SOURCE_RANGE: "replay the missing source range into the table, idempotent by key",
     Remedy.REPAIR_UNREADABLE_FILES: "restore the files from the storage's own versions, or go back to the last "
     "readable snapshot, or drop the references and state the loss",

@@ -36,7 +36,13 @@ def kept(finding: Finding, contract: TableContract) -> Finding:
     match finding:
         case GapsFinding():
             return finding.model_copy(
-                update={"lowest": None, "highest": None, "gaps": (), "is_hidden": finding.has_positions}
+                update={
+                    "lowest": None,
+                    "highest": None,
+                    "gaps": (),
+                    "on_broker": None,
+                    "is_hidden": finding.has_positions,
+                }
             )
         case ReplayedRowsFinding():
             return finding.model_copy(update={"first": None, "last": None})

@@ -34,6 +34,7 @@ def damage_of(incident: Incident, contract: TableContract) -> Damage:
     return Damage(
         extra_rows=duplicates[1].extra_rows if duplicates else None,
         missing_positions=missing,
+        lost_for_good=(kept.lost_positions or None) if gaps and (kept := gaps[1].on_broker) else None,
         missing_from=timed.event_from if timed else None,
         missing_until=timed.event_until if timed else None,
         keys=_keys(incident, contract),

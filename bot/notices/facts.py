@@ -126,6 +126,8 @@ class Damage(Documented):
     """Rows above one per key."""
     missing_positions: int | None
     """Source records that were missing."""
+    lost_for_good: int | None
+    """Of these, records that Kafka had deleted when evidence looked; None: none, or not known."""
     missing_from: Utc | None
     """Lowest event time of the rows that were missing (inclusive), as their source gives it."""
     missing_until: Utc | None

@@ -187,6 +187,7 @@ def samples() -> Iterator[tuple[str, NoticeFacts]]:
                 damage=Damage(
                     extra_rows=220 if full else None,
                     missing_positions=1 if full else None,
+                    lost_for_good=1 if full else None,
                     missing_from=NOON if full else None,
                     missing_until=NOON if full else None,
                     keys=KEYS if full else None,

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +15,9 @@ from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import GapsFinding, PositionGap
 from bot.domain.ids import SnapshotId
+from bot.domain.kafka import KafkaPartition
 from bot.domain.listed import Mark, highest_of, marks_of
+from bot.domain.looked import Seen
 from bot.domain.table import Snapshot
 from spark_tasks import _missing_between
 from tests.adapters.test_iceberg_history import commit, histories, packed_from, state
@@ -512,6 +515,32 @@ def test_a_gap_is_a_gap_whatever_is_silent(orders: OrdersTable, asks: Asks) -> N
 
     assert (answer.verdict, gaps_of(answer).missing) == (Verdict.CONFIRMED, 5)
     assert answer.could_not_look[0].source == "source partition 1 (last 29) in the window"
+
+
+def test_what_kafka_has_lost_is_named_with_the_event_times_beside_it(orders: OrdersTable, asks: Asks) -> None:
+    """Positions are offsets; the broker's log of partition 0 begins within the gap, and that of 1 below it."""
+    before = orders.appends(rows(range(10)), of_flink("a", 1))
+    orders.appends(rows(range(20, 30)), of_flink("a", 2))
+    asked = orders.ask(before, contract=BY_PARTITION)
+    seen = [
+        KafkaPartition(topic="orders", partition=number, earliest=earliest, latest=99)
+        for number, earliest in enumerate((20, 0))
+    ]
+    world = asked.observation.model_copy(update={"kafka": Seen[KafkaPartition](source="Kafka", values=tuple(seen))})
+
+    answer = asks("missing_positions", asked.model_copy(update={"observation": world}))
+
+    told = gaps_of(answer).on_broker
+    assert told is not None
+    times = {"event_from": asked_at(9), "event_until": asked_at(20)}
+    assert told.lost == (PositionGap(first=10, last=19, partition="0").model_copy(update=times),)
+    assert "lost for good" in answer.headline
+    assert next(each.value for each in answer.measures if each.name == "lost for good") == 10
+
+
+def asked_at(position: int) -> datetime:
+    """The event time of the row with this position."""
+    return rows([position])["event_time"][0].as_py()
 
 
 def test_hidden_values_of_a_silent_partition_are_not_told(orders: OrdersTable, asks: Asks) -> None:

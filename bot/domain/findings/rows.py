@@ -121,10 +121,32 @@ class PositionGap(Record):
     first: int
     last: int
     partition: str | None = None
+    event_from: Utc | None = Field(default=None, exclude_if=lambda told: told is None)
+    """Event time of the row below it; None: not known, or not asked for."""
+    event_until: Utc | None = Field(default=None, exclude_if=lambda told: told is None)
+    """Of the row above it."""
 
     @property
     def size(self) -> int:
         return self.last - self.first + 1
+
+
+class GapsOnBroker(Record):
+    """What the Kafka broker still has of the missing positions, as far as gaps are named and their partition is known,
+    at the moment of the look."""
+
+    lost: tuple[PositionGap, ...] = ()
+    """What it no longer has; of some gaps a part."""
+    held: int = 0
+    """Positions that it has."""
+    until: Utc | None = None
+    """All that are held stay at least until then; None: not known, or never deleted for their age."""
+    is_limited: bool = False
+    """Whether a limit of size, or compaction, may delete some of them earlier."""
+
+    @property
+    def lost_positions(self) -> int:
+        return sum(gap.size for gap in self.lost)
 
 
 class GapsFinding(Record):
@@ -147,6 +169,8 @@ class GapsFinding(Record):
     which a newer row or a delete of its key took along. These are not missing. None: nobody told them apart."""
     is_untold: bool = False
     """Whether deletes by key may account for all that is `missing`."""
+    on_broker: GapsOnBroker | None = Field(default=None, exclude_if=lambda told: told is None)
+    """None: no broker was asked, or it is not known of any gap."""
 
     @property
     def has_positions(self) -> bool:
