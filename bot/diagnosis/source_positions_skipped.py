@@ -249,6 +249,8 @@ def _matches(case: Case, found: GapsFinding) -> Matches:
             "began too late."
         )
     gone = _expired_beside_main(case)
+    may_be_written = bool(gone or (case.orphans is not None and case.orphans.orphans))
+    is_gone = _is_lost_for_good(case, found, may_be_written=may_be_written)
     if gone:
         reasons.append(
             f"No commit that is listed, no other writer and no leaked Flink manifest holds these rows; but "
@@ -258,7 +260,7 @@ def _matches(case: Case, found: GapsFinding) -> Matches:
         headline = f"{found.missing} source positions are on the table no more, or never were, and nothing holds them."
     else:
         reasons.append("No rolled-back commit, no other writer and no leaked Flink manifest holds these rows.")
-        if case.orphans is not None and case.orphans.orphans:
+        if case.orphans is not None and case.orphans.orphans and not is_gone:
             files = counted(case.orphans.orphans, "file")
             reasons.append(
                 f"But {files} on storage that no commit names may: look into them before the source is read."
@@ -266,7 +268,7 @@ def _matches(case: Case, found: GapsFinding) -> Matches:
         headline = (
             f"{found.missing} source positions were never written to the table, nor to any file that waits for it."
         )
-    if is_gone := _is_lost_for_good(case, found, may_be_written=bool(gone or (case.orphans and case.orphans.orphans))):
+    if is_gone:
         headline = f"Kafka no longer has the {found.missing} missing source positions: they are lost for good."
     return Matches(
         headline=headline,

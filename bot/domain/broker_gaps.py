@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from bot.domain.findings import GapsFinding, GapsOnBroker, PositionGap
 from bot.domain.kafka import KafkaPartition
 from bot.domain.looked import NotSeen, Seen
+from bot.domain.sentences import counted
 
 _MOST_NAMED = 2
 
@@ -41,9 +42,10 @@ def on_broker_in_words(found: GapsFinding) -> tuple[str, ...]:
     of = "of them" if sum(gap.size for gap in found.gaps) == found.missing else "positions of the first gaps"
     sentences = []
     if told.lost:
-        parts = "; ".join(_named(each) for each in told.lost[:_MOST_NAMED])
-        more = f"; {len(told.lost) - _MOST_NAMED} more" if len(told.lost) > _MOST_NAMED else ""
-        sentences.append(f"Kafka no longer has {told.lost_positions:,} {of}: lost for good ({parts}{more}).")
+        sentences.append(f"Kafka no longer has {told.lost_positions:,} {of}: they are lost for good.")
+        sentences += [f"Lost: {_named(each)}." for each in told.lost[:_MOST_NAMED]]
+    if (more := len(told.lost) - _MOST_NAMED) > 0:
+        sentences.append(f"{counted(more, 'more range')} {'is' if more == 1 else 'are'} lost.")
     if told.held:
         until = f" until at least {told.until:%Y-%m-%d %H:%M} UTC" if told.until is not None else ""
         earlier = "; its size limit or compaction may remove them earlier" if told.is_limited else ""
@@ -65,5 +67,7 @@ def _named(gap: PositionGap) -> str:
     partition = f"partition {gap.partition}, " if gap.partition is not None else ""
     offsets = f"offsets {gap.first:,} to {gap.last:,}" if gap.size > 1 else f"offset {gap.first:,}"
     times = [each for each in (gap.event_from, gap.event_until) if each is not None]
-    about = " to ".join(f"{each:%Y-%m-%d %H:%M:%S}" for each in times)
-    return f"{partition}{offsets}{f', event times about {about} UTC' if times else ''}"
+    is_one_day = len({each.date() for each in times}) == 1
+    about = " to ".join(f"{each:%H:%M:%S}" if is_one_day else f"{each:%Y-%m-%d %H:%M:%S}" for each in times)
+    day = f" on {times[0]:%Y-%m-%d}" if is_one_day else ""
+    return f"{partition}{offsets}{f', event times about {about} UTC{day}' if times else ''}"

@@ -7,7 +7,9 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from uuid import uuid4
 
 import httpx
@@ -61,7 +63,7 @@ class KafkaStack:
         self.processes = [
             Kept("s3", moto, home.folder, {"TMPDIR": str(home / "scratch")}, restarts="never"),
             Kept("rest-catalog", catalog, home.folder, {**paths, **self.storage.environment}, restarts="never"),
-            Kept("broker", _broker(home, broker, controller), home.folder, {}, restarts="killed"),
+            Kept("broker", broker_command(home, broker, controller), home.folder, {}, restarts="killed"),
         ]
         self._environment = paths
         self._producer: Kept | None = None
@@ -113,9 +115,9 @@ class KafkaStack:
         )
 
 
-def _broker(home: Home, port: int, controller: int) -> list[str]:
+def broker_command(home: Home, port: int, controller: int, more: Mapping[str, str] = MappingProxyType({})) -> list[str]:
     """The command of a broker whose storage is formatted, and whose retention and compaction are looked after each
-    second."""
+    second. `more`: settings in the place of these."""
     folder = home / "broker"
     settings = {
         "process.roles": "broker,controller",
@@ -136,6 +138,7 @@ def _broker(home: Home, port: int, controller: int) -> list[str]:
         "log.initial.task.delay.ms": "1000",
         "log.cleaner.backoff.ms": "500",
         "log.cleaner.dedupe.buffer.size": str(2**24),
+        **more,
     }
     file = folder / "server.properties"
     file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()), encoding="utf-8")
