@@ -19,6 +19,7 @@ from bot.domain.record import Record
 from bot.domain.replay import PartitionBound, ReplayRange, ReplayRecipe
 from bot.domain.table import TableState
 from spark_tasks._data_files import comparable
+from spark_tasks._kafka import rows_of_topic
 from spark_tasks._reading import column, rows_at
 from spark_tasks._words import at as at_micros
 
@@ -49,7 +50,7 @@ def rows_given(
 ) -> DataFrame:
     """Shape: the columns of `schema`; one row per row that the recipe gives within the bounds. Raises EvidenceFailed
     where the recipe cannot be read so."""
-    made = _made(spark, recipe, bounds)
+    made = _made(spark, recipe, bounds, named, schema)
     lacking = [field.name for field in schema.fields if field.name not in made.columns]
     if lacking:
         raise _unfit(recipe, f"columns {', '.join(field.name for field in schema.fields)}", f"no {', '.join(lacking)}")
@@ -106,7 +107,11 @@ def _hashed(name: str, value: Column) -> tuple[Column, Column]:
     return value, column(name).isNull()
 
 
-def _made(spark: SparkSession, recipe: ReplayRecipe, bounds: ReplayRange) -> DataFrame:
+def _made(
+    spark: SparkSession, recipe: ReplayRecipe, bounds: ReplayRange, named: Named, schema: StructType
+) -> DataFrame:
+    if recipe.kafka is not None:
+        return rows_of_topic(spark, recipe, bounds, (named.position_partition, named.position), schema)
     if recipe.sql is not None:
         select = recipe.sql.strip().rstrip(";")
         return spark.sql(f"SELECT * FROM (\n{select}\n)")  # noqa: S608 - from the operators' own configuration

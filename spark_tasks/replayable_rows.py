@@ -5,10 +5,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import ReplayableFinding
-from bot.domain.looked import NotSeen
+from bot.domain.looked import NotSeen, Seen
 from bot.domain.replay import PositionRange, ReplayRange, ReplayRecipe
 from bot.domain.sentences import counted
 from spark_tasks._by_key import is_by_key, told_by_key, untold_gaps, written_places
+from spark_tasks._kafka import held
 from spark_tasks._places import gaps_between, live_places
 from spark_tasks._reading import column, rows_appended, rows_at, whole_schema
 from spark_tasks._replay import Named, event_span, named_by, rows_absent, rows_given, summed
@@ -134,7 +135,12 @@ def _told(
 ) -> Answer:
     named = named_by(ask.contract)
     table = ask.observation.table
-    given = rows_given(spark, recipe, bounds, named, whole_schema(spark, table)).persist()
+    schema, asked, seen = whole_schema(spark, table), bounds, ask.observation.kafka
+    if recipe.kafka is not None and isinstance(seen, Seen):
+        asked = bounds.model_copy(update={"positions": held(bounds.positions, seen.values)})
+    is_gone = bool(bounds.positions) and not asked.positions
+    given = spark.createDataFrame([], schema) if is_gone else rows_given(spark, recipe, asked, named, schema)
+    given = given.persist()
     try:
         places = [F.count_distinct(F.struct(*_place(named))).alias("places")] if lost is not None else []
         keys = F.count_distinct(F.struct(*(column(key) for key in named.key))).alias("keys")
@@ -214,7 +220,7 @@ def _undeclared(ask: Ask) -> Answer:
         f"Nothing is declared from which rows of {name} could be made once more.",
         NotSeen(
             source=f"`replay` of {name} in the configuration file",
-            reason="No SELECT and no function is named there.",
-            remedy="Declare `replay` with `source` and `sql` (or `function`), restart Waterline, and ask again.",
+            reason="No topic, no SELECT and no function is named there.",
+            remedy="Declare `replay` with `kafka`, `sql` or `function`, restart Waterline, and ask again.",
         ),
     )

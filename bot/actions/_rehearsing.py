@@ -266,7 +266,7 @@ def declared_replay(plan: Plan) -> ReplayRecipe:
         raise Refused(
             f"The rows of {name} cannot be replayed: no replay is declared for it.",
             f"Expected `replay` under `tables.{name}` in the configuration file; found none.",
-            "Declare `source`, and `sql` (a SELECT with the table's columns) or `function` (PySpark) there. "
+            "Declare `kafka` there, or `source` and `sql` (a SELECT with the table's columns) or `function` (PySpark). "
             "Restart Waterline, type `/waterline run replayable_rows`, and propose again.",
         )
     _must_be_appended_to(plan)

@@ -18,6 +18,7 @@ from bot.domain.evidence import Answer, Ask, Progress, Task
 from bot.domain.table import TableState
 from bot.evidence import TaskModule
 from spark_tasks._damaged import first_damaged
+from spark_tasks._kafka import topic_trouble
 from spark_tasks._manifests import newest_of
 from spark_tasks._reading import stored_entries, whole_schema
 from spark_tasks._spelling import exact
@@ -399,10 +400,14 @@ class SparkEvidenceRunner:
                 f"Expected an answer; the server has ended ({first}).",
                 "Run it again: Waterline starts a new session. If it happens again, give Spark more memory.",
             )
-        return storage_trouble(error, what) or EvidenceFailed(
-            f"Spark could not finish {what}.",
-            f"Expected an answer; found: {first}",
-            "Run it again. If it fails again, run unreadable_files, and missing_files for files of older commits.",
+        return (
+            topic_trouble(error)
+            or storage_trouble(error, what)
+            or EvidenceFailed(
+                f"Spark could not finish {what}.",
+                f"Expected an answer; found: {first}",
+                "Run it again. If it fails again, run unreadable_files, and missing_files for files of older commits.",
+            )
         )
 
     def _too_slow(self, task: Task) -> EvidenceFailed:

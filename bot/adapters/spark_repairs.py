@@ -23,6 +23,7 @@ from bot.domain.record import Record
 from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.table import TableState
 from bot.ports import RowReplay
+from spark_tasks._kafka import topic_trouble
 from spark_tasks._reading import whole_schema
 from spark_tasks._replay import Named, rows_absent, rows_given, summed
 from spark_tasks._source_survey import survey
@@ -124,6 +125,8 @@ class SparkReplays:
         except EvidenceFailed as error:
             raise CouldNotLook(error.happened, error.found, error.remedy) from error
         except TROUBLE as error:
+            if (told := topic_trouble(error)) is not None:
+                raise CouldNotLook(told.happened, told.found, told.remedy) from error
             raise CouldNotLook(
                 "It is not known what a replay would write: Spark could not read the source or the table.",
                 f"Expected rows from {recipe.source}; found: {_first(error)}",
@@ -167,6 +170,8 @@ class SparkReplays:
         except EvidenceFailed as error:
             raise CommitRefused(error.happened, error.found, error.remedy) from error
         except TROUBLE as error:
+            if (told := topic_trouble(error)) is not None:
+                raise CommitRefused(f"Nothing was written. {told.happened}", told.found, told.remedy) from error
             raise CommitRefused(
                 "Nothing was written: the source of the replay could not be read.",
                 f"Expected {change.replay.rows:,} rows from {change.replay.recipe.source}; found: {_first(error)}",

@@ -82,7 +82,7 @@ class EmbeddedSpark(Record):
     jars: tuple[Path, ...] = ()
     """Jar files in place of the pinned ones for Iceberg itself; those of a storage are added in any case."""
     drivers: tuple[OfSpark, ...] = ()
-    """`sqlite` or `postgresql`, where Spark writes through a SQL catalog."""
+    """`sqlite` or `postgresql`, where Spark writes through a SQL catalog; `kafka`, where a replay reads from it."""
     packages: tuple[str, ...] = ()
     """More packages, which Spark resolves by name when it starts."""
     conf: dict[str, str] = {}

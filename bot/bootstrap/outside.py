@@ -112,11 +112,12 @@ def spark_runner(settings: Settings, access_of: AccessOf | None = None) -> Spark
 
     `access_of`: the catalog's properties with what it vended for a table; the local Spark reads its files with them."""
     spark, properties = settings.spark, settings.catalog.properties
-    writes = any(table.replay is not None for table in settings.tables.values())
+    recipes = [table.replay for table in settings.tables.values() if table.replay is not None]
+    drivers = drivers_of(properties) if recipes else ()
     embedded = EmbeddedSpark(
         memory=spark.memory,
         properties=properties,
-        drivers=drivers_of(properties) if writes else (),
+        drivers=(*drivers, *(("kafka",) if any(each.kafka is not None for each in recipes) else ())),
         packages=spark.packages,
         conf=spark.conf,
     )

@@ -1,11 +1,55 @@
-"""What a Kafka broker still holds of the topics that a job reads, and until when. Pure."""
+"""How a job's Kafka broker is reached; what it still holds of the topics that the job reads, and until when. Pure."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
 
 from bot.domain.record import Record, Utc
 from bot.domain.sentences import counted, span
+
+
+class KafkaSettings(Record):
+    """The broker that a job reads from: asked what it still holds, and read by a replay. It names where the password is,
+    and never holds it."""
+
+    servers: str = Field(
+        min_length=1, description="Bootstrap servers, with commas between them.", examples=["kafka-1:9092,kafka-2:9092"]
+    )
+    topics: tuple[str, ...] = Field(min_length=1, description="Topics that the job reads.", examples=[["orders"]])
+    protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
+        default="PLAINTEXT", description="Kafka's `security.protocol`.", examples=["SASL_SSL"]
+    )
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
+        default="PLAIN", description="Kafka's `sasl.mechanism`, for the two SASL protocols.", examples=["SCRAM-SHA-512"]
+    )
+    user: str | None = Field(default=None, description="User of the SASL login.", examples=["waterline"])
+    secret_file: Path | None = Field(
+        default=None,
+        description="File with its password. Waterline reads it each time it connects.",
+        examples=["/var/run/secrets/kafka-password"],
+    )
+    secret_variable: str | None = Field(
+        default=None,
+        description="Environment variable with the password, instead of a file.",
+        examples=["KAFKA_PASSWORD"],
+    )
+    ca_file: Path | None = Field(
+        default=None,
+        description="Certificate authority of the brokers, as PEM, if the system does not know it.",
+        examples=["/etc/waterline/kafka-ca.pem"],
+    )
+    certificate_file: Path | None = Field(
+        default=None,
+        description="Client certificate, as PEM, for brokers that ask for one.",
+        examples=["/etc/waterline/kafka.crt"],
+    )
+    key_file: Path | None = Field(
+        default=None, description="Its key, as PEM, unencrypted.", examples=["/etc/waterline/kafka.key"]
+    )
 
 
 class OffsetTime(Record):

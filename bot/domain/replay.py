@@ -5,11 +5,25 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from bot.domain.kafka import KafkaSettings
 from bot.domain.record import Record, Utc
 
 
-class ReplayRecipe(Record):
-    """How the rows of a table are made once more from its source. Exactly one of `sql` and `function` is named."""
+JSON = "json"
+
+
+class ReplaySettings(Record):
+    """How the rows of a table are made once more from its source. Exactly one of `kafka`, `sql` and `function` is
+    named."""
+
+    kafka: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Reads the job's topic again (`jobs.<name>.kafka`), and of it only the offsets that are needed. "
+        "`json`: each record has the table's columns by name. Else a Spark SQL SELECT with the table's columns from "
+        "`records`, which has key, value, topic, partition, offset, timestamp and headers.",
+        examples=["json"],
+    )
 
     sql: str | None = Field(
         default=None,
@@ -24,8 +38,9 @@ class ReplayRecipe(Record):
         examples=["recipes.orders:again"],
     )
     source: str = Field(
-        min_length=1,
-        description="What is read, and how far back it goes, in words for approvers.",
+        default="",
+        description="What is read, and how far back it goes, in words for approvers. With `kafka`, by default topic "
+        "and broker.",
         examples=["topic orders, kept for 7 days"],
     )
     settled_after: timedelta = Field(
@@ -44,10 +59,27 @@ class ReplayRecipe(Record):
     )
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
-        if (self.sql is None) == (self.function is None):
-            raise ValueError("name exactly one of `sql` and `function`")
+    def _one_way(self) -> Self:
+        if sum(way is not None for way in (self.kafka, self.sql, self.function)) != 1:
+            raise ValueError("name exactly one of `kafka`, `sql` and `function`")
+        if not self.source and self.kafka is None:
+            raise ValueError("say in `source` what is read")
         return self
+
+    def of(self, broker: KafkaSettings | None) -> "ReplayRecipe":
+        """The same, for a table whose job reads from that broker."""
+        told = dict(self)
+        if self.kafka is None or broker is None:
+            return ReplayRecipe(**told)
+        source = self.source or f"Kafka topic {', '.join(broker.topics)} at {broker.servers}"
+        return ReplayRecipe(**{**told, "source": source, "broker": broker})
+
+
+class ReplayRecipe(ReplaySettings):
+    """The same with all that reading the source takes, but for a password: that is looked up where it is read."""
+
+    broker: KafkaSettings | None = Field(default=None, exclude_if=lambda told: told is None)
+    """Where `kafka` is read."""
 
 
 class PositionRange(Record):

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
+from bot.domain.kafka import KafkaSettings
 from bot.domain.record import Record
 
 HttpUrl = Annotated[str, Field(pattern=r"^https?://[^\s/]+")]
@@ -16,6 +17,8 @@ UidSuffix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]*$")]
 KubernetesName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$")]
 """It becomes part of an address, so nothing else may stand in it."""
 
+
+KAFKA_FILES = ("secret_file", "ca_file", "certificate_file", "key_file")
 
 R = TypeVar("R", bound=Record)
 
@@ -71,49 +74,6 @@ class LoginSettings(Record):
     def beside(self, folder: Path) -> "LoginSettings":
         """The same, with its files in that folder unless their paths are absolute."""
         return files_beside(self, folder, "ca_file", "certificate_file", "key_file", "secret_file")
-
-
-class KafkaSettings(Record):
-    """The broker that a job reads from: asked what it still holds, and read by a replay."""
-
-    servers: str = Field(
-        min_length=1, description="Bootstrap servers, with commas between them.", examples=["kafka-1:9092,kafka-2:9092"]
-    )
-    topics: tuple[str, ...] = Field(min_length=1, description="Topics that the job reads.", examples=[["orders"]])
-    protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
-        default="PLAINTEXT", description="Kafka's `security.protocol`.", examples=["SASL_SSL"]
-    )
-    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
-        default="PLAIN", description="Kafka's `sasl.mechanism`, for the two SASL protocols.", examples=["SCRAM-SHA-512"]
-    )
-    user: str | None = Field(default=None, description="User of the SASL login.", examples=["waterline"])
-    secret_file: Path | None = Field(
-        default=None,
-        description="File with its password. Waterline reads it each time it connects.",
-        examples=["/var/run/secrets/kafka-password"],
-    )
-    secret_variable: str | None = Field(
-        default=None,
-        description="Environment variable with the password, instead of a file.",
-        examples=["KAFKA_PASSWORD"],
-    )
-    ca_file: Path | None = Field(
-        default=None,
-        description="Certificate authority of the brokers, as PEM, if the system does not know it.",
-        examples=["/etc/waterline/kafka-ca.pem"],
-    )
-    certificate_file: Path | None = Field(
-        default=None,
-        description="Client certificate, as PEM, for brokers that ask for one.",
-        examples=["/etc/waterline/kafka.crt"],
-    )
-    key_file: Path | None = Field(
-        default=None, description="Its key, as PEM, unencrypted.", examples=["/etc/waterline/kafka.key"]
-    )
-
-    def beside(self, folder: Path) -> "KafkaSettings":
-        """The same, with its files in that folder unless their paths are absolute."""
-        return files_beside(self, folder, "secret_file", "ca_file", "certificate_file", "key_file")
 
 
 class SqlGatewayStartSettings(Record):
@@ -253,4 +213,5 @@ class JobSettings(Record):
 
     def beside(self, folder: Path) -> "JobSettings":
         """The same, with its broker's files in that folder unless their paths are absolute."""
-        return self.model_copy(update={"kafka": self.kafka.beside(folder) if self.kafka is not None else None})
+        kafka = self.kafka and files_beside(self.kafka, folder, *KAFKA_FILES)
+        return self.model_copy(update={"kafka": kafka})

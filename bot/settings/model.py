@@ -354,7 +354,7 @@ class Settings(Record):
 
     @property
     def setups(self) -> dict[TableName, TableSetup]:
-        return {name: table.setup(name) for name, table in self.tables.items()}
+        return {name: table.setup(name, self.jobs) for name, table in self.tables.items()}
 
 
 def refuse_open_house(web: WebSettings, token: SecretStr | None) -> None:

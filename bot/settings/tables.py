@@ -19,7 +19,7 @@ from bot.domain.errors import BadConfiguration
 from bot.domain.ids import Severity, TableName, UserId
 from bot.domain.reads import Consumer
 from bot.domain.record import Record
-from bot.domain.replay import ReplayRecipe
+from bot.domain.replay import ReplaySettings
 from bot.domain.setup import NEXT_UPDATE_MINUTES, Compaction, TableSetup
 from bot.settings.jobs import JobSettings
 from bot.settings.reading import bad, near
@@ -76,7 +76,7 @@ class TableSettings(Record):
         description="Keep the branch of a published repair. By default the same commit removes it.",
         examples=[True],
     )
-    replay: ReplayRecipe | None = Field(
+    replay: ReplaySettings | None = Field(
         default=None, description="How to make rows again from their source. Without it, nothing can be replayed."
     )
     compactions: tuple[Compaction, ...] = Field(
@@ -113,7 +113,8 @@ class TableSettings(Record):
         contract_file = folder / file.expanduser() if file is not None else None
         return self.model_copy(update={"contract_file": contract_file, "consumers": consumers})
 
-    def setup(self, name: TableName) -> TableSetup:
+    def setup(self, name: TableName, jobs: Mapping[str, JobSettings]) -> TableSetup:
+        job = jobs.get(self.job or "")
         return TableSetup(
             name=name,
             job=self.job,
@@ -124,7 +125,7 @@ class TableSettings(Record):
             warn_after_minutes=self.warn_after_minutes,
             orphan_safe_age=timedelta(days=self.orphan_safe_age_days),
             keep_repair_branch=self.keep_repair_branch,
-            replay=self.replay,
+            replay=self.replay and self.replay.of(job.kafka if job is not None else None),
             copies=self.copies,
             compactions=self.compactions,
             next_update_minutes=self.next_update_minutes,
@@ -170,7 +171,31 @@ def refuse_contradictions(
                 "Expected `key` in `contract`, or a `contract_file`; found neither.",
                 "Name the columns of the business key, or the file of the table's data contract.",
             )  # fmt: skip
+        if table.replay is not None and table.replay.kafka is not None:
+            _refuse_bad_kafka(jobs, table, content, path, (*where, "replay", "kafka"))
         _refuse_bad_policies(table.policies, content, path, (*where, "policies"))
+
+
+def _refuse_bad_kafka(
+    jobs: Mapping[str, JobSettings], table: TableSettings, content: CommentedMap, path: Path, where: Where
+) -> None:
+    """Raises BadConfiguration for a replay from Kafka that nothing tells how to read, or which offsets are meant."""
+    broker = jobs[table.job].kafka if table.job is not None else None
+    if broker is None or len(broker.topics) != 1:
+        raise bad(
+            content, path, where, "it is not known which topic of which broker is read.",
+            f"Expected `jobs.{table.job or '<name>'}.kafka` with one topic; found "
+            f"{', '.join(broker.topics) if broker is not None else 'no such settings'}.",
+            "Set `servers` and `topics` there. For several topics, declare the replay as `function`.",
+        )  # fmt: skip
+    names = {"position": table.contract.position, "position_partition": table.contract.position_partition}
+    lacking = [f"`{name}`" for name, value in names.items() if value is None]
+    if lacking and table.contract_file is None:
+        raise bad(
+            content, path, where, "no column tells where in the topic a row comes from.",
+            f"Expected `position` and `position_partition` in the contract; found no {' and no '.join(lacking)}.",
+            "Name the columns with the record's offset and partition, or declare the replay as `sql` or `function`.",
+        )  # fmt: skip
 
 
 def _refuse_bad_policies(
