@@ -103,8 +103,11 @@ def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast, *, watch
         }
     }
     broker: dict[str, object] = {}
+    spark: dict[str, object] = {"remote": lab.spark_remote}
     if lab.stack == "kafka":  # its rows are in the topic and nowhere else
-        positions, replay = {"position": "source_offset", "position_partition": "source_partition"}, {}
+        positions = {"position": "source_offset", "position_partition": "source_partition"}
+        replay = {"replay": {"kafka": "json"}}
+        spark["catalog"] = lab.catalog_name  # the lab's Spark knows it, and how it is on S3
         broker = {"kafka": {"servers": lab.kafka_servers, "topics": [lab.topic]}}
     content: dict[str, object] = {
         "home": "bot",
@@ -137,7 +140,7 @@ def write_config(folder: Path, lab: LabState, api_url: str, cast: Cast, *, watch
                 "policies": {"default": {"groups": [approvers]}, ACTION: {"groups": [approvers], "required": 1}},
             }
         },
-        "spark": {"remote": lab.spark_remote},
+        "spark": spark,
         "lineage": {"events": str(lab.lineage_path)},
         "slack": {"mode": "socket", "base_url": api_url, "pace": 0.1},
     }

@@ -13,8 +13,8 @@ from bot.domain.sentences import counted, span
 
 
 class KafkaSettings(Record):
-    """The broker that a job reads from: asked what it still holds, and read by a replay. It names where the password is,
-    and never holds it."""
+    """The broker that a job reads from: asked what it still holds, and read by a replay. Its password is
+    elsewhere."""
 
     servers: str = Field(
         min_length=1, description="Bootstrap servers, with commas between them.", examples=["kafka-1:9092,kafka-2:9092"]

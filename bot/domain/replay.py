@@ -8,7 +8,6 @@ from pydantic import Field, model_validator
 from bot.domain.kafka import KafkaSettings
 from bot.domain.record import Record, Utc
 
-
 JSON = "json"
 
 

@@ -79,8 +79,8 @@ def _s3_settings(catalog: str, environment: Mapping[str, str]) -> dict[str, str]
 
 
 def s3_jars(storage: Storage) -> list[Path]:
-    """What Spark needs beside its own to read this storage."""
-    return spark_jars(["s3"]) if storage.warehouse.startswith("s3://") else []
+    """What Spark needs beside its own to read this storage, and the topic whose rows lie there."""
+    return spark_jars(["s3", "kafka"]) if storage.warehouse.startswith("s3://") else []
 
 
 def log4j_option(home: Home) -> str:

@@ -14,8 +14,9 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from bot.domain.errors import BadConfiguration
+from bot.domain.kafka import KafkaSettings
 from bot.domain.masking import Masking
-from bot.settings.jobs import KafkaSettings, LoginSettings
+from bot.settings.jobs import LoginSettings
 
 
 class FromFiles(PydanticBaseSettingsSource):
