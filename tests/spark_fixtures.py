@@ -24,7 +24,7 @@ def embedded() -> "EmbeddedSpark":
 
     interpreted = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
     conf = {**interpreted, "spark.driver.extraJavaOptions": "-Dwaterline.runs=tests"}
-    return EmbeddedSpark(memory="1g", jars=tuple(spark_jars()), conf=conf)
+    return EmbeddedSpark(memory="1g", jars=tuple(spark_jars(("iceberg", "sqlite", "kafka"))), conf=conf)
 
 
 @pytest.fixture(scope="session")

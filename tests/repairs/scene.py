@@ -27,7 +27,7 @@ from bot.domain.replay_bounds import typed_proposal
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState, Window
 from bot.evidence import Collector, find_tasks
-from bot.ports import JobPorts
+from bot.ports import JobPorts, KafkaBroker
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from tests.little_flink import JOB, LittleFlink
@@ -48,7 +48,9 @@ class Nobody:
 class RepairScene:
     """Run A writes `sales.orders`, ten rows a checkpoint, and something goes wrong; Ana proposes, Ben approves."""
 
-    def __init__(self, folder: Path, runner: SparkEvidenceRunner, **setup: Any) -> None:
+    def __init__(
+        self, folder: Path, runner: SparkEvidenceRunner, *, kafka: KafkaBroker | None = None, **setup: Any
+    ) -> None:
         self.folder = folder
         self.orders = OrdersTable(folder)
         self.flink = LittleFlink(folder)
@@ -69,7 +71,7 @@ class RepairScene:
             warn_after_minutes=600,
             **setup,
         )
-        self.ports = JobPorts(self.flink, CheckpointFiles(None, str(self.flink.savepoints)))
+        self.ports = JobPorts(self.flink, CheckpointFiles(None, str(self.flink.savepoints)), kafka=kafka)
         lake = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"}
         replays = SparkReplays(runner.connection, spark_catalog("lake", lake, {}))
         self.observer = Observer(

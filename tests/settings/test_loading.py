@@ -81,6 +81,12 @@ def refusal(file: Path, old: str, new: str) -> BadConfiguration:
         ("sales.orders:", "orders:", 12, "tables.orders", "found orders", "without the catalog's name"),
         ("{key: [order_id]}", "{key: [1]}", 14, "tables.sales.orders.contract.key.0", "found 1", "Correct it"),
         ("  name: lake", "  name: lake\n  name: lake", 3, "this is not YAML", "duplicate key", "occurs twice"),
+        ("    contract:", "    replay: {kafka: json}\n    contract:", 14, "tables.sales.orders.replay.kafka",
+         "found no such settings", "Set `servers` and `topics`"),
+        ("    contract:", "    replay: {kafka: json, sql: SELECT 1}\n    contract:", 14, "tables.sales.orders.replay",
+         "exactly one of `kafka`, `sql` and `function`", "Correct it"),
+        ("    contract:", "    replay: {sql: SELECT 1}\n    contract:", 14, "tables.sales.orders.replay",
+         "what is read", "Correct it"),
         ("catalog:", "slack: {bot_token: xoxb-1}\ncatalog:", 1, "slack.bot_token", "found bot_token", "Remove"),
     ],
 )  # fmt: skip
@@ -93,6 +99,37 @@ def test_a_wrong_setting_is_named_with_its_line(
     assert refused.happened.startswith(f"{file}:{line}: {setting}")
     assert found in refused.found
     assert remedy in refused.remedy
+
+
+@pytest.mark.parametrize(
+    ("topics", "contract", "found"),
+    [
+        ("[orders]", "key: [order_id]", "found no `position` and no `position_partition`"),
+        ("[orders]", "key: [order_id], position: offset", "found no `position_partition`"),
+        ("[orders, returns]", "key: [order_id], position: offset, position_partition: part", "found orders, returns"),
+    ],
+)
+def test_a_replay_from_kafka_needs_one_topic_and_the_place_of_each_row(
+    file: Path, topics: str, contract: str, found: str
+) -> None:
+    """Else nobody knows what is to be read; with both, the table's recipe has its job's broker."""
+    good = GOOD.replace(
+        "    start:", "    kafka: {servers: 'kafka:9092', topics: [orders], secret_file: word}\n    start:"
+    )
+    good = good.replace("    contract: {key: [order_id]}", "    replay: {kafka: json}\n    contract: {CONTRACT}")
+    placed = "key: [order_id], position: offset, position_partition: part"
+    file.write_text(good.replace("CONTRACT", placed), encoding="utf-8")
+    recipe = Settings.load(file).setups[TableName("sales.orders")].replay
+    assert recipe is not None
+    assert recipe.broker is not None
+    assert recipe.broker.secret_file == file.parent / "word"
+
+    file.write_text(good.replace("[orders]", topics).replace("CONTRACT", contract), encoding="utf-8")
+    with pytest.raises(BadConfiguration) as refused:
+        Settings.load(file)
+
+    assert "tables.sales.orders.replay.kafka" in refused.value.happened
+    assert found in refused.value.found
 
 
 def test_further_problems_are_counted(file: Path) -> None:
