@@ -152,14 +152,14 @@ _TROUBLES = (
         "Declare the replay as a SELECT that parses the records as the job does, and leaves out what the job skips.",
     ),
     (
-        r"Failed to find (?:the )?data source: kafka|DATA_SOURCE_NOT_FOUND",
+        r"ailed to find (?:the )?data source: `?kafka",
         "Spark cannot read Kafka: it has no Kafka source.",
         "Add spark-sql-kafka-0-10 of its version to the Spark Connect server, as docs/spark.md says.",
     ),
     (
-        r"spark\.sql\.kafka010|org\.apache\.kafka\.|CAST_INVALID_INPUT",
+        r"spark\.sql\.kafka010|org\.apache\.kafka\.",
         "Spark could not read the topic.",
-        "Compare `jobs.<name>.kafka` and `replay` with the broker: address, login, rights, partitions, values.",
+        "Compare `jobs.<name>.kafka` and `replay` with the broker: address, login, rights, partitions.",
     ),
 )
 """What Spark's error says -> what happened, and what to do."""

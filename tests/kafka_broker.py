@@ -1,7 +1,6 @@
 """A real Kafka broker for slow tests: one listener without a login, and one that asks for all that a broker can ask."""
 
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from bot.lab.home import Home, free_ports
 from bot.lab.kafka_stack import broker_command
 from bot.lab.process import Kept
 from bot.lab.topic import Topic
+from tests.adapters.test_logins import certificate
 
 PASSWORD = 'bro"ker\\s own'
 """With what Java's configuration of logins must have escaped."""
@@ -56,7 +56,7 @@ def kafka_broker(folder: Path) -> Iterator[Broker]:
     for each in ("broker", "logs", "run"):
         (home / each).mkdir(parents=True)
     (port, guarded, controller) = free_ports(3)
-    server, client = _certificate(folder, "server"), _certificate(folder, "client")
+    server, client = certificate(folder, "server"), certificate(folder, "client")
     store = folder / "keystore.pem"
     store.write_bytes(server[1].read_bytes() + server[0].read_bytes())
     told = PASSWORD.replace("\\", "\\\\").replace('"', '\\"')
@@ -95,14 +95,3 @@ def kafka_broker(folder: Path) -> Iterator[Broker]:
         kept.ask_to_end()
         kept.wait_for_end()
         shutil.rmtree(home.folder, ignore_errors=True)
-
-
-def _certificate(folder: Path, name: str) -> tuple[Path, Path]:
-    """One that signs itself, and its key."""
-    file, key = folder / f"{name}.pem", folder / f"{name}.key"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-         "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", file],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    return file, key

@@ -400,14 +400,11 @@ class SparkEvidenceRunner:
                 f"Expected an answer; the server has ended ({first}).",
                 "Run it again: Waterline starts a new session. If it happens again, give Spark more memory.",
             )
-        return (
-            topic_trouble(error)
-            or storage_trouble(error, what)
-            or EvidenceFailed(
-                f"Spark could not finish {what}.",
-                f"Expected an answer; found: {first}",
-                "Run it again. If it fails again, run unreadable_files, and missing_files for files of older commits.",
-            )
+        known = topic_trouble(error) or storage_trouble(error, what)
+        return known or EvidenceFailed(
+            f"Spark could not finish {what}.",
+            f"Expected an answer; found: {first}",
+            "Run it again. If it fails again, run unreadable_files, and missing_files for files of older commits.",
         )
 
     def _too_slow(self, task: Task) -> EvidenceFailed:
