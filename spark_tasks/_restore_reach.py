@@ -5,7 +5,6 @@ Where the source goes on after a restore, in words, and whether that fits the pa
 How many rows a job would read and write again from a restore point, from bounds of files in hand; pure.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,10 +12,11 @@ from bot.domain.contract import TableContract
 from bot.domain.evidence import Ask
 from bot.domain.findings import OperatorState, Pairing, PairVerdict, RestoreReach
 from bot.domain.flink import SourcePosition, StoredCheckpoint
-from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short
-from bot.domain.looked import NotSeen
+from bot.domain.ids import SnapshotId, short
+from bot.domain.looked import Seen
 from bot.domain.own_points import EndOfMain
 from bot.domain.pairing import owed_to
+from bot.domain.recovery_deadline import brings_back, missing_manifests, records_lost
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._data_files import DataFile
@@ -137,9 +137,6 @@ def _offset(offset: int, contract: TableContract) -> str:
     return _UNREAD.get(offset, f"offset {shown(contract.position or '', f'{offset:,}', contract)}")
 
 
-_NAME = re.compile(r"(?P<job>[0-9a-f]{32})-(?P<operator>[0-9a-f]{32})-\d{5}-\d+-(?P<checkpoint>\d+)-")
-
-
 def reach_of_point(
     ask: Ask,
     stored: StoredCheckpoint,
@@ -152,7 +149,7 @@ def reach_of_point(
     observation, for all points."""
     table = ask.observation.table
     above = commits_above(table, pair.snapshot_id)
-    missing = _missing(ask, stored)
+    missing = missing_manifests(ask.observation, stored)
     position = positions.get(pair.snapshot_id) if pair.snapshot_id is not None else None
     again = rows_again(
         [s for s in above if s.snapshot_id not in pair.rewind_loses],
@@ -176,7 +173,8 @@ def reach_of_point(
         source_positions=stored.source_positions,
         written_at=stored.written_at,
         is_durable=pair.is_durable,
-        brings_back=_brings_back(ask, stored, pair, missing, end),
+        brings_back=brings_back(ask.observation, stored, pair, missing, end),
+        lost_for_good=records_lost(ask, stored),
     )
     return reach.model_copy(update={"cannot": _cannot(ask, stored, pair, reach, above)})
 
@@ -204,38 +202,6 @@ def _operators(ask: Ask, stored: StoredCheckpoint) -> tuple[OperatorState, ...]:
     return tuple(sorted(found, key=lambda each: each.bytes or 0, reverse=True))
 
 
-def _missing(ask: Ask, stored: StoredCheckpoint) -> tuple[str, ...]:
-    """Owed manifests above what main has of their run, which are not on storage. Unknown storage misses none."""
-    world = ask.observation
-    if isinstance(world.flink_manifests, NotSeen):
-        return ()
-    there = {manifest.path.rsplit("/", 1)[-1] for manifest in world.flink_manifests.values}
-    gone = []
-    for name in owed_to(world.table, stored):
-        told = _NAME.match(name)
-        if told is None or name in there:
-            continue
-        reached = reached_on_main(world.table, JobId(told["job"]), OperatorId(told["operator"]))
-        if reached is None or int(told["checkpoint"]) > reached:
-            gone.append(name)
-    return tuple(gone)
-
-
-def reached_on_main(table: TableState, job: JobId, operator: OperatorId) -> CheckpointId | None:
-    """What a restored sink finds as already committed: of the newest ancestor of the head by this run and operator."""
-    found = (s for s in table.chain if s.job_id == job and s.operator_id in {None, operator})
-    return next((s.checkpoint_id for s in found if s.checkpoint_id is not None), None)
-
-
-def _brings_back(ask: Ask, stored: StoredCheckpoint, pair: Pairing, missing: tuple[str, ...], end: EndOfMain) -> bool:
-    if pair.verdict is PairVerdict.PAIRED:
-        return True
-    world = ask.observation
-    is_known = stored.is_committer_read and not isinstance(world.flink_manifests, NotSeen)
-    is_ahead = pair.verdict is PairVerdict.AHEAD and is_known and not missing
-    return is_ahead and end.is_of(stored.job_id)
-
-
 def _cannot(
     ask: Ask, stored: StoredCheckpoint, pair: Pairing, reach: RestoreReach, above: tuple[Snapshot, ...]
 ) -> tuple[str, ...]:
@@ -260,7 +226,8 @@ def _cannot(
             f"{ids([s.snapshot_id for s in undone])}."
         )
     sentences += disagreements(ask, reach)
-    if reach.to_read_again:
+    sentences += [f"Kafka has deleted records that it needs, for good: {each}." for each in reach.lost_for_good]
+    if reach.to_read_again and not isinstance(ask.observation.kafka, Seen):
         where = ""
         if reach.source_positions:
             where = f" from {source_in_words(reach.source_positions, ask.contract)} on"

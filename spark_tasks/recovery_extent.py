@@ -11,6 +11,7 @@ from bot.domain.guests import case_of
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.own_points import EndOfMain, points_told_apart
+from bot.domain.recovery_deadline import deadline_in_short, recovery_deadline
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.unread_points import beside
@@ -29,7 +30,7 @@ TASK = Task(
     needs=("table", "checkpoints", "flink_manifests"),
     cost="manifests of the window's commits, and of three commits below each paired snapshot",
     reads="metadata",
-    version=3,
+    version=4,
     confirmed_is="relief",
 )
 MAX_POINTS = 50
@@ -58,16 +59,18 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     end = EndOfMain(case_of(world))
     reached = (reach_of_point(ask, stored, pair, positions, brought, end) for stored, pair in readable)
     points = sorted(reached, key=_rank)
-    finding = RecoveryExtentFinding(points=tuple(points[:MAX_POINTS]))
+    deadline = recovery_deadline(ask)
+    finding = RecoveryExtentFinding(points=tuple(points[:MAX_POINTS]), deadline=deadline)
     unseen = tuple(each for each in (world.flink_manifests, world.jobs) if isinstance(each, NotSeen))
     unknown = len(known) - len(readable) + sum(not stored.is_committer_read for stored, _ in readable)
     good = [point for point in finding.points if point.brings_back]
     is_open = unknown > 0 or isinstance(world.flink_manifests, NotSeen)
+    until = deadline_in_short(deadline, world.table.read_at) if deadline is not None else ()
     nearer = beside(world.checkpoints) if good else None
     verdict = Verdict.CONFIRMED if good else Verdict.INCONCLUSIVE if is_open else Verdict.RULED_OUT
     return Answer(
         verdict=verdict,
-        headline=" ".join(filter(None, (_headline(ask, good, len(known), unknown, unseen), nearer))),
+        headline=" ".join(filter(None, (_headline(ask, good, len(known), unknown, unseen), nearer, *until))),
         measures=_measures(good, len(known)),
         columns=_COLUMNS,
         rows=tuple(_row(ask, point) for point in finding.points[:MAX_ROWS]),
@@ -107,9 +110,10 @@ def _positions(spark: SparkSession, ask: Ask, pairs: Sequence[Pairing]) -> tuple
     return {state: max(found) for state, found in tops.items() if found}, brought
 
 
-def _rank(point: RestoreReach) -> tuple[bool, bool, bool, float]:
+def _rank(point: RestoreReach) -> tuple[bool, bool, bool, bool, float]:
     written = point.written_at.timestamp() if point.written_at is not None else 0.0
-    return not point.brings_back, point.verdict is not PairVerdict.PAIRED, not point.is_durable, -written
+    is_whole = point.brings_back and not point.lost_for_good
+    return not is_whole, not point.brings_back, point.verdict is not PairVerdict.PAIRED, not point.is_durable, -written
 
 
 def _headline(ask: Ask, good: Sequence[RestoreReach], count: int, unknown: int, unseen: Sequence[NotSeen]) -> str:

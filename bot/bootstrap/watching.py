@@ -30,8 +30,14 @@ def with_watch(services: Services, settings: Settings, store: Store, modes: Mapp
     alone = store.presence.alone_with
     followed = tuple(table for table in channels if settings.tables[table].watch)
     made = Watch(eye, sightings, services.store, services.clock, alone, terms, followed)
-    findings, is_marked = findings_of(settings, store), settings.catalog.mark != "none"
-    trust = TrustDesk(services.store, services.observer, services.clock, findings=findings, is_marked=is_marked)
+    trust = TrustDesk(
+        services.store,
+        services.observer,
+        services.clock,
+        findings=findings_of(settings, store),
+        is_marked=settings.catalog.mark != "none",
+        deadlines=made.deadline,
+    )
     return replace(services, sightings=sightings, watch=made, trust=trust)
 
 

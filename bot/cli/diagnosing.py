@@ -19,6 +19,7 @@ from bot.domain.diagnosis import Act, Case, Diagnosis, Matches, Mode, SavedCase
 from bot.domain.errors import Refused
 from bot.domain.hidden_values import outgoing_case
 from bot.domain.ids import TableName, short
+from bot.domain.recovery_deadline import deadline_in_words, deadline_of
 from bot.service.examining import Examination
 from bot.service.observing import readers_since
 from bot.service.services import Services
@@ -137,6 +138,10 @@ def _print(case: Case, diagnosis: Diagnosis, as_json: bool, kept: tuple[SavedCas
         )
         _print_again(case, diagnosis, again)
     _print_diagnosis(diagnosis)
+    if (deadline := deadline_of(case, diagnosis)) is not None:
+        console.print("\nRecovery deadline", style="bold")
+        for line in deadline_in_words(deadline, case.observation.table.read_at):
+            console.print(line, markup=False)
     console.print("\nEvidence", style="bold")
     for item in case.evidence:
         print_evidence(item)
@@ -171,6 +176,7 @@ def _other_then(saved: SavedCase) -> str:
 
 
 def _as_json(case: Case, diagnosis: Diagnosis, kept: tuple[SavedCase, ReadAgain] | None) -> dict[str, object]:
+    deadline = deadline_of(case, diagnosis)
     told: dict[str, object] = {
         "table": case.observation.table.name,
         "metadata": case.observation.table.metadata_location,
@@ -180,6 +186,7 @@ def _as_json(case: Case, diagnosis: Diagnosis, kept: tuple[SavedCase, ReadAgain]
             {"code": mode.code, "headline": match.headline, "remedy": match.remedy.value, "do": match.what_to_do}
             for mode, match in diagnosis.to_act_on
         ],
+        "recovery": deadline.model_dump(mode="json") if deadline is not None else None,
         "results": [result.model_dump(mode="json") for result in diagnosis.results],
         "evidence": [item.model_dump(mode="json", exclude={"finding"}) for item in case.evidence],
     }

@@ -17,7 +17,7 @@ def on_broker(seen: Seen[KafkaPartition] | NotSeen | None, gaps: Iterable[Positi
     """Of the gaps whose partition is known. None: nobody looked, or that is known of no gap."""
     if not isinstance(seen, Seen):
         return None
-    known = [(gap, each) for gap in gaps if (each := _of(gap, seen.values)) is not None]
+    known = [(gap, each) for gap in gaps if (each := partition_of(gap, seen.values)) is not None]
     if not known:
         return None
     spans = [(gap, each.lost(gap.first, gap.last)) for gap, each in known]
@@ -53,7 +53,7 @@ def on_broker_in_words(found: GapsFinding) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _of(gap: PositionGap, partitions: Sequence[KafkaPartition]) -> KafkaPartition | None:
+def partition_of(gap: PositionGap, partitions: Sequence[KafkaPartition]) -> KafkaPartition | None:
     """The partition that it lies in; None where several may be meant, or none. A log that ends below it is another's:
     the topic was made anew, or the positions are no offsets."""
     if gap.partition is None:

@@ -65,14 +65,15 @@ def ref_ends_in(table: TableState, ref: Ref) -> timedelta | None:
     return named.committed_at + timedelta(milliseconds=age) - table.read_at
 
 
-def stays_for(table: TableState, place: int, commit: Snapshot) -> timedelta | None:
+def stays_for(table: TableState, place: int | None, commit: Snapshot) -> timedelta | None:
     """Until the commit may expire, zero if it may now; None: a branch or tag without an end keeps it.
 
-    `place`: how many commits of main are newer.
+    `place`: how many commits of main are newer; None: main does not hold it.
     """
     if place == 0:
         return None
-    left = [_left_on_main(table, place, commit)]
+    aside = commit.committed_at + _age_on(table, None) - table.read_at
+    left = [_left_on_main(table, place, commit) if place is not None else aside]
     for ref in table.refs:
         if ref.name == _MAIN:
             continue

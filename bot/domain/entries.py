@@ -18,6 +18,7 @@ from pydantic import Field
 from bot.domain.approval import Approval, Via, where
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.evidence import Evidence
+from bot.domain.findings import RecoveryDeadline
 from bot.domain.ids import CheckpointId, EvidenceId, JobId, ProposalId, Severity, SnapshotId, StepId, TableName, UserId
 from bot.domain.notice import Notice, sending_key
 from bot.domain.notice_entries import CorrectionDeclined as CorrectionDeclined
@@ -345,6 +346,8 @@ class Diagnosed(Record):
     diagnosis: Diagnosis
     sees_job_run: bool = Field(default=False, exclude_if=lambda told: not told)
     """Whether Flink showed a run of the table's job that was not at its end; False also where nobody noted it."""
+    deadline: RecoveryDeadline | None = Field(default=None, exclude_if=lambda told: told is None)
+    """Until when the table can be recovered, as of the same look; None: nothing is there that could go."""
 
 
 class StepDone(Record):

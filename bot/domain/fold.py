@@ -65,7 +65,7 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
         case e.DiagnosisEnded():
             incident.diagnosis_asked = None
         case e.Diagnosed():
-            incident.diagnosis = body.diagnosis
+            incident.diagnosis, incident.deadline = body.diagnosis, body.deadline
         case e.StepDone():
             incident.outcomes[body.step] = StepOutcome(key=body.key, why=body.why, by=entry.by, at=entry.at)
         case e.StepSkipped():

@@ -27,6 +27,7 @@ from bot.domain.entries import (
 from bot.domain.errors import Refused, UnknownIncident
 from bot.domain.evidence import Evidence, Task
 from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.findings import RecoveryDeadline, RecoveryExtentFinding
 from bot.domain.ids import EvidenceId, IncidentId, JobId, ProposalId, Severity, SnapshotId, StepId, UserId
 from bot.domain.journal import Entry
 from bot.domain.notice import Notice
@@ -77,6 +78,8 @@ class Incident:
     runs: dict[EvidenceId, EvidenceRun] = field(default_factory=dict)
     """In the order in which they were asked for."""
     diagnosis: Diagnosis | None = None
+    deadline: RecoveryDeadline | None = None
+    """As of the newest diagnosis."""
     """Set while Slack refuses messages to the incident's channel."""
     diagnosis_asked: int | None = None
     """seq of the request that has no answer yet."""
@@ -146,6 +149,16 @@ class Incident:
     def trusted(self) -> SnapshotId | None:
         """The snapshot that consumers can rely on now: where the waterline stands, else where it opened."""
         return self.waterline.snapshot if self.waterline else self.opened.trusted
+
+    @property
+    def deadline_now(self) -> RecoveryDeadline | None:
+        """As of the newest diagnosis; before any, of the evidence. None also once the table is proven."""
+        extent = self.latest.get("recovery_extent")
+        finding = extent.evidence.finding if extent is not None and extent.evidence is not None else None
+        is_proven = self.waterline is not None and self.waterline.status == "trusted"
+        if is_proven or self.diagnosis is not None or not isinstance(finding, RecoveryExtentFinding):
+            return None if is_proven else self.deadline
+        return finding.deadline
 
     @property
     def believed_good(self) -> SnapshotId | None:

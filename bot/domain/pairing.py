@@ -73,7 +73,9 @@ def _bare(folder: str) -> str:
     return "/" + _STORAGE.sub("", folder).strip("/")
 
 
-_PENDING = re.compile(r"^[0-9a-f]{32}-[0-9a-f]{32}-\d{5}-\d+-(?P<checkpoint>\d+)-\d{5}(?:-[0-9a-f-]{36})?\.avro$")
+PENDING = re.compile(
+    r"^(?P<job>[0-9a-f]{32})-(?P<operator>[0-9a-f]{32})-\d{5}-\d+-(?P<checkpoint>\d+)-\d{5}(?:-[0-9a-f-]{36})?\.avro$"
+)
 """A Flink manifest's name: job id, operator id, subtask, attempt, checkpoint, count (facts 1.6)."""
 
 _Judged = tuple[PairVerdict, Snapshot | None, str]
@@ -227,7 +229,7 @@ def _behind(stored: StoredCheckpoint, checkpoint: CheckpointId, later: int) -> s
 
 def owed_checkpoints(stored: StoredCheckpoint, table: TableState) -> tuple[int, ...] | None:
     """Checkpoints whose files for this table the committer's state still lists; None if a name cannot be understood."""
-    found = [_PENDING.match(name.rsplit("/", 1)[-1]) for name in owed_to(table, stored)]
+    found = [PENDING.match(name.rsplit("/", 1)[-1]) for name in owed_to(table, stored)]
     return tuple(sorted({int(m["checkpoint"]) for m in found if m})) if all(found) else None
 
 

@@ -75,6 +75,12 @@ class Trust(Record):
     )
     pins: tuple[Pin, ...] = Field(description="How to read that snapshot; empty where it cannot be read for certain.")
     checked_at: Utc = Field(description="When this was found out.")
+    recoverable_until: Utc | None = Field(
+        default=None,
+        description="The earliest moment at which something that a recovery needs may be gone, as the "
+        "incident or the watch saw it last; null where no such moment is known.",
+    )
+    recoverable_because: str | None = Field(default=None, description="What happens then, a clause.")
 
     @property
     def is_trusted(self) -> bool:

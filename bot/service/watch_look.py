@@ -11,6 +11,7 @@ from bot.diagnosis._may_commit_on import standstill
 from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook, UnknownTable, WaterlineError
 from bot.domain.evidence import Observation
+from bot.domain.findings import RecoveryDeadline
 from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.ids import SnapshotId, TableName, short, short_job
 from bot.domain.listed import Listed
@@ -18,6 +19,7 @@ from bot.domain.looked import NotSeen, Seen
 from bot.domain.predecessors import Predecessors
 from bot.domain.reads import ReadRun
 from bot.domain.record import Record
+from bot.domain.recovery_deadline import deadline_in_short, deadline_of
 from bot.domain.sentences import clock_time
 from bot.domain.setup import TableSetup
 from bot.domain.suspicion import LOOK_BACK, propose_window
@@ -101,6 +103,8 @@ class TableSeen:
     """See `Signs.beside`; of the newest closer look."""
     newest_event: datetime | None = None
     """As the newest closer look told it."""
+    deadline: RecoveryDeadline | None = None
+    """As of the newest closer look."""
     looked_closer_at: datetime | None = None
     unseen: dict[str, datetime] = field(default_factory=dict)
     """Source -> since when it could not be looked at."""
@@ -161,14 +165,14 @@ class Eye:
         known = {(sign.code, sign.subject) for sign in seen.closer}
         is_explained = any(sign.is_urgent and sign.code.startswith("F") for sign in seen.closer)
         more = tuple(sign for sign in found.told if (sign.code, sign.subject) not in known)
-        beside = found.beside | seen.closer_beside
+        beside, now = found.beside | seen.closer_beside, self._clock.now()
         if is_explained:
             beside |= {sign.code for sign in more}
             more = ()
         return Look(
             signs=(*seen.closer, *more, *missing),
             beside=beside,
-            facts=facts_of(case, self._clock.now()),
+            facts=(*facts_of(case, now), *(deadline_in_short(seen.deadline, now) if seen.deadline else ())),
             unseen=frozenset(seen.unseen),
         )
 
@@ -245,6 +249,7 @@ class Eye:
             found += self._blind_to(seen, source, lost.get(source))
         seen.closer, seen.closer_beside = found, signs.beside
         seen.suspicion = told
+        seen.deadline = deadline_of(examined.case, examined.diagnosis)
         seen.newest_event, seen.looked_closer_at = newest_event(examined.case), self._clock.now()
         is_new = any((sign.code, sign.subject) not in before for sign in seen.closer)
         may_change = bool(lost) or any(sign.is_urgent or sign.code in CONDITIONS for sign in seen.closer)

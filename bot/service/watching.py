@@ -11,6 +11,7 @@ import structlog
 
 from bot.domain.doubt import is_in_doubt
 from bot.domain.errors import WaterlineError
+from bot.domain.findings import RecoveryDeadline
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.incident import Incident
 from bot.domain.looked import NotSeen
@@ -101,6 +102,11 @@ class Watch:
         """The sources that its newest look could not see."""
         followed = self._followed.get(table)
         return followed.unseen if followed is not None else frozenset()
+
+    def deadline(self, table: TableName) -> RecoveryDeadline | None:
+        """Until when it could be recovered, as of the newest closer look; None: nobody looked, or nothing could go."""
+        followed = self._followed.get(table)
+        return followed.seen.deadline if followed is not None else None
 
     def look_soon(self, table: TableName) -> None:
         """In a thread of the watch; nothing if a look at this table is under way, or it is not followed."""

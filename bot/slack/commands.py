@@ -25,6 +25,7 @@ from bot.domain.freezes import said_end, still_paused
 from bot.domain.ids import IncidentId, TableName, UserId, short, short_job
 from bot.domain.incident import Incident, shown_in
 from bot.domain.notice import PLANNED, WorkState
+from bot.domain.recovery_deadline import deadline_in_short
 from bot.domain.replay_bounds import typed_proposal
 from bot.domain.runbook import ASKED_FOR
 from bot.domain.sentences import clock_time, column_times, mentioned, visible
@@ -129,6 +130,8 @@ def watched(services: Services, _command: Command) -> str:
     for table in sightings.tables:
         memory = sightings.memory(table)
         lines.append(f"{table}: {_looked_at(services.watch, table, now)}.")
+        deadline = services.watch.deadline(table) if services.watch is not None else None
+        lines += [f"• {each}" for each in (deadline_in_short(deadline, now) if deadline is not None else ())]
         if (mute := memory.mute_at(now)) is not None:
             lines.append(f"• It is muted until {mute.until:%Y-%m-%d %H:%M} UTC by <@{mute.by}>.")
         lines += [

@@ -53,10 +53,12 @@ from bot.domain.findings.rows import (
 )
 from bot.domain.findings.state import (
     CheckpointHealthFinding,
+    Limit,
     OperatorState,
     Pairing,
     PairingFinding,
     PairVerdict,
+    RecoveryDeadline,
     RecoveryExtentFinding,
     RestoreReach,
     RunHealth,
@@ -117,6 +119,7 @@ __all__ = [
     "LeakedManifest",
     "LeakedManifestsFinding",
     "LedgerFinding",
+    "Limit",
     "MissingFilesFinding",
     "OperatorState",
     "OrphanFilesFinding",
@@ -125,6 +128,7 @@ __all__ = [
     "PairingFinding",
     "PositionGap",
     "ReadsFinding",
+    "RecoveryDeadline",
     "RecoveryExtentFinding",
     "RepeatedCommit",
     "RepeatedPart",

@@ -125,8 +125,45 @@ class RestoreReach(Record):
     brings_back: bool = False
     """Whether job and table go on from it as if nothing had happened: it pairs, or it commits first what it owes, all
     of which is there, on top of its own run's commits."""
+    lost_for_good: tuple[str, ...] = Field(default=(), exclude_if=lambda lost: not lost)
+    """Ranges of records that it needs and Kafka has no more, a clause each."""
     is_at_most: bool = Field(default=False, exclude_if=lambda at_most: not at_most)
     """Whether `to_read_again` may be too high: rows may stand there twice, and no position tells."""
+
+
+class Limit(Record):
+    """One thing that a recovery needs and that does not stay."""
+
+    what: str
+    """What happens to it, a clause: `Kafka may delete orders/2 from offset 4,100 on`."""
+    at: Utc
+    """Not before that."""
+    how: str
+    """How that is known, a clause."""
+    after: str
+    """What can still be done after it, or now; a sentence."""
+    earlier: str | None = Field(default=None, exclude_if=lambda told: told is None)
+    """Why it may happen earlier, a sentence; None: nothing is known that would make it."""
+    is_conditional: bool = Field(default=False, exclude_if=lambda told: not told)
+    """Whether it happens only if somebody does it, of whom nothing is known."""
+
+
+class RecoveryDeadline(Record):
+    """Until when a table can be recovered, as of one look."""
+
+    looked_at: Utc
+    recoverable_until: Utc | None
+    """The earliest limit that is not conditional; None: no such limit is known."""
+    because: str | None
+    """What happens then, a clause."""
+    restore_point: str | None
+    """The best one, by its path; None: there is none."""
+    limits: tuple[Limit, ...]
+    """By time, the first first."""
+    lost_for_good: tuple[str, ...] = ()
+    """Ranges of records that the recovery needs and Kafka has no more, a clause each."""
+    unknown: tuple[str, ...] = ()
+    """What is not known, a sentence each; with any, the deadline may be earlier."""
 
 
 class RecoveryExtentFinding(Record):
@@ -134,3 +171,5 @@ class RecoveryExtentFinding(Record):
 
     kind: Literal["recovery-extent"] = "recovery-extent"
     points: tuple[RestoreReach, ...]
+    deadline: RecoveryDeadline | None = Field(default=None, exclude_if=lambda told: told is None)
+    """None: nothing is there that could go."""

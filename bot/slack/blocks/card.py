@@ -9,6 +9,7 @@ from bot.domain.execution import UNFINISHED, ProposalState
 from bot.domain.freezes import still_paused
 from bot.domain.ids import short
 from bot.domain.incident import EvidenceRun, Incident
+from bot.domain.recovery_deadline import deadline_in_short, is_soon
 from bot.domain.runbook import (
     ActionStep,
     DecisionStep,
@@ -59,6 +60,8 @@ def card_message(
             if why:
                 blocks.append(context(f":arrow_right: {mrkdwn(why)}"))
         blocks += _step(incident, current, tasks, progress)
+    if deadline := _deadline(incident):
+        blocks.append(context(*deadline))
     if incident.diagnosis_asked is not None:
         blocks.append(context(":hourglass_flowing_sand: Checking the table and the job for a diagnosis…"))
     blocks += [actions(_step_buttons(incident, current)), actions(_standing_buttons(incident))]
@@ -76,6 +79,17 @@ def _facts(incident: Incident) -> SectionBlock:
             written(f"*Responder*\n{responder}"),
         ]
     )
+
+
+def _deadline(incident: Incident) -> list[str]:
+    """Until when it can be recovered, as of its newest entry: with each one the card is made anew."""
+    deadline, now = incident.deadline_now, incident.entries[-1].at
+    if deadline is None:
+        return []
+    is_urgent = bool(deadline.lost_for_good) or is_soon(deadline, now)
+    sign_of = ":warning:" if is_urgent else ":hourglass:"
+    lines = deadline_in_short(deadline, now)
+    return [f"{sign_of} {mrkdwn(clipped(' '.join(lines), 600))}"] if lines else []
 
 
 def _found(step: Step, outcome: StepOutcome) -> tuple[str, str]:

@@ -1,0 +1,360 @@
+"""Until when a table can be recovered: the earliest moment at which something that a recovery needs may be gone. Pure.
+
+A recovery needs the best restore point, the snapshot that pairs with it, the Kafka records from there on, the commits
+that main lost in the window, and the Kafka records of the gaps that evidence found. Each has a limit of its own.
+
+What goes by itself counts: Kafka's retention, and checkpoints that Flink drops while their run goes on. Iceberg deletes
+nothing by itself. So the age of a snapshot counts where the table's properties set one, or its history shows that
+somebody expires. Iceberg's default of five days and its removal of orphan files after three count only if somebody runs
+them: such a limit is told, and does not move the deadline. While `gc.enabled` is `false` neither counts.
+
+A limit is never later than the truth, as far as age decides. What may come earlier (the size of a topic, compaction) is
+told with it, and what is not known is told as such: the deadline holds at the latest then.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+from bot.domain.broker_gaps import partition_of
+from bot.domain.checkpoint_pace import interval_of
+from bot.domain.contract_terms import kept_for, says_itself, stays_for
+from bot.domain.diagnosis import Case, Diagnosis, Remedy
+from bot.domain.evidence import Ask, Observation
+from bot.domain.findings import Limit, Pairing, PairVerdict, PositionGap, RecoveryDeadline
+from bot.domain.flink import CheckpointKind, FlinkManifest, SourcePosition, StoredCheckpoint
+from bot.domain.guests import case_of
+from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
+from bot.domain.kafka import KafkaPartition
+from bot.domain.looked import NotSeen
+from bot.domain.own_points import EndOfMain, points_told_apart
+from bot.domain.pairing import PENDING, owed_to
+from bot.domain.sentences import clock_time, counted, full_stop, span
+from bot.domain.table import Snapshot, TableState
+
+ORPHAN_AGE = timedelta(days=3)
+"""Iceberg's `remove_orphan_files` deletes what is older, unless somebody asks for less."""
+SOON = timedelta(hours=4)
+"""So little time is left that the card warns: a recovery waits for two people and a rewrite."""
+SOURCE_UNKNOWN = "How long the source keeps its records is not known."
+_KAFKA_UNKNOWN = "How long Kafka keeps the records is not known"
+_NAMED = 3
+_READ_FROM_START = -2
+_LOSES = "After that, a restore or replay from there loses these records."
+_OF_TABLE = "After that, table and job cannot go back to it together."
+_OF_LOST = "After that, their rows come back only from the source."
+_OF_POINT = "Copy its folder away, or take a savepoint."
+_OF_OWED = "After that, a restore from this point fails."
+
+
+def deadline_of(case: Case, diagnosis: Diagnosis) -> RecoveryDeadline | None:
+    """The same, where the diagnosis asks for a rewind by the restore points that it can go back to."""
+    found = diagnosis.decisive
+    is_rewind = found is not None and found[1].remedy is Remedy.REWIND_TABLE_AND_JOB
+    return recovery_deadline(case, found[1].last_good if found is not None and is_rewind else None)
+
+
+def recovery_deadline(seen: Case | Ask, last_good: SnapshotId | None = None) -> RecoveryDeadline | None:
+    """None where nothing is there that a deadline could be told of: no restore point, no lost commit, no gap.
+
+    Only restore points that pair with `last_good` or below count, where there are any; None: all.
+    Of a case the gaps count that its evidence found. Of several limits the earliest counts; of several restore points
+    the best whose Kafka records are all there, by `rank_of`.
+    """
+    world = seen.observation
+    is_hidden = seen.contract.hides(seen.contract.position)
+    source = _Source(world, is_hidden=is_hidden)
+    gaps = seen.gaps if isinstance(seen, Case) else None
+    points = _recovering(seen)
+    below = {s.snapshot_id for s in world.table.ancestors(last_good)} if last_good is not None else set()
+    points = [each for each in points if each[1].snapshot_id in below] or points
+    intact = [each for each in points if not source.lost(each[0].source_positions)]
+    best = next(iter(intact or points), None)
+    aside = {s.snapshot_id for s in world.table.rolled_back if s.adds_rows}
+    lost_commits = [s.snapshot_id for s in seen.window.of(world.table) if s.snapshot_id in aside] if aside else []
+    limits, unknown, lost = list[Limit](), list[str](), list[str]()
+    if best is not None:
+        stored, pair = best
+        limits += [*source.limits(stored.source_positions), *_of_point(world, stored, pair), *_of_owed(world, stored)]
+        limits += _of_snapshots(world.table, [pair.snapshot_id], "snapshot", _OF_TABLE)
+        unknown += source.unknown(stored.source_positions)
+        lost += () if intact else source.lost(stored.source_positions)
+    elif isinstance(world.checkpoints, NotSeen):
+        unknown.append(f"The restore points were not seen: {full_stop(world.checkpoints.reason)}")
+    limits += _of_snapshots(world.table, lost_commits, "lost commit", _OF_LOST)
+    for gap in gaps.gaps if gaps is not None else ():
+        limits += source.limits_of_gap(gap)
+        lost += source.lost_of_gap(gap)
+    if best is None and not limits and not lost:
+        return None
+    return _earliest(world.table.read_at, best[0].path if best else None, limits, unknown, lost)
+
+
+def _earliest(
+    now: datetime, point: str | None, limits: Iterable[Limit], unknown: Iterable[str], lost: Iterable[str]
+) -> RecoveryDeadline:
+    in_order = sorted(limits, key=lambda limit: limit.at)
+    first = next((limit for limit in in_order if not limit.is_conditional), None)
+    return RecoveryDeadline(
+        looked_at=now,
+        recoverable_until=first.at if first is not None else None,
+        because=first.what if first is not None else None,
+        restore_point=point,
+        limits=tuple(in_order),
+        lost_for_good=tuple(dict.fromkeys(lost)),
+        unknown=tuple(dict.fromkeys(unknown)),
+    )
+
+
+def is_soon(deadline: RecoveryDeadline, now: datetime) -> bool:
+    until = deadline.recoverable_until
+    return until is not None and until - now < SOON
+
+
+def deadline_in_short(deadline: RecoveryDeadline, now: datetime) -> tuple[str, ...]:
+    """What a card shows: what is lost, and the deadline with its reason. `now`: beside which times are read. Empty
+    where nothing is known but that nobody knows how long the source keeps its records."""
+    lost = [f"Lost for good: Kafka has deleted {each}." for each in deadline.lost_for_good[:_NAMED]]
+    if len(deadline.lost_for_good) > _NAMED:
+        lost.append(f"{len(deadline.lost_for_good) - _NAMED} more ranges are lost for good.")
+    until, unknown = deadline.recoverable_until, deadline.unknown
+    if until is None:
+        is_told = unknown not in ((), (SOURCE_UNKNOWN,))
+        return (*lost, *((f"Until when it is recoverable is not known. {unknown[0]}",) if is_told else ()))
+    limit = next(each for each in deadline.limits if not each.is_conditional)
+    if until <= now:
+        said = f"Recover now: {limit.what} at any time."
+    else:
+        at_the_latest = " at the latest" if unknown else ""
+        said = f"Recoverable until {clock_time(until, now)}{at_the_latest}: then {limit.what}."
+    return (*lost, *(each for each in (said, limit.earlier, *unknown[:1]) if each))
+
+
+def deadline_in_words(deadline: RecoveryDeadline, now: datetime) -> tuple[str, ...]:
+    """All of it, a sentence each; what goes first comes first."""
+    told = list(deadline_in_short(deadline, now))
+    if deadline.recoverable_until is None and not deadline.lost_for_good:
+        told[:1] = ["No deadline is known: nothing is known to delete what a recovery needs by itself."]
+    told += [each for each in deadline.unknown if not any(each in line for line in told)]
+    for limit in deadline.limits:
+        when = clock_time(limit.at, now) if limit.at > now else "now"
+        what = f"If somebody runs it, {limit.what}" if limit.is_conditional else limit.what[0].upper() + limit.what[1:]
+        told.append(f"{what} from {when} on ({limit.how}). {limit.after}")
+    return tuple(told)
+
+
+class _Source:
+    """What the broker tells of the records that are needed."""
+
+    def __init__(self, world: Observation, *, is_hidden: bool) -> None:
+        self._looked, self._now, self._is_hidden = world.kafka, world.table.read_at, is_hidden
+        held = world.kafka.values if world.kafka is not None else ()
+        self._held = {(each.topic, each.partition): each for each in held}
+
+    def _needed(self, positions: Sequence[SourcePosition]) -> Iterator[tuple[KafkaPartition, int]]:
+        """(Partition, first offset that is needed of it), of those that the broker knows. A partition that came since
+        is read from its beginning."""
+        known = {(each.topic, each.partition): each.following for each in positions}
+        topics = {each.topic for each in positions}
+        for place, partition in self._held.items():
+            following = known.get(place, _READ_FROM_START if partition.topic in topics else -1)
+            if following == _READ_FROM_START:
+                yield partition, partition.earliest
+            elif 0 <= following <= partition.latest:
+                yield partition, following
+
+    def limits(self, positions: Sequence[SourcePosition]) -> Iterator[Limit]:
+        for partition, offset in self._needed(positions):
+            yield from self._limit(partition, max(offset, partition.earliest))
+
+    def limits_of_gap(self, gap: PositionGap) -> Iterator[Limit]:
+        partition = partition_of(gap, tuple(self._held.values()))
+        if partition is not None and gap.last >= partition.earliest:
+            yield from self._limit(partition, max(gap.first, partition.earliest))
+
+    def _limit(self, partition: KafkaPartition, offset: int) -> Iterator[Limit]:
+        """Of a record that has yet to come, from now on."""
+        is_there = offset < partition.latest
+        until = partition.kept_until(offset) if is_there else None
+        if not is_there and partition.retention is not None:
+            until = self._now + partition.retention
+        if until is None or partition.retention is None:
+            return
+        yield Limit(
+            what=f"Kafka may delete {self._from(partition.name, offset)}",
+            at=max(until, self._now),
+            how=f"retention.ms of {partition.topic} is {span(partition.retention)}",
+            after=_LOSES,
+            earlier=_earlier(partition),
+        )
+
+    def lost(self, positions: Sequence[SourcePosition]) -> tuple[str, ...]:
+        """`orders/2, offsets 4,100 to 5,204` each; of a topic that is gone or was made anew, that."""
+        gone = [each for each in positions if each.following >= 0 and self._is_gone(each)]
+        told = [self._from(f"{each.topic}/{each.partition}", each.following) for each in gone]
+        ranges = ((p, p.lost(offset, max(p.latest - 1, offset))) for p, offset in self._needed(positions))
+        return (*told, *(self._range(partition, found) for partition, found in ranges if found is not None))
+
+    def lost_of_gap(self, gap: PositionGap) -> tuple[str, ...]:
+        partition = partition_of(gap, tuple(self._held.values()))
+        found = partition.lost(gap.first, gap.last) if partition is not None else None
+        return (self._range(partition, found),) if partition is not None and found is not None else ()
+
+    def _is_gone(self, position: SourcePosition) -> bool:
+        """Whether the broker was seen, and does not reach up to the position: its topic was deleted, or made anew."""
+        if not self._held:
+            return False
+        partition = self._held.get((position.topic, position.partition))
+        return partition is None or partition.latest < position.following
+
+    def _from(self, partition: str, offset: int) -> str:
+        return f"{partition} from {'where it is needed' if self._is_hidden else f'offset {offset:,}'} on"
+
+    def _range(self, partition: KafkaPartition, found: tuple[int, int]) -> str:
+        if self._is_hidden:
+            return f"{partition.name}, {counted(found[1] - found[0] + 1, 'record')}"
+        return f"{partition.name}, offsets {found[0]:,} to {found[1]:,}"
+
+    def unknown(self, positions: Sequence[SourcePosition]) -> Iterator[str]:
+        if self._looked is None:
+            yield f"{_KAFKA_UNKNOWN}: no broker is configured." if positions else SOURCE_UNKNOWN
+        elif isinstance(self._looked, NotSeen):
+            yield f"{_KAFKA_UNKNOWN}: {full_stop(self._looked.reason)}"
+        elif not positions:
+            yield "Where the job's source goes on is not known, so neither is until when Kafka has the records."
+        for partition, offset in self._needed(positions):
+            if not partition.is_retention_known:
+                yield f"{_KAFKA_UNKNOWN}: the broker did not tell it for {partition.topic}."
+            elif offset < partition.latest and partition.retention is not None and not partition.kept_until(offset):
+                yield f"How old the records of {partition.name} are is not known."
+
+
+def _earlier(partition: KafkaPartition) -> str | None:
+    if partition.retention_bytes is not None:
+        return f"They may go earlier: the topic {partition.topic} has a size limit."
+    return f"Some may go earlier: the topic {partition.topic} is compacted." if partition.is_compacted else None
+
+
+def _of_snapshots(table: TableState, ids: Sequence[SnapshotId | None], one: str, after: str) -> Iterator[Limit]:
+    """Of those that go first only."""
+    listed = [table.by_id[each] for each in ids if each is not None and each in table.by_id]
+    stays = [(left, commit) for commit in listed if (left := _stays_for(table, commit)) is not None]
+    if not stays or table.properties.get("gc.enabled", "true").lower() == "false":
+        return
+    left, first = min(stays, key=lambda each: each[0])
+    is_known = says_itself(table) or any(s.has_commit_below for s in table.chain[-1:])
+    who = "the table's properties" if says_itself(table) else "Iceberg's default"
+    yield Limit(
+        what=f"expiry may delete {one} {short(first.snapshot_id)}",
+        at=table.read_at + left,
+        how=f"{who}: snapshots stay for {span(kept_for(table))}",
+        after=after,
+        is_conditional=not is_known,
+    )
+
+
+def _stays_for(table: TableState, commit: Snapshot) -> timedelta | None:
+    is_on_main = commit.snapshot_id in table.chain_ids
+    places = (place for place, each in enumerate(table.chain) if each.snapshot_id == commit.snapshot_id)
+    return stays_for(table, next(places) if is_on_main else None, commit)
+
+
+def _of_point(world: Observation, stored: StoredCheckpoint, pair: Pairing) -> Iterator[Limit]:
+    """Of a checkpoint of a run that goes on. Flink keeps as many as are there now, and drops the oldest; of the newest
+    none is told, for the next one takes its place."""
+    run = next((run for run in world.jobs.values if run.job_id == stored.job_id), None)
+    if pair.is_durable or run is None:
+        return
+    own = [p for p in world.checkpoints.values if p.job_id == run.job_id and p.kind is CheckpointKind.CHECKPOINT]
+    newer = sorted((p for p in own if (p.checkpoint_id or 0) > (stored.checkpoint_id or 0)), key=lambda p: p.written_at)
+    if newer:
+        interval, left = interval_of(run) or timedelta(0), len(own) - len(newer)
+        yield Limit(
+            what=f"Flink may drop checkpoint {stored.checkpoint_id}",
+            at=max(newer[-1].written_at + left * interval, world.table.read_at),
+            how=f"run {short_job(run.job_id)} goes on and keeps {counted(len(own), 'checkpoint')}",
+            after=_OF_POINT,
+        )
+    if run.settings is not None and run.settings.survives_cancel is False:
+        yield Limit(
+            what=f"Flink deletes checkpoint {stored.checkpoint_id} when run {short_job(run.job_id)} is cancelled",
+            at=world.table.read_at,
+            how="its checkpoints are not retained",
+            after=_OF_POINT,
+            is_conditional=True,
+        )
+
+
+def _of_owed(world: Observation, stored: StoredCheckpoint) -> Iterator[Limit]:
+    """Files that only a state names are orphans to whoever cleans up."""
+    owed = set(owed_to(world.table, stored))
+    if not owed or world.table.properties.get("gc.enabled", "true").lower() == "false":
+        return
+    there = [m.written_at for m in world.flink_manifests.values if _bare(m) in owed and m.written_at is not None]
+    yield Limit(
+        what=f"removal of orphan files may delete what checkpoint {stored.checkpoint_id} has yet to commit",
+        at=max(min([stored.written_at, *there]) + ORPHAN_AGE, world.table.read_at),
+        how=f"by default it deletes files older than {span(ORPHAN_AGE)}",
+        after=_OF_OWED,
+        is_conditional=True,
+    )
+
+
+def _bare(manifest: FlinkManifest) -> str:
+    return manifest.path.rsplit("/", 1)[-1]
+
+
+def _recovering(seen: Case | Ask) -> list[tuple[StoredCheckpoint, Pairing]]:
+    """The restore points from which job and table go on together, the best first."""
+    world = seen.observation
+    end = EndOfMain(seen if isinstance(seen, Case) else case_of(world))
+    points = [
+        (stored, pair)
+        for stored, pair in points_told_apart(seen)
+        if brings_back(world, stored, pair, missing_manifests(world, stored), end)
+    ]
+    return sorted(points, key=lambda each: rank_of(each[1], each[0].written_at))
+
+
+def records_lost(seen: Case | Ask, stored: StoredCheckpoint) -> tuple[str, ...]:
+    """Ranges of records that a restore from it needs and Kafka has no more, a clause each; of a broker that was not
+    seen, none."""
+    is_hidden = seen.contract.hides(seen.contract.position)
+    return _Source(seen.observation, is_hidden=is_hidden).lost(stored.source_positions)
+
+
+def rank_of(pair: Pairing, written_at: datetime | None) -> tuple[bool, bool, float]:
+    """Sorts the best first: paired, then what lasts, then the newest."""
+    return pair.verdict is not PairVerdict.PAIRED, not pair.is_durable, -(written_at.timestamp() if written_at else 0.0)
+
+
+def missing_manifests(world: Observation, stored: StoredCheckpoint) -> tuple[str, ...]:
+    """Owed manifests above what main has of their run, which are not on storage. Unknown storage misses none."""
+    if isinstance(world.flink_manifests, NotSeen):
+        return ()
+    there = {_bare(manifest) for manifest in world.flink_manifests.values}
+    gone = []
+    for name in owed_to(world.table, stored):
+        told = PENDING.match(name)
+        if told is None or name in there:
+            continue
+        reached = _reached_on_main(world.table, JobId(told["job"]), OperatorId(told["operator"]))
+        if reached is None or int(told["checkpoint"]) > reached:
+            gone.append(name)
+    return tuple(gone)
+
+
+def _reached_on_main(table: TableState, job: JobId, operator: OperatorId) -> CheckpointId | None:
+    """What a restored sink finds as already committed: of the newest ancestor of the head by this run and operator."""
+    found = (s for s in table.chain if s.job_id == job and s.operator_id in {None, operator})
+    return next((s.checkpoint_id for s in found if s.checkpoint_id is not None), None)
+
+
+def brings_back(
+    world: Observation, stored: StoredCheckpoint, pair: Pairing, missing: tuple[str, ...], end: EndOfMain
+) -> bool:
+    """Whether job and table go on from it as if nothing had happened; see `RestoreReach.brings_back`."""
+    if pair.verdict is PairVerdict.PAIRED:
+        return True
+    is_known = stored.is_committer_read and not isinstance(world.flink_manifests, NotSeen)
+    is_ahead = pair.verdict is PairVerdict.AHEAD and is_known and not missing
+    return is_ahead and end.is_of(stored.job_id)
