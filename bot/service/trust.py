@@ -31,13 +31,8 @@ class TrustDesk:
     """Looks at the catalog and the record for whoever asks.
 
     Many may ask at once, and a catalog may hang: a table is read once for everybody who asks within `keep`, and
-<<<<<<< HEAD
     whoever has waited for `patience` is told that it is not known. `findings` None: nothing is watched. `is_marked`
-    False: the configuration wants no mark on tables.
-=======
-    whoever has waited for `patience` is told that it is not known. `findings` None: nothing is watched. `deadlines`:
-    what the watch knows of tables without an incident.
->>>>>>> 7a5688d4 (Say until when a table can be recovered, and what ends it: Kafka's retention, expiry, dropped checkpoints)
+    False: the configuration wants no mark on tables. `deadlines`: what the watch knows of tables without an incident.
     """
 
     def __init__(
@@ -47,11 +42,8 @@ class TrustDesk:
         clock: Clock,
         *,
         findings: WatchFindings | None = None,
-<<<<<<< HEAD
         is_marked: bool = True,
-=======
         deadlines: Callable[[TableName], RecoveryDeadline | None] = lambda _table: None,
->>>>>>> 7a5688d4 (Say until when a table can be recovered, and what ends it: Kafka's retention, expiry, dropped checkpoints)
         patience: timedelta = timedelta(seconds=10),
         keep: timedelta = timedelta(seconds=1),
     ) -> None:
@@ -59,11 +51,8 @@ class TrustDesk:
         self._observer = observer
         self._clock = clock
         self._findings = findings
-<<<<<<< HEAD
         self._is_marked = is_marked
-=======
         self._deadlines = deadlines
->>>>>>> 7a5688d4 (Say until when a table can be recovered, and what ends it: Kafka's retention, expiry, dropped checkpoints)
         self._patience_s = patience.total_seconds()
         self._keep_s = keep.total_seconds()
         self._lock = threading.Lock()
@@ -128,15 +117,14 @@ class TrustDesk:
             found = self._findings.of(table, told) if self._findings is not None else ()
         except CouldNotLook as error:
             return judge(table, looked, _not_seen("the record", error), at=at)
-<<<<<<< HEAD
-        return judge(table, looked, told, found, at=at, is_marked=self._is_marked)
-=======
-        trust = judge(table, looked, told, found, at=at)
+        trust = judge(table, looked, told, found, at=at, is_marked=self._is_marked)
         incident = next((each for each in reversed(told) if each.is_open), None)
-        deadline = incident.deadline_now if incident is not None else self._deadlines(table)
-        until, because = (deadline.recoverable_until, deadline.because) if deadline is not None else (None, None)
-        return trust.model_copy(update={"recoverable_until": until, "recoverable_because": because})
->>>>>>> 7a5688d4 (Say until when a table can be recovered, and what ends it: Kafka's retention, expiry, dropped checkpoints)
+        deadline = self._deadlines(table) if incident is None else incident.deadline_now
+        if deadline is None or (incident is not None and incident.is_private):
+            return trust
+        return trust.model_copy(
+            update={"recoverable_until": deadline.recoverable_until, "recoverable_because": deadline.because}
+        )
 
     def _read(self, table: TableName) -> Future[TableState]:
         """The read that is under way or fresh, else a new one in a thread that nobody has to wait for."""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import pytest
 
 from bot.adapters.journal_sql import open_store
 from bot.domain.contract import TableContract
-from bot.domain.entries import NoticeQueued, ReadersNoted
+from bot.domain.entries import NoticeQueued, ReadersNoted, WaterlineMoved
 from bot.domain.errors import Refused
 from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.findings import Limit, RecoveryDeadline
 from bot.domain.fold import fold
 from bot.domain.ids import UserId, short
 from bot.domain.notice import Notice
@@ -29,7 +31,7 @@ from bot.slack.submits import answer_item
 from bot.slack.text import parted
 from tests import orders_table as orders
 from tests.approval.desk import Desk
-from tests.incidents import Story
+from tests.incidents import Story, healthy
 
 pytestmark = pytest.mark.smoke
 
@@ -52,6 +54,27 @@ def setup(*names: str, untold: tuple[Untold, ...] = ()) -> TableSetup:
 def card(story: Story, known: TableSetup | None) -> str:
     """Everything on it."""
     return str([block.to_dict() for block in card_message(story.incident, {}, None, known)[1]])
+
+
+def test_the_card_says_until_when_the_table_can_be_recovered(story: Story) -> None:
+    """With a warning where little time is left or records are lost; no more once the table is proven."""
+    until = orders.NINE + timedelta(days=2)
+    limit = Limit(what="Kafka may delete orders/2 from offset 4,100 on", at=until, how="retention", after="Replay.")
+    deadline = RecoveryDeadline(
+        looked_at=orders.NINE, recoverable_until=until, because=limit.what, restore_point=None, limits=(limit,)
+    )
+
+    story.says(healthy().model_copy(update={"deadline": deadline}))
+    said = card(story, None)
+    story.says(healthy().model_copy(update={"deadline": deadline.model_copy(update={"lost_for_good": ("orders/1",)})}))
+    lost = card(story, None)
+    story.says(WaterlineMoved(snapshot=orders.HEAD, status="trusted"))
+
+    assert (
+        ":hourglass: Recoverable until 5 Nov, 09:00 UTC: then Kafka may delete orders/2 from offset 4,100 on." in said
+    )
+    assert ":warning: Lost for good: Kafka has deleted orders/1. Recoverable until" in lost
+    assert "Recoverable" not in card(story, None)
 
 
 def reads(consumer: str) -> ReadRun:

@@ -1,6 +1,6 @@
 """A real table and a real record, as they stand through an incident: `scene.opens()`, `.verifies()`, `.closes()`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from bot.adapters.table_files import FolderOfTable
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.diagnosis import Diagnosis, Matches, ModeResult, Remedy
 from bot.domain.entries import Diagnosed, IncidentClosed, IncidentOpened, ProposalMade
+from bot.domain.findings import RecoveryDeadline
 from bot.domain.ids import IncidentId, SnapshotId, TableName, UserId
 from bot.domain.reads import Consumer
 from bot.domain.setup import TableSetup, Team, TeamMember
@@ -69,11 +70,19 @@ class Scene:
         """As a configuration says them."""
         return {"type": "sql", "uri": f"sqlite:///{self.folder}/catalog.db", "warehouse": f"file://{self.folder}/lake"}
 
-    def desk(self, catalog: TableCatalog | None = None, *, patience: timedelta = timedelta(seconds=10)) -> TrustDesk:
+    def desk(
+        self,
+        catalog: TableCatalog | None = None,
+        *,
+        patience: timedelta = timedelta(seconds=10),
+        deadlines: Callable[[TableName], RecoveryDeadline | None] = lambda _table: None,
+    ) -> TrustDesk:
         """One that keeps nothing between two questions."""
         setups = {name: _setup(name) for name in (ORDERS, REFUNDS)}
         observer = Observer(catalog or self.catalog, setups, {}, AllLineage([]), FolderOfTable())
-        return TrustDesk(self.incidents, observer, self.clock, patience=patience, keep=timedelta(0))
+        return TrustDesk(
+            self.incidents, observer, self.clock, patience=patience, keep=timedelta(0), deadlines=deadlines
+        )
 
     @property
     def trust(self) -> Trust:

@@ -14,6 +14,7 @@ from bot.cli import app
 from bot.domain.diagnosis import Diagnosis, LastGoodRows, Matches, ModeResult, Remedy
 from bot.domain.entries import Diagnosed, EvidenceRecorded, EvidenceRequested, IncidentOpened, WaterlineMoved
 from bot.domain.evidence import Evidence, Verdict
+from bot.domain.findings import RecoveryDeadline
 from bot.domain.ids import EvidenceId, IncidentId, SnapshotId, TableName
 from bot.domain.journal import WATERLINE
 from bot.domain.looked import Seen
@@ -27,6 +28,7 @@ from bot.service.sightings import WatchFindings
 from bot.service.trust import TrustDesk
 from bot.service.waterline import Waterline
 from tests.decisions import ANA, CHANNEL, F2, RUNBOOK
+from tests.orders_table import NINE
 from tests.runbook.shipped import shipped
 from tests.tables import ORDERS
 from tests.watch.signs import muted, sighted, sign
@@ -97,6 +99,26 @@ def unsuspected(tmp_path: Path) -> Iterator[Unsuspected]:
     with closing(Unsuspected(tmp_path)) as scene:
         scene.opens_unsuspected()
         yield scene
+
+
+@pytest.mark.parametrize("is_private", [False, True])
+def test_the_deadline_of_a_recovery_is_part_of_the_answer(tmp_path: Path, is_private: bool) -> None:
+    """Of the open incident; of a private one nobody learns it, and without one the watch tells it."""
+    until = NINE + timedelta(hours=5)
+    told = RecoveryDeadline(
+        looked_at=NINE, recoverable_until=until, because="Kafka may delete orders/2", restore_point=None, limits=()
+    )
+    watched = told.model_copy(update={"recoverable_until": NINE})
+    with closing(Scene(tmp_path)) as scene:
+        desk = scene.desk(deadlines=lambda _table: watched)
+
+        before = desk.trust(ORDERS)
+        scene.opens(private=is_private)
+        scene._says(Diagnosed(diagnosis=Diagnosis(results=()), deadline=told))
+        now = desk.trust(ORDERS)
+
+    assert before.recoverable_until == NINE
+    assert (now.recoverable_until, now.recoverable_because) == ((None, None) if is_private else (until, told.because))
 
 
 def test_answer_and_tag_go_below_a_fault_that_is_named(unsuspected: Unsuspected) -> None:
