@@ -15,6 +15,7 @@ from bot.actions._rehearsing import (
     within,
 )
 from bot.domain.action import Action, Plan
+from bot.domain.broker_gaps import on_broker_in_words
 from bot.domain.errors import Refused
 from bot.domain.findings import ReplayableFinding
 from bot.domain.proposal import Proposal
@@ -50,11 +51,19 @@ def propose(plan: Plan) -> Proposal:
         sentences=(
             f"Replay {within(found.bounds, contract)} from the source ({recipe.source}), and write "
             f"{counted(found.absent, 'row')} to the branch.{span(found, contract)}",
+            *_kept_until(plan),
             f"A row whose {' and '.join(contract.key)} the table already has stays as it is. No other row changes.",
             IF_OTHERS,
         ),
         proof="the source has no row that the table lacks, no duplicate rows",
     )
+
+
+def _kept_until(plan: Plan) -> tuple[str, ...]:
+    """Until when Kafka can give them; nothing where it has lost some, which then come from elsewhere."""
+    gaps = plan.case.gaps
+    told = gaps.on_broker if gaps is not None else None
+    return on_broker_in_words(gaps) if gaps is not None and told is not None and not told.lost else ()
 
 
 def _replayable(plan: Plan, recipe: ReplayRecipe) -> ReplayableFinding:
@@ -76,9 +85,11 @@ def _replayable(plan: Plan, recipe: ReplayRecipe) -> ReplayableFinding:
             "No row needs a repair. Look at the other evidence.",
         )
     if found.not_given:
+        gaps = plan.case.gaps
+        broker = " ".join(("", *on_broker_in_words(gaps))) if gaps is not None else ""
         raise Refused(
             f"The source no longer has {found.not_given:,} of the {found.missing:,} missing positions.",
-            f"Expected all of them from {recipe.source}; it returns {counted(found.given, 'row')}.",
+            f"Expected all of them from {recipe.source}; it returns {counted(found.given, 'row')}.{broker}",
             "Ask the source's owners for an archive, and declare that as the replay. Or rewind table and job to a "
             "restore point below the gap. Or state the loss to the consumers.",
         )

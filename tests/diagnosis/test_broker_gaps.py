@@ -9,6 +9,7 @@ from bot.domain.broker_gaps import on_broker, on_broker_in_words
 from bot.domain.diagnosis import Case, Matches, Remedy
 from bot.domain.findings import GapsFinding, GapsOnBroker, PositionGap
 from bot.domain.flink import SourcePosition
+from bot.domain.hidden_values import outgoing_case
 from bot.domain.ids import OperatorId
 from bot.domain.kafka import KafkaPartition, OffsetTime, in_words
 from bot.domain.looked import NotSeen, Seen
@@ -169,6 +170,19 @@ def test_what_nothing_holds_is_lost_for_good_and_no_replay_is_proposed(
     assert ("lost for good" in found.headline) is (remedy is Remedy.FIND_ARCHIVE)
     assert any("lost for good" in reason for reason in found.reasons)
     assert any("before the job read them: checkpoint" in reason for reason in found.reasons) is (following is not None)
+
+
+def test_a_saved_case_keeps_what_the_broker_said_unless_offsets_are_hidden() -> None:
+    """Its offsets are positions, which a contract may hide."""
+    case = skipped(of(partition()), gap(40, 49))
+    hidden = case.contract.model_copy(update={"position": "source_position", "redacted": ("source_position",)})
+    other = hidden.model_copy(update={"redacted": ("customer",)})
+
+    kept = Case.model_validate_json(outgoing_case(case, other).model_dump_json())
+    bare = outgoing_case(case, hidden)
+
+    assert kept.observation.kafka == case.observation.kafka
+    assert bare.observation.kafka is None
 
 
 def test_a_broker_that_could_not_be_asked_has_lost_nothing() -> None:

@@ -1,6 +1,7 @@
 """Rows that are missing are made once more from a declared source, within bounds, on a branch."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from bot.adapters.spark import SparkEvidenceRunner
 from bot.domain.contract import HIDDEN, CopyRule, TableContract
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.kafka import KafkaPartition, OffsetTime
 from bot.domain.replay import PartitionBound, PositionRange, ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.table import TableState
 from spark_tasks._source_survey import survey
@@ -22,6 +24,7 @@ from tests.tables import CONTRACT, OrdersTable, of_flink, rows
 
 pytestmark = pytest.mark.slow
 
+NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
 Declares = Callable[[ReplayRecipe | None], RepairScene]
 
 
@@ -61,6 +64,47 @@ def test_a_gap_is_replayed_on_a_branch_and_then_published(
     published = scene.carries_out(scene.proposes("publish_repair"))
     assert "10 rows more" in published.proposal.preview.sure
     assert positions(scene, "main") == list(range(50))
+
+
+class Broker:
+    """One partition of one topic, whose log begins there; each record was written when the look began."""
+
+    def __init__(self, earliest: int) -> None:
+        at = (OffsetTime(offset=earliest, at=NOON),)
+        kept = {"earliest": earliest, "latest": 30, "times": at, "retention": timedelta(hours=1)}
+        self._partition = KafkaPartition.model_validate({"topic": "orders", "partition": 0, **kept})
+
+    def partitions(self) -> tuple[KafkaPartition, ...]:
+        """It."""
+        return (self._partition,)
+
+
+def asked_of(scene: RepairScene, earliest: int) -> None:
+    """Its job reads from a broker whose log begins there, and the missing positions were looked for."""
+    jobs = scene.observer.jobs
+    scene.observer.jobs = {name: replace(each, kafka=Broker(earliest)) for name, each in jobs.items()}
+    scene.opens("missing_positions")
+
+
+def test_approvers_read_until_when_the_broker_can_give_a_gap(declares: Declares) -> None:
+    """It may be gone before the second person has decided."""
+    scene = declares(declared())
+    asked_of(scene, 5)
+
+    told = " ".join(scene.proposes("replay_source_range").proposal.preview.sentences)
+
+    assert "Kafka can replay 10 of them until at least 2026-11-02 13:00 UTC" in told
+
+
+def test_what_the_broker_has_lost_is_said_where_a_replay_is_refused(declares: Declares) -> None:
+    """The source gives as little as the broker has."""
+    scene = declares(declared("range(15, 30)"))
+    asked_of(scene, 15)
+
+    with pytest.raises(Refused) as refused:
+        scene.proposes("replay_source_range")
+
+    assert "Kafka no longer has 5 of them" in refused.value.found
 
 
 @pytest.mark.long
