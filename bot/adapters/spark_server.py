@@ -36,10 +36,11 @@ KEEPER = Path(__file__).with_name("spark_keeper.py")
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _OPTIONS = "spark.driver.extraJavaOptions"
 _LEAN = (
-    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m -Xshare:auto "
+    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m -XX:MetaspaceSize=256m -Xshare:auto "
     "-XX:+ExitOnOutOfMemoryError -Dorg.apache.avro.fastread=false"
 )
-"""Made for weeks of small questions. Compiled code outgrows the 48 MB that a JVM of one compiler keeps for it; and
+"""Made for weeks of small questions. Compiled code outgrows the 48 MB that a JVM of one compiler keeps for it; classes
+grow to some 190 MB, and each step to there collected the whole heap; and
 Avro's fast reader remembers every file that it ever read (its cache's values hold its weak keys): 100,000 manifests
 filled a heap of 1 GB, and each answer took ten times as long."""
 _FOR_EVER = "-1"

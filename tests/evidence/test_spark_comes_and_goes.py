@@ -16,12 +16,14 @@ import psutil
 import pytest
 from pyspark.sql import SparkSession
 
+import spark_tasks
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import KEEPER, EmbeddedSpark, SparkServer
 from bot.adapters.spark_session import SparkConnection
 from bot.domain.errors import EngineEnded, EvidenceCancelled, EvidenceFailed
 from bot.domain.evidence import Answer, Ask, Verdict
-from bot.evidence import TaskModule
+from bot.domain.table import TableState
+from bot.evidence import TaskModule, find_tasks
 from tests.evidence.slow_tasks import COUNTED, PATIENCE_S, SLOW, ask, counting, deaf, in_thread
 from tests.slack.people import eventually
 
@@ -81,29 +83,55 @@ def test_a_session_that_nobody_uses_any_more_is_not_collected(server: SparkServe
 
 def test_a_session_that_the_server_closed_is_opened_anew(embedded: EmbeddedSpark, ask: Ask) -> None:
     """A server closes what nobody asked for an hour, and the first question of the night comes after hours. Metadata
-    is read by interpreted queries, rows by compiled ones."""
+    is read by interpreted queries, and so is a table of few rows; rows of others are read by compiled ones."""
     manager = "spark.connect.session.manager"
     soon = {f"{manager}.defaultSessionTimeout": "8s", f"{manager}.maintenanceInterval": "1s"}
     server = SparkServer(embedded.model_copy(update={"conf": soon}))
     metadata = SLOW.model_copy(update={"name": "metadata", "reads": "metadata"})
-    asked = [(SLOW, "FALLBACK"), (metadata, "NO_CODEGEN")] * 2
+    asked = [(SLOW, ask, "NO_CODEGEN"), (SLOW, _of_many_rows(ask), "FALLBACK"), (metadata, ask, "NO_CODEGEN")] * 2
     runner = SparkEvidenceRunner(
-        {task.name: TaskModule(task=task, answer=_how_it_runs) for task, _ in asked}, server.url
+        {task.name: TaskModule(task=task, answer=_how_it_runs) for task, _, _ in asked}, server.url
     )
     try:
-        first = [runner.run(task, ask, tag=task.name, on_progress=deaf)[0].headline for task, _ in asked]
+        first = [runner.run(task, of, tag=task.name, on_progress=deaf)[0].headline for task, of, _ in asked]
         time.sleep(12)
-        then = [runner.run(task, ask, tag=task.name, on_progress=deaf)[0].headline for task, _ in asked]
+        then = [runner.run(task, of, tag=task.name, on_progress=deaf)[0].headline for task, of, _ in asked]
     finally:
         runner.close()
         server.stop()
 
-    assert first == then == [mode for _, mode in asked]
+    assert first == then == [mode for _, _, mode in asked]
+
+
+def _of_many_rows(ask: Ask) -> Ask:
+    table = ask.observation.table
+    snapshots = tuple(
+        each.model_copy(update={"summary": {**each.summary, "total-records": "1000000"}}) for each in table.snapshots
+    )
+    many = TableState.model_validate(
+        {**{n: getattr(table, n) for n in TableState.model_fields}, "snapshots": snapshots}
+    )
+    return ask.model_copy(update={"observation": ask.observation.model_copy(update={"table": many})})
 
 
 def _how_it_runs(spark: SparkSession, _ask: Ask) -> Answer:
     assert spark.range(3).count() == 3
     return Answer(verdict=Verdict.INCONCLUSIVE, headline=str(spark.conf.get("spark.sql.codegen.factoryMode")))
+
+
+def test_a_task_that_reads_nothing_starts_no_spark(ask: Ask) -> None:
+    """All that it needs is in hand."""
+    runner = SparkEvidenceRunner(find_tasks(spark_tasks), EmbeddedSpark())
+
+    answers = [
+        runner.run(each.task, ask, tag=name, on_progress=deaf)[0]
+        for name, each in find_tasks(spark_tasks).items()
+        if each.task.reads == "nothing"
+    ]
+
+    assert answers
+    assert runner.pid is None
+    runner.close()
 
 
 def test_a_remote_server_is_left_running(server: SparkServer, ask: Ask) -> None:
