@@ -3,8 +3,9 @@
 from pyspark.sql import Column, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
+from bot.domain.broker_gaps import in_words, on_broker
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import ReplayableFinding
+from bot.domain.findings import PositionGap, ReplayableFinding
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.replay import PositionRange, ReplayRange, ReplayRecipe
 from bot.domain.sentences import counted
@@ -166,7 +167,7 @@ def _told(
     )
     return Answer(
         verdict=Verdict.CONFIRMED if rows else Verdict.RULED_OUT,
-        headline=_headline(finding),
+        headline=" ".join((_headline(finding), *_kept(ask, bounds))),
         measures=(
             Measure(name="rows to be written", value=rows, unit="rows"),
             Measure(name="missing positions", value=lost or 0, unit="positions"),
@@ -192,6 +193,12 @@ def _place(named: Named) -> list[Column]:
 def _row(ask: Ask, each: PositionRange) -> tuple[str, ...]:
     position = ask.contract.position or ""
     return (cell(each.partition), *(shown(position, bound, ask.contract) for bound in (each.first, each.last)))
+
+
+def _kept(ask: Ask, bounds: ReplayRange) -> tuple[str, ...]:
+    """What Kafka still has of them."""
+    gaps = (PositionGap(first=each.first, last=each.last, partition=each.partition) for each in bounds.positions)
+    return () if ask.contract.hides(ask.contract.position) else in_words(on_broker(ask.observation.kafka, gaps))
 
 
 def _headline(found: ReplayableFinding) -> str:

@@ -264,10 +264,11 @@ def _jobs(services: Services) -> Iterator[Line]:
             except WaterlineError as error:
                 yield trouble(what, error)
         if ports.kafka is not None:
-            yield _broker(f"Kafka, job {name}", ports.kafka)
+            yield broker_line(f"Kafka, job {name}", ports.kafka)
 
 
-def _broker(what: str, broker: KafkaBroker) -> Line:
+def broker_line(what: str, broker: KafkaBroker) -> Line:
+    """What it holds; a good line with a remedy where it does not tell how long records stay."""
     try:
         partitions = broker.partitions()
     except WaterlineError as error:

@@ -36,10 +36,14 @@ def on_broker(seen: Seen[KafkaPartition] | NotSeen | None, gaps: Iterable[Positi
 
 def on_broker_in_words(found: GapsFinding) -> tuple[str, ...]:
     """Sentences: what is lost for good, and until when the others can be replayed. Empty: nothing is known of it."""
-    told = found.on_broker
+    is_whole = sum(gap.size for gap in found.gaps) == found.missing
+    return in_words(found.on_broker, "of them" if is_whole else "positions of the first gaps")
+
+
+def in_words(told: GapsOnBroker | None, of: str = "of them") -> tuple[str, ...]:
+    """The same sentences. `of`: what the numbers count."""
     if told is None:
         return ()
-    of = "of them" if sum(gap.size for gap in found.gaps) == found.missing else "positions of the first gaps"
     sentences = []
     if told.lost:
         sentences.append(f"Kafka no longer has {told.lost_positions:,} {of}: they are lost for good.")
