@@ -35,6 +35,8 @@ ORPHAN_AGE = timedelta(days=3)
 """Iceberg's `remove_orphan_files` deletes what is older, unless somebody asks for less."""
 SOON = timedelta(hours=4)
 """So little time is left that the card warns: a recovery waits for two people and a rewrite."""
+_JITTER = timedelta(minutes=1)
+"""By so much a limit that follows the pace of commits differs from look to look."""
 SOURCE_UNKNOWN = "How long the source keeps its records is not known."
 _KAFKA_UNKNOWN = "How long Kafka keeps the records is not known"
 _NAMED = 3
@@ -110,6 +112,16 @@ def is_soon(deadline: RecoveryDeadline, now: datetime) -> bool:
     return until is not None and until - now < SOON
 
 
+def is_no_worse(told: RecoveryDeadline | None, known: RecoveryDeadline | None) -> bool:
+    """Whether a later look tells nothing worse than what is known: nothing else is lost, the deadline is no earlier.
+    Of a running job it moves on with each checkpoint; the one that is known is then never later than the truth."""
+    if told is None or known is None:
+        return told is None
+    before, until = known.recoverable_until, told.recoverable_until
+    is_earlier = until is not None and (before is None or before - until > _JITTER)
+    return told.lost_for_good == known.lost_for_good and not is_earlier
+
+
 def deadline_in_short(deadline: RecoveryDeadline, now: datetime) -> tuple[str, ...]:
     """What a card shows: what is lost, and the deadline with its reason. `now`: beside which times are read. Empty
     where nothing is known but that nobody knows how long the source keeps its records."""
@@ -133,7 +145,7 @@ def deadline_in_words(deadline: RecoveryDeadline, now: datetime) -> tuple[str, .
     """All of it, a sentence each; what goes first comes first."""
     told = list(deadline_in_short(deadline, now))
     if deadline.recoverable_until is None and not deadline.lost_for_good:
-        told[:1] = ["No deadline is known: nothing is known to delete what a recovery needs by itself."]
+        told[:1] = ["No deadline is known."]
     told += [each for each in deadline.unknown if not any(each in line for line in told)]
     for limit in deadline.limits:
         when = clock_time(limit.at, now) if limit.at > now else "now"

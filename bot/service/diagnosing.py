@@ -15,11 +15,10 @@ from bot.domain.diagnosis import Case, Diagnosis
 from bot.domain.entries import Body, Diagnosed
 from bot.domain.errors import EvidenceCancelled, Refused
 from bot.domain.evidence import Evidence, Observation, Verdict
-from bot.domain.findings import RecoveryDeadline
 from bot.domain.ids import EvidenceId, IncidentId
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.recovery_deadline import deadline_of
+from bot.domain.recovery_deadline import deadline_of, is_no_worse
 from bot.domain.rehearsals import is_left_down
 from bot.domain.setup import TableSetup
 from bot.domain.table import Window
@@ -122,7 +121,7 @@ class Diagnostician:
         def decide(now: Incident) -> list[Body]:
             nonlocal is_old
             is_old = read is not None and _answered(now) != read
-            is_same = now.diagnosis == told.diagnosis and _in_short(now.deadline) == _in_short(told.deadline)
+            is_same = now.diagnosis == told.diagnosis and is_no_worse(told.deadline, now.deadline)
             is_known = is_same and not (told.sees_job_run and is_left_down(now))
             return [] if is_old or is_known else [told]
 
@@ -158,11 +157,6 @@ class Diagnostician:
         window = Window(since=incident.window.since, until=head if head is not None else incident.window.until)
         case = build_case(self._observer.setup(incident.opened.table), observation, window, evidence)
         return case.model_copy(update={"keeps": incident.kept_run})
-
-
-def _in_short(deadline: RecoveryDeadline | None) -> tuple[object, ...]:
-    """What makes a deadline another one: a later look alone does not."""
-    return () if deadline is None else (deadline.because, deadline.lost_for_good, deadline.unknown)
 
 
 def _answered(incident: Incident) -> Read:

@@ -19,6 +19,7 @@ from bot.domain.recovery_deadline import (
     SOON,
     deadline_in_short,
     deadline_in_words,
+    is_no_worse,
     is_soon,
     records_lost,
     recovery_deadline,
@@ -266,6 +267,19 @@ def test_the_card_says_it_in_one_sentence() -> None:
     until = found.recoverable_until
     assert until is not None
     assert (is_soon(found, NOW), is_soon(found, until - SOON + HOUR)) == (False, True)
+
+
+def test_a_later_look_is_told_only_if_it_is_worse() -> None:
+    """A running job's deadline moves on with its checkpoints: that makes no entry in the record."""
+    now = told(case(reading(orders.savepoint(), 500), kafka=[held()]))
+    earlier, later = (now.model_copy(update={"recoverable_until": NOW + at}) for at in (HOUR, DAY))
+    lost = now.model_copy(update={"lost_for_good": ("orders/0, offsets 1 to 2",)})
+    untold = now.model_copy(update={"recoverable_until": None})
+
+    assert all(is_no_worse(each, now) for each in (now, later, untold, None))
+    assert not any(is_no_worse(each, now) for each in (earlier, lost))
+    assert not is_no_worse(now, untold)
+    assert not is_no_worse(now, None)
 
 
 def test_nothing_that_could_go_has_no_deadline() -> None:
