@@ -137,8 +137,10 @@ def _told(
     named = named_by(ask.contract)
     table = ask.observation.table
     schema, asked, seen = whole_schema(spark, table), bounds, ask.observation.kafka
+    there = 0
     if recipe.kafka is not None and isinstance(seen, Seen):
         asked = bounds.model_copy(update={"positions": held(bounds.positions, seen.values)})
+        there = sum(each.last - each.first + 1 for each in asked.positions)
     is_gone = bool(bounds.positions) and not asked.positions
     given = spark.createDataFrame([], schema) if is_gone else rows_given(spark, recipe, asked, named, schema)
     given = given.persist()
@@ -153,6 +155,7 @@ def _told(
     finally:
         given.unpersist()
     found = rows if _of_every_partition(bounds, named) else int(total["rows"])
+    placed = min(found, int(total["places"])) if lost is not None else 0
     finding = ReplayableFinding(
         bounds=bounds,
         missing=lost,
@@ -160,14 +163,15 @@ def _told(
         repeated=int(total["rows"]) - int(total["keys"]),
         absent=rows,
         elsewhere=found - rows if lost is not None else 0,
-        not_given=max(0, lost - min(found, int(total["places"]))) if lost is not None else None,
+        not_given=max(0, lost - max(placed, there)) if lost is not None else None,
+        empty=max(0, there - placed),
         event_from=since,
         event_until=until,
         digest=digest,
     )
     return Answer(
         verdict=Verdict.CONFIRMED if rows else Verdict.RULED_OUT,
-        headline=" ".join((_headline(finding), *_kept(ask, bounds))),
+        headline=" ".join((_headline(finding), *(() if finding.empty else _kept(ask, bounds)))),
         measures=(
             Measure(name="rows to be written", value=rows, unit="rows"),
             Measure(name="missing positions", value=lost or 0, unit="positions"),
@@ -206,6 +210,10 @@ def _headline(found: ReplayableFinding) -> str:
     if found.missing is None:
         return f"The source gives {counted(found.absent, 'row')} of the window's event times that the table lacks."
     missing = counted(found.missing, "position")
+    if found.empty and not found.absent:
+        return f"Nothing can be replayed: at {found.empty:,} of the {missing} that are missing, Kafka has no row{gone}."
+    if found.empty:
+        gone = f"; at {found.empty:,} Kafka has no row{gone}"
     if not found.given:
         return f"The source gives none of the {missing} that are missing."
     return f"Of {missing} that are missing, a replay would write {counted(found.absent, 'row')}{gone}."

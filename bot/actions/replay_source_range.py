@@ -51,7 +51,7 @@ def propose(plan: Plan) -> Proposal:
         sentences=(
             f"Replay {within(found.bounds, contract)} from the source ({recipe.source}), and write "
             f"{counted(found.absent, 'row')} to the branch.{span(found, contract)}",
-            *_kept_until(plan),
+            *(_empty(found) if found.empty else _kept_until(plan)),
             f"A row whose {' and '.join(contract.key)} the table already has stays as it is. No other row changes.",
             IF_OTHERS,
         ),
@@ -66,6 +66,13 @@ def _kept_until(plan: Plan) -> tuple[str, ...]:
     return on_broker_in_words(gaps) if gaps is not None and told is not None and not told.lost else ()
 
 
+def _empty(found: ReplayableFinding) -> tuple[str, ...]:
+    return (
+        f"At {counted(found.empty, 'missing position')} Kafka has no row: aborted, compacted, or left out by the "
+        "declared replay. They stay missing.",
+    )
+
+
 def _replayable(plan: Plan, recipe: ReplayRecipe) -> ReplayableFinding:
     """What can be written without a decision. Raises Refused where that is not so."""
     found = plan.case.replayable
@@ -78,7 +85,7 @@ def _replayable(plan: Plan, recipe: ReplayRecipe) -> ReplayableFinding:
             f"Expected an answer from the evidence “replayable_rows”; found: {said}",
             "Fix the cause that it names, type `/waterline run replayable_rows`, and propose again.",
         )
-    if not found.missing and not found.absent:
+    if not found.absent and (not found.missing or found.empty == found.missing):
         raise Refused(
             "There is nothing to replay.",
             "Expected rows of the source that the table lacks; the evidence “replayable_rows” found none.",

@@ -13,6 +13,7 @@ from bot.adapters.kafka import Kafka
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.execution import ProposalState
+from bot.domain.findings import ReplayableFinding
 from bot.domain.replay import PositionRange, ReplayRange, ReplaySettings
 from spark_tasks._kafka import rows_of_topic, topic_trouble
 from tests.kafka_broker import PASSWORD, Broker, kafka_broker
@@ -100,6 +101,32 @@ def test_a_gap_is_read_from_the_broker_proven_on_a_branch_and_published(
     assert b"waterline" in kept
     assert PASSWORD.encode() not in kept
     assert json.dumps(PASSWORD)[1:-1].encode() not in kept
+
+
+def test_offsets_without_a_row_are_counted_and_do_not_prevent_a_replay(
+    declares: Declares, broker: Broker, positions: Positions
+) -> None:
+    """Aborted records and the marks of transactions have offsets, and nobody can ever read a row there."""
+    scene = declares("json")
+    broker.topic.make_anew(2)
+    broker.writes({0: orders(range(15))})
+    broker.aborts(0, [b"{}", b"{}"])
+    resumed = broker.topic.ends()[0]
+    broker.writes({0: orders(range(resumed, 30))})
+    scene.opens("ledger")
+
+    rehearsal = scene.carries_out(scene.proposes("replay_source_range"))
+
+    assert 15 < resumed < 20
+    found = scene.store.get(scene.incident).latest["replayable_rows"].evidence
+    assert found is not None
+    assert isinstance(found.finding, ReplayableFinding)
+    assert (found.finding.empty, found.finding.not_given) == (resumed - 15, 0)
+    told = " ".join(rehearsal.proposal.preview.sentences)
+    assert f"At {resumed - 15} missing positions Kafka has no row" in told
+    branch = rehearsal.proposal.rehearses_on or ""
+    assert positions(scene, branch) == [*range(15), *range(resumed, 30)]
+    assert scene.proves(rehearsal).passed
 
 
 def test_what_the_broker_has_deleted_is_said_and_nothing_is_written(declares: Declares, broker: Broker) -> None:

@@ -108,6 +108,8 @@ class ReplayableFinding(Record):
     """Missing positions whose key lives nevertheless, under another position."""
     not_given: int | None
     """Missing positions that the source does not give any more; None where rows carry no position."""
+    empty: int = Field(default=0, exclude_if=lambda told: not told)
+    """Missing positions that the broker still has without a row: aborted, compacted, or left out by the recipe."""
     event_from: Utc | None
     """Of the absent rows; None without any, or where the contract names no event time."""
     event_until: Utc | None
