@@ -76,7 +76,11 @@ def recovery_deadline(seen: Case | Ask, last_good: SnapshotId | None = None) -> 
     limits, unknown, lost = list[Limit](), list[str](), list[str]()
     if best is not None:
         stored, pair = best
-        limits += [*source.limits(stored.source_positions), *_of_point(world, stored, pair), *_of_owed(world, stored)]
+        limits += [
+            *source.limits(stored.source_positions),
+            *_of_point(world, stored, pair),
+            *_of_owed(world, stored, pair),
+        ]
         limits += _of_snapshots(world.table, [pair.snapshot_id], "snapshot", _OF_TABLE)
         unknown += source.unknown(stored.source_positions)
         lost += () if intact else source.lost(stored.source_positions)
@@ -94,7 +98,9 @@ def recovery_deadline(seen: Case | Ask, last_good: SnapshotId | None = None) -> 
 def _earliest(
     now: datetime, point: str | None, limits: Iterable[Limit], unknown: Iterable[str], lost: Iterable[str]
 ) -> RecoveryDeadline:
-    in_order = sorted(limits, key=lambda limit: limit.at)
+    last_first = sorted(limits, key=lambda limit: limit.at, reverse=True)
+    firsts = {(each.how, each.after): each for each in last_first}  # of each topic the partition that goes first
+    in_order = sorted(firsts.values(), key=lambda limit: limit.at)
     first = next((limit for limit in in_order if not limit.is_conditional), None)
     return RecoveryDeadline(
         looked_at=now,
@@ -296,9 +302,9 @@ def _of_point(world: Observation, stored: StoredCheckpoint, pair: Pairing) -> It
         )
 
 
-def _of_owed(world: Observation, stored: StoredCheckpoint) -> Iterator[Limit]:
-    """Files that only a state names are orphans to whoever cleans up."""
-    owed = set(owed_to(world.table, stored))
+def _of_owed(world: Observation, stored: StoredCheckpoint, pair: Pairing) -> Iterator[Limit]:
+    """Files that only a state names are orphans to whoever cleans up. What a paired one owes its snapshot has."""
+    owed = set(owed_to(world.table, stored)) if pair.verdict is PairVerdict.AHEAD else set()
     if not owed or world.table.properties.get("gc.enabled", "true").lower() == "false":
         return
     there = [m.written_at for m in world.flink_manifests.values if _bare(m) in owed and m.written_at is not None]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.findings import GapsFinding, PositionGap, RecoveryDeadline
-from bot.domain.flink import CheckpointKind, CheckpointSettings, SourcePosition, StoredCheckpoint
+from bot.domain.flink import CheckpointKind, CheckpointSettings, FlinkManifest, SourcePosition, StoredCheckpoint
 from bot.domain.ids import CheckpointId, OperatorId
 from bot.domain.kafka import KafkaPartition, OffsetTime
 from bot.domain.looked import NotSeen, Seen
@@ -139,6 +139,34 @@ def test_expiry_counts_once_it_is_known_to_run() -> None:
     at = NOW - timedelta(minutes=10) + 5 * DAY
     assert [(each.at, each.is_conditional) for each in by_default.limits] == [(at, True)]
     assert (by_default.recoverable_until, runs.recoverable_until) == (None, at)
+
+
+def test_what_has_yet_to_be_committed_is_told_as_an_orphan() -> None:
+    """Of a checkpoint above the table, whose files its state alone names; a paired one's are in its snapshot."""
+    name = f"{orders.RUN_B}-{orders.OPERATOR}-00000-0-{{}}-00001.avro"
+    ahead = checkpoint(10, timedelta(minutes=1)).model_copy(update={"pending_manifests": (name.format(10),)})
+    paired = checkpoint(9, timedelta(minutes=1)).model_copy(update={"pending_manifests": (name.format(9),)})
+    manifest = FlinkManifest(
+        path=f"s3://lake/metadata/{name.format(10)}", job_id=orders.RUN_B, operator_id=orders.OPERATOR, subtask=0,
+        attempt=0, checkpoint_id=CheckpointId(10), number=1, bytes=1, written_at=NOW - HOUR,
+    )  # fmt: skip
+
+    of = case(ahead)
+    there = Seen[FlinkManifest](source="storage", values=(manifest,))
+    owing = told(of.model_copy(update={"observation": of.observation.model_copy(update={"flink_manifests": there})}))
+
+    assert [(each.at, each.is_conditional) for each in owing.limits] == [(NOW - HOUR + 3 * DAY, True)]
+    limits = found.limits if (found := recovery_deadline(case(paired))) is not None else ()
+    assert not any("orphan" in each.what for each in limits)
+
+
+def test_of_a_topic_the_first_partition_alone_is_listed() -> None:
+    """A hundred partitions make one line."""
+    found = told(case(reading(orders.savepoint(), 500, 100, 600), kafka=[held(0), held(1), held(2)]))
+
+    assert [each.what for each in found.limits if not each.is_conditional] == [
+        "Kafka may delete orders/1 from offset 100 on"
+    ]
 
 
 def test_lost_commits_of_the_window_count() -> None:
