@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from threading import Timer
 
-from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.catalog import Catalog, load_catalog
 
 from bot.domain.errors import CommitRefused
 from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun, Restored, Vertex
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 from bot.ports import Stopped
-from tests.tables import OPERATOR, ORDERS, rows
+from tests.tables import OPERATOR, ORDERS, lake_in, rows
 
 JOB = "orders-to-iceberg"
 ROWS_A_CHECKPOINT = 10
@@ -275,9 +275,9 @@ class LittleFlink:
         half.replace(self._file)
 
 
-def open_catalog(folder: Path) -> SqlCatalog:
+def open_catalog(folder: Path) -> Catalog:
     """The catalog that `OrdersTable(folder)` made."""
-    return SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=f"file://{folder}/lake")
+    return load_catalog("lake", **lake_in(folder))
 
 
 def operator_under(suffix: str) -> OperatorId:

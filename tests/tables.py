@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.expressions import BooleanExpression
 from pyiceberg.io.pyarrow import _dataframe_to_data_files, parquet_file_to_data_file
 from pyiceberg.manifest import ManifestEntry, ManifestEntryStatus, write_manifest
@@ -117,7 +117,7 @@ class AlteredTable:
 class WrittenTable(AlteredTable):
     """The part of a test's table that any engine writes and reads."""
 
-    catalog: SqlCatalog
+    catalog: Catalog
 
     @property
     def data_folder(self) -> Path:
@@ -268,11 +268,19 @@ def rows(
     )
 
 
+def lake_in(folder: Path) -> dict[str, str]:
+    """Properties of the folder's catalog: of SQLite and local files, unless its `lake.json` says otherwise."""
+    told = folder / "lake.json"
+    if told.exists():
+        return dict(json.loads(told.read_text()))
+    return {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"}
+
+
 class OrdersTable(WrittenTable):
-    """`sales.orders` in a SQLite catalog of its own."""
+    """`sales.orders` in the catalog of this folder."""
 
     def __init__(self, folder: Path, properties: Mapping[str, str] | None = None) -> None:
-        self.catalog = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=f"file://{folder}/lake")
+        self.catalog = load_catalog("lake", **lake_in(folder))
         self.catalog.create_namespace("sales")
         self._table = self.catalog.create_table(ORDERS, schema=_COLUMNS, properties=dict(properties or {}))
 

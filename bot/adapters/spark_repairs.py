@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from bot.adapters.iceberg.backends import kind_of
 from bot.adapters.spark_session import TROUBLE, SparkConnection
+from bot.adapters.spark_storage import storages_in
 from bot.domain.contract import CopyRule, TableContract
 from bot.domain.errors import BadConfiguration, CommitRefused, CouldNotLook, EvidenceFailed, OutcomeUnknown
 from bot.domain.ids import short
@@ -30,7 +31,9 @@ from spark_tasks._source_survey import survey
 
 _SPARK_CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 _JDBC = "org.apache.iceberg.jdbc.JdbcCatalog"
-_S3 = "org.apache.iceberg.aws.s3.S3FileIO"
+_HADOOPS = "org.apache.iceberg.hadoop.HadoopFileIO"
+"""Spark writes by the file systems, and with the keys, by which evidence reads: Iceberg's own S3FileIO, GCSFileIO and
+ADLSFileIO need more jars."""
 _DRIVERS = ("sqlite", "postgresql")
 _AS_THEY_ARE = {
     "sql": ("warehouse",),
@@ -39,14 +42,8 @@ _AS_THEY_ARE = {
     "glue": ("warehouse", "glue.id", "glue.endpoint"),
 }
 """By type: properties that bear one name and one meaning in Python and in Java."""
-_RENAMED = {
-    "s3.access-key-id": "s3.access-key-id",
-    "s3.secret-access-key": "s3.secret-access-key",
-    "s3.session-token": "s3.session-token",
-    "s3.endpoint": "s3.endpoint",
-    "s3.region": "client.region",
-    "client.region": "client.region",
-}
+_PREFIXES = ("header.", "rest.sigv4", "rest.signing-")
+"""The same, of a REST catalog."""
 
 
 class SparkCatalogSettings(Record):
@@ -71,11 +68,10 @@ def spark_catalog(name: str, properties: Mapping[str, str], more: Mapping[str, s
             "Configure it in your Spark Connect server, and name it as `spark.catalog`.",
         )
     told = {key: properties[key] for key in _AS_THEY_ARE[kind] if key in properties}
-    told |= {java: properties[python] for python, java in _RENAMED.items() if python in properties}
+    told |= {key: value for key, value in properties.items() if kind == "rest" and key.startswith(_PREFIXES)}
     told |= _jdbc(properties["uri"]) if kind == "sql" else {"type": kind}
-    if any(key.startswith("s3.") for key in told):
-        told["io-impl"] = _S3
-    whole = {**told, "cache-enabled": "false", **more}
+    io = {"io-impl": _HADOOPS} if storages_in(properties) else {}
+    whole = {**told, **io, "cache-enabled": "false", **more}
     root = f"spark.sql.catalog.{name}"
     return SparkCatalogSettings(
         name=name, conf={root: _SPARK_CATALOG, **{f"{root}.{key}": value for key, value in whole.items()}}

@@ -31,7 +31,7 @@ from bot.ports import JobPorts, KafkaBroker
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from tests.little_flink import JOB, LittleFlink
-from tests.tables import CONTRACT, ORDERS, OrdersTable, job
+from tests.tables import CONTRACT, ORDERS, OrdersTable, job, lake_in
 
 ANA, BEN = UserId("U0ANA00001"), UserId("U0BEN00001")
 RUN = job("a")
@@ -55,11 +55,8 @@ class RepairScene:
         self.orders = OrdersTable(folder)
         self.flink = LittleFlink(folder)
         self.flink.submit(RUN, at_checkpoint=0)
-        self.catalog = PyIcebergCatalog(
-            "lake",
-            {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"},
-            SystemClock(),
-        )
+        lake = lake_in(folder)
+        self.catalog = PyIcebergCatalog("lake", lake, SystemClock())
         policy = ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30), different_teams=1)
         told = TableSetup(
             name=ORDERS,
@@ -72,10 +69,14 @@ class RepairScene:
             **setup,
         )
         self.ports = JobPorts(self.flink, CheckpointFiles(None, str(self.flink.savepoints)), kafka=kafka)
-        lake = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"}
         replays = SparkReplays(runner.connection, spark_catalog("lake", lake, {}))
         self.observer = Observer(
-            self.catalog, {ORDERS: told}, {JOB: self.ports}, AllLineage([]), FolderOfTable(), replays
+            self.catalog,
+            {ORDERS: told},
+            {JOB: self.ports},
+            AllLineage([]),
+            FolderOfTable(self.catalog.storage),
+            replays,
         )
         self.record = open_store(f"sqlite:///{folder}/journal.db")
         self.store = IncidentStore(self.record.journal, SystemClock())

@@ -135,8 +135,13 @@ _ROOT = "spark.sql.catalog.lake"
             {"uri": "jdbc:postgresql://db:5433/lake", "jdbc.user": "bot", "jdbc.password": "p@ss"},
         ),
         (
-            {"uri": "https://catalog:8181", "credential": "a:b", "s3.endpoint": "http://minio:9000", "s3.region": "x"},
-            {"type": "rest", "credential": "a:b", "client.region": "x", "s3.endpoint": "http://minio:9000"},
+            {"uri": "https://catalog:8181", "credential": "a:b", "header.X-Realm": "eu", "s3.region": "x"},
+            {
+                "type": "rest",
+                "credential": "a:b",
+                "header.X-Realm": "eu",
+                "io-impl": "org.apache.iceberg.hadoop.HadoopFileIO",
+            },
         ),
         ({"type": "glue", "warehouse": "s3://lake"}, {"type": "glue", "warehouse": "s3://lake"}),
     ],
