@@ -111,7 +111,7 @@ class Scene:
             self._waterline.under_review(self.id)
         return self
 
-    def diagnoses(self) -> "Scene":
+    def diagnoses(self, deadline: RecoveryDeadline | None = None) -> "Scene":
         """F2 matches."""
         match = Matches(
             headline="run bbbbbb was started from an older savepoint and wrote checkpoints 2 and 3 again.",
@@ -121,7 +121,8 @@ class Scene:
             wrong_run=job("b"),
             remedy=Remedy.REWIND_TABLE_AND_JOB,
         )
-        return self._says(Diagnosed(diagnosis=Diagnosis(results=(ModeResult(mode=F2, examined=match),))))
+        found = Diagnosis(results=(ModeResult(mode=F2, examined=match),))
+        return self._says(Diagnosed(diagnosis=found, deadline=deadline))
 
     def proposes(self) -> "Scene":
         """Ana proposes the rewind."""

@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, sync_playwright
 from ruamel.yaml import YAML
 
 from bot.domain.entries import ProposalMade
+from bot.domain.findings import RecoveryDeadline
 from bot.service.record import Records
 from bot.workspace import Workspace
 from tests.decisions import PROPOSAL, rewind
@@ -78,10 +79,16 @@ def test_the_overview_leads_to_each_table_and_incident(scene: Scene, web: httpx.
 @pytest.mark.smoke
 def test_the_page_of_a_table_says_what_to_read_and_draws_the_waterline(scene: Scene, web: httpx.Client) -> None:
     """The picture comes from the table's metadata alone; the history from the record."""
-    scene.opens().diagnoses()
+    ends = datetime(2026, 11, 5, 14, 20, tzinfo=UTC)
+    scene.opens().diagnoses(
+        RecoveryDeadline(
+            looked_at=ends, recoverable_until=ends, because="Kafka may delete orders/2", restore_point=None, limits=()
+        )
+    )
 
     text = web.get(f"/tables/{ORDERS}").text
 
+    assert "then Kafka may delete orders/2" in text
     assert "Read the snapshot named here, not the head." in text
     assert f"VERSION AS OF {scene.good}" in text
     assert text.count("<polygon") == 5

@@ -113,8 +113,7 @@ def test_the_deadline_of_a_recovery_is_part_of_the_answer(tmp_path: Path, is_pri
         desk = scene.desk(deadlines=lambda _table: watched)
 
         before = desk.trust(ORDERS)
-        scene.opens(private=is_private)
-        scene._says(Diagnosed(diagnosis=Diagnosis(results=()), deadline=told))
+        scene.opens(private=is_private).diagnoses(told)
         now = desk.trust(ORDERS)
 
     assert before.recoverable_until == NINE
