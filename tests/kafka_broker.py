@@ -39,7 +39,8 @@ class Broker:
         assert producer.flush(20) == 0
 
     def aborts(self, partition: int, values: list[bytes]) -> None:
-        """A transaction that never counts."""
+        """A transaction that never counts; its values and the mark of its end have offsets when this returns."""
+        end = self.topic.ends()[partition] + len(values) + 1
         producer = Producer({"bootstrap.servers": self.servers, "transactional.id": "aborting"})
         producer.init_transactions(20)
         producer.begin_transaction()
@@ -47,6 +48,7 @@ class Broker:
             producer.produce("orders", value, b"key", partition)
         producer.flush(20)
         producer.abort_transaction(20)
+        until("the mark of the abort", lambda: self.topic.ends()[partition] == end or None, 20, "the broker's log")
 
 
 @contextmanager

@@ -111,21 +111,19 @@ def test_offsets_without_a_row_are_counted_and_do_not_prevent_a_replay(
     broker.topic.make_anew(2)
     broker.writes({0: orders(range(15))})
     broker.aborts(0, [b"{}", b"{}"])
-    resumed = broker.topic.ends()[0]
-    broker.writes({0: orders(range(resumed, 30))})
+    broker.writes({0: orders(range(18, 30))})
     scene.opens("ledger")
 
     rehearsal = scene.carries_out(scene.proposes("replay_source_range"))
 
-    assert 15 < resumed < 20
     found = scene.store.get(scene.incident).latest["replayable_rows"].evidence
     assert found is not None
     assert isinstance(found.finding, ReplayableFinding)
-    assert (found.finding.empty, found.finding.not_given) == (resumed - 15, 0)
+    assert (found.finding.empty, found.finding.not_given) == (3, 0)
     told = " ".join(rehearsal.proposal.preview.sentences)
-    assert f"At {resumed - 15} missing positions Kafka has no row" in told
+    assert "At 3 missing positions Kafka has no row" in told
     branch = rehearsal.proposal.rehearses_on or ""
-    assert positions(scene, branch) == [*range(15), *range(resumed, 30)]
+    assert positions(scene, branch) == [*range(15), *range(18, 30)]
     assert scene.proves(rehearsal).passed
 
 
@@ -160,8 +158,7 @@ def test_only_the_offsets_within_the_bounds_are_read_and_of_them_what_was_commit
     broker.topic.make_anew(2)
     broker.writes({0: [*orders(range(3)), None, b"no JSON"], 1: orders(range(9))})
     broker.aborts(0, [b"{}", b"{}"])
-    broker.writes({0: orders([30])})
-    last = broker.topic.ends()[0] - 1
+    broker.writes({0: orders([30])})  # at offset 8, behind the mark of the abort
     schema = StructType([StructField(each, StringType()) for each in ("order_id", "partition", "offset")])
 
     def read(*positions: tuple[str, int, int]) -> list[tuple[int, ...]]:
@@ -171,8 +168,7 @@ def test_only_the_offsets_within_the_bounds_are_read_and_of_them_what_was_commit
         return sorted((int(row["partition"]), int(row["offset"]), int(row["order_id"])) for row in rows.collect())
 
     assert read(("0", 1, 3), ("1", 7, 7), ("1", 8, 8)) == [(0, 1, 1), (0, 2, 2), (1, 7, 7), (1, 8, 8)]
-    assert last >= 7, "an aborted record and the mark of its end lie before it"
-    assert read(("0", 5, last)) == [(0, last, 30)]
+    assert read(("0", 5, 8)) == [(0, 8, 30)]
     with pytest.raises(Exception, match="MALFORMED_RECORD") as malformed:
         read(("0", 3, 4))
     assert "no JSON" in getattr(topic_trouble(malformed.value), "happened", "")
