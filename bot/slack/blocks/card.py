@@ -47,6 +47,7 @@ def card_message(
     paused = still_paused(incident)
     if paused is not None:
         blocks.append(context(f":snowflake: {mrkdwn(paused)}"))
+    blocks += _deadline(incident) if incident.is_open else []
     blocks.append(DividerBlock())
     if not incident.is_open:
         blocks.append(
@@ -60,8 +61,6 @@ def card_message(
             if why:
                 blocks.append(context(f":arrow_right: {mrkdwn(why)}"))
         blocks += _step(incident, current, tasks, progress)
-    if deadline := _deadline(incident):
-        blocks.append(context(*deadline))
     if incident.diagnosis_asked is not None:
         blocks.append(context(":hourglass_flowing_sand: Checking the table and the job for a diagnosis…"))
     blocks += [actions(_step_buttons(incident, current)), actions(_standing_buttons(incident))]
@@ -81,15 +80,15 @@ def _facts(incident: Incident) -> SectionBlock:
     )
 
 
-def _deadline(incident: Incident) -> list[str]:
+def _deadline(incident: Incident) -> list[Block]:
     """Until when it can be recovered, as of its newest entry: with each one the card is made anew."""
     deadline, now = incident.deadline_now, incident.entries[-1].at
-    if deadline is None:
+    lines = deadline_in_short(deadline, now) if deadline is not None else ()
+    if deadline is None or not lines:
         return []
+    text = mrkdwn(clipped(" ".join(lines), 600))
     is_urgent = bool(deadline.lost_for_good) or is_soon(deadline, now)
-    sign_of = ":warning:" if is_urgent else ":hourglass:"
-    lines = deadline_in_short(deadline, now)
-    return [f"{sign_of} {mrkdwn(clipped(' '.join(lines), 600))}"] if lines else []
+    return [section(f":warning: {text}") if is_urgent else context(f":hourglass: {text}")]
 
 
 def _found(step: Step, outcome: StepOutcome) -> tuple[str, str]:
