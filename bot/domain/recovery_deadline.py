@@ -148,15 +148,15 @@ def deadline_in_short(deadline: RecoveryDeadline, now: datetime) -> tuple[str, .
 
 
 def deadline_in_words(deadline: RecoveryDeadline, now: datetime) -> tuple[str, ...]:
-    """All of it, a sentence each; what goes first comes first."""
+    """All of it, a line each; what goes first comes first."""
     told = list(deadline_in_short(deadline, now))
     if deadline.recoverable_until is None and not deadline.lost_for_good:
         told[:1] = ["No deadline is known."]
     told += [each for each in deadline.unknown if not any(each in line for line in told)]
     for limit in deadline.limits:
-        when = clock_time(limit.at, now) if limit.at > now else "now"
-        what = f"If somebody runs it, {limit.what}" if limit.is_conditional else limit.what[0].upper() + limit.what[1:]
-        told.append(f"{what} from {when} on ({limit.how}). {limit.after}")
+        when = f"From {clock_time(limit.at, now)}" if limit.at > now else "From now"
+        who = ", if somebody runs it" if limit.is_conditional else ""
+        told.append(f"{when}{who}: {limit.what} ({limit.how}). {limit.after}")
     return tuple(told)
 
 
