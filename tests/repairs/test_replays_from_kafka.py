@@ -26,10 +26,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 Declares = Callable[[str], RepairScene]
 PLACED = CONTRACT.model_copy(update={"position_partition": "source_partition"})
 SELECT = """
-SELECT v.order_id, 0 AS source_partition, offset AS source_position, v.event_time, v.customer FROM (
-  SELECT from_json(cast(value AS string), 'order_id bigint, event_time timestamp, customer string') AS v, offset
-  FROM records WHERE size(map_filter(map('a', 1), (k, v) -> k = 'a')) = 1 -- a brace: {}
-)
+SELECT o.id AS order_id, partition AS source_partition, offset AS source_position, o.event_time, o.customer FROM (
+  SELECT from_json(text, 'id bigint, event_time timestamp, customer string') AS o, timestamp AS written_at, *
+  FROM (SELECT replace(cast(value AS string), 'order_id', 'id') AS text, * FROM records)
+) WHERE written_at > TIMESTAMP '2020-01-01' AND text LIKE '{%}'
 """
 
 
