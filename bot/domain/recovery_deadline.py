@@ -66,9 +66,10 @@ def recovery_deadline(seen: Case | Ask, last_good: SnapshotId | None = None) -> 
     is_hidden = seen.contract.hides(seen.contract.position)
     source = _Source(world, is_hidden=is_hidden)
     gaps = seen.gaps if isinstance(seen, Case) else None
-    points = _recovering(seen)
+    coming = _recovering(seen)
     below = {s.snapshot_id for s in world.table.ancestors(last_good)} if last_good is not None else set()
-    points = [each for each in points if each[1].snapshot_id in below] or points
+    coming = [each for each in coming if each[1].snapshot_id in below] or coming
+    points = [each for each in coming if _is_paired(each[1]) or not missing_manifests(world, each[0])]
     intact = [each for each in points if not source.lost(each[0].source_positions)]
     best = next(iter(intact or points), None)
     aside = {s.snapshot_id for s in world.table.rolled_back if s.adds_rows}
@@ -78,7 +79,7 @@ def recovery_deadline(seen: Case | Ask, last_good: SnapshotId | None = None) -> 
         stored, pair = best
         limits += [
             *source.limits(stored.source_positions),
-            *_of_point(world, stored, pair),
+            *_of_point(world, stored, pair, [each for each, _ in coming]),
             *_of_owed(world, stored, pair),
         ]
         limits += _of_snapshots(world.table, [pair.snapshot_id], "snapshot", _OF_TABLE)
@@ -189,6 +190,9 @@ class _Source:
         if partition is not None and gap.last >= partition.earliest:
             yield from self._limit(partition, max(gap.first, partition.earliest))
 
+    def _kept(self, partition: KafkaPartition, offset: int) -> datetime | None:
+        return partition.kept_until(max(offset, partition.earliest))
+
     def _limit(self, partition: KafkaPartition, offset: int) -> Iterator[Limit]:
         """Of a record that has yet to come, from now on."""
         is_there = offset < partition.latest
@@ -242,7 +246,9 @@ class _Source:
         for partition, offset in self._needed(positions):
             if not partition.is_retention_known:
                 yield f"{_KAFKA_UNKNOWN}: the broker did not tell it for {partition.topic}."
-            elif offset < partition.latest and partition.retention is not None and not partition.kept_until(offset):
+            elif (
+                offset < partition.latest and partition.retention is not None and self._kept(partition, offset) is None
+            ):
                 yield f"How old the records of {partition.name} are is not known."
 
 
@@ -276,15 +282,17 @@ def _stays_for(table: TableState, commit: Snapshot) -> timedelta | None:
     return stays_for(table, next(places) if is_on_main else None, commit)
 
 
-def _of_point(world: Observation, stored: StoredCheckpoint, pair: Pairing) -> Iterator[Limit]:
-    """Of a checkpoint of a run that goes on. Flink keeps as many as are there now, and drops the oldest; of the newest
-    none is told, for the next one takes its place."""
+def _of_point(
+    world: Observation, stored: StoredCheckpoint, pair: Pairing, coming: Sequence[StoredCheckpoint]
+) -> Iterator[Limit]:
+    """Of a checkpoint of a run that goes on. Flink keeps as many as are there now, and drops the oldest. None is told
+    where a newer one of the run, one of `coming`, is as good; nor of the newest, for the next one takes its place."""
     run = next((run for run in world.jobs.values if run.job_id == stored.job_id), None)
     if pair.is_durable or run is None:
         return
     own = [p for p in world.checkpoints.values if p.job_id == run.job_id and p.kind is CheckpointKind.CHECKPOINT]
     newer = sorted((p for p in own if (p.checkpoint_id or 0) > (stored.checkpoint_id or 0)), key=lambda p: p.written_at)
-    if newer:
+    if newer and not any(each.path in {point.path for point in newer} for each in coming):
         interval, left = interval_of(run) or timedelta(0), len(own) - len(newer)
         yield Limit(
             what=f"Flink may drop checkpoint {stored.checkpoint_id}",
@@ -304,7 +312,7 @@ def _of_point(world: Observation, stored: StoredCheckpoint, pair: Pairing) -> It
 
 def _of_owed(world: Observation, stored: StoredCheckpoint, pair: Pairing) -> Iterator[Limit]:
     """Files that only a state names are orphans to whoever cleans up. What a paired one owes its snapshot has."""
-    owed = set(owed_to(world.table, stored)) if pair.verdict is PairVerdict.AHEAD else set()
+    owed = set(owed_to(world.table, stored)) if not _is_paired(pair) else set()
     if not owed or world.table.properties.get("gc.enabled", "true").lower() == "false":
         return
     there = [m.written_at for m in world.flink_manifests.values if _bare(m) in owed and m.written_at is not None]
@@ -322,14 +330,11 @@ def _bare(manifest: FlinkManifest) -> str:
 
 
 def _recovering(seen: Case | Ask) -> list[tuple[StoredCheckpoint, Pairing]]:
-    """The restore points from which job and table go on together, the best first."""
+    """The restore points from which job and table go on together, the best first; also those whose owed manifests were
+    not there: while a run commits, they are gone before the table is read."""
     world = seen.observation
     end = EndOfMain(seen if isinstance(seen, Case) else case_of(world))
-    points = [
-        (stored, pair)
-        for stored, pair in points_told_apart(seen)
-        if brings_back(world, stored, pair, missing_manifests(world, stored), end)
-    ]
+    points = [(stored, pair) for stored, pair in points_told_apart(seen) if brings_back(world, stored, pair, (), end)]
     return sorted(points, key=lambda each: rank_of(each[1], each[0].written_at))
 
 
@@ -340,9 +345,13 @@ def records_lost(seen: Case | Ask, stored: StoredCheckpoint) -> tuple[str, ...]:
     return _Source(seen.observation, is_hidden=is_hidden).lost(stored.source_positions)
 
 
+def _is_paired(pair: Pairing) -> bool:
+    return pair.verdict is PairVerdict.PAIRED
+
+
 def rank_of(pair: Pairing, written_at: datetime | None) -> tuple[bool, bool, float]:
     """Sorts the best first: paired, then what lasts, then the newest."""
-    return pair.verdict is not PairVerdict.PAIRED, not pair.is_durable, -(written_at.timestamp() if written_at else 0.0)
+    return not _is_paired(pair), not pair.is_durable, -(written_at.timestamp() if written_at else 0.0)
 
 
 def missing_manifests(world: Observation, stored: StoredCheckpoint) -> tuple[str, ...]:
@@ -371,7 +380,7 @@ def brings_back(
     world: Observation, stored: StoredCheckpoint, pair: Pairing, missing: tuple[str, ...], end: EndOfMain
 ) -> bool:
     """Whether job and table go on from it as if nothing had happened; see `RestoreReach.brings_back`."""
-    if pair.verdict is PairVerdict.PAIRED:
+    if _is_paired(pair):
         return True
     is_known = stored.is_committer_read and not isinstance(world.flink_manifests, NotSeen)
     is_ahead = pair.verdict is PairVerdict.AHEAD and is_known and not missing

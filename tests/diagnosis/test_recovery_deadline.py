@@ -77,6 +77,7 @@ def case(
             "table": with_fields(orders.table_state(), **{"refs": (), **of_table}),
             "checkpoints": Seen[StoredCheckpoint](source="the folder", values=points),
             "kafka": told,
+            "flink_manifests": Seen[FlinkManifest](source="storage", values=()),
         }
     )
     found = tuple(gaps)
@@ -193,6 +194,7 @@ def test_a_restore_point_without_its_records_is_not_the_best() -> None:
     alone = told(case(newer, kafka=kafka))
     assert (alone.restore_point, alone.lost_for_good) == (orders.SAVEPOINT_10, ("orders/0, offsets 100 to 299",))
     assert alone.recoverable_until == NOW + HOUR
+    assert alone.unknown == ()
 
 
 @pytest.mark.parametrize("kafka", [[held(latest=400)], [held(7)]])
@@ -219,17 +221,22 @@ def test_a_gap_of_an_unknown_partition_has_no_deadline() -> None:
 
 
 def test_a_checkpoint_of_a_living_run_goes_when_newer_ones_complete() -> None:
-    """Of three that Flink keeps, the oldest goes with the next one; the newest is replaced by one as good."""
+    """Of three that Flink keeps, the oldest goes with the next one; the newest, or one that a newer one follows that is
+    being committed, is replaced by one as good."""
     ago = {7: timedelta(minutes=3), 8: timedelta(minutes=2), 9: timedelta(minutes=1)}
     points = {number: checkpoint(number, since) for number, since in ago.items()}
     behind = points[9].model_copy(update={"problem": "It is cut off."})
 
     oldest = told(case(points[7], points[8].model_copy(update={"problem": "?"}), behind))
     newest = told(case(*points.values()))
+    name = f"{orders.RUN_B}-{orders.OPERATOR}-00000-0-10-00001.avro"
+    committing = checkpoint(10, timedelta(seconds=2)).model_copy(update={"pending_manifests": (name,)})
+    paired = told(case(*points.values(), committing))
 
     assert (oldest.recoverable_until, "checkpoint 7" in (oldest.because or "")) == (NOW, True)
     assert newest.recoverable_until is None
     assert newest.restore_point == points[9].path
+    assert (paired.restore_point, paired.recoverable_until) == (points[9].path, None)
 
 
 def test_a_checkpoint_that_is_not_retained_is_told_without_moving_the_deadline() -> None:
