@@ -16,7 +16,7 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
 from bot.adapters.checkpoint_parsing import Handle, StateFile, Told, told_by
 from bot.adapters.flink_http import polled
-from bot.adapters.storage import TROUBLE, Opened, address, opened, opened_with
+from bot.adapters.storage import TROUBLE, Opened, address, opened, opened_with, remedy_for
 from bot.domain.errors import CouldNotLook, NotThere
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import JobId, OperatorId
@@ -489,6 +489,9 @@ def _could_not_look(what: str, error: Exception) -> CouldNotLook:
     return CouldNotLook(
         f"{what} could not be read.",
         f"Expected a folder as Flink writes it; found {first_line(error)}",
-        "Check the path in the configuration, and that it is mounted and readable here. Create the folder if Flink "
-        "has not yet written to it.",
+        remedy_for(
+            error,
+            "Check the path in the configuration, and that it is mounted and readable here. Create the folder if Flink "
+            "has not yet written to it.",
+        ),
     )

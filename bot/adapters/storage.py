@@ -5,6 +5,7 @@ Paths as people and Flink write them, opened with pyarrow's filesystems: local, 
 
 import io
 import os
+import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -39,8 +40,26 @@ from bot.domain.table import Snapshot
 _SCHEMES = {"local": "file:", "s3": "s3://", "gcs": "gs://", "abfs": "abfss://", "hdfs": "hdfs://"}
 TROUBLE = (OSError, ArrowException, ValueError)
 """What pyarrow raises."""
+_REMEDIES = (
+    (r"Expired ?Token|token[^\n]{0,40}expired|Unauthorized|OAuthError|status 401|\b401 ", "Renew the login: it has "
+     "expired, or it is not accepted (`token`, `credential` or the keys in `catalog.properties`, or the environment)."),
+    (r"ACCESS_DENIED|Forbidden|\b403\b|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT_MATCH|SignatureDoesNotMatch|"
+     r"InvalidAccessKeyId", "Check the keys that Waterline uses, and their rights to this path."),
+    (r"CERTIFICATE_VERIFY|SSLError|SSL_CONNECT|SSL peer certificate", "Name the authority of its certificate in "
+     "REQUESTS_CA_BUNDLE for a catalog, and in SSL_CERT_FILE for S3."),
+    (r"NO_SUCH_BUCKET|NoSuchBucket", "Correct the name of the bucket, or create it."),
+    (r"NETWORK_CONNECTION|[Cc]onnection refused|resolve host|NameResolution", "Check that it runs, that its address in "
+     "the configuration is right, and the network from here."),
+)  # fmt: skip
+"""What a library says of a catalog or a storage that was not reached or said no -> what to do first."""
 S3_WITHIN_S = 5.0
 """How long S3 may take to connect, and to send anything of an answer. It is asked three times."""
+
+
+def remedy_for(error: Exception, otherwise: str) -> str:
+    """What to do first about an error of a catalog or a storage."""
+    said = f"{type(error).__name__}: {error}"
+    return next((remedy for pattern, remedy in _REMEDIES if re.search(pattern, said)), otherwise)
 
 
 _S3_LIMITS = {"s3.connect-timeout": str(S3_WITHIN_S), "s3.request-timeout": str(S3_WITHIN_S)}

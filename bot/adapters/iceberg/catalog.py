@@ -69,7 +69,7 @@ from bot.adapters.iceberg.file_sources import FilesOfTable, survey
 from bot.adapters.iceberg.format_v3 import writing_format_3
 from bot.adapters.iceberg.repairs import FileCommit, RowCommit, refuse_nothing
 from bot.adapters.iceberg.streaming_metadata import catching, expired_of_main, history_at, lean, table_state
-from bot.adapters.storage import TableStorage, opened_with
+from bot.adapters.storage import TableStorage, opened_with, remedy_for
 from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.ids import SnapshotId, TableName
@@ -476,6 +476,6 @@ class PyIcebergCatalog:
                     raise CouldNotLook(
                         f"The catalog {self.name} could not be opened.",
                         f"Expected it to accept its properties; found {type(error).__name__}: {error}.",
-                        "Check `catalog` in the configuration file, and that the catalog runs.",
+                        remedy_for(error, "Check `catalog` in the configuration file, and that the catalog runs."),
                     ) from error
             return self._made[purpose]

@@ -44,6 +44,7 @@ from pyiceberg.table.update import (
 )
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
+from bot.adapters.storage import remedy_for
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, UnknownTable, WaterlineError
 from bot.domain.ids import TableName
 
@@ -112,7 +113,7 @@ def could_not_look(what: str, catalog: str, error: Exception) -> CouldNotLook:
     return CouldNotLook(
         f"{what} could not be read.",
         f"Expected an answer of the catalog {catalog}; found {_in_words(error)}.",
-        "Check that the catalog and the table's storage can be reached from here, then try again.",
+        remedy_for(error, "Check that the catalog and the table's storage can be reached from here, then try again."),
     )
 
 
