@@ -143,8 +143,9 @@ def test_what_the_broker_has_deleted_is_said_and_nothing_is_written(declares: De
     finding = scene.store.get(scene.incident).latest["replayable_rows"].evidence
     assert finding is not None
     assert finding.verdict == "ruled-out"
-    with pytest.raises(Refused, match="no longer has 10 of the 10 missing positions"):
+    with pytest.raises(Refused, match="no longer has 10 of the 10 missing positions") as refused:
         scene.proposes("replay_source_range")
+    assert "rewind" not in refused.value.remedy, "a job that goes back finds no record there either"
     with pytest.raises(CouldNotLook, match="no longer has all records of orders-0 from offset 10 to 12"):
         scene.proposes("replay_rows", "positions=10..12 partition=0")
     with pytest.raises(CouldNotLook, match="source positions as bounds"):
