@@ -12,6 +12,7 @@ from bot.domain.evidence import Answer, Ask, Verdict
 from bot.domain.findings import RecoveryExtentFinding, ReplayableFinding, RestoreReach
 from bot.domain.flink import CheckpointKind, FlinkManifest, SourcePosition, StoredCheckpoint, Vertex
 from bot.domain.ids import CheckpointId, JobId, OperatorId
+from bot.domain.kafka import KafkaPartition, OffsetTime
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.replay import PositionRange, ReplayRecipe
 from tests.evidence.conftest import Asks
@@ -140,6 +141,38 @@ def test_the_best_comes_first(orders: OrdersTable, asks: Asks) -> None:
         (9, False),
     ]
     assert "Flink drops this checkpoint" in points_of(answer)[2].cannot[0]
+
+
+def test_a_point_whose_records_kafka_has_deleted_comes_last(orders: OrdersTable, asks: Asks) -> None:
+    """It says which are lost for good; the deadline is that of the best one."""
+    for checkpoint in (2, 3):
+        orders.commits("a", checkpoint, range(10 * checkpoint, 10 * checkpoint + 10))
+    going_on = {2: 60, 3: 40}
+    points = [
+        reading_on(stored(job("a"), number, owes=(), age=timedelta(minutes=10 - number)), going_on[number])
+        for number in (2, 3)
+    ]
+    held = KafkaPartition(
+        topic="orders", partition=0, earliest=50, latest=90, retention=timedelta(days=365),
+        times=(OffsetTime(offset=50, at=datetime.now(UTC)),),
+    )  # fmt: skip
+    ask = asked(orders.ask(None, checkpoints=points, jobs=[run_of("a")]))
+    seen = ask.observation.model_copy(update={"kafka": Seen[KafkaPartition](source="Kafka", values=(held,))})
+
+    answer = asks("recovery_extent", ask.model_copy(update={"observation": seen}))
+
+    assert [(p.checkpoint_id, p.lost_for_good) for p in points_of(answer)] == [
+        (2, ()),
+        (3, ("orders/0, offsets 40 to 49",)),
+    ]
+    assert isinstance(answer.finding, RecoveryExtentFinding)
+    deadline = answer.finding.deadline
+    assert deadline is not None
+    assert (deadline.restore_point, deadline.recoverable_until) == (
+        points[0].path,
+        held.times[0].at + timedelta(days=365),
+    )
+    assert deadline.because in answer.headline
 
 
 def test_a_restore_that_would_loop_is_told(orders: OrdersTable, asks: Asks) -> None:

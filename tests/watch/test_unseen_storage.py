@@ -1,7 +1,7 @@
 """Where storage cannot be read the watch gives no all-clear, says what it does not see, and goes on with the rest."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.evidence import Observation
+from bot.domain.findings import Limit, RecoveryDeadline
 from bot.domain.flink import JobRun
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.setup import TableSetup
@@ -56,6 +57,28 @@ def test_where_all_can_be_seen_the_alert_is_told_that_nothing_is_wrong(over_reco
 
     assert ALL_CLEAR in beside(watched)
     assert "blind" not in watched.seen
+
+
+def test_the_answer_says_until_when_a_table_can_be_recovered(
+    over_recorded: OverRecorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`/waterline watch`, and beside an alert; as the newest closer look told it."""
+    until = datetime(2030, 1, 1, tzinfo=UTC)
+    limit = Limit(what="Kafka may delete orders/2", at=until, how="retention", after="Replay.")
+    fixed = RecoveryDeadline(
+        looked_at=until, recoverable_until=until, because=limit.what, restore_point=None, limits=(limit,)
+    )
+    monkeypatch.setattr("bot.service.watch_look.deadline_of", lambda _case, _diagnosis: fixed)
+    watched = over_recorded(Recorded("planned-restart-v2"))
+    is_alerted(watched)
+
+    watched.looks(16, apart=timedelta(seconds=10))
+
+    services: Any = SimpleNamespace(sightings=watched.sightings, clock=watched.clock, watch=watched.watch)
+    nobody: Any = None
+    assert watched.watch.deadline(ORDERS) == fixed
+    assert limit.what in listed(services, nobody)
+    assert limit.what in beside(watched)
 
 
 @pytest.mark.parametrize("part", SOURCES)
