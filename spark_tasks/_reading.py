@@ -17,6 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from bot.domain.ids import SnapshotId
+from bot.domain.paths import place_of
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._manifests import Manifest, not_too_many, own_manifests
@@ -66,9 +67,9 @@ def reshaped(value: Column, then: DataType, now: DataType) -> Column:
 
 
 _FEW, _FEW_BYTES = 64, 8 * 1024 * 1024
-"""Up to here one task reads the manifests, and what an entry inherits is looked up in a literal: a second task, a
-shuffle and a broadcast would each cost more than the reading. Above, tasks read side by side: one after the other,
-each manifest costs the storage's latency, however small it is."""
+"""Up to here one task reads local manifests, and what an entry inherits is looked up in a literal: a second task, a
+shuffle and a broadcast would each cost more than the reading. Elsewhere, and above, tasks read side by side: one after
+the other, each manifest costs the storage's latency, however small it is."""
 _FILE = "content: int, file_path: string, file_format: string, record_count: bigint, file_size_in_bytes: bigint"
 _BOUNDS = dict.fromkeys(("lower_bounds", "upper_bounds"), "array<struct<key: int, value: binary>>")
 _MANIFEST = "status int, snapshot_id bigint, sequence_number bigint, data_file struct<{}>"
@@ -218,7 +219,7 @@ def _inheriting(spark: SparkSession, read: DataFrame, manifests: Sequence[Manife
     text = "\n".join(f"{each}/{snapshot} {spec}" for each, (snapshot, spec) in named.items())
     told = F.split(F.try_element_at(F.str_to_map(F.lit(text), F.lit("\n"), F.lit("/")), name), " ")
     return (
-        read.coalesce(1)
+        (read if place_of(manifests[0].path).scheme else read.coalesce(1))
         .withColumn("told", told)
         .withColumns({"inherited": F.col("told")[0].cast("bigint"), "spec_id": F.col("told")[1].cast("int")})
     )

@@ -48,7 +48,7 @@ _DEFAULT_PORT = 15002
 _PATIENCE_S = 3.0
 _LISTING_TASKS = 32
 """Spark makes one task of each path that it looks for, up to 10,000: 5,000 manifests took 24 s on two cores to find,
-and take 1.7 s in 32 tasks. The embedded server makes one for each of its cores: it has no more hands."""
+and take 1.7 s in 32 tasks. The embedded server makes as many as it has hands."""
 _GROUPS_IN_MEMORY = "20000"
 """Groups that collect something, kept in memory by one task before Spark sorts rows instead; 128 by itself, which
 made the commits of 25,000 repeated keys a quarter slower."""
@@ -428,7 +428,8 @@ class SparkConnection:
 
     def _opened(self, url: str, *, is_interpreted: bool = False) -> _Open:
         if isinstance(self._where, EmbeddedSpark):
-            retries, listing_tasks, wanted = _RETRIES["embedded"], self._where.cores, RemoteSpark(url=url)
+            hands = self._where.cores if self._server is None else self._server.hands
+            retries, listing_tasks, wanted = _RETRIES["embedded"], hands, RemoteSpark(url=url)
         else:
             retries, listing_tasks, wanted = _RETRIES["remote"], _LISTING_TASKS, self._where
             _reachable(url)
