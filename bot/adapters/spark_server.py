@@ -60,8 +60,8 @@ _UNMARKED = {"spark.python.sql.dataFrameDebugging.enabled": "false"}
 ledger's 90."""
 _HANDS_AFAR = 6
 """Tasks side by side where files lie on an object storage: they wait for its answers most of the time. More would each
-have too little of the heap for the row groups of large files. From 20 to 58 commits, and 30 ms an answer, a diagnosis took
-150 to 200 s on a busy machine, and takes 80 to 120."""
+have too little of the heap for the row groups of large files. With 30 ms an answer, a diagnosis of 20 commits took
+149 s on a busy machine, and takes 81."""
 _AFAR = {"spark.sql.sources.parallelPartitionDiscovery.threshold": "8"}
 """Up to so many paths are looked for one after the other; 32 by itself, each of which costs two answers."""
 _NOTICED_AFTER_S = 1.2
