@@ -435,7 +435,13 @@ def _on_broker(spark: SparkSession, ask: Ask, reach: Reach, gaps: Sequence[Posit
         position.alias("position"),
         F.unix_micros(column(named[0]).cast("timestamp")).alias("at"),
     )
-    moments = places.groupBy("partition", "position").agg(F.min("at").alias("at")).where("at IS NOT NULL").collect()
+    moments = (
+        places.groupBy("partition", "position")
+        .agg(F.min("at").alias("at"))
+        .where("at IS NOT NULL")
+        .limit(1_000)
+        .collect()
+    )
     known = {(row["partition"], row["position"]): at(row["at"]) for row in moments}
 
     def timed(gap: PositionGap) -> PositionGap:
