@@ -188,7 +188,7 @@ RUNS: tuple[Run, ...] = (
     _on_kafka("restored-from-older-savepoint", "F2"),
     _on_kafka("rolled-back-then-failed-over", "F7", besides=("F6", "no-advance", "wait")),
     _on_kafka("rolled-back-while-running", "F6"),
-    _on_kafka("second-job-of-another-topic", "healthy"),
+    _on_kafka("second-job-of-another-topic", "healthy", wrongly=()),
     _on_kafka("started-from-nothing", "F15", besides=("F2",)),
     _on_kafka("started-at-the-latest-offsets", "F18", besides=("F15",)),
     _on_kafka("started-at-the-group-offsets", "healthy", besides=("F15",)),

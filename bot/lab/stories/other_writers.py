@@ -8,6 +8,8 @@ from bot.lab.world import World
 
 ATTEMPTS = 4
 _REFRESHED_S = 1.0
+_CLEANED_S = 0.5
+"""The sink deletes a checkpoint's Flink manifest after the commit: killed between both, it commits it once more."""
 """The lab's Flink tells of a checkpoint up to half a second late; a new TaskManager takes several."""
 
 
@@ -177,6 +179,7 @@ def rolled_back_then_failed_over(world: World, early: bool) -> None:
     for _ in range(ATTEMPTS):
         newest = max(link.checkpoint_id or 0 for link in world.commits_of(job))
         world.await_commits(job, 1, after=newest)
+        time.sleep(_CLEANED_S)
         killed = world.machines.kill_taskmanager()
         time.sleep(_REFRESHED_S)
         chain = world.commits_of(job)
