@@ -191,7 +191,7 @@ RUNS: tuple[Run, ...] = (
     _on_kafka("second-job-of-another-topic", "healthy", wrongly=()),
     _on_kafka("started-from-nothing", "F15", besides=("F2",)),
     _on_kafka("started-at-the-latest-offsets", "F18", besides=("F15",)),
-    _on_kafka("started-at-the-group-offsets", "healthy", besides=("F15",)),
+    _on_kafka("started-at-the-group-offsets", "F15"),
     _on_kafka("retention-passed", "F18"),
     _on_kafka("rescaled-from-two-to-three", "F19", besides=("healthy",)),
     _on_kafka("idle-partition", "healthy"),

@@ -8,9 +8,9 @@ from bot.lab.world import World
 
 ATTEMPTS = 4
 _REFRESHED_S = 1.0
+"""The lab's Flink tells of a checkpoint up to half a second late; a new TaskManager takes several."""
 _CLEANED_S = 0.5
 """The sink deletes a checkpoint's Flink manifest after the commit: killed between both, it commits it once more."""
-"""The lab's Flink tells of a checkpoint up to half a second late; a new TaskManager takes several."""
 
 
 @story("A column is added under the running job: the job leaves it empty.")
