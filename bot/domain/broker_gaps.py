@@ -53,7 +53,8 @@ def in_words(told: GapsOnBroker | None, of: str = "of them") -> tuple[str, ...]:
     if told.held:
         until = f" until at least {told.until:%Y-%m-%d %H:%M} UTC" if told.until is not None else ""
         earlier = "; its size limit or compaction may remove them earlier" if told.is_limited else ""
-        sentences.append(f"Kafka can replay {told.held:,} {of if not told.lost else 'others'}{until}{earlier}.")
+        which = "others" if told.lost else of
+        sentences.append(f"Kafka still holds the offsets of {told.held:,} {which}{until}{earlier}.")
     return tuple(sentences)
 
 

@@ -113,8 +113,8 @@ def test_what_is_lost_and_what_is_held_is_said_with_places_and_times() -> None:
     assert on_broker_in_words(found) == (
         "Kafka no longer has 1,106 of them: they are lost for good.",
         "Lost: partition 2, offsets 4,100 to 5,205, event times about 12:00:00 to 12:07:00 UTC on 2026-11-02.",
-        "Kafka can replay 300 others until at least 2026-11-02 12:00 UTC; its size limit or compaction may remove them "
-        "earlier.",
+        "Kafka still holds the offsets of 300 others until at least 2026-11-02 12:00 UTC; its size limit or compaction "
+        "may remove them earlier.",
     )
 
 

@@ -93,10 +93,10 @@ def test_approvers_read_until_when_the_broker_can_give_a_gap(declares: Declares)
 
     told = " ".join(scene.proposes("replay_source_range").proposal.preview.sentences)
 
-    assert "Kafka can replay 10 of them until at least 2026-11-02 13:00 UTC" in told
+    assert "Kafka still holds the offsets of 10 of them until at least 2026-11-02 13:00 UTC" in told
     answer = scene.store.get(scene.incident).latest["replayable_rows"].evidence
     assert answer is not None
-    assert "Kafka can replay 10 of them" in answer.headline
+    assert "Kafka still holds the offsets of 10 of them" in answer.headline
 
 
 def test_what_the_broker_has_lost_is_said_where_a_replay_is_refused(declares: Declares) -> None:
