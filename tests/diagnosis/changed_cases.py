@@ -73,6 +73,16 @@ def _inconclusive(evidence: Evidence) -> Evidence:
 # ---------------------------------------------------------------------- commits
 
 
+def _one_after_another(case: Case, told: Mapping[SnapshotId, range]) -> dict[SnapshotId, range]:
+    """As if the source had one partition: bounds of several are of all of them together, and those of commits overlap.
+    Each commit has as many positions as rows. Only where no row was lost or doubled: else the gaps would go."""
+    rows = {row.snapshot_id: row.added_rows or 0 for row in (case.ledger.rows if case.ledger else ())}
+    apart, begin = dict[SnapshotId, range](), 0
+    for snapshot in sorted(told, key=lambda each: case.observation.table.by_id[each].sequence_number):
+        apart[snapshot] = range(begin, begin := begin + rows[snapshot])
+    return apart
+
+
 @dataclass(frozen=True)
 class Changed:
     """A case whose table was changed by hand, and the positions that each commit of the job on main holds."""
@@ -94,6 +104,8 @@ class Changed:
             for row in (case.ledger.rows if case.ledger else ())
             if row.position_from is not None and row.position_until is not None and row.job_id is not None
         }
+        if case.contract.position_partition is not None and not is_wrong(name):
+            told = _one_after_another(case, told)
         table, lowest = case.observation.table, min((held.start for held in told.values()), default=0)
         settled = table.read_at - max((2 * _interval(case), _ON_ITS_WAY))
         held = (told[s.snapshot_id] for s in table.chain if s.snapshot_id in told and s.committed_at <= settled)
