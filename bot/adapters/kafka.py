@@ -36,7 +36,7 @@ _RIGHTS = {
     KafkaError.GROUP_AUTHORIZATION_FAILED,
 }
 _LOGIN = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED}
-_PROTOCOL = re.compile("security.protocol|SSL")
+_PROTOCOL = re.compile(r"security\.protocol|SSL")
 """In the reason of a connection that came about and was closed."""
 _PASSING = {KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT, KafkaError._RESOLVE}
 
@@ -210,9 +210,7 @@ class _Look:
                 "Correct `topics` under `kafka` of the job, or give its user the ACL `Describe` for the topic.",
             )
         if by_code.keys() <= _PASSING:
-            hint = next(
-                (each for each in said if any(word in each.str() for word in ("security.protocol", "SSL"))), None
-            )
+            hint = next((each for each in said if _PROTOCOL.search(each.str())), None)
             return CouldNotLook(
                 f"{at} is not reachable.",
                 f"Expected an answer within {self._limit_s:g} s; found: {self._veiled((hint or said[0]).str())}.",
