@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 STORY = "restored-from-older-savepoint"
 
 
+@pytest.mark.long
 def test_an_approved_rewind_is_refused_when_another_writer_has_committed(fresh_lab: FreshLab, tmp_path: Path) -> None:
     """The refusal names the commit that was not foreseen, and nothing was stopped, moved or started."""
     lab = fresh_lab("v2")

@@ -13,7 +13,7 @@ from bot.lab.flink_rest import FlinkRest
 from tests.lab_fixtures import FreshLab
 from tests.walks.world import Incident, incident
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 STORY = "restored-from-older-savepoint"
 STOP, START = 1, 3
 """Places of these effects in a rewind: freeze, stop, move, start."""
