@@ -275,7 +275,7 @@ def headline(
         cause += (
             f"; {tails.size:,} of them the job had read by checkpoint {tails.state_of}, which the newest commit carries"
         )
-    kept = "".join(f" {each}" for each in on_broker_in_words(finding))
+    kept = "".join(f" {each}" for each in on_broker_in_words(finding, ask.observation.kafka))
     return f"{counted(finding.missing, 'position')} {is_or_are} missing{several}{cause}.{kept}{told}"
 
 
@@ -439,7 +439,7 @@ def _on_broker(spark: SparkSession, ask: Ask, reach: Reach, gaps: Sequence[Posit
         places.groupBy("partition", "position")
         .agg(F.min("at").alias("at"))
         .where("at IS NOT NULL")
-        .limit(1_000)
+        .limit(len(beside))
         .collect()
     )
     known = {(row["partition"], row["position"]): at(row["at"]) for row in moments}

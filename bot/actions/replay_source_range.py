@@ -85,7 +85,14 @@ def _replayable(plan: Plan, recipe: ReplayRecipe) -> ReplayableFinding:
             f"Expected an answer from the evidence “replayable_rows”; found: {said}",
             "Fix the cause that it names, type `/waterline run replayable_rows`, and propose again.",
         )
-    if not found.absent and (not found.missing or found.empty == found.missing):
+    if not found.absent and found.missing and found.empty == found.missing:
+        raise Refused(
+            "There is nothing to replay.",
+            f"Expected rows at {counted(found.missing, 'missing position')} of the topic; found none. They were "
+            "aborted or compacted, or the declared replay leaves them out.",
+            "If no transaction was aborted and the topic is not compacted, check what `replay` leaves out.",
+        )
+    if not found.missing and not found.absent:
         raise Refused(
             "There is nothing to replay.",
             "Expected rows of the source that the table lacks; the evidence “replayable_rows” found none.",
@@ -93,7 +100,7 @@ def _replayable(plan: Plan, recipe: ReplayRecipe) -> ReplayableFinding:
         )
     if found.not_given:
         gaps = plan.case.gaps
-        broker = " ".join(("", *on_broker_in_words(gaps))) if gaps is not None else ""
+        broker = " ".join(("", *on_broker_in_words(gaps, plan.case.observation.kafka))) if gaps is not None else ""
         raise Refused(
             f"The source no longer has {found.not_given:,} of the {found.missing:,} missing positions.",
             f"Expected all of them from {recipe.source}; it returns {counted(found.given, 'row')}.{broker}",

@@ -282,10 +282,7 @@ def _matches(case: Case, found: GapsFinding) -> Matches:
 
 def _on_broker(case: Case, found: GapsFinding) -> list[str]:
     """What Kafka still has of them, and what made it lose the others."""
-    kafka = case.observation.kafka
-    if isinstance(kafka, NotSeen):
-        return [f"Whether Kafka still has them is not known: {kafka.reason}"]
-    said = list(on_broker_in_words(found))
+    said = list(on_broker_in_words(found, case.observation.kafka))
     if found.on_broker is None or not found.on_broker.lost:
         return said
     state = _unread(case, found.on_broker.lost[0])

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from bot.domain.findings import GapsFinding, GapsOnBroker, PositionGap
 from bot.domain.kafka import KafkaPartition
 from bot.domain.looked import NotSeen, Seen
-from bot.domain.sentences import counted
+from bot.domain.sentences import counted, full_stop
 
 _MOST_NAMED = 2
 
@@ -34,8 +34,11 @@ def on_broker(seen: Seen[KafkaPartition] | NotSeen | None, gaps: Iterable[Positi
     )
 
 
-def on_broker_in_words(found: GapsFinding) -> tuple[str, ...]:
-    """Sentences: what is lost for good, and until when the others can be replayed. Empty: nothing is known of it."""
+def on_broker_in_words(found: GapsFinding, seen: Seen[KafkaPartition] | NotSeen | None = None) -> tuple[str, ...]:
+    """Sentences: what is lost for good, and until when the others can be replayed; of a broker that could not be
+    asked (`seen`), that. Empty: no broker was asked, or it is known of no gap."""
+    if isinstance(seen, NotSeen):
+        return (f"Whether Kafka still has them is not known: {full_stop(seen.reason)}",)
     is_whole = sum(gap.size for gap in found.gaps) == found.missing
     return in_words(found.on_broker, "of them" if is_whole else "positions of the first gaps")
 

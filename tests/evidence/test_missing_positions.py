@@ -17,7 +17,7 @@ from bot.domain.findings import GapsFinding, PositionGap
 from bot.domain.ids import SnapshotId
 from bot.domain.kafka import KafkaPartition
 from bot.domain.listed import Mark, highest_of, marks_of
-from bot.domain.looked import Seen
+from bot.domain.looked import NotSeen, Seen
 from bot.domain.table import Snapshot
 from spark_tasks import _missing_between
 from tests.adapters.test_iceberg_history import commit, histories, packed_from, state
@@ -536,6 +536,17 @@ def test_what_kafka_has_lost_is_named_with_the_event_times_beside_it(orders: Ord
     assert told.lost == (PositionGap(first=10, last=19, partition="0").model_copy(update=times),)
     assert "lost for good" in answer.headline
     assert next(each.value for each in answer.measures if each.name == "lost for good") == 10
+
+
+def test_a_broker_that_could_not_be_asked_is_said(orders: OrdersTable, asks: Asks) -> None:
+    """Else it would read as if none was lost."""
+    asked = orders.ask(goes_on_without(orders, range(15, 20)), contract=BY_PARTITION)
+    down = NotSeen(source="Kafka", reason="Kafka at k:9092 is not reachable.", remedy="Check it.")
+    world = asked.observation.model_copy(update={"kafka": down})
+
+    answer = asks("missing_positions", asked.model_copy(update={"observation": world}))
+
+    assert "Whether Kafka still has them is not known: Kafka at k:9092 is not reachable." in answer.headline
 
 
 def asked_at(position: int) -> datetime:

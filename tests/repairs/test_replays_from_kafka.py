@@ -125,6 +125,10 @@ def test_offsets_without_a_row_are_counted_and_do_not_prevent_a_replay(
     branch = rehearsal.proposal.rehearses_on or ""
     assert positions(scene, branch) == [*range(15), *range(18, 30)]
     assert scene.proves(rehearsal).passed
+    scene.carries_out(scene.proposes("publish_repair"))
+    scene.opens("ledger")
+    with pytest.raises(Refused, match="rows at 3 missing positions of the topic; found none"):
+        scene.proposes("replay_source_range")
 
 
 def test_what_the_broker_has_deleted_is_said_and_nothing_is_written(declares: Declares, broker: Broker) -> None:
