@@ -126,7 +126,7 @@ def test_offsets_without_a_row_are_counted_and_do_not_prevent_a_replay(
     assert positions(scene, branch) == [*range(15), *range(18, 30)]
     assert scene.proves(rehearsal).passed
     scene.carries_out(scene.proposes("publish_repair"))
-    scene.opens("ledger")
+    scene.diagnosed_anew("replayable_rows")
     with pytest.raises(Refused, match="rows at 3 missing positions of the topic; found none"):
         scene.proposes("replay_source_range")
 
