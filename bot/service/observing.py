@@ -258,11 +258,13 @@ class Observer:
         looked = _look(f"the checkpoint storage of {job}", lambda: self.jobs[job].checkpoints.stored(job, job_ids))
         if isinstance(looked, NotSeen):
             return looked
-        ports, snapshots = self.jobs[job], Seen[NamedSavepoint](source="the FlinkStateSnapshots", values=())
+        ports, snapshots = self.jobs[job], Seen[NamedSavepoint](source="savepoints of FlinkStateSnapshots", values=())
         kept = _look(snapshots.source, ports.snapshots) if ports.snapshots is not None else snapshots
         found = with_named(looked.values, runs.values, ports.checkpoints, kept.values)
-        unseen = "" if isinstance(kept, Seen) else f" (not {kept.source}: {kept.reason.rstrip('.')})"
-        return Seen[StoredCheckpoint](source=f"{looked.source}{unseen}", values=with_kinds(found, runs.values))
+        if isinstance(kept, NotSeen):  # one of them may be the point that is looked for
+            unread = _bare(kept.source, CheckpointKind.SAVEPOINT, None, None, state.read_at)
+            found = (unread.model_copy(update={"problem": f"{kept.reason} {kept.remedy}"}), *found)
+        return Seen[StoredCheckpoint](source=looked.source, values=with_kinds(found, runs.values))
 
 
 def _seen_from(table: TableState, branch: str) -> TableState:

@@ -1,6 +1,7 @@
 """Which restore point a start may take: named, older, unread, claimed, idle, or gone since the look."""
 
 import shutil
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,8 @@ from bot.domain.ids import CheckpointId, JobId, SnapshotId
 from bot.domain.looked import Seen
 from bot.domain.pairing import pairings
 from bot.domain.proposal import Proposal
+from bot.domain.unread_points import beside
+from bot.ports import NamedSavepoint
 from tests.actions.scene import Scene
 from tests.little_flink import JOB
 from tests.tables import ORDERS, job
@@ -366,3 +369,21 @@ def _run(scene: Scene, job_id: JobId) -> JobRun:
     run = scene.flink.run(job_id)
     assert run is not None
     return run
+
+
+def test_savepoints_that_the_operator_may_not_list_are_not_taken_for_none(scene: Scene) -> None:
+    """One of them may be nearer than every point that is known."""
+
+    def denied() -> tuple[NamedSavepoint, ...]:
+        raise CouldNotLook("The Kubernetes API server refused to list them.", "It found HTTP 403.", "Give the rights.")
+
+    scene.observer.jobs = {JOB: replace(scene.observer.jobs[JOB], snapshots=denied)}
+
+    seen = scene.observer.observe(ORDERS).checkpoints
+
+    first, found = seen.values[0], scene.plan().case.pairing
+    assert (first.is_unread, first.path) == (True, "savepoints of FlinkStateSnapshots")
+    assert "refused to list them" in (first.problem or "")
+    assert "Give the rights." in (beside(seen) or "")
+    assert found is not None
+    assert found.pairings[0].verdict is PairVerdict.UNREADABLE
