@@ -14,10 +14,8 @@ from bot.adapters.flink_http import polled
 from bot.adapters.flink_operator_resource import (
     DRAIN,
     SAVEPOINT_DIR,
-    Conflict,
     FlinkResource,
     Kind,
-    KubernetesResource,
     is_on,
     nonce_of,
     resource_of,
@@ -25,6 +23,7 @@ from bot.adapters.flink_operator_resource import (
 )
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import JOB_ID, digest_of
+from bot.adapters.kubernetes import Conflict, KubernetesResource
 from bot.domain.errors import CommitRefused, CouldNotLook, NotThere, OutcomeUnknown, Superseded
 from bot.domain.flink import JobRun
 from bot.domain.ids import JobId, short_job

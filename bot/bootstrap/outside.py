@@ -15,12 +15,12 @@ from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.clock import SystemClock
 from bot.adapters.contracts import contract_of
 from bot.adapters.flink_operator import FlinkOperator
-from bot.adapters.flink_operator_resource import as_pod, by_kubeconfig, flink_resource
 from bot.adapters.flink_rest import FlinkHistory, FlinkRest
 from bot.adapters.flink_starting import UID_SUFFIX, JarStart, SqlGatewayStart, Starter
 from bot.adapters.http import Logins
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.kafka import Kafka
+from bot.adapters.kubernetes import as_pod, by_kubeconfig, flink_resource
 from bot.adapters.lineage import AllLineage, OpenLineageFile
 from bot.adapters.lineage_marquez import Marquez
 from bot.adapters.schedulers import HttpSchedulers

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.adapters.flink_operator_resource import Login
+from bot.adapters.kubernetes import Login
 from bot.pinned_jars import cache_folder
 from tests.adapters.serving import unused_address
 

@@ -12,8 +12,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from bot.adapters.flink_operator import FlinkOperator
-from bot.adapters.flink_operator_resource import flink_resource
 from bot.adapters.flink_rest import FlinkRest
+from bot.adapters.kubernetes import flink_resource
 from bot.domain.ids import JobId
 from tests.adapters.flink_wire import FIXTURES, Wire, tell_run
 from tests.adapters.kubernetes import Kubernetes

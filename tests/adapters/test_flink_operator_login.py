@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from bot.adapters.flink_operator_resource import KubernetesResource, Login, as_pod, by_kubeconfig
+from bot.adapters.kubernetes import KubernetesResource, Login, as_pod, by_kubeconfig
 from bot.domain.errors import BadConfiguration, CouldNotLook
 from tests.adapters.kubernetes import ADMIN, Kubernetes, kubernetes
 

@@ -13,9 +13,10 @@ import pytest
 
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.flink_operator import FlinkOperator
-from bot.adapters.flink_operator_resource import FlinkResource, Login, flink_resource, resource_of
+from bot.adapters.flink_operator_resource import FlinkResource, resource_of
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import digest_of
+from bot.adapters.kubernetes import Login, flink_resource
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, Superseded
 from bot.domain.ids import JobId
 from bot.service.observing import with_named

@@ -12,8 +12,9 @@ import pytest
 
 from bot.actions._effects.start_job import StartingJob
 from bot.adapters.flink_operator import FlinkOperator
-from bot.adapters.flink_operator_resource import Login, flink_resource, nonce_of
+from bot.adapters.flink_operator_resource import nonce_of
 from bot.adapters.flink_rest import FlinkRest
+from bot.adapters.kubernetes import Login, flink_resource
 from bot.domain.effects import StartJob
 from bot.domain.entries import EffectStarted
 from bot.domain.errors import CommitRefused, CouldNotLook, Superseded

@@ -17,8 +17,8 @@ from starlette.routing import Route
 
 from bot.adapters import http
 from bot.adapters.flink_http import FlinkHttp
-from bot.adapters.flink_operator_resource import KubernetesResource, by_kubeconfig
 from bot.adapters.http import Logins
+from bot.adapters.kubernetes import KubernetesResource, by_kubeconfig
 from bot.domain.errors import BadConfiguration, CouldNotLook
 from bot.settings import LoginSettings
 from tests.adapters.serving import served
