@@ -238,9 +238,18 @@ class _Channel(DefaultChannelBuilder):
         has_token = bool(self.token or wanted.token_file or wanted.token_command)
         is_asked = self.use_ssl or wanted.ca_file is not None or (has_token and not is_here)
         if not (is_asked if wanted.tls is None else wanted.tls):
-            return self._insecure_channel(self.endpoint)
+            return _unregistered(self._insecure_channel(self.endpoint))
         ca = wanted.ca_file.read_bytes() if wanted.ca_file is not None else None
-        return self._secure_channel(self.endpoint, grpc.ssl_channel_credentials(root_certificates=ca))
+        return _unregistered(self._secure_channel(self.endpoint, grpc.ssl_channel_credentials(root_certificates=ca)))
+
+
+def _unregistered(channel: grpc.Channel) -> grpc.Channel:
+    """The same channel, whose stubs register no method: with grpcio 1.85 a registered method that is called after
+    another thread has closed the channel ends the whole process with a segmentation fault. Others raise ValueError."""
+    for name in ("unary_unary", "unary_stream", "stream_unary", "stream_stream"):
+        plain = getattr(channel, name)
+        setattr(channel, name, lambda *args, _plain=plain, _registered_method=False, **more: _plain(*args, **more))
+    return channel
 
 
 class _Open(NamedTuple):

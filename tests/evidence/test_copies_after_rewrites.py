@@ -51,6 +51,7 @@ def test_a_compaction_changes_neither_writers_nor_subtasks(orders: OrdersTable, 
     assert pairs_of(answer) == {(doubling, doubling, 5)}
 
 
+@pytest.mark.long
 def test_a_replay_is_named_behind_two_compactions(orders: OrdersTable, asks: Asks) -> None:
     """Also where the older copy lies below the window, in a file that a compaction wrote there."""
     old = orders.commits("a", 1, range(20))
@@ -83,6 +84,7 @@ def test_copies_that_are_all_older_are_not_the_windows_fault(orders: OrdersTable
     assert duplicates_of(counted).keys == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("why", ["its files are gone", "it is one compaction more than is looked behind"])
 def test_a_writer_that_cannot_be_seen_is_not_guessed(
     orders: OrdersTable, asks: Asks, why: str, monkeypatch: pytest.MonkeyPatch

@@ -113,6 +113,7 @@ def test_a_server_that_only_accepts_connections_is_told(ask: Ask) -> None:
         assert time.monotonic() - began < 8 * WITHIN_S
 
 
+@pytest.mark.long
 def test_a_session_is_released_when_nobody_asks_and_made_anew(embedded: EmbeddedSpark, ask: Ask) -> None:
     """Between incidents there is no Spark to pay for."""
     runner = SparkEvidenceRunner(

@@ -95,6 +95,7 @@ def answers(lab: Lab, since: SnapshotId, table: TableState) -> dict[str, Answer]
     return told
 
 
+@pytest.mark.long
 def test_a_replay_is_counted_as_the_lab_counts_it(v2_lab: Lab) -> None:
     """Duplicates, chain, restore points and Flink's own attempts, after a restore from an older savepoint."""
     story = v2_lab.tell("restored-from-older-savepoint")

@@ -68,6 +68,7 @@ def test_a_position_that_was_added_in_the_window_tells_of_later_rows_alone(order
     assert (again.verdict, again.finding.replayed) == (Verdict.CONFIRMED, 10)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("window", ["only appends", "deletes too"])
 def test_a_key_column_that_was_added_in_the_window_is_null_in_older_rows(
     orders: OrdersTable, asks: Asks, window: str
@@ -252,6 +253,7 @@ def test_a_renaming_of_the_table_loses_and_doubles_nothing(orders: OrdersTable, 
     assert set(answers.values()) == {Verdict.RULED_OUT}, answers
 
 
+@pytest.mark.long
 def test_a_renaming_by_spark_loses_and_doubles_nothing(
     orders: OrdersTable, session: SparkSession, asks: Asks, tmp_path: Path
 ) -> None:

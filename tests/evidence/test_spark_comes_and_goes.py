@@ -217,7 +217,8 @@ def test_the_server_yields_to_the_bot(server: SparkServer) -> None:
 
 def test_java_options_are_added_to_our_own(server: SparkServer) -> None:
     """A trust store must not cost the options without which manifests fill the heap."""
-    commands = [" ".join(each.cmdline()) for each in psutil.Process().children(recursive=True)]
+    jvm = psutil.Process(server.pid)
+    commands = [" ".join(each.cmdline()) for each in (jvm, *jvm.children())]
 
     assert [c for c in commands if "-Dwaterline.runs=tests" in c and "-Dorg.apache.avro.fastread=false" in c]
 

@@ -47,6 +47,7 @@ def all_gone(pids: list[int]) -> bool | None:
     return True if not any(map(psutil.pid_exists, pids)) else None
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_up_leaves_nothing_behind_and_runs_again(up: Up) -> None:

@@ -79,6 +79,7 @@ def test_a_fork_commits_between_the_commits_of_the_first(fresh_lab: FreshLab) ->
     assert proof.duplicates > 0
 
 
+@pytest.mark.long
 def test_the_lab_runs_flink_1_20_too(old_flink: Lab) -> None:
     """The same story has the same end with the older Flink."""
     told = old_flink.tell("restored-from-older-savepoint")

@@ -323,6 +323,7 @@ def test_a_file_that_two_commits_named_outlives_the_repair(scene: RepairScene, p
     assert positions(scene, "main") == list(range(40))
 
 
+@pytest.mark.long
 def test_what_a_compaction_had_replaced_outlives_it(
     scene: RepairScene, writer: SparkSession, positions: Positions
 ) -> None:

@@ -105,6 +105,7 @@ def test_its_own_rows_come_back_where_a_compaction_is_undone(
     assert list(range(60)) == positions(scene, rehearsal.proposal.rehearses_on or "")
 
 
+@pytest.mark.long
 def test_what_was_compacted_before_it_came_again_goes(
     scene: RepairScene, writer: SparkSession, positions: Positions
 ) -> None:

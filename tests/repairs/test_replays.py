@@ -176,6 +176,7 @@ def test_what_needs_a_decision_is_left_to_people(declares: Declares, recipe: Rep
     assert says in str(refused.value)
 
 
+@pytest.mark.long
 def test_a_table_whose_rows_replace_each_other_is_not_replayed_by_rows(declares: Declares) -> None:
     """A key that does not live may have been deleted on purpose."""
     scene = declares(declared())

@@ -135,6 +135,7 @@ def test_lost_commits_come_back_beside_rows_that_are_missing_for_good(scene: Rep
     must_be_under_review(scene)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("first", "then", "left", "found", "asks"),
     [

@@ -66,6 +66,7 @@ def mailed(box: Mailbox) -> dict[str, str]:
     return {str(mail["Subject"]): mail.get_body(("plain",)).get_content() for mail in box.mails}  # type: ignore[union-attr]
 
 
+@pytest.mark.long
 def test_whoever_read_wrong_rows_is_told_three_ways_runs_again_and_reads_right_ones(
     fresh_lab: FreshLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
