@@ -14,7 +14,7 @@ def test_a_call_on_a_closed_channel_is_an_error_and_not_the_end_of_the_process()
     stub = SparkConnectServiceStub(channel)
     channel.close()
 
-    with pytest.raises(ValueError, match="(?i)channel"):
+    with pytest.raises(ValueError, match=r"(?i)channel"):
         stub.ReleaseExecute(ReleaseExecuteRequest())
-    with pytest.raises(ValueError, match="(?i)channel"):
+    with pytest.raises(ValueError, match=r"(?i)channel"):
         next(stub.ExecutePlan(ExecutePlanRequest()))
