@@ -13,12 +13,13 @@ from pyspark.sql import SparkSession
 
 from bot.domain.contract import TableContract
 from bot.domain.ids import SnapshotId
+from bot.domain.ledger import MOST_RANGES, FileWriter, SourceRange
 from bot.domain.record import Record
 from bot.domain.table import MOST_PARTITIONS, PartitionField, Snapshot, TableState, TouchedPartitions
 from bot.domain.table import Column as TableColumn
-from spark_tasks._bounds import range_columns
-from spark_tasks._entry_counts import Counts, Touched, counts_of
+from spark_tasks._entry_counts import Counts, Touched, written_by_commits
 from spark_tasks._parted import NULL, Parted, parted_by
+from spark_tasks._source_ranges import told_ranges
 
 _DECIMAL = re.compile(r"decimal\(\d+, (\d+)\)")
 _LONGEST = 60
@@ -112,8 +113,10 @@ class CommitFiles(Record):
     event_until: int | None = None
     position_from: int | None = None
     position_until: int | None = None
+    ranges: tuple[SourceRange, ...] | None = None
+    writers: tuple[FileWriter, ...] | None = None
     partitions: tuple[TouchedPartitions, ...] = ()
-    """As the ledger's row has them."""
+    """As the ledger's row has them, and those above."""
 
 
 def files_by_commit(
@@ -124,12 +127,19 @@ def files_by_commit(
         return {}
     by_commit: dict[SnapshotId, list[Counts]] = {}
     parted = parted_by(table, contract)
-    for counts in counts_of(spark, commits, *range_columns(table, contract), parted):
-        by_commit.setdefault(SnapshotId(counts.snapshot_id), []).append(counts)
-    return {snapshot_id: _files(kinds, parted) for snapshot_id, kinds in by_commit.items()}
+    counts, covered, writers = written_by_commits(spark, table, contract, commits, parted)
+    for each in counts:
+        by_commit.setdefault(SnapshotId(each.snapshot_id), []).append(each)
+    ranges = told_ranges(covered, table, contract, by_commit) if covered is not None else {}
+    return {of: _files(kinds, parted, ranges.get(of), writers.get(of)) for of, kinds in by_commit.items()}
 
 
-def _files(kinds: Sequence[Counts], parted: Sequence[Parted]) -> CommitFiles:
+def _files(
+    kinds: Sequence[Counts],
+    parted: Sequence[Parted],
+    ranges: tuple[SourceRange, ...] | None,
+    named: tuple[FileWriter, ...] | None,
+) -> CommitFiles:
     told = {(each.is_added, each.is_data): each for each in kinds}
     added = [each for each in kinds if each.is_added]
     new, gone = told.get((True, True)), told.get((False, True))
@@ -150,6 +160,8 @@ def _files(kinds: Sequence[Counts], parted: Sequence[Parted]) -> CommitFiles:
         event_until=new.event_until if new else None,
         position_from=new.position_from if new else None,
         position_until=new.position_until if new else None,
+        ranges=ranges if ranges is not None and len(ranges) <= MOST_RANGES else None,
+        writers=named if is_flinks else None,
         partitions=touched_by(parted, kinds),
     )
 

@@ -7,14 +7,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.contract import TableContract
-from bot.domain.errors import EvidenceFailed
 from bot.domain.ids import SnapshotId
+from bot.domain.ledger import SourceRange
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import TableState
 from spark_tasks._bounds import nulls_of, stored, whole_columns, with_bounds
 from spark_tasks._covered import Covered, Range
 from spark_tasks._few_entries import Edges, Entry
-from spark_tasks._source_partition import WHOLE, by_bounds, of_bounds
+from spark_tasks._source_partition import WHOLE, by_bounds, in_words, of_bounds
 
 MAX_RANGES = 50_000
 
@@ -39,6 +39,8 @@ class _Alike(NamedTuple):
     """Rows that have no position."""
     rows: int
     """Of the files, those too."""
+    uncounted: int
+    """Files with bounds of the position that do not count the rows without one."""
 
 
 def source_columns(
@@ -66,9 +68,8 @@ def ranges_here(added: Iterable[Entry], table: TableState, contract: TableContra
     return _covered(_alike(*key, some, has_partitions=has_partitions) for key, some in alike.items())
 
 
-def ranges_of(added: DataFrame, table: TableState, contract: TableContract) -> Covered:
-    """Reads. `added`: entries with bounds and `NULLS`, those with status 1. Raises EvidenceFailed above `MAX_RANGES`
-    ranges."""
+def ranges_of(added: DataFrame, table: TableState, contract: TableContract) -> Covered | None:
+    """Reads. `added`: entries with bounds and `NULLS`, those with status 1. None above `MAX_RANGES` ranges."""
     position, event, of = source_columns(table, contract)
     partition, is_stated = F.lit(""), F.lit(True)
     is_whole = of is not None and of.type in WHOLE
@@ -94,15 +95,31 @@ def ranges_of(added: DataFrame, table: TableState, contract: TableContract) -> C
         F.count_if(is_unstated).alias("unstated"),
         F.coalesce(F.sum("nulls"), F.lit(0)).alias("bare"),
         F.sum("record_count").alias("rows"),
+        F.count_if(F.col("position_from").isNotNull() & F.col("nulls").isNull()).alias("uncounted"),
     )
     rows = grouped.limit(MAX_RANGES + 1).collect()
-    if len(rows) > MAX_RANGES:
-        raise EvidenceFailed(
-            "The window's commits cover too many source ranges to compare.",
-            f"Expected at most {MAX_RANGES:,} ranges, one for each commit and source partition; there are more.",
-            "Choose a window that begins later, then run it again.",
-        )
-    return _covered(_Alike(*row) for row in rows)
+    return _covered(_Alike(*row) for row in rows) if len(rows) <= MAX_RANGES else None
+
+
+def told_ranges(
+    covered: Covered, table: TableState, contract: TableContract, commits: Iterable[SnapshotId]
+) -> dict[SnapshotId, tuple[SourceRange, ...]]:
+    """What each of these commits brought, by partition and rising; none of it of commits that do not tell all, and
+    nothing where the contract hides a position or a source partition, or the table does not have them."""
+    position, _, of = source_columns(table, contract)
+    named = contract.position_partition
+    if position is None or (named is not None and of is None) or contract.hides(position.name) or contract.hides(named):
+        return {}
+    found: dict[SnapshotId, list[SourceRange]] = {
+        each: [] for each in commits if each not in covered.unstated and each not in covered.mixed
+    }
+    for each in sorted(covered.positions, key=lambda one: (one.partition, one.low)):
+        if each.snapshot_id in found:
+            partition = in_words(each.partition, of.type) if of is not None else None
+            found[each.snapshot_id].append(
+                SourceRange(partition=partition, low=each.low, high=each.high, rows=each.rows)
+            )
+    return {each: tuple(ranges) for each, ranges in found.items()}
 
 
 def _covered(alike: Iterable[_Alike]) -> Covered:
@@ -112,7 +129,7 @@ def _covered(alike: Iterable[_Alike]) -> Covered:
     untold = mingled | {f.snapshot_id for f in found if f.unplaced}
     untimed = {each.snapshot_id for each in found if each.untimed}
     unstated = frozenset(SnapshotId(each.snapshot_id) for each in found if each.unstated)
-    placed = (_range(f, f.partition, f.position_from, f.position_until, f.rows - f.bare) for f in found)
+    placed = (_range(f, f.partition, f.position_from, f.position_until, _placed(f)) for f in found)
     timed = (_range(each, "", each.event_from, each.event_until, None) for each in found)
     bare: dict[SnapshotId, int] = {}
     for each in found:
@@ -126,6 +143,11 @@ def _covered(alike: Iterable[_Alike]) -> Covered:
         mixed=frozenset(map(SnapshotId, mingled)) - unstated,
         bare=bare,
     )
+
+
+def _placed(alike: _Alike) -> int | None:
+    """Rows that have a position."""
+    return None if alike.uncounted else alike.rows - alike.bare
 
 
 def _range(alike: _Alike, partition: str | None, low: int | None, high: int | None, rows: int | None) -> Range | None:
@@ -149,6 +171,7 @@ def _alike(snapshot_id: int, partition: str | None, files: Sequence[Entry], *, h
         unstated=len(unplaced) + len(unparted),
         bare=sum(edge.nulls or 0 for edge in positions),
         rows=sum(file.rows for file in files),
+        uncounted=sum(edge.low is not None and edge.nulls is None for edge in positions),
     )
 
 

@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.contract import TableContract
+from bot.domain.errors import EvidenceFailed
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import DuplicateCommitsFinding, RepeatedCommit, RepeatedPart
 from bot.domain.ids import SnapshotId, short, short_job
@@ -35,7 +36,7 @@ from spark_tasks._few_entries import Entry, few_entries
 from spark_tasks._manifests import own_manifests
 from spark_tasks._reading import column, entries_of, own_entries
 from spark_tasks._source_partition import in_words, without_position
-from spark_tasks._source_ranges import ranges_here, ranges_of, source_columns
+from spark_tasks._source_ranges import MAX_RANGES, ranges_here, ranges_of, source_columns
 from spark_tasks._source_runs import by_two_runs, came_whole, earlier_of_checkpoint, read_twice, run_of
 from spark_tasks._unstated import readable, with_rows_read
 from spark_tasks._window import Reach, line_of, no_commits, reach_of
@@ -169,7 +170,14 @@ def _told_by_manifests(
         return Brought(ranges_here(brought, table, contract), _shared_here(brought))
     added = own_entries(entries_of(spark, manifests, bounds=True, more=NULLS), commits).where("status = 1").persist()
     try:
-        return Brought(ranges_of(added, table, contract), _shared_files(added))
+        covered = ranges_of(added, table, contract)
+        if covered is None:
+            raise EvidenceFailed(
+                "The window's commits cover too many source ranges to compare.",
+                f"Expected at most {MAX_RANGES:,} ranges, one for each commit and source partition; there are more.",
+                "Choose a window that begins later, then run it again.",
+            )
+        return Brought(covered, _shared_files(added))
     finally:
         added.unpersist()
 

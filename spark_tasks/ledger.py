@@ -346,7 +346,7 @@ TASK = Task(
     needs=("table", "jobs"),
     cost="manifest lists and manifests of the window's commits",
     reads="metadata",
-    version=4,
+    version=5,
 )
 
 
@@ -443,6 +443,8 @@ def _row(ask: Ask, commit: Snapshot, files: CommitFiles) -> LedgerRow:
         event_until=moment_of(files.event_until, event_column),
         position_from=files.position_from,
         position_until=files.position_until,
+        ranges=files.ranges,
+        writers=files.writers,
         schema_id=commit.schema_id,
         spec_ids=files.spec_ids,
         partitions=files.partitions,

@@ -7,6 +7,8 @@ from datetime import datetime
 from enum import StrEnum
 from heapq import nlargest
 
+from pydantic import Field
+
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.reads import ReadRun
@@ -83,6 +85,35 @@ class SkippedCheckpoint(Record):
         return f"{self.ids} {self.reason.value}"
 
 
+class SourceRange(Record):
+    """What a commit brought of one source partition: its lowest and its highest position, and how many rows."""
+
+    partition: str | None
+    """As text; None where the contract names no column for it, and for rows that have none."""
+    low: int
+    high: int
+    """Inclusive."""
+    rows: int | None
+    """Rows of the commit that have a position in it; None where only its ends are known."""
+
+
+class FileWriter(Record):
+    """One writer of a Flink sink. It gets its id when it starts, and counts the files that it makes: a restart of the
+    job, also by itself, makes new ones. The dynamic sink has one for each table and schema."""
+
+    subtask: int
+    attempt: int
+    id: str
+    """The random id in its files' names."""
+    first: int
+    last: int
+    """The lowest and the highest running number among the files of the commit; from 1."""
+
+
+MOST_RANGES = 256
+"""Of one row, and so many writers."""
+
+
 class LedgerRow(Record):
     """One commit. Nothing here is guessed: what no source tells is None or empty."""
 
@@ -121,6 +152,11 @@ class LedgerRow(Record):
     position_from: int | None = None
     """Lowest source position in the bounds of the files added; of all partitions of the source together."""
     position_until: int | None = None
+    ranges: tuple[SourceRange, ...] | None = Field(default=None, exclude_if=lambda told: told is None)
+    """Exactly what it brought, by source partition, as the manifests tell. None: not read, more than `MOST_RANGES`, or
+    not told by bounds, as of a file of several source partitions, or without bounds. Empty: it brought no position."""
+    writers: tuple[FileWriter, ...] | None = Field(default=None, exclude_if=lambda told: told is None)
+    """Who wrote the files that it added. None: not read, more than `MOST_RANGES`, or as for `attempts`."""
     schema_id: int | None = None
     spec_ids: tuple[int, ...] = ()
     """Partition specs of the files added."""

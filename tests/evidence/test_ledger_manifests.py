@@ -1,9 +1,12 @@
 """What the ledger reads from manifests: ranges, partitions, specs and schemas, as little as tells the whole truth."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyiceberg.transforms import (
     BucketTransform,
@@ -23,9 +26,9 @@ from bot.domain.evidence import Answer, Ask, Verdict
 from bot.domain.findings import DuplicateFilesFinding, DuplicatesFinding, LedgerFinding
 from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId
-from bot.domain.ledger import Ledger, LedgerRow, Sink
+from bot.domain.ledger import FileWriter, Ledger, LedgerRow, Sink, SourceRange
 from bot.domain.table import Column, PartitionField, Ref, TouchedPartitions
-from spark_tasks import _few_entries, _live, _reading, _writers
+from spark_tasks import _commit_files, _entry_counts, _few_entries, _live, _reading, _writers
 from spark_tasks._commit_files import moment_of, word_of
 from spark_tasks._parted import NULL, parted_by
 from spark_tasks.ledger import COLUMNS
@@ -483,3 +486,110 @@ def test_the_writer_of_an_older_copy_is_found_wherever_it_lies(
     assert [(pair.first, pair.second, pair.keys) for pair in answer.finding.pairs] == [
         (older[copied[0] // 10], again, 2)
     ]
+
+
+BY_PARTITION = SHOWN.model_copy(update={"position_partition": "source_partition"})
+ID, OTHER_ID = "23ffc85e-5a5f-4f4c-9b43-6a1f2b0c7d11", "949a4ab7-0000-4c4c-8b43-6a1f2b0c7d12"
+
+
+def commits_tables(orders: OrdersTable, checkpoint: int, files: Mapping[str, pa.Table]) -> SnapshotId:
+    """One checkpoint of a Flink run whose files bear these names and hold these rows."""
+    for name, table in files.items():
+        orders.data_folder.mkdir(exist_ok=True)
+        pq.write_table(table, orders.data_folder / name)
+    return orders.names_again("a", checkpoint, list(files))
+
+
+@pytest.mark.usefixtures("ways")
+def test_each_commit_tells_what_it_brought_of_each_source_partition(orders: OrdersTable, asks: Asks) -> None:
+    """Exactly, where each file holds one of them; nothing at all where a file holds two."""
+    before = orders.commits("a", 1, range(5))
+    pure = commits_tables(
+        orders,
+        2,
+        {
+            f"00000-0-{ID}-00001.parquet": rows(range(100, 110), partition=2),
+            f"00000-0-{ID}-00002.parquet": rows([10, 11, 19], partition=0),
+            f"00001-0-{OTHER_ID}-00001.parquet": rows([*range(5), None], partition=11),
+            f"00001-0-{OTHER_ID}-00002.parquet": rows([20, 21], partition=0),
+        },
+    )
+    two = pa.concat_tables([rows(range(22, 25), partition=0), rows(range(110, 120), partition=2)])
+    mixed = commits_tables(
+        orders,
+        3,
+        {f"00000-0-{ID}-00003.parquet": two, f"00001-0-{OTHER_ID}-00003.parquet": rows(range(5, 9), partition=11)},
+    )
+    nothing = orders.deletes("source_position = 3")
+
+    found = {row.snapshot_id: row for row in ledger_of(asks("ledger", orders.ask(before, contract=BY_PARTITION))).rows}
+
+    assert found[pure].ranges == (
+        SourceRange(partition="0", low=10, high=21, rows=5),
+        SourceRange(partition="11", low=0, high=4, rows=5),
+        SourceRange(partition="2", low=100, high=109, rows=10),
+    )
+    assert found[mixed].ranges is None
+    assert found[nothing].ranges is not None
+    without = asks("ledger", orders.ask(before, contract=SHOWN))
+    assert [row.ranges for row in ledger_of(without).rows if row.snapshot_id == mixed] == [
+        (SourceRange(partition=None, low=5, high=119, rows=17),)
+    ]
+
+
+@pytest.mark.parametrize("hidden", ["source_position", "source_partition"])
+def test_no_range_is_told_of_a_hidden_column(orders: OrdersTable, asks: Asks, hidden: str) -> None:
+    """Nor where nobody may see which partition each is of."""
+    orders.commits("a", 1, range(5))
+
+    assert row_of_head(asks, orders, None, BY_PARTITION).ranges is not None
+    assert row_of_head(asks, orders, None, BY_PARTITION.model_copy(update={"redacted": (hidden,)})).ranges is None
+
+
+@pytest.mark.usefixtures("ways")
+def test_more_ranges_than_a_row_holds_are_none(
+    orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part that looks whole would prove that the rest was never brought."""
+    files = {f"0000{n}-0-{ID[:-1]}{n}-00001.parquet": rows(range(9), partition=n) for n in range(3)}
+    commits_tables(orders, 1, files)
+
+    monkeypatch.setattr(_entry_counts, "MOST_RANGES", 3)
+    monkeypatch.setattr(_commit_files, "MOST_RANGES", 3)
+    whole = row_of_head(asks, orders, None, BY_PARTITION)
+    monkeypatch.setattr(_entry_counts, "MOST_RANGES", 2)
+    monkeypatch.setattr(_commit_files, "MOST_RANGES", 2)
+    cut = row_of_head(asks, orders, None, BY_PARTITION)
+
+    assert [len(each) if each is not None else None for each in (whole.ranges, whole.writers)] == [3, 3]
+    assert (cut.ranges, cut.writers) == (None, None)
+
+
+@pytest.mark.usefixtures("ways")
+def test_writers_are_told_with_their_ids_and_running_numbers(orders: OrdersTable, asks: Asks) -> None:
+    """A writer that began anew has another id; names of another form tell nothing of the commit."""
+    before = orders.commits("a", 1, range(5))
+    names = (f"00000-0-{ID}-00007", f"00000-0-{ID}-00009", f"00003-1-{OTHER_ID}-100000")
+    flinks = commits_tables(orders, 2, {f"{name}.parquet": rows(range(9)) for name in names})
+    other = commits_tables(orders, 3, {f"00000-0-{ID}-00011.parquet": rows(range(9)), "part-1.parquet": rows(range(3))})
+
+    found = {row.snapshot_id: row for row in ledger_of(asks("ledger", orders.ask(before))).rows}
+
+    assert found[flinks].writers == (
+        FileWriter(subtask=0, attempt=0, id=ID, first=7, last=9),
+        FileWriter(subtask=3, attempt=1, id=OTHER_ID, first=100000, last=100000),
+    )
+    assert found[other].writers is None
+
+
+def test_a_ledger_of_before_has_neither(orders: OrdersTable, asks: Asks) -> None:
+    """What was saved then is read, and written as it was."""
+    orders.commits("a", 1, range(5))
+    row = row_of_head(asks, orders, None)
+    older = row.model_copy(update={"ranges": None, "writers": None})
+
+    told = older.model_dump_json()
+
+    assert not {"ranges", "writers"} & json.loads(told).keys()
+    assert LedgerRow.model_validate_json(told) == older
+    assert LedgerRow.model_validate_json(row.model_dump_json()) == row

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,10 @@ from bot.adapters.spark import SparkEvidenceRunner
 from bot.domain.errors import EvidenceFailed
 from bot.domain.evidence import Ask
 from bot.domain.ids import SnapshotId
-from bot.domain.table import Column, Window
+from bot.domain.table import Window
 from spark_tasks import _few_entries, _source_ranges
-from spark_tasks._bounds import range_columns
 from spark_tasks._covered import Range
-from spark_tasks._entry_counts import Counts, counts_of
+from spark_tasks._entry_counts import Written, written_by_commits
 from spark_tasks._few_entries import Edges, Entry, few_entries
 from spark_tasks._manifests import Manifest, own_manifests
 from spark_tasks._reading import stored_entries
@@ -184,12 +184,15 @@ def ways(monkeypatch: pytest.MonkeyPatch, few: bool) -> None:
     monkeypatch.setattr(_few_entries, "FEW_ENTRIES", 2_500 if few else -1)
 
 
-def counted(spark: SparkSession, ask: Ask, position: Column | None) -> list[Counts]:
+def counted(spark: SparkSession, ask: Ask, position: str | None) -> Written:
     """In one order, with what has no order sorted."""
-    table = ask.observation.table
-    event, _ = range_columns(table, ask.contract)
-    found = counts_of(spark, ask.window.of(table), event, position)
-    return sorted(each._replace(writers=sorted(each.writers), spec_ids=sorted(each.spec_ids)) for each in found)
+    table, contract = ask.observation.table, ask.contract.model_copy(update={"position": position})
+    found = written_by_commits(spark, table, contract, ask.window.of(table))
+    counts = (each._replace(writers=sorted(each.writers), spec_ids=sorted(each.spec_ids)) for each in found.counts)
+    covered = found.covered
+    assert covered is not None
+    in_order = replace(covered, positions=tuple(sorted(covered.positions, key=astuple)), times=())
+    return found._replace(counts=sorted(counts), covered=in_order)
 
 
 def repeats(spark: SparkSession, ask: Ask) -> Repeats:
@@ -203,16 +206,17 @@ def test_a_commit_s_files_are_counted_alike_by_both(
     spark: SparkSession, eventful: Ask, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """Counts, writers, specs, and ranges of four bytes, of eight and of none: whoever counts."""
-    columns = {column.name: column for column in eventful.observation.table.columns}
+    position = name if name != "none" else None
     ways(monkeypatch, few=True)
-    here = counted(spark, eventful, columns.get(name))
+    here = counted(spark, eventful, position)
 
     ways(monkeypatch, few=False)
-    by_spark = counted(spark, eventful, columns.get(name))
+    by_spark = counted(spark, eventful, position)
 
     assert here == by_spark
-    assert {(each.is_added, each.is_data) for each in here} >= {(True, True), (False, True), (True, False)}
-    assert {writer for each in here for writer in each.writers} >= {"00003-0", "00003-12"}
+    assert {(each.is_added, each.is_data) for each in here.counts} >= {(True, True), (False, True), (True, False)}
+    assert {writer for each in here.counts for writer in each.writers} >= {"00003-0", "00003-12"}
+    assert {(each.subtask, each.attempt) for those in here.writers.values() for each in those} >= {(3, 0), (3, 12)}
 
 
 def test_repeated_files_are_told_alike_by_both(

@@ -9,7 +9,7 @@ What came twice, without Spark: entries are read by PyIceberg, and compared by t
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pyarrow.parquet as pq
 from pyiceberg.manifest import ManifestFile
@@ -103,7 +103,7 @@ def _added(ask: Ask, wanted: set[int], columns: Sequence[Column | None]) -> Iter
 def _entries(table: StaticTable, manifest: ManifestFile, columns: Sequence[Column | None]) -> Iterator[Entry]:
     for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=False):
         file = entry.data_file
-        low, high = file.lower_bounds or {}, file.upper_bounds or {}
+        low, high, nulls = file.lower_bounds or {}, file.upper_bounds or {}, file.null_value_counts or {}
         yield Entry(
             snapshot_id=entry.snapshot_id or manifest.added_snapshot_id,
             status=int(entry.status),
@@ -111,8 +111,12 @@ def _entries(table: StaticTable, manifest: ManifestFile, columns: Sequence[Colum
             path=file.file_path,
             rows=file.record_count,
             spec_id=manifest.partition_spec_id,
-            edges=tuple(Edges(low.get(c.field_id), high.get(c.field_id)) if c else Edges(None, None) for c in columns),
+            edges=tuple(_edges(low, high, nulls, c) for c in columns),
         )
+
+
+def _edges(low: Mapping[int, bytes], high: Mapping[int, bytes], nulls: Mapping[int, int], of: Column | None) -> Edges:
+    return Edges(low.get(of.field_id), high.get(of.field_id), nulls.get(of.field_id)) if of else Edges(None, None)
 
 
 class ArrowRunner:
