@@ -130,7 +130,7 @@ def files_by_commit(
     counts, covered, writers = written_by_commits(spark, table, contract, commits, parted)
     for each in counts:
         by_commit.setdefault(SnapshotId(each.snapshot_id), []).append(each)
-    ranges = told_ranges(covered, table, contract, by_commit) if covered is not None else {}
+    ranges = (told_ranges(covered, table, contract, by_commit) if covered is not None else None) or {}
     return {of: _files(kinds, parted, ranges.get(of), writers.get(of)) for of, kinds in by_commit.items()}
 
 

@@ -52,6 +52,8 @@ class Covered:
     """Those with a file that may hold positions and of which nothing tells which: their writer left out the bounds."""
     mixed: frozenset[SnapshotId] = frozenset()
     """Those with a file of several source partitions: its bounds tell nothing of any."""
+    untold: frozenset[SnapshotId] = frozenset()
+    """Those of which neither bounds nor rows tell all, whoever made them and whether or not they are compared."""
     unread: str = ""
     """Why the rows of both kinds were not read instead, as the end of a sentence."""
     bare: Mapping[SnapshotId, int] = field(default_factory=dict)

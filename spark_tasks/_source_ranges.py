@@ -103,16 +103,14 @@ def ranges_of(added: DataFrame, table: TableState, contract: TableContract) -> C
 
 def told_ranges(
     covered: Covered, table: TableState, contract: TableContract, commits: Iterable[SnapshotId]
-) -> dict[SnapshotId, tuple[SourceRange, ...]]:
-    """What each of these commits brought, by partition and rising; none of it of commits that do not tell all, and
-    nothing where the contract hides a position or a source partition, or the table does not have them."""
+) -> dict[SnapshotId, tuple[SourceRange, ...]] | None:
+    """What each of these commits brought, by partition and rising; without commits that do not tell all. None where
+    the contract hides the position or the source partition, or the table does not have it."""
     position, _, of = source_columns(table, contract)
     named = contract.position_partition
     if position is None or (named is not None and of is None) or contract.hides(position.name) or contract.hides(named):
-        return {}
-    found: dict[SnapshotId, list[SourceRange]] = {
-        each: [] for each in commits if each not in covered.unstated and each not in covered.mixed
-    }
+        return None
+    found: dict[SnapshotId, list[SourceRange]] = {each: [] for each in commits if each not in covered.untold}
     for each in sorted(covered.positions, key=lambda one: (one.partition, one.low)):
         if each.snapshot_id in found:
             partition = in_words(each.partition, of.type) if of is not None else None
@@ -129,6 +127,7 @@ def _covered(alike: Iterable[_Alike]) -> Covered:
     untold = mingled | {f.snapshot_id for f in found if f.unplaced}
     untimed = {each.snapshot_id for each in found if each.untimed}
     unstated = frozenset(SnapshotId(each.snapshot_id) for each in found if each.unstated)
+    mixed = frozenset(map(SnapshotId, mingled)) - unstated
     placed = (_range(f, f.partition, f.position_from, f.position_until, _placed(f)) for f in found)
     timed = (_range(each, "", each.event_from, each.event_until, None) for each in found)
     bare: dict[SnapshotId, int] = {}
@@ -140,7 +139,8 @@ def _covered(alike: Iterable[_Alike]) -> Covered:
         times=tuple(each for each in timed if each is not None and each.snapshot_id not in untimed),
         commits=frozenset(SnapshotId(each.snapshot_id) for each in found),
         unstated=unstated,
-        mixed=frozenset(map(SnapshotId, mingled)) - unstated,
+        mixed=mixed,
+        untold=unstated | mixed,
         bare=bare,
     )
 

@@ -102,6 +102,7 @@ def _read(
         positions=tuple(each for each in covered.positions if each.snapshot_id not in were_read) + ranges,
         unstated=frozenset(),
         mixed=frozenset(),
+        untold=covered.untold - were_read,
         bare={**covered.bare, **{each: rows for each, rows in bare.items() if rows}},
     )
 

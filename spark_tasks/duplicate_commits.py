@@ -23,7 +23,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name under which PySp
 from bot.domain.contract import TableContract
 from bot.domain.errors import EvidenceFailed
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
-from bot.domain.findings import DuplicateCommitsFinding, RepeatedCommit, RepeatedPart
+from bot.domain.findings import MOST_COMMIT_RANGES, CommitRanges, DuplicateCommitsFinding, RepeatedCommit, RepeatedPart
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.listed import at_checkpoints
 from bot.domain.looked import NotSeen
@@ -36,7 +36,7 @@ from spark_tasks._few_entries import Entry, few_entries
 from spark_tasks._manifests import own_manifests
 from spark_tasks._reading import column, entries_of, own_entries
 from spark_tasks._source_partition import in_words, without_position
-from spark_tasks._source_ranges import MAX_RANGES, ranges_here, ranges_of, source_columns
+from spark_tasks._source_ranges import MAX_RANGES, ranges_here, ranges_of, source_columns, told_ranges
 from spark_tasks._source_runs import by_two_runs, came_whole, earlier_of_checkpoint, read_twice, run_of
 from spark_tasks._unstated import readable, with_rows_read
 from spark_tasks._window import Reach, line_of, no_commits, reach_of
@@ -398,7 +398,7 @@ TASK = Task(
     "positions, or a file holds several source partitions, it also reads up to 64 MB of position columns. Where "
     "positions have holes, it reads these columns of overlapping commits too",
     reads="metadata",
-    version=6,
+    version=7,
 )
 
 
@@ -422,13 +422,23 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     repeated, proven = repeating(ask.observation.table, commits, reach, covered, shared)
     repeated = _in_parts(spark, ask, repeated, proven)
     doubts = doubts_of(ask, reach, commits, covered)
+    brought = _brought(ask, commits, covered)
     if repeated:
-        return _some(reach, repeated, len(commits), doubts)
+        return _some(reach, repeated, len(commits), doubts, brought)
     apart = runs_apart(ask, reach, commits, covered)
     if doubts.unseen or apart is not None:
-        return _open_still(reach, doubts, apart, len(commits))
+        return _open_still(reach, doubts, apart, len(commits), brought)
     headline = f"None of {counted(len(reach.main), 'commit')} repeats another one{_or_below(ask, reach)}."
-    return _none(len(reach.main), headline, len(commits))
+    return _none(len(reach.main), headline, len(commits), brought)
+
+
+def _brought(ask: Ask, commits: Sequence[Snapshot], covered: Covered) -> tuple[CommitRanges, ...] | None:
+    """None above `MOST_COMMIT_RANGES`: of a part nobody could say what the rest brought."""
+    ids_of = [commit.snapshot_id for commit in commits]
+    told = told_ranges(covered, ask.observation.table, ask.contract, ids_of)
+    if told is None or sum(map(len, told.values())) > MOST_COMMIT_RANGES:
+        return None
+    return tuple(CommitRanges(snapshot_id=each, ranges=told.get(each)) for each in ids_of)
 
 
 def _compared(ask: Ask, reach: Reach) -> tuple[Snapshot, ...]:
@@ -464,8 +474,14 @@ def _in_parts(
     )
 
 
-def _some(reach: Reach, repeated: tuple[RepeatedCommit, ...], compared: int, doubts: Doubts) -> Answer:
-    finding = DuplicateCommitsFinding(commits_checked=len(reach.main), repeated=repeated)
+def _some(
+    reach: Reach,
+    repeated: tuple[RepeatedCommit, ...],
+    compared: int,
+    doubts: Doubts,
+    brought: tuple[CommitRanges, ...] | None,
+) -> Answer:
+    finding = DuplicateCommitsFinding(commits_checked=len(reach.main), repeated=repeated, ranges=brought)
     rows = sum(each.rows_again for each in repeated)
     return Answer(
         verdict=Verdict.CONFIRMED,
@@ -533,7 +549,9 @@ def _row(each: RepeatedCommit) -> tuple[str, ...]:
     )
 
 
-def _open_still(reach: Reach, doubts: Doubts, apart: NotSeen | None, compared: int) -> Answer:
+def _open_still(
+    reach: Reach, doubts: Doubts, apart: NotSeen | None, compared: int, brought: tuple[CommitRanges, ...] | None
+) -> Answer:
     """The finding goes with it where every commit was compared as a whole, so that who asks for files and checkpoints
     has an answer."""
     unseen = (*doubts.unseen, *((apart,) if apart is not None else ()))
@@ -541,12 +559,12 @@ def _open_still(reach: Reach, doubts: Doubts, apart: NotSeen | None, compared: i
     said = f"No file and no checkpoint was committed twice, but not all else is known: {reason[0].lower()}{reason[1:]}"
     if apart is not None or not doubts.are_of_rows:
         return could_not(said, *unseen)
-    return _none(len(reach.main), said, compared).model_copy(
+    return _none(len(reach.main), said, compared, brought).model_copy(
         update={"verdict": Verdict.INCONCLUSIVE, "could_not_look": unseen}
     )
 
 
-def _none(commits: int, headline: str, compared: int = 0) -> Answer:
+def _none(commits: int, headline: str, compared: int = 0, brought: tuple[CommitRanges, ...] | None = None) -> Answer:
     return Answer(
         verdict=Verdict.RULED_OUT,
         headline=headline,
@@ -554,6 +572,6 @@ def _none(commits: int, headline: str, compared: int = 0) -> Answer:
             Measure(name="commits of the window", value=commits, unit="commits"),
             Measure(name="commits compared", value=compared, unit="commits"),
         ),
-        finding=DuplicateCommitsFinding(commits_checked=commits, repeated=()),
+        finding=DuplicateCommitsFinding(commits_checked=commits, repeated=(), ranges=brought),
         sources=_SOURCES if commits else (),
     )

@@ -10,9 +10,16 @@ from pyiceberg.types import LongType, PrimitiveType
 
 from bot.domain.contract import CopyRule, TableContract
 from bot.domain.evidence import Answer, Verdict
-from bot.domain.findings import DuplicateCommitsFinding, DuplicatesFinding, ExtraCopiesFinding, RepeatedCommit
+from bot.domain.findings import (
+    CommitRanges,
+    DuplicateCommitsFinding,
+    DuplicatesFinding,
+    ExtraCopiesFinding,
+    RepeatedCommit,
+)
 from bot.domain.ids import SnapshotId, short
-from spark_tasks import _copies, _few_entries, _unstated
+from bot.domain.ledger import SourceRange
+from spark_tasks import _copies, _few_entries, _unstated, duplicate_commits
 from tests.evidence.conftest import Asks
 from tests.evidence.test_duplicate_commits import BY_PARTITION, repeats
 from tests.tables import CONTRACT, ORDERS, OrdersTable, of_flink, rows
@@ -723,9 +730,52 @@ def test_files_of_several_partitions_that_are_too_many_to_be_read_rule_nothing_o
     answer = asks("duplicate_commits", orders.ask(before, contract=BY_PARTITION))
 
     assert answer.verdict is Verdict.INCONCLUSIVE
-    assert answer.finding == DuplicateCommitsFinding(commits_checked=2, repeated=())
+    assert isinstance(answer.finding, DuplicateCommitsFinding)
+    assert (answer.finding.commits_checked, answer.finding.repeated) == (2, ())
+    assert [each.ranges is not None for each in answer.finding.ranges or ()] == [True, False, False]
     assert "bring several source partitions in one file" in answer.headline
     assert "replayed_rows" in answer.could_not_look[0].remedy
+
+
+def three(*of: Iterable[int]) -> pa.Table:
+    """Rows of so many source partitions, in one file."""
+    return pa.concat_tables([rows(each, partition=number) for number, each in enumerate(of)])
+
+
+@pytest.mark.usefixtures("both_ways")
+def test_each_commit_tells_what_it_brought_though_its_files_mix_source_partitions(
+    orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two writers read three partitions. Of what another engine wrote nobody reads the rows: it tells nothing, and not
+    that it brought nothing."""
+    below = orders.commits("a", 1, range(5), partition=2)
+    uneven = orders.appends(three([5, 6, 9], range(100, 110), range(5, 6)), of_flink("a", 2))
+    silent = orders.appends(three([], range(110, 120), range(6, 10)), of_flink("a", 3))
+    others = orders.appends(three(range(10, 12), range(120, 121)))
+
+    finding = asks("duplicate_commits", orders.ask(below, contract=BY_PARTITION)).finding
+
+    def part(partition: int, low: int, high: int, rows_there: int) -> SourceRange:
+        return SourceRange(partition=str(partition), low=low, high=high, rows=rows_there)
+
+    assert isinstance(finding, DuplicateCommitsFinding)
+    assert finding.ranges == (
+        CommitRanges(snapshot_id=below, ranges=(part(2, 0, 4, 5),)),
+        CommitRanges(snapshot_id=uneven, ranges=(part(0, 5, 9, 3), part(1, 100, 109, 10), part(2, 5, 5, 1))),
+        CommitRanges(snapshot_id=silent, ranges=(part(1, 110, 119, 10), part(2, 6, 9, 4))),
+        CommitRanges(snapshot_id=others, ranges=None),
+    )
+    assert DuplicateCommitsFinding.model_validate_json(finding.model_dump_json()) == finding
+    assert "ranges" not in DuplicateCommitsFinding(commits_checked=1, repeated=()).model_dump()
+
+    monkeypatch.setattr(duplicate_commits, "MOST_COMMIT_RANGES", 5)
+    cut = asks("duplicate_commits", orders.ask(below, contract=BY_PARTITION)).finding
+    hidden = BY_PARTITION.model_copy(update={"redacted": ("source_partition",)})
+    unseen = asks("duplicate_commits", orders.ask(below, contract=hidden)).finding
+
+    assert isinstance(cut, DuplicateCommitsFinding)
+    assert isinstance(unseen, DuplicateCommitsFinding)
+    assert (cut.ranges, unseen.ranges) == (None, None)
 
 
 def test_rows_without_a_source_partition_are_no_part_of_the_one_beside_them(orders: OrdersTable, asks: Asks) -> None:

@@ -5,6 +5,8 @@ from typing import Annotated
 from pydantic import Field
 
 from bot.domain.findings.commits import (
+    MOST_COMMIT_RANGES,
+    CommitRanges,
     DuplicateCommitsFinding,
     ForkedWritersFinding,
     LedgerFinding,
@@ -94,9 +96,11 @@ Finding = Annotated[
 
 __all__ = [
     "COMMITS_TOLD",
+    "MOST_COMMIT_RANGES",
     "PAIRS_TOLD",
     "BackfillFinding",
     "CheckpointHealthFinding",
+    "CommitRanges",
     "CompactedRows",
     "ContractAgreementFinding",
     "CopiesOfCommit",

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
-from bot.domain.ledger import Ledger
+from bot.domain.ledger import Ledger, SourceRange
 from bot.domain.record import Record, Utc
 
 
@@ -67,6 +67,18 @@ class RepeatedCommit(Record):
         return self.too_many == 0
 
 
+class CommitRanges(Record):
+    """What one commit brought of the source."""
+
+    snapshot_id: SnapshotId
+    ranges: tuple[SourceRange, ...] | None
+    """Exactly, by source partition, as bounds or rows tell. None: neither does. Empty: it brought no position."""
+
+
+MOST_COMMIT_RANGES = 10_000
+"""Ranges, of all commits together."""
+
+
 class DuplicateCommitsFinding(Record):
     """Commits of the window that repeat another one: each once, with its strongest proof and the commit of which it
     repeats most."""
@@ -74,6 +86,9 @@ class DuplicateCommitsFinding(Record):
     kind: Literal["duplicate-commits"] = "duplicate-commits"
     commits_checked: int
     repeated: tuple[RepeatedCommit, ...]
+    ranges: tuple[CommitRanges, ...] | None = Field(default=None, exclude_if=lambda told: told is None)
+    """Each commit that was compared, those from before the window too, oldest first. None: an older version did not
+    tell, the table has no position that may be shown, or there are more than `MOST_COMMIT_RANGES` ranges."""
 
 
 class Writer(Record):
