@@ -25,7 +25,6 @@ from bot.domain.doubt import faults_in
 from tests.diagnosis.changed_cases import NAMES, case_named, is_wrong
 from tests.diagnosis.histories import held
 from tests.diagnosis.histories.drawn import OF_A_GUEST, OF_SPARK, Drawn, Plan, plan_of, played, reduced
-from tests.diagnosis.histories.looked import case_of
 from tests.diagnosis.histories.truth import truth_since
 from tests.matrix.plan import RUNS
 from tests.matrix.told import kept
@@ -86,7 +85,7 @@ def looks_at(seed: int, *, with_mistakes: bool, judge: Judge, beside: Judge) -> 
     """Both looks of one history, held against the truth."""
     first = played(plan_of(seed, with_mistakes=with_mistakes))
     for is_after, drawn in enumerate((first, held.asked_again(first))):
-        case = case_of(drawn.history, drawn.looked)
+        case = held.case_for(drawn)
         yield Held(seed, bool(is_after), _truth(drawn), Answer.of(judge, case), Answer.of(beside, case))
 
 
@@ -94,7 +93,7 @@ def is_unsound(plan: Plan, judge: Judge) -> bool:
     """Whether rows are wrong, and the judge calls them right, at one of the two looks."""
     first = played(plan)
     for drawn in (first, held.asked_again(first)):
-        if _truth(drawn) == "wrong" and Answer.of(judge, case_of(drawn.history, drawn.looked)).word == "right":
+        if _truth(drawn) == "wrong" and Answer.of(judge, held.case_for(drawn)).word == "right":
             return True
     return False
 
@@ -103,7 +102,7 @@ def unsound_story(seed: int, judge: Judge, *, with_mistakes: bool) -> str:
     """The least history in which the judge still calls wrong rows right, with all that happened in it."""
     plan = reduced(plan_of(seed, with_mistakes=with_mistakes), partial(is_unsound, judge=judge))
     first = played(plan)
-    said = [Answer.of(judge, case_of(d.history, d.looked)) for d in (first, held.asked_again(first))]
+    said = [Answer.of(judge, held.case_for(d)) for d in (first, held.asked_again(first))]
     return held.in_words(plan, tuple(f"the judge: {word} ({reason or 'no reason'})" for word, reason in said))
 
 

@@ -6,15 +6,14 @@ Each event draws from a source of its own, so that a history from which others a
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from random import Random
 from typing import NamedTuple
 
 from bot.domain.ids import SnapshotId, short
-from bot.domain.suspicion import propose_window
 from tests.diagnosis.histories import accidents, neighbours, operators
 from tests.diagnosis.histories.history import History, Setting
 from tests.diagnosis.histories.looked import TASKS, Looked, look, look_again
-from tests.diagnosis.histories.shown import jobs_shown
 from tests.diagnosis.histories.told import Marks, step_in_words
 from tests.diagnosis.histories.truth import truth_of
 
@@ -84,7 +83,7 @@ class Plan:
     events: tuple[Event, ...]
     then: tuple[Event, ...] = ()
     opens_where_suspicious: bool = False
-    """Whether the window begins where the incident would begin it; else it is the whole table."""
+    """Whether the window begins where main or the job first went back; else it is the whole table."""
     job_fails_for_good: bool = False
     pause_s: int = 0
     flink_is_down: bool = False
@@ -143,16 +142,18 @@ def played(plan: Plan) -> Drawn:
     steps = list[str]()
     for rows in (2, 2):
         steps.append(_step(history, "a checkpoint", partial(history.job.reads, rows)))
-    right = list[SnapshotId]()
+    right, went_back = list[SnapshotId](), set[SnapshotId]()
     for event in plan.events:
+        before = Marks.of(history)
         steps.append(_happens(history, plan.seed, event))
+        went_back |= _went_back_to(history, before)
         if not truth_of(history).is_wrong and history.head not in right:
             right.append(history.head)
     if plan.job_fails_for_good and history.job.can_go_on:
         steps.append(_step(history, "the job fails for good", history.job.fails_for_good))
     since = None
     if plan.opens_where_suspicious:
-        since = propose_window(history.tale.table, jobs_shown(history)).window.since
+        since = next((s.snapshot_id for s in history.table.chain if s.snapshot_id in went_back), None)
     if plan.opens_at is not None:
         listed = {s.snapshot_id for s in history.tale.snapshots}
         right = [each for each in right if each in listed]
@@ -235,6 +236,16 @@ def _step(history: History, name: str, act: Callable[[], object]) -> str:
     before = Marks.of(history)
     act()
     return step_in_words(history, name, before)
+
+
+def _went_back_to(history: History, before: Marks) -> set[SnapshotId]:
+    """Where main was set to a commit that was there already, or has rows that the source has still before it: the
+    newest commit of main whose rows the source has all behind it."""
+    made = {commit.snapshot_id for commit in history.table.commits[before.commits :]}
+    stands, chain = history.job.position, (s.snapshot_id for s in reversed(history.table.chain))
+    if history.head in {before.head, *made} and all(position < stands for position in history.table.live_now):
+        return set()
+    return {*islice((each for each in chain if max(history.table.live(each), default=-1) < stands), 1)}
 
 
 def _is_quiet(history: History) -> None:

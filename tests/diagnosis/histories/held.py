@@ -1,14 +1,16 @@
 """Which answers to a history are wrong, held against the truth; and how a failing one is told to a developer."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import bot.diagnosis
 from bot.diagnosis._examine import diagnose, scan
-from bot.domain.diagnosis import HEALTHY, Act, Diagnosis, LastGoodRows
+from bot.domain.diagnosis import HEALTHY, Act, Case, Diagnosis, LastGoodRows
 from bot.domain.doubt import faults_in, rows_are_right
+from bot.domain.findings import LeakedManifestsFinding
 from bot.domain.ids import short
+from tests.diagnosis.histories import by_task
 from tests.diagnosis.histories.drawn import Drawn, Plan, played
-from tests.diagnosis.histories.looked import TASKS, case_of, look_again
+from tests.diagnosis.histories.looked import TASKS, LeftBehind, case_of, look_again
 from tests.diagnosis.histories.told import positions_in_words, standing_in_words
 from tests.diagnosis.histories.truth import Truth, truth_of, truth_since, wrong_up_to
 
@@ -18,9 +20,14 @@ OF_ROWS = frozenset({"F1", "F2", "F3", "F4", "F5", "F6", "F7", "F12", "F13", "F1
 IDLE = "no-advance"
 
 
+def case_for(drawn: Drawn, judge: Callable[[LeftBehind], LeakedManifestsFinding] = by_task.judged) -> Case:
+    """The case as the bot would build it."""
+    return case_of(drawn.history, drawn.looked, judge)
+
+
 def answered(drawn: Drawn) -> Diagnosis:
     """What the bot says of it."""
-    return diagnose(case_of(drawn.history, drawn.looked), MODES)
+    return diagnose(case_for(drawn), MODES)
 
 
 def asked_again(drawn: Drawn) -> Drawn:

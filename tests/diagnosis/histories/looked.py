@@ -1,15 +1,16 @@
-"""What evidence finds in a history, worked out with loops of its own; Flink manifests are judged by the real rule.
+"""What evidence finds in a history, worked out with loops of its own: no rule of the product has a say in it.
 
-What the Flink manifests that a history left on storage mean, by the rule of the evidence task itself.
+What the Flink manifests on storage mean is a rule, so they are only listed here, with the world as it was shown when
+somebody looked: `by_task` has the evidence task judge them.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Literal, NamedTuple
 
 from bot.domain.diagnosis import Case
-from bot.domain.evidence import Ask, Evidence, Verdict
+from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import (
     CompactedRows,
     CorrectedRowsFinding,
@@ -17,73 +18,20 @@ from bot.domain.findings import (
     DuplicatePair,
     DuplicatesFinding,
     GapsFinding,
-    LeakedManifest,
     LeakedManifestsFinding,
     LeakStanding,
     PositionGap,
     RepeatedCommit,
 )
-from bot.domain.ids import EvidenceId, JobId, SnapshotId
+from bot.domain.ids import EvidenceId, SnapshotId
 from bot.domain.ledger import Ledger
 from bot.domain.table import Snapshot, Window
-from spark_tasks._restarts import runs_of
-from spark_tasks._standing import standing
-from spark_tasks._storage import is_overdue
-from spark_tasks.leaked_manifests import first_commits
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.shown import case_shown
 from tests.diagnosis.histories.sink import Written
 from tests.diagnosis.histories.truth import ranges_of
 from tests.diagnosis.little_evidence import TASKS as COUNTED
 from tests.found import alone, files_twice, ledger_of, newest_event, orphans, retention, schema, unreadable
-
-
-def left_behind(history: History, case: Case, window: Window) -> LeakedManifestsFinding:
-    """Each manifest with its rows and positions, as the files that it lists tell them."""
-    ask = Ask(observation=case.observation, window=window, contract=case.contract)
-    first = _first_positions(history, ask)
-    told = tuple(_told(written, ask, first) for written in history.sink.manifests.values())
-    lost = [leak for leak in told if leak.standing in {LeakStanding.DROPPED, LeakStanding.LOST_STATE}]
-    return LeakedManifestsFinding(
-        manifests=told, lost_files=len(lost), lost_rows=sum(leak.rows or 0 for leak in lost), lost_deletes=0
-    )
-
-
-def _first_positions(history: History, ask: Ask) -> Mapping[JobId, int]:
-    """Run -> the lowest position that it brought first, of runs that began with nothing."""
-    world = ask.observation
-    found = dict[JobId, int]()
-    for run in runs_of(world):
-        lows = [min(history.table.holds[s.snapshot_id], default=None) for s in first_commits(run, world)]
-        known = [low for low in lows if low is not None]
-        if known and len(known) == len(lows):
-            found[run.job_id] = min(known)
-    return found
-
-
-def _told(written: Written, ask: Ask, first: Mapping[JobId, int]) -> LeakedManifest:
-    listed = written.listed()
-    where, why = standing(listed, ask.observation)
-    if where is LeakStanding.UNTOLD:
-        behind = frozenset(job for job, position in first.items() if position > max(written.rows))
-        where, why = standing(listed, ask.observation, behind)
-    return LeakedManifest(
-        path=listed.path,
-        job_id=listed.job_id,
-        operator_id=listed.operator_id,
-        checkpoint_id=listed.checkpoint_id,
-        attempt=listed.attempt,
-        standing=where,
-        files=1,
-        rows=len(written.rows),
-        deletes=0,
-        missing_files=0,
-        position_from=min(written.rows),
-        position_until=max(written.rows),
-        is_overdue=where is LeakStanding.PENDING and is_overdue(listed, ask),
-        reason=why,
-    )
-
 
 Repetition = Literal["same-checkpoint", "same-source-range"]
 TASKS = (*COUNTED.values(), "duplicate_files", "forked_writers", "table_health")
@@ -97,6 +45,16 @@ class Moment(NamedTuple):
     head: SnapshotId
     at: datetime
     window: Window
+
+
+class LeftBehind(NamedTuple):
+    """The Flink manifests that lay on storage when somebody looked, and what there was to see beside them."""
+
+    manifests: tuple[Written, ...]
+    case: Case
+    window: Window
+    holds: Mapping[SnapshotId, tuple[int, ...]]
+    """Commit -> source positions that it brought, as its files tell."""
 
 
 class Looked(NamedTuple):
@@ -121,7 +79,9 @@ def look(history: History, since: SnapshotId | None) -> Looked:
         "duplicates": _duplicates(history, window),
         "gaps": _gaps(history, window),
         "duplicate_commits": _repeated(history, window),
-        "leaked": left_behind(history, case_shown(history, since), window),
+        "leaked": LeftBehind(
+            tuple(history.sink.manifests.values()), case_shown(history, since), window, dict(table.holds)
+        ),
         "unreadable": unreadable(),
         "orphans": orphans(len(table.orphans), newest_at=max(table.orphans, default=None)),
         "corrected": CorrectedRowsFinding(keys=0, gone=0, columns={}, compactions=_compactions(table.chain)),
@@ -154,10 +114,15 @@ def look_again(history: History, looked: Looked, tasks: Iterable[str]) -> Looked
     )
 
 
-def case_of(history: History, looked: Looked) -> Case:
-    """The case as the bot would build it: the world now, evidence as it was found."""
-    evidence = tuple(_evidence(task, looked) for task in TASKS)
-    return case_shown(history, looked.since).model_copy(update={**looked.found, "evidence": evidence})
+def case_of(history: History, looked: Looked, judge: Callable[[LeftBehind], LeakedManifestsFinding]) -> Case:
+    """The case as the bot would build it: the world now, evidence as it was found, Flink manifests as the judge has
+    it."""
+    left = looked.found["leaked"]
+    assert isinstance(left, LeftBehind)
+    leaked = judge(left)
+    evidence = tuple(_evidence(task, looked, leaked) for task in TASKS)
+    found = {**looked.found, "leaked": leaked, "evidence": evidence}
+    return case_shown(history, looked.since).model_copy(update=found)
 
 
 def _ledger(history: History, window: Window) -> Ledger:
@@ -271,9 +236,8 @@ def _how(history: History, first: Snapshot, again: Snapshot) -> Repetition | Non
     return "same-checkpoint" if one == other else "same-source-range"
 
 
-def _evidence(task: str, looked: Looked) -> Evidence:
-    leaked, moment = looked.found["leaked"], looked.moments[task]
-    assert isinstance(leaked, LeakedManifestsFinding)
+def _evidence(task: str, looked: Looked, leaked: LeakedManifestsFinding) -> Evidence:
+    moment = looked.moments[task]
     is_untold = task == "leaked_manifests" and not leaked.lost_rows and bool(leaked.of(LeakStanding.UNTOLD))
     return Evidence(
         id=EvidenceId(task),

@@ -1,0 +1,76 @@
+"""What the Flink manifests of a history mean: by the rule of the evidence task, as the bot finds them, or untold.
+
+The only module of the histories that asks the product. A judge that gets them untold has to work it out by itself.
+"""
+
+from collections.abc import Mapping
+
+from bot.domain.evidence import Ask
+from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
+from bot.domain.ids import JobId
+from spark_tasks._restarts import runs_of
+from spark_tasks._standing import standing
+from spark_tasks._storage import is_overdue
+from spark_tasks.leaked_manifests import first_commits
+from tests.diagnosis.histories.looked import LeftBehind
+from tests.diagnosis.histories.sink import Written
+
+
+def judged(left: LeftBehind) -> LeakedManifestsFinding:
+    """Each manifest with its rows and positions, as the files that it lists tell them, and what the task says of it."""
+    ask = Ask(observation=left.case.observation, window=left.window, contract=left.case.contract)
+    first = _first_positions(left, ask)
+    return _finding(tuple(_told(written, ask, first) for written in left.manifests))
+
+
+def untold(left: LeftBehind) -> LeakedManifestsFinding:
+    """The same manifests, rows and positions; what they mean is not said."""
+    return _finding(tuple(_listed(written, LeakStanding.UNTOLD, "Nobody judged it.") for written in left.manifests))
+
+
+def _finding(told: tuple[LeakedManifest, ...]) -> LeakedManifestsFinding:
+    lost = [leak for leak in told if leak.standing in {LeakStanding.DROPPED, LeakStanding.LOST_STATE}]
+    return LeakedManifestsFinding(
+        manifests=told, lost_files=len(lost), lost_rows=sum(leak.rows or 0 for leak in lost), lost_deletes=0
+    )
+
+
+def _first_positions(left: LeftBehind, ask: Ask) -> Mapping[JobId, int]:
+    """Run -> the lowest position that it brought first, of runs that began with nothing."""
+    world = ask.observation
+    found = dict[JobId, int]()
+    for run in runs_of(world):
+        lows = [min(left.holds[s.snapshot_id], default=None) for s in first_commits(run, world)]
+        known = [low for low in lows if low is not None]
+        if known and len(known) == len(lows):
+            found[run.job_id] = min(known)
+    return found
+
+
+def _told(written: Written, ask: Ask, first: Mapping[JobId, int]) -> LeakedManifest:
+    listed = written.listed()
+    where, why = standing(listed, ask.observation)
+    if where is LeakStanding.UNTOLD:
+        behind = frozenset(job for job, position in first.items() if position > max(written.rows))
+        where, why = standing(listed, ask.observation, behind)
+    is_late = where is LeakStanding.PENDING and is_overdue(listed, ask)
+    return _listed(written, where, why).model_copy(update={"is_overdue": is_late})
+
+
+def _listed(written: Written, where: LeakStanding, why: str) -> LeakedManifest:
+    listed = written.listed()
+    return LeakedManifest(
+        path=listed.path,
+        job_id=listed.job_id,
+        operator_id=listed.operator_id,
+        checkpoint_id=listed.checkpoint_id,
+        attempt=listed.attempt,
+        standing=where,
+        files=1,
+        rows=len(written.rows),
+        deletes=0,
+        missing_files=0,
+        position_from=min(written.rows),
+        position_until=max(written.rows),
+        reason=why,
+    )
