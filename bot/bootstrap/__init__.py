@@ -39,7 +39,7 @@ from bot.service.examining import Examiner
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
-from bot.service.observing import NewerCommits, Observer
+from bot.service.observing import NewerCommits, Observer, Starts
 from bot.service.opening import Opening
 from bot.service.promises import Promises
 from bot.service.proposing import Proposals
@@ -108,6 +108,7 @@ def build(
             files=FolderOfTable(catalog.storage, tape),
             replays=replays(settings, runner),
             schedulers=schedulers(settings, stack),
+            starts=Starts(store.starts, now),
         )
         services = assemble(
             incidents,

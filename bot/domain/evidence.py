@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, ValidationInfo
 
 from bot.domain.contract import CopyRule, TableContract
 from bot.domain.findings import DuplicateFilesFinding, DuplicatesFinding, Finding, GapsFinding, PositionGap
-from bot.domain.flink import FlinkManifest, JobRun, StoredCheckpoint
+from bot.domain.flink import FlinkManifest, JobRun, RememberedStart, StoredCheckpoint
 from bot.domain.ids import EvidenceId, JobId, SnapshotId
 from bot.domain.kafka import KafkaPartition
 from bot.domain.looked import NotSeen, Seen
@@ -79,6 +79,9 @@ class Observation(Record):
     """Runs of the table's `other_jobs`, each under its own name; None: none are declared."""
     kafka: Seen[KafkaPartition] | NotSeen | None = Field(default=None, exclude_if=lambda told: told is None)
     """What the broker holds of the topics that the table's job reads; None: no broker is configured for the job."""
+    remembered: tuple[RememberedStart, ...] = Field(default=(), exclude_if=lambda told: not told)
+    """Starts of the table's job, and of its `other_jobs`, that Waterline saw at any time, by when it first saw them.
+    Others may have been: while nobody looked, and before `MOST_STARTS` newer ones."""
 
 
 def runs_in(seen: Observation) -> tuple[tuple[JobId, str], ...] | None:

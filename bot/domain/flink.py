@@ -7,6 +7,7 @@ Flink triggers checkpoints and restores by one clock, so the checkpoint that a c
 still lists it. Where it does not, two times that lie closer than clocks may differ tell nothing.
 """
 
+import hashlib
 from collections.abc import Iterable
 from datetime import timedelta
 from enum import StrEnum
@@ -167,6 +168,77 @@ class JobRun(Record):
             return False
         told = self.restored.path
         return told is None or f"/{self.job_id}/chk-" in told or may_be_same(told, path)
+
+
+class RememberedStart(Record):
+    """A start of a run, or a restore of it since, that Waterline once saw in Flink, which forgets both.
+
+    Restores of one run from one point are one: no checkpoint of it completed between them.
+    """
+
+    job: str
+    """Under which the settings name the job."""
+    job_id: JobId
+    name: str
+    """Of the job, as Flink tells it."""
+    started_at: Utc
+    restored: Restored | None
+    """From where, as Flink told it first; None: the run began without state."""
+    first_count: int
+    """Flink's count of the run's restores when this was first seen: what lies between it and the `last_count` of the
+    start before was never seen."""
+    last_count: int
+    last_at: Utc | None
+    """When Flink restored it from this point last; None as for `restored`."""
+    operator_ids: tuple[OperatorId, ...]
+    """Its vertices, each by its first operator."""
+    ended_at: Utc | None
+    """When the run ended; None: it was not seen to."""
+    first_seen: Utc
+
+    @property
+    def key(self) -> str:
+        """The same for the same start, whoever sees it."""
+        point = (self.restored.checkpoint_id, self.restored.path) if self.restored is not None else ()
+        told = "\n".join(map(str, (self.job, self.job_id, self.started_at.isoformat(), *point)))
+        return hashlib.sha256(told.encode()).hexdigest()
+
+    def with_seen(self, again: "RememberedStart") -> "RememberedStart":
+        """This start, as known after it was seen again."""
+        return self.model_copy(
+            update={
+                "first_count": min(self.first_count, again.first_count),
+                "last_count": max(self.last_count, again.last_count),
+                "last_at": max((at for at in (self.last_at, again.last_at) if at is not None), default=None),
+                "operator_ids": tuple(sorted({*self.operator_ids, *again.operator_ids})),
+                "ended_at": again.ended_at or self.ended_at,
+                "first_seen": min(self.first_seen, again.first_seen),
+            }
+        )
+
+
+MOST_STARTS = 500
+"""So many are remembered of each job, the newest."""
+
+
+def start_of(job: str, run: JobRun, at: Utc) -> RememberedStart | None:
+    """The newest start of a run seen at this moment. None where Flink has not said yet from where it began, or its
+    history server, which need not know, says that it began without state."""
+    if not run.vertices or run.state == "INITIALIZING" or (run.restored is None and run.from_history):
+        return None
+    return RememberedStart(
+        job=job,
+        job_id=run.job_id,
+        name=run.name,
+        started_at=run.started_at,
+        restored=run.restored,
+        first_count=run.restored_count,
+        last_count=run.restored_count,
+        last_at=run.restored.at if run.restored is not None else None,
+        operator_ids=tuple(sorted({vertex.vertex_id for vertex in run.vertices})),
+        ended_at=run.ended_at,
+        first_seen=at,
+    )
 
 
 class SourcePosition(Record):

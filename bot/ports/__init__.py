@@ -2,7 +2,7 @@
 
 from bot.ports.around import Clock, Directory, Timers
 from bot.ports.jobs import CheckpointStore, FlinkJobs, JobPorts, KafkaBroker, NamedSavepoint, PastRuns, Stopped
-from bot.ports.kept import LONGEST_WAIT, Cursor, Delivery, Inbox, Journal, Outbox, Post, WatchNotes
+from bot.ports.kept import LONGEST_WAIT, Cursor, Delivery, Inbox, Journal, Outbox, Post, SeenStarts, WatchNotes
 from bot.ports.outside import (
     EvidenceRunner,
     FileChange,
@@ -38,6 +38,7 @@ __all__ = [
     "RowChange",
     "RowReplay",
     "Schedulers",
+    "SeenStarts",
     "SourceReplays",
     "Stopped",
     "TableCatalog",

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from bot.domain.entries import Body
+from bot.domain.flink import RememberedStart
 from bot.domain.ids import IncidentId, TableName, UserId
 from bot.domain.journal import Entry, Line
 from bot.domain.record import Record
@@ -159,3 +160,14 @@ class WatchNotes(Protocol):
 
     def find(self, key: str) -> WatchNote | None:
         """One note by its key (`note_key`)."""
+
+
+class SeenStarts(Protocol):
+    """Starts of jobs that were once seen in Flink; survives a crash, and is one for all replicas."""
+
+    def add(self, start: RememberedStart) -> None:
+        """Keep it; one that is known already is known better after it. Above `MOST_STARTS` of a job the oldest go.
+        Raises CouldNotKeep."""
+
+    def of(self, job: str) -> tuple[RememberedStart, ...]:
+        """Those of a job, by when each was first seen. Raises CouldNotKeep."""

@@ -18,10 +18,18 @@ from ulid import ULID
 from bot.actions._effects import Hands
 from bot.actions._effects.kind import NO_REPLAYS, NO_SCHEDULERS
 from bot.domain.contract import TableContract
-from bot.domain.errors import CouldNotLook, NotThere, UnknownTable, WaterlineError
+from bot.domain.errors import CouldNotKeep, CouldNotLook, NotThere, UnknownTable, WaterlineError
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import LedgerFinding
-from bot.domain.flink import CheckpointKind, FlinkManifest, JobRun, StoredCheckpoint, with_kinds
+from bot.domain.flink import (
+    CheckpointKind,
+    FlinkManifest,
+    JobRun,
+    RememberedStart,
+    StoredCheckpoint,
+    start_of,
+    with_kinds,
+)
 from bot.domain.guests import guests_in
 from bot.domain.ids import CheckpointId, EvidenceId, JobId, TableName, short_job
 from bot.domain.incident import Incident
@@ -37,16 +45,19 @@ from bot.evidence import Collector
 from bot.notices.affecting import affected_commits, changes_rows, ledger_rows
 from bot.ports import (
     CheckpointStore,
+    Clock,
     JobPorts,
     NamedSavepoint,
     PastRuns,
     ReadEvents,
     Schedulers,
+    SeenStarts,
     SourceReplays,
     TableCatalog,
     TableFiles,
 )
 
+_STARTS_KNOWN = 10_000
 _AT_MOST = 12
 """So many are opened, the newest first: Flink remembers ten checkpoints of a run, and most of them are gone."""
 
@@ -104,6 +115,52 @@ def _name(path: str) -> str:
     return "/".join(parts[-2:] if parts[-1].startswith("chk-") else parts[-1:])
 
 
+log = structlog.get_logger(__name__)
+
+
+class Starts:
+    """Keeps each start of a job that is seen, and gives back those of before. Without a record it knows none.
+
+    What cannot be kept now is kept at the next look. A case without what was remembered only tells less.
+    """
+
+    def __init__(self, record: SeenStarts, clock: Clock) -> None:
+        self._record = record
+        self._clock = clock
+        self._kept: dict[str, tuple[int, bool]] = {}
+        """Of each start that this process knows to be kept: Flink's count of restores, and whether the run ended."""
+        self._lock = threading.Lock()
+
+    def see(self, job: str, runs: Iterable[JobRun]) -> None:
+        """Cost: one write for each start that is new, or known better now; else none."""
+        for run in runs:
+            start = start_of(job, run, self._clock.now())
+            if start is None:
+                continue
+            told = start.last_count, start.ended_at is not None
+            with self._lock:
+                if self._kept.get(start.key) == told:
+                    continue
+            try:
+                self._record.add(start)
+            except CouldNotKeep as error:
+                log.warning("start of a job not kept", job=job, run=run.job_id, problem=str(error))
+                return
+            with self._lock:
+                if len(self._kept) >= _STARTS_KNOWN:
+                    self._kept.clear()
+                self._kept[start.key] = told
+
+    def of(self, jobs: Iterable[str]) -> tuple[RememberedStart, ...]:
+        """By when each was first seen. Cost: one query a job."""
+        try:
+            found = [start for job in dict.fromkeys(jobs) for start in self._record.of(job)]
+        except CouldNotKeep as error:
+            log.warning("starts of jobs not read", problem=str(error))
+            return ()
+        return tuple(sorted(found, key=lambda start: start.first_seen))
+
+
 T = TypeVar("T")
 WindowOf = Callable[[TableState, Seen[JobRun] | NotSeen], Window]
 """Table and runs -> what is to be looked at. May raise Refused."""
@@ -126,12 +183,15 @@ class Observer:
         files: TableFiles,
         replays: SourceReplays | None = None,
         schedulers: Schedulers = NO_SCHEDULERS,
+        starts: Starts | None = None,
     ) -> None:
-        """`replays` and `schedulers`: only what carries out proposals needs them."""
+        """`replays` and `schedulers`: only what carries out proposals needs them. `starts`: without them nothing is
+        remembered."""
         self.catalog = catalog
         self.tables = tables
         self.jobs = jobs
         self._reads = reads
+        self._starts = starts
         self.files = files
         self.hands = Hands(catalog, jobs, files, replays or NO_REPLAYS, schedulers, tables)
         """What carries out proposals acts with these."""
@@ -191,6 +251,7 @@ class Observer:
                 flink_manifests=manifests,
                 others=others.result(),
                 kafka=kafka.result(),
+                remembered=self._remembered(setup),
             )
         return seen.model_copy(update={"written": self._written(seen)})
 
@@ -231,7 +292,15 @@ class Observer:
     def _runs_of(self, job: str) -> Seen[JobRun] | NotSeen:
         ports = self.jobs[job]
         live = _look(f"Flink, job {job}", lambda: ports.flink.runs(job))
-        return _typed(live if ports.history is None else _with_past(live, job, ports.history), JobRun)
+        seen = _typed(live if ports.history is None else _with_past(live, job, ports.history), JobRun)
+        if self._starts is not None:
+            self._starts.see(job, seen.values)
+        return seen
+
+    def _remembered(self, setup: TableSetup) -> tuple[RememberedStart, ...]:
+        """With those that this look has seen."""
+        jobs = (*([setup.job] if setup.job is not None else []), *setup.other_jobs)
+        return self._starts.of(jobs) if self._starts is not None else ()
 
     def _others(self, setup: TableSetup) -> Seen[JobRun] | NotSeen | None:
         """Runs of the other jobs that are declared to write it; where one cannot be asked, that."""
@@ -322,7 +391,6 @@ def _not_configured(source: str, reason: str) -> NotSeen:
     return NotSeen(source=source, reason=reason, remedy="Name the job in the configuration file.")
 
 
-log = structlog.get_logger(__name__)
 PATIENCE_S = 20.0
 """Somebody waits for a preview. A ledger takes less than a second where Spark is up."""
 _LINES = 3

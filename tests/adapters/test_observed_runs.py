@@ -2,28 +2,32 @@
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.flink_rest import FlinkHistory, FlinkRest
 from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.journal_sql import open_store
 from bot.adapters.lineage import AllLineage
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.contract import TableContract
+from bot.domain.evidence import Observation
 from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId, TableName, UserId
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.setup import TableSetup
 from bot.domain.table import Window
-from bot.ports import JobPorts
-from bot.service.observing import Observer, readers_since
+from bot.ports import JobPorts, SeenStarts
+from bot.service.observing import Observer, Starts, readers_since
 from tests.adapters.flink_wire import Wire, body, flink_wire, tell_run
 from tests.adapters.history_archive import ENDED, archived_pages
 from tests.adapters.lake import Lake
 from tests.adapters.recorded_runs import F21, RUN_21
 from tests.adapters.serving import unused_address
+from tests.web.scene import StandingClock
 
 ORDERS = TableName("sales.orders")
 JOB = "orders-to-iceberg"
@@ -46,8 +50,10 @@ def cluster(wire: Wire) -> str:
     return wire.url
 
 
-def seen_at(catalog: PyIcebergCatalog, cluster: str, history: str | None) -> Seen[JobRun] | NotSeen:
-    """The runs that one look sees."""
+def look_at(
+    catalog: PyIcebergCatalog, cluster: str, history: str | None, record: SeenStarts | None = None
+) -> Observation:
+    """What one look sees."""
     flink = FlinkRest(cluster)
     past = FlinkHistory(history) if history is not None else None
     setup = TableSetup(
@@ -55,12 +61,42 @@ def seen_at(catalog: PyIcebergCatalog, cluster: str, history: str | None) -> See
         policies={"default": ApprovalPolicy(users=(UserId("U0BEN00001"),))}, next_update_minutes=30,
     )  # fmt: skip
     ports = JobPorts(flink, CheckpointFiles(None, None), past)
-    observer = Observer(catalog, {ORDERS: setup}, {JOB: ports}, reads=AllLineage([]), files=FolderOfTable())
-    jobs = observer.observe(ORDERS).jobs
+    starts = Starts(record, StandingClock()) if record is not None else None
+    observer = Observer(
+        catalog, {ORDERS: setup}, {JOB: ports}, reads=AllLineage([]), files=FolderOfTable(), starts=starts
+    )
+    seen = observer.observe(ORDERS)
     flink.close()
     if past is not None:
         past.close()
-    return jobs
+    return seen
+
+
+def seen_at(catalog: PyIcebergCatalog, cluster: str, history: str | None) -> Seen[JobRun] | NotSeen:
+    """The runs that one look sees."""
+    return look_at(catalog, cluster, history).jobs
+
+
+def test_a_start_that_flink_forgets_is_remembered(
+    catalog: PyIcebergCatalog, wire: Wire, cluster: str, tmp_path: Path
+) -> None:
+    """By whoever looks later, and in a case that is saved; without a record nothing is."""
+    first = open_store(f"sqlite:///{tmp_path / 'record.db'}")
+    before = look_at(catalog, cluster, None, first.starts)
+    first.close()
+    wire.says("GET /jobs/overview", {"jobs": []})
+    later = open_store(f"sqlite:///{tmp_path / 'record.db'}")
+    after = look_at(catalog, cluster, None, later.starts)
+    later.close()
+
+    [run] = before.jobs.values
+    assert [(each.job_id, each.restored, each.last_count) for each in after.remembered] == [
+        (run.job_id, run.restored, run.restored_count)
+    ]
+    assert after.jobs.values == ()
+    assert before.remembered == after.remembered
+    assert Observation.model_validate_json(after.model_dump_json()) == after
+    assert "remembered" not in look_at(catalog, cluster, None).model_dump()
 
 
 def test_runs_that_ended_stand_beside_those_that_live(catalog: PyIcebergCatalog, cluster: str, archive: str) -> None:

@@ -152,6 +152,22 @@ WATCH_NOTES = Table(
     Index("ix_watch_notes_table_name", "table_name"),
 )
 
+SEEN_STARTS = Table(
+    "seen_starts",
+    METADATA,
+    Column(
+        "position",
+        BigInteger().with_variant(Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=True,
+        comment="Order of being added.",
+    ),
+    Column("key", String(64), nullable=False, unique=True),
+    Column("job", String(300), nullable=False),
+    Column("body", Text, nullable=False),
+    Index("ix_seen_starts_job", "job", "position"),
+)
+
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 _NAMED = re.compile(r'^(revision|down_revision) = "(\w+)"$', re.MULTILINE)

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, Engine, insert, make_url, select, text
+from sqlalchemy import Connection, Engine, delete, insert, make_url, select, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from bot.adapters.clock import SystemClock
@@ -25,9 +25,10 @@ from bot.adapters.journal_sql.inbox import SqlInbox
 from bot.adapters.journal_sql.journal import SqlJournal
 from bot.adapters.journal_sql.membership import Presence, presence_on
 from bot.adapters.journal_sql.outbox import SqlOutbox
-from bot.adapters.journal_sql.schema import CURSORS, WATCH_NOTES, is_newest
+from bot.adapters.journal_sql.schema import CURSORS, SEEN_STARTS, WATCH_NOTES, is_newest
 from bot.domain.entries import Body
 from bot.domain.errors import BadConfiguration
+from bot.domain.flink import MOST_STARTS, RememberedStart
 from bot.domain.ids import IncidentId, TableName
 from bot.domain.journal import Entry
 from bot.domain.masking import MASK, Masking
@@ -62,6 +63,44 @@ class SqlWatchNotes:
         with reading(self._engine) as connection:
             body = connection.scalar(select(WATCH_NOTES.c.body).where(WATCH_NOTES.c.key == key))
         return None if body is None else NOTE.validate_json(body)
+
+
+class SqlSeenStarts:
+    """The port `SeenStarts` on a SQL database; no secret is written."""
+
+    def __init__(self, engine: Engine, masking: Masking) -> None:
+        self._engine = engine
+        self._masking = masking
+
+    def add(self, start: RememberedStart) -> None:
+        """Two replicas that see the same at once: who comes second adds to what the first wrote."""
+        masked = RememberedStart.model_validate(self._masking.of(start.model_dump(mode="json")))
+        try:
+            self._put(masked)
+        except IntegrityError:
+            self._put(masked)
+
+    def _put(self, start: RememberedStart) -> None:
+        mine = SEEN_STARTS.c.key == start.key
+        with writing(self._engine) as connection:
+            body = connection.scalar(select(SEEN_STARTS.c.body).where(mine).with_for_update())
+            if body is not None:
+                known = RememberedStart.model_validate_json(body)
+                if (now := known.with_seen(start)) != known:
+                    connection.execute(update(SEEN_STARTS).where(mine).values(body=now.model_dump_json()))
+                return
+            row = {"key": start.key, "job": start.job, "body": start.model_dump_json()}
+            connection.execute(insert(SEEN_STARTS).values(row))
+            of_job = select(SEEN_STARTS.c.position).where(SEEN_STARTS.c.job == start.job)
+            too_old = connection.scalar(of_job.order_by(SEEN_STARTS.c.position.desc()).offset(MOST_STARTS).limit(1))
+            if too_old is not None:
+                old = (SEEN_STARTS.c.job == start.job) & (SEEN_STARTS.c.position <= too_old)
+                connection.execute(delete(SEEN_STARTS).where(old))
+
+    def of(self, job: str) -> tuple[RememberedStart, ...]:
+        wanted = select(SEEN_STARTS.c.body).where(SEEN_STARTS.c.job == job).order_by(SEEN_STARTS.c.position)
+        with reading(self._engine) as connection:
+            return tuple(RememberedStart.model_validate_json(body) for body in connection.scalars(wanted))
 
 
 class SqlCursor:
@@ -158,6 +197,7 @@ class Store:
     outbox: SqlOutbox
     cursor: SqlCursor
     watched: SqlWatchNotes
+    starts: SqlSeenStarts
     presence: Presence
     clock: Clock
     """By which whoever works on it decides what is due."""
@@ -200,6 +240,7 @@ def open_store(url: str, masking: Masking | None = None, machine: Clock | None =
         outbox=MaskedOutbox(engine, presence, masked),
         cursor=SqlCursor(engine),
         watched=SqlWatchNotes(engine, masked),
+        starts=SqlSeenStarts(engine, masked),
         presence=presence,
         clock=clock_on(engine, machine or SystemClock()),
         engine=engine,

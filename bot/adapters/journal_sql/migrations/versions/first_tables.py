@@ -94,9 +94,27 @@ def upgrade() -> None:
         sa.Column("body", sa.Text, nullable=False),
     )
     op.create_index("ix_watch_notes_table_name", "watch_notes", ["table_name"])
+    op.create_table(
+        "seen_starts",
+        sa.Column("position", _POSITION, primary_key=True, autoincrement=True, comment="Order of being added."),
+        sa.Column("key", sa.String(64), nullable=False, unique=True),
+        sa.Column("job", sa.String(300), nullable=False),
+        sa.Column("body", sa.Text, nullable=False),
+    )
+    op.create_index("ix_seen_starts_job", "seen_starts", ["job", "position"])
 
 
 def downgrade() -> None:
     """Back to nothing; the record is gone."""
-    for table in ("watch_notes", "cursors", "channel_pauses", "outbox", "inbox", "open_tables", "journal", "incidents"):
+    for table in (
+        "seen_starts",
+        "watch_notes",
+        "cursors",
+        "channel_pauses",
+        "outbox",
+        "inbox",
+        "open_tables",
+        "journal",
+        "incidents",
+    ):
         op.drop_table(table)
