@@ -4,15 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from bot.actions._foreseen import knowing
-from bot.actions._restore_points import (
-    RestorePoint,
-    ends_main,
-    goes_on_from,
-    idle_left,
-    idle_point,
-    lists_none_of,
-    only_copies_follow,
-)
+from bot.actions._restore_points import goes_on_from, idle_left
 from bot.actions._stopped_state import newest_that_pairs
 from bot.actions._world import World
 from bot.domain.action import Action, Past, Plan, StoodStill
@@ -32,13 +24,14 @@ from bot.domain.errors import NotThere, Refused, UnknownTable
 from bot.domain.evidence import Observation
 from bot.domain.file_changes import FileList
 from bot.domain.flink import StoredCheckpoint
-from bot.domain.guests import commits_that_bind, guests_in
+from bot.domain.guests import commits_that_bind, known_runs
 from bot.domain.ids import JobId, SnapshotId, TableName, short
 from bot.domain.own_points import in_words, pairs_below, points_told_apart, standing, written_after
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record
 from bot.domain.requirements import SiblingSpared
+from bot.domain.restore_points import RestorePoint, ends_main, idle_point, lists_none_of, only_copies_follow
 from bot.domain.run_commits import CommitsByRun
 from bot.domain.table import TableState
 
@@ -141,13 +134,6 @@ def _refused(doubled: Doubled) -> Refused:
         f"Tell the owners of {doubled.table}, and open an incident for it. Stop the job, then two people "
         f"{doubled.back}. Propose this again while the job is stopped.",
     )
-
-
-def known_runs(observation: Observation) -> frozenset[JobId]:
-    """The runs of the job that Flink or a restore point names; no guest's."""
-    named, guests = {each.job_id for each in observation.checkpoints.values}, guests_in(observation)
-    stored = {run for run in named if run is not None and not guests.has_run(run)}
-    return frozenset({run.job_id for run in observation.jobs.values} | stored)
 
 
 DOUBLES = "a start would duplicate rows of another table of the job"

@@ -1,7 +1,7 @@
 """Two recipes that leave the table as it is: start from a point that pairs with it, or from what the stop leaves."""
 
 from bot.actions._draft import NOTHING_STOPPED, alone, drafted, job_and_head, state_at_risk, stop_sentences, untouched
-from bot.actions._restore_points import RestorePoint, nearer_unread, stands_on
+from bot.actions._restore_points import nearer_unread, stands_on
 from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, Owed, StartFromStop, StartJob, StopJob
 from bot.domain.flink import JobRun
@@ -9,6 +9,7 @@ from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent, TableIs
+from bot.domain.restore_points import RestorePoint
 
 
 def may_go(live: JobRun | None, path: str) -> str | None:

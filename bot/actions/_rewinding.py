@@ -13,7 +13,7 @@ from bot.actions._draft import (
     stop_sentences,
 )
 from bot.actions._restarting import may_go, said_of
-from bot.actions._restore_points import RestorePoint, nearer_unread
+from bot.actions._restore_points import nearer_unread
 from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, MoveTable, StartJob, StopJob
 from bot.domain.errors import Refused
@@ -23,6 +23,7 @@ from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.other_writers import brings_nothing, changes_rows_without_flink, described_by, keeps_its_rows, name_of
 from bot.domain.proposal import OtherRows, Preview, Proposal, returns
 from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent, TableIs
+from bot.domain.restore_points import RestorePoint
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 

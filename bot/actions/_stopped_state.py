@@ -1,7 +1,6 @@
 """The state that a stopped run has left on storage, and whether it pairs with the table as it is."""
 
 from bot.actions._foreseen import binding_now
-from bot.actions._restore_points import RestorePoint, ends_main, idle_point, pair_of
 from bot.actions._world import World
 from bot.domain.errors import Superseded
 from bot.domain.flink import names_run, with_kinds
@@ -10,6 +9,7 @@ from bot.domain.looked import Seen
 from bot.domain.own_points import beside_repairs
 from bot.domain.pairing import judged
 from bot.domain.requirements import HeadDescends, Requirement
+from bot.domain.restore_points import RestorePoint, ends_main, idle_point, pair_of
 from bot.domain.run_commits import CommitsByRun
 
 

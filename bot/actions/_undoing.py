@@ -6,7 +6,7 @@ from bot.actions._draft import drafted, job_and_head, live_run, untouched
 from bot.actions._foreseen import binding, committer, knowing
 from bot.actions._rehearsed import may_yet_be_found, newest_by_flink, spared, stays_down
 from bot.actions._restarting import started_on_head
-from bot.actions._restore_points import RestorePoint, goes_on_from, idle_point, lists_none_of, pair_of
+from bot.actions._restore_points import goes_on_from
 from bot.actions._rewinding import left_behind, rewound
 from bot.domain.action import Action, Past, Plan, StoodStill
 from bot.domain.diagnosis import Case
@@ -29,6 +29,7 @@ from bot.domain.own_points import beside_repairs
 from bot.domain.pairing import judged
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, RefIs, SnapshotPresent, TableIs
+from bot.domain.restore_points import RestorePoint, idle_point, lists_none_of, pair_of
 from bot.domain.rewinds import flink_commits
 from bot.domain.run_commits import CommitsByRun, lives, without_put_back
 from bot.domain.sentences import clock_time

@@ -13,7 +13,7 @@ stands, and nothing passes over what main has. So none is named above which the 
 
 from bot.actions._draft import live_run, may_lose_state
 from bot.actions._restarting import started_on_head
-from bot.actions._restore_points import RestorePoint, ends_main, lists_none_of, newest_pair, pair_of, pair_with_head
+from bot.actions._restore_points import newest_pair, pair_with_head
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.effects import StartJob
@@ -27,6 +27,7 @@ from bot.domain.kin import went_on_from
 from bot.domain.own_points import EndOfMain, pairings_of
 from bot.domain.pairing import owed_to, pairings
 from bot.domain.proposal import Proposal
+from bot.domain.restore_points import RestorePoint, ends_main, lists_none_of, pair_of
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
 

@@ -8,13 +8,14 @@ from bot.actions._draft import drafted, job_and_head, live_run, untouched
 from bot.actions._foreseen import knowing
 from bot.actions._rehearsed import DOUBLES, Rehearsed, goes_on, rehearsed, stays_down, whose_stop
 from bot.actions._restarting import kept_for_start
-from bot.actions._restore_points import RestorePoint, nearer_unread
+from bot.actions._restore_points import nearer_unread
 from bot.domain.action import Action, Plan
 from bot.domain.effects import DropBranch, Effect, StartJob
 from bot.domain.ids import SnapshotId, short
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import NobodyWrites, RefIs, Requirement, RestorePointIntact, TableIs
+from bot.domain.restore_points import RestorePoint
 from bot.domain.table import TableState
 
 ACTION = Action(

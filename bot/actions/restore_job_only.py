@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from bot.actions._draft import job_and_head, live_run
 from bot.actions._restarting import started_from_stop, started_on_head
-from bot.actions._restore_points import RestorePoint, pair_with_head
+from bot.actions._restore_points import pair_with_head
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook
@@ -21,6 +21,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.own_points import EndOfMain, points_told_apart
 from bot.domain.pairing import owed_checkpoints, owed_to
 from bot.domain.proposal import Proposal
+from bot.domain.restore_points import RestorePoint
 from bot.domain.table import Snapshot
 
 _OWED = re.compile(r"(?P<job>[0-9a-f]{32})-(?P<operator>[0-9a-f]{32})-\d{5}-\d+-(?P<checkpoint>\d+)-")

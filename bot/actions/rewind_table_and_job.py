@@ -8,13 +8,14 @@ compare-and-swap to the snapshot that pairs with restore point M, start the job 
 from itertools import takewhile
 
 from bot.actions._draft import live_run
-from bot.actions._restore_points import RestorePoint, newest_pair
+from bot.actions._restore_points import newest_pair
 from bot.actions._rewinding import left_behind, must_be_chosen, rewound, rows_of_others
 from bot.domain.action import Action, Plan
 from bot.domain.errors import Refused
 from bot.domain.ids import SnapshotId
 from bot.domain.other_writers import brings_nothing, described_by, keeps_its_rows
 from bot.domain.proposal import Proposal
+from bot.domain.restore_points import RestorePoint
 from bot.domain.table import Snapshot, TableState
 
 ACTION = Action(

@@ -4,13 +4,13 @@ Only a stop-with-savepoint surely pairs, as it commits as its last act; an inter
 """
 
 from bot.actions._draft import drafted, job_and_head, live_run, stop_sentences, this_run, untouched
-from bot.actions._restore_points import lists_none_of
 from bot.domain.action import Action, Plan
 from bot.domain.effects import KeepSavepoint, StopJob
 from bot.domain.errors import Refused
 from bot.domain.ids import short_job
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, PlanCounts, SavepointNameFree, TableIs
+from bot.domain.restore_points import lists_none_of
 from bot.domain.savepoints import recorded_terms
 
 ACTION = Action(

@@ -351,7 +351,7 @@ class CheckpointFiles:
 
     def read(self, path: str) -> StoredCheckpoint:
         """One restore point: its folder, or its `_metadata` file. Raises NotThere, CouldNotLook."""
-        folder = path.removesuffix(f"/{METADATA}").rstrip("/")
+        folder = path.rstrip("/").removesuffix(f"/{METADATA}").rstrip("/")
         try:
             files, bare = self._opened(folder)
             state = self._state_files()

@@ -1,5 +1,7 @@
-"""Another Waterline, asked whether a table can be trusted."""
+"""Another Waterline, asked whether a table can be trusted, or a job started."""
 
+from collections.abc import Mapping
+from typing import TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -7,20 +9,44 @@ from pydantic import ValidationError
 
 from bot.domain.errors import CouldNotLook, UnknownTable
 from bot.domain.ids import TableName
+from bot.domain.record import Record
+from bot.domain.restore_prediction import RestoreCheck
 from bot.domain.trust import Trust
 
-_LIMIT_S = 20.0
-"""The server itself waits ten seconds for a catalog."""
+_LIMIT_S = 60.0
+"""The server itself waits ten seconds for a catalog, and reads each table of a job."""
+
+
+Told = TypeVar("Told", bound=Record)
 
 
 def trust_from(url: str, table: TableName, token: str | None) -> Trust:
     """The answer of the server at `url`, asked once. Raises UnknownTable, CouldNotLook."""
-    address = f"{url.rstrip('/')}/v1/tables/{quote(table, safe='')}/trust"
+    doubt = "whether the table can be trusted", "Do not trust the table until it answers."
+    return _asked(Trust, url, table, "trust", {}, token, doubt)
+
+
+def restore_check_from(url: str, table: TableName, path: str, token: str | None) -> RestoreCheck:
+    """The same of a restore point. Raises UnknownTable, CouldNotLook."""
+    doubt = "whether a start would be right", "Do not start the job until it answers."
+    return _asked(RestoreCheck, url, table, "restore-check", {"from": path}, token, doubt)
+
+
+def _asked(
+    kind: type[Told],
+    url: str,
+    table: TableName,
+    what: str,
+    query: Mapping[str, str],
+    token: str | None,
+    doubt: tuple[str, str],
+) -> Told:
+    address = f"{url.rstrip('/')}/v1/tables/{quote(table, safe='')}/{what}"
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
-        answer = httpx.get(address, headers=headers, timeout=_LIMIT_S)
+        answer = httpx.get(address, params=query, headers=headers, timeout=_LIMIT_S)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise _no_answer(url, f"found {type(error).__name__}: {error}".rstrip(": ")) from error
+        raise _no_answer(url, f"found {type(error).__name__}: {error}".rstrip(": "), doubt) from error
     if answer.status_code == httpx.codes.NOT_FOUND and "problem+json" in answer.headers.get("content-type", ""):
         raise UnknownTable(
             f"The Waterline at {url} does not watch a table {table}.",
@@ -29,16 +55,16 @@ def trust_from(url: str, table: TableName, token: str | None) -> Trust:
         )
     if answer.status_code != httpx.codes.OK:
         hint = " Set WATERLINE_WEB_TOKEN." if answer.status_code == httpx.codes.UNAUTHORIZED else ""
-        raise _no_answer(url, f"it answered {answer.status_code}.{hint}")
+        raise _no_answer(url, f"it answered {answer.status_code}.{hint}", doubt)
     try:
-        return Trust.model_validate_json(answer.content, extra="ignore")
+        return kind.model_validate_json(answer.content, extra="ignore")
     except ValidationError as error:
-        raise _no_answer(url, "what answered is no Waterline, or one of another version.") from error
+        raise _no_answer(url, "what answered is no Waterline, or one of another version.", doubt) from error
 
 
-def _no_answer(url: str, found: str) -> CouldNotLook:
+def _no_answer(url: str, found: str, doubt: tuple[str, str]) -> CouldNotLook:
     return CouldNotLook(
-        f"It is not known whether the table can be trusted: {url} did not answer.",
+        f"It is not known {doubt[0]}: {url} did not answer.",
         f"Expected an answer from Waterline; {found}",
-        "Check the address, and that Waterline runs there. Do not trust the table until it answers.",
+        f"Check the address, and that Waterline runs there. {doubt[1]}",
     )

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import spark_tasks
 from bot import actions, diagnosis
 from bot.actions._completing import scan as find_actions
+from bot.adapters.clock import SystemClock
 from bot.adapters.contracts import announced_to, contract_of, merged, once_each, team_of
 from bot.adapters.http import Logins
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.journal_sql.engine import DatabaseClock
 from bot.adapters.journal_sql.store import Store, record_of
+from bot.adapters.lineage import AllLineage
 from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap.content import CONTENT
@@ -44,6 +46,7 @@ from bot.service.opening import Opening
 from bot.service.promises import Promises
 from bot.service.proposing import Proposals
 from bot.service.record import Records
+from bot.service.restoring import RestoreDesk
 from bot.service.retrying import Retrying
 from bot.service.reviewing import Reviews
 from bot.service.savepoints import Savepoints, SavepointTags
@@ -150,6 +153,27 @@ def setups_of(settings: Settings) -> dict[TableName, TableSetup]:
         team = None if file is None else team_of(file)[0]
         found[name] = setup.model_copy(update={"contract": contract, "team": team, **read})
     return found
+
+
+@contextmanager
+def restore_desk(settings: Settings, table: TableName | None = None) -> Iterator[RestoreDesk]:
+    """Only what tells whether a job may be started from a restore point: no record, no Spark, nothing that starts
+    a job. `table`: only its jobs are asked. Raises BadConfiguration."""
+    with ExitStack() as stack:
+        clock, setups, logins = SystemClock(), setups_of(settings), Logins(settings.logins)
+        catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, clock)
+        stack.callback(catalog.close)
+        asked = set(settings.jobs) if table is None or table not in setups else set[str | None]()
+        for setup in setups.values():
+            if table in setups and setup.job == setups[table].job:
+                asked |= {setup.job, *setup.other_jobs}
+        ports = {
+            name: job_ports(job.model_copy(update={"start": None}), stack, None, logins, settings.catalog.properties)
+            for name, job in settings.jobs.items()
+            if name in asked
+        }
+        observer = Observer(catalog, setups, ports, reads=AllLineage([]), files=FolderOfTable(catalog.storage))
+        yield RestoreDesk(observer, clock)
 
 
 def assemble(

@@ -47,6 +47,11 @@ LATE: Mapping[str, Late] = {
     "trust": Late(
         "bot.cli.trust", "trust", "Say whether a table can be trusted. Exit code 0: yes. 1: no. 2: could not tell."
     ),
+    "restore-check": Late(
+        "bot.cli.restore_check",
+        "restore_check",
+        "Say whether a start from a restore point would be right. Exit code 0: yes. 1: no. 2: could not tell.",
+    ),
     "ledger": Late(
         "bot.cli.tables",
         "ledger",

@@ -88,6 +88,7 @@ def serve(
         if settings.web is not None:
             from bot.cli.web import serving_pages
             from bot.service.alerts import AlertDesk
+            from bot.service.restoring import RestoreDesk
             from bot.slack.directory import NamesInSlack
 
             names = NamesInSlack(WebClient(client.token, base_url=client.base_url, timeout=_NAMES_WITHIN_S))
@@ -97,7 +98,8 @@ def serve(
                 if services.sightings is not None
                 else None
             )
-            address = stack.enter_context(serving_pages(settings.web, services.trust, names.of, alerts))
+            restores = RestoreDesk(services.observer, services.clock)
+            address = stack.enter_context(serving_pages(settings.web, services.trust, restores, names.of, alerts))
             Console(stderr=True).print(f"Pages, API and MCP server: {address}", highlight=False)
         Console(stderr=True).print(f"Waterline is here as @{name} ({settings.slack.mode}).", highlight=False)
         stopping.wait()

@@ -9,11 +9,12 @@ from types import FrameType
 import typer
 from rich.console import Console
 
-from bot.bootstrap import records
+from bot.bootstrap import records, restore_desk
 from bot.bootstrap.content import CONTENT
 from bot.cli.options import DEFAULT_CONFIG, ConfigOption
 from bot.cli.trust import trust_desk
 from bot.service.alerts import AlertDesk
+from bot.service.restoring import RestoreDesk
 from bot.service.trust import TrustDesk
 from bot.settings import AlertSecrets, Settings, WebSecrets, WebSettings, refuse_open_house
 from bot.web.access import Access
@@ -38,21 +39,26 @@ def web(config: ConfigOption = DEFAULT_CONFIG) -> None:
 
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, stop)
-    with trust_desk(settings) as desk, serving_pages(settings.web or WebSettings(), desk, lambda _users: {}) as address:
+    web_settings = settings.web or WebSettings()
+    with (
+        trust_desk(settings) as desk,
+        restore_desk(settings) as restores,
+        serving_pages(web_settings, desk, restores, lambda _users: {}) as address,
+    ):
         Console(stderr=True).print(f"Pages, API and MCP server: {address}", highlight=False)
         stopping.wait()
 
 
 @contextmanager
 def serving_pages(
-    settings: WebSettings, desk: TrustDesk, names: Names, alerts: AlertDesk | None = None
+    settings: WebSettings, desk: TrustDesk, restores: RestoreDesk, names: Names, alerts: AlertDesk | None = None
 ) -> Iterator[str]:
     """The address at which all of it is served. Raises BadConfiguration if anybody could read it."""
     token = WebSecrets().waterline_web_token
     refuse_open_house(settings, token)
     access = Access(settings, token.get_secret_value() if token is not None else None)
     content = CONTENT / "messages" / "record"
-    app = web_app(desk, records(desk.setups), content, access, names, _alert_routes(alerts))
+    app = web_app(desk, restores, records(desk.setups), content, access, names, _alert_routes(alerts))
     with serving(app, settings.host, settings.port) as address:
         yield address
 

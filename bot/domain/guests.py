@@ -135,6 +135,13 @@ def own_points(seen: Observation) -> tuple[StoredCheckpoint, ...]:
     return tuple(each for each in seen.checkpoints.values if not guests.has_run(each.job_id))
 
 
+def known_runs(observation: Observation) -> frozenset[JobId]:
+    """The runs of the job that Flink or a restore point names; no guest's."""
+    named, guests = {each.job_id for each in observation.checkpoints.values}, guests_in(observation)
+    stored = {run for run in named if run is not None and not guests.has_run(run)}
+    return frozenset({run.job_id for run in observation.jobs.values} | stored)
+
+
 def case_of(seen: Observation) -> Case:
     """One in which nothing but this is known."""
     window = Window(since=None, until=seen.table.head)

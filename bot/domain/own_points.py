@@ -64,7 +64,7 @@ class EndOfMain:
 
     def _why_not(self, run: JobId) -> str:
         said = f"Run {short_job(run)} has committed up to checkpoint {self._reached(run)}"
-        newest, lost = self._newest, self._lost(run)
+        newest, lost = self._newest, self.lost(run)
         if lost and (newest is None or self._place(newest) < self._place(lost[-1])):
             until = f" to {short(lost[-1].snapshot_id)}" if len(lost) > 1 else ""
             return (
@@ -82,7 +82,7 @@ class EndOfMain:
     def _reached(self, run: JobId) -> CheckpointId | None:
         return max((s.checkpoint_id for s in self._commits.listed(run) if s.checkpoint_id is not None), default=None)
 
-    def _lost(self, run: JobId) -> Sequence[Snapshot]:
+    def lost(self, run: JobId) -> Sequence[Snapshot]:
         """The commits of the run that are listed and not on main, nor put back under its keys; oldest first."""
         on_main, listed = self._case.observation.table.chain_ids, self._commits.listed(run)
         there = {(s.operator_id, s.checkpoint_id) for s in listed if s.snapshot_id in on_main}

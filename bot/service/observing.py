@@ -30,14 +30,16 @@ from bot.domain.flink import (
     start_of,
     with_kinds,
 )
-from bot.domain.guests import guests_in
+from bot.domain.guests import guests_in, known_runs
 from bot.domain.ids import CheckpointId, EvidenceId, JobId, TableName, short_job
 from bot.domain.incident import Incident
 from bot.domain.kafka import KafkaPartition
+from bot.domain.kin import began_from
 from bot.domain.ledger import LedgerRow
 from bot.domain.looked import NotSeen, Seen, unread_in
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.record import Utc
+from bot.domain.rewinds import flink_commits
 from bot.domain.setup import TableSetup
 from bot.domain.table import Snapshot, TableState, Window
 from bot.domain.written import OF_STATE, WriterSource, WrittenSchema, writer_sources
@@ -58,6 +60,8 @@ from bot.ports import (
 )
 
 _STARTS_KNOWN = 10_000
+_BEGINNINGS = 3
+"""So many runs are followed back: from what each was started."""
 _AT_MOST = 12
 """So many are opened, the newest first: Flink remembers ten checkpoints of a run, and most of them are gone."""
 
@@ -317,6 +321,73 @@ class Observer:
             return None
         return _typed(_look(f"the Kafka broker of {setup.job}", broker.partitions), KafkaPartition)
 
+    def before_a_start(
+        self, setup: TableSetup, path: str, *, anywhere: bool
+    ) -> tuple[StoredCheckpoint, tuple[Observation, ...]]:
+        """One restore point of the job, and each table that the job writes, that of `setup` first. Of other restore
+        points only those are read from which the point's run began. `anywhere`: also on storage that is none of the
+        job's. Raises CouldNotLook; NotThere where there is no such point.
+        """
+        job = setup.job
+        if job is None:
+            raise CouldNotLook(
+                f"Waterline cannot read the state of a job for {setup.name}.",
+                "No Flink job is configured for the table.",
+                "Name its `job` in the configuration file.",
+            )
+        storage = self.jobs[job].checkpoints
+        if not anywhere and not storage.may_hold(path):
+            raise CouldNotLook(
+                f"Waterline does not read {path} here.",
+                f"It is not on the storage of `checkpoint_dir` or `savepoint_dir` of {job}.",
+                "Run `waterline restore-check` in a terminal, or copy the savepoint to the job's storage.",
+            )
+        with ThreadPoolExecutor(max_workers=6) as pool:
+            point, loaded = pool.submit(storage.read, path), pool.submit(self.catalog.load, setup.name)
+            jobs, others = pool.submit(self.runs, setup), pool.submit(self._others, setup)
+            kafka = pool.submit(self._kafka, setup)
+            state = loaded.result()
+            leaks = pool.submit(_look, "the Flink manifests on storage", lambda: self.files.flink_manifests(state))
+            stored, runs = point.result(), jobs.result()
+            seen = Observation(
+                table=state,
+                jobs=runs,
+                checkpoints=Seen[StoredCheckpoint](
+                    source=path, values=with_kinds(self._with_beginnings(stored, runs.values, storage), runs.values)
+                ),
+                reads=_NO_READERS,
+                flink_manifests=_typed(leaks.result(), FlinkManifest),
+                others=others.result(),
+                kafka=kafka.result(),
+            )
+        return seen.checkpoints.values[0], (seen, *map(partial(self._beside, seen), siblings_of(self, setup, seen)))
+
+    def restore_points_of(self, setup: TableSetup, seen: Observation) -> Seen[StoredCheckpoint] | NotSeen:
+        """All that storage has of the table's job, newest first; `seen`: table and runs."""
+        return self._restore_points(setup, seen.table, seen.jobs)
+
+    def _beside(self, seen: Observation, table: TableState) -> Observation:
+        """The same of another table of the job."""
+        leaks = _look(f"the Flink manifests of {table.name}", lambda: self.files.flink_manifests(table))
+        others = self._others(self.setup(table.name))
+        told = {"table": table, "flink_manifests": _typed(leaks, FlinkManifest), "others": others}
+        return seen.model_copy(update=told)
+
+    def _with_beginnings(
+        self, stored: StoredCheckpoint, runs: Sequence[JobRun], storage: CheckpointStore
+    ) -> tuple[StoredCheckpoint, ...]:
+        """The point, and those from which its run began, and the run before that, as far as they can be read."""
+        found, by_id = [stored], {run.job_id: run for run in runs}
+        while len(found) <= _BEGINNINGS and found[-1].job_id in by_id:
+            path = began_from(by_id[found[-1].job_id])
+            if path is None or not storage.may_hold(path):
+                break
+            try:
+                found.append(storage.read(path))
+            except CouldNotLook:
+                break
+        return tuple(found)
+
     def _restore_points(
         self, setup: TableSetup, state: TableState, runs: Seen[JobRun] | NotSeen
     ) -> Seen[StoredCheckpoint] | NotSeen:
@@ -334,6 +405,30 @@ class Observer:
             unread = _bare(kept.source, CheckpointKind.SAVEPOINT, None, None, state.read_at)
             found = (unread.model_copy(update={"problem": f"{kept.reason} {kept.remedy}"}), *found)
         return Seen[StoredCheckpoint](source=looked.source, values=with_kinds(found, runs.values))
+
+
+def siblings_of(observer: Observer, setup: TableSetup, observation: Observation) -> tuple[TableState, ...]:
+    """The other tables that the job of `setup` writes: those that are configured with it, and of those without any job
+    whichever can be read and was written last by one of its runs. One that the catalog does not know is none. Raises
+    CouldNotLook where one of the first cannot be read."""
+    if setup.job is None:
+        return ()
+    runs = known_runs(observation)
+    found: list[TableState] = []
+    for other in observer.tables.values():
+        if other.name == setup.name or other.job not in {setup.job, None}:
+            continue
+        try:
+            table = observer.catalog.load(other.name)
+        except UnknownTable:
+            continue
+        except CouldNotLook:
+            if other.job is None:
+                continue
+            raise
+        if other.job is not None or any(s.job_id in runs for s in flink_commits(table)[-1:]):
+            found.append(table)
+    return tuple(found)
 
 
 def _seen_from(table: TableState, branch: str) -> TableState:

@@ -12,14 +12,12 @@ from ulid import ULID
 
 from bot.actions._completing import ActionModule, completed, must_be_destructive
 from bot.actions._passed import may_have_come_since
-from bot.actions._rehearsed import known_runs
 from bot.actions._requirements import check_all
 from bot.domain.action import Past, Plan
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.deciding import Supersede, decide
 from bot.domain.entries import Body, ProposalMade
-from bot.domain.errors import CouldNotLook, Refused, Superseded, UnknownTable, WaterlineError
-from bot.domain.evidence import Observation
+from bot.domain.errors import Refused, Superseded, WaterlineError
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.findings import ExtraCopiesFinding
@@ -29,7 +27,6 @@ from bot.domain.journal import WATERLINE
 from bot.domain.proposal import Proposal
 from bot.domain.rehearsals import begun, done_of, is_proven, left_by_stop, rehearsal_of, stood_still
 from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
-from bot.domain.rewinds import flink_commits
 from bot.domain.runbook import ASKED_FOR
 from bot.domain.savepoints import beside_the_authoritative
 from bot.domain.setup import TableSetup
@@ -47,7 +44,7 @@ from bot.service.choosing import (
 )
 from bot.service.diagnosing import Diagnostician
 from bot.service.incident_store import IncidentStore
-from bot.service.observing import Observer
+from bot.service.observing import Observer, siblings_of
 from bot.service.proposal_rules import (
     actions_behind,
     evidence_is_fresh,
@@ -131,30 +128,6 @@ def declaration_of(observer: Observer, job: str) -> str | None:
     """Of what a start of `job` submits now; None where the job is not configured. Raises CouldNotLook."""
     ports = observer.jobs.get(job)
     return None if ports is None else ports.flink.declaration(job)
-
-
-def siblings_of(observer: Observer, setup: TableSetup, observation: Observation) -> tuple[TableState, ...]:
-    """The other tables that the job of `setup` writes: those that are configured with it, and of those without any job
-    whichever can be read and was written last by one of its runs. One that the catalog does not know is none. Raises
-    CouldNotLook where one of the first cannot be read."""
-    if setup.job is None:
-        return ()
-    runs = known_runs(observation)
-    found: list[TableState] = []
-    for other in observer.tables.values():
-        if other.name == setup.name or other.job not in {setup.job, None}:
-            continue
-        try:
-            table = observer.catalog.load(other.name)
-        except UnknownTable:
-            continue
-        except CouldNotLook:
-            if other.job is None:
-                continue
-            raise
-        if other.job is not None or any(s.job_id in runs for s in flink_commits(table)[-1:]):
-            found.append(table)
-    return tuple(found)
 
 
 class Proposals:

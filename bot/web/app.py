@@ -21,6 +21,7 @@ from starlette.routing import Route
 
 from bot.domain.errors import BadConfiguration, WaterlineError
 from bot.service.record import Records
+from bot.service.restoring import RestoreDesk
 from bot.service.trust import TrustDesk
 from bot.web.access import ALERTS, Access, Doorkeeper
 from bot.web.alerts import AlertRoutes
@@ -37,7 +38,13 @@ class _NotThere(WaterlineError):
 
 
 def web_app(
-    desk: TrustDesk, records: Records, content: Path, access: Access, names: Names, alerts: AlertRoutes | None = None
+    desk: TrustDesk,
+    restores: RestoreDesk,
+    records: Records,
+    content: Path,
+    access: Access,
+    names: Names,
+    alerts: AlertRoutes | None = None,
 ) -> Starlette:
     """Everything that can be read, and where alerts are told. `content`: folder of the record's templates."""
     from bot.web.mcp_server import agents_app, agents_server  # 33 MB, only where pages are served
@@ -73,7 +80,7 @@ def web_app(
     return Starlette(
         routes=[
             *pages.routes,
-            *Api(desk).routes,
+            *Api(desk, restores).routes,
             Route("/v1/openapi.json", describe),
             *(alerts.routes if alerts is not None else ()),
             Route("/mcp", agents),

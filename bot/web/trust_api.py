@@ -1,4 +1,4 @@
-"""The API for programs: four reads, and the OpenAPI document, made from the models that are answered."""
+"""The API for programs: five reads, and the OpenAPI document, made from the models that are answered."""
 
 import json
 from collections.abc import Collection
@@ -14,10 +14,12 @@ from bot.domain.errors import CouldNotLook, UnknownIncident, UnknownTable
 from bot.domain.ids import IncidentId, Severity, TableName, short_job
 from bot.domain.incident import Incident
 from bot.domain.record import Record, Utc
+from bot.domain.restore_prediction import RestoreCheck
 from bot.domain.trust import ExactId, Trust, TrustState
+from bot.service.restoring import RestoreDesk
 from bot.service.trust import TrustDesk
 from bot.web.alerts import alert_models, alert_paths, alert_schemes
-from bot.web.responses import Problem, answered, problem_of
+from bot.web.responses import Problem, answered, problem, problem_of
 
 
 class Cause(Record):
@@ -136,8 +138,9 @@ class Health(Record):
 class Api:
     """Handlers; each runs in a thread of the server's pool, because catalog and record block."""
 
-    def __init__(self, desk: TrustDesk) -> None:
+    def __init__(self, desk: TrustDesk, restores: RestoreDesk) -> None:
         self._desk = desk
+        self._restores = restores
 
     @property
     def routes(self) -> list[Route]:
@@ -146,6 +149,7 @@ class Api:
             Route("/v1/health", self._health),
             Route("/v1/tables", self._tables),
             Route("/v1/tables/{table}/trust", self._trust),
+            Route("/v1/tables/{table}/restore-check", self._restore_check),
             Route("/v1/incidents/{incident}", self._incident),
         ]
 
@@ -166,6 +170,21 @@ class Api:
             return problem_of(error, 404)
         return answered(request, trust, apart_from=_WHEN)
 
+    def _restore_check(self, request: Request) -> Response:
+        path = request.query_params.get("from", "").strip()
+        if not path:
+            return problem(
+                400,
+                "No restore point is named.",
+                "Expected `from` in the query: the folder of a checkpoint or savepoint.",
+                "Add ?from=s3://…/savepoint-…",
+            )
+        try:
+            found = self._restores.check(TableName(request.path_params["table"]), path)
+        except UnknownTable as error:
+            return problem_of(error, 404)
+        return answered(request, found, apart_from=_WHEN)
+
     def _incident(self, request: Request) -> Response:
         try:
             view = incident_view(self._desk, IncidentId(request.path_params["incident"]))
@@ -177,7 +196,7 @@ class Api:
 
 
 _ABOUT = (
-    "Which state of a table can its consumers trust, and how do we know? Four reads, which change nothing. Where they "
+    "Which state of a table can its consumers trust, and how do we know? Five reads, which change nothing. Where they "
     "are configured, other systems send alerts to the addresses for alerts. `unknown` is never `trusted`: the state is "
     "`unknown` where the catalog or the record cannot be read, or where they disagree. Every read has an ETag."
 )
@@ -186,7 +205,7 @@ _REF = "#/components/schemas/{model}"
 
 def openapi_json(alerts: Collection[str] = ()) -> str:
     """OpenAPI 3.1 as JSON text. `alerts`: the kinds of alerts that are taken."""
-    answers: tuple[type[BaseModel], ...] = (Health, Tables, Trust, IncidentView, Problem)
+    answers: tuple[type[BaseModel], ...] = (Health, Tables, Trust, RestoreCheck, IncidentView, Problem)
     models: list[tuple[type[BaseModel], Literal["validation", "serialization"]]] = [*alert_models(alerts)]
     models += [(model, "serialization") for model in answers]
     _, schemas = models_json_schema(models, ref_template=_REF)
@@ -198,6 +217,15 @@ def openapi_json(alerts: Collection[str] = ()) -> str:
             "/v1/tables": {"get": _read("tables", "All watched tables and their trust.", "Tables")},
             "/v1/tables/{table}/trust": {
                 "get": _read("trust", "One table's trust.", "Trust", ("table", "namespace.table, as configured."))
+            },
+            "/v1/tables/{table}/restore-check": {
+                "get": _read(
+                    "restore_check",
+                    "Would a start of the table's job from this restore point be right for what is on main now?",
+                    "RestoreCheck",
+                    ("table", "namespace.table, as configured."),
+                    asks=("from", "Folder of a checkpoint or savepoint on the job's storage, or its _metadata."),
+                )
             },
             "/v1/incidents/{incident}": {
                 "get": _read(
@@ -228,6 +256,7 @@ def _read(
     model: str,
     named: tuple[str, str] | None = None,
     *,
+    asks: tuple[str, str] | None = None,
     may_fail: bool = False,
     open_to_all: bool = False,
 ) -> dict[str, object]:
@@ -240,14 +269,20 @@ def _read(
         answers["401"] = _problem("The token is missing or wrong.")
     if named is not None:
         answers["404"] = _problem(f"There is no such {named[0]}.")
+    if asks is not None:
+        answers["400"] = _problem(f"`{asks[0]}` is missing.")
     if may_fail:
         answers["503"] = _problem("The record cannot be read.")
     etag = {"name": "If-None-Match", "in": "header", "required": False, "schema": {"type": "string"}}
-    path = (
+    path: list[dict[str, object]] = (
         []
         if named is None
         else [{"name": named[0], "in": "path", "required": True, "description": named[1], "schema": {"type": "string"}}]
     )
+    if asks is not None:
+        said = {"type": "string", "minLength": 1, "pattern": "[!-~]"}
+        told = {"name": asks[0], "in": "query", "required": True, "description": asks[1], "schema": said}
+        path.append(told)
     return {
         "operationId": operation,
         "summary": summary,

@@ -33,7 +33,8 @@ from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, ProposalId, SnapshotId, TableName, short
 from bot.domain.proposal import Proposal
 from bot.domain.table import TableState
-from bot.service.proposing import Proposals, siblings_of
+from bot.service.observing import siblings_of
+from bot.service.proposing import Proposals
 from tests.actions.guests import guest_commits
 from tests.actions.scene import Scene
 from tests.actions.test_publications import A, B, begins_idle, proven, rehearsed, said, savepoint_of, without_runs

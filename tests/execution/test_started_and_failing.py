@@ -6,11 +6,11 @@ import pytest
 
 from bot.actions import restore_job_only
 from bot.actions._restarting import started_on_head
-from bot.actions._restore_points import RestorePoint
 from bot.domain.entries import Check
 from bot.domain.execution import ProposalView
 from bot.domain.flink import Failure
 from bot.domain.ids import CheckpointId, JobId
+from bot.domain.restore_points import RestorePoint
 from tests.actions.scene import Scene
 from tests.little_flink import JOB, ROWS_A_CHECKPOINT
 from tests.tables import job

@@ -57,7 +57,7 @@ def web(scene: Scene, sightings: Sightings) -> Iterator[httpx.Client]:
     """A sender; readers have a token of their own."""
     access = Access(WebSettings(), "readers-only-42")
     routes = AlertRoutes(AlertDesk(sightings, {ORDERS: SETUP}, None), token=TOKEN, pagerduty_secret=SECRET)
-    app = web_app(scene.desk(), Records(CONTENT), CONTENT, access, lambda _users: {}, routes)
+    app = web_app(scene.desk(), scene.restores(), Records(CONTENT), CONTENT, access, lambda _users: {}, routes)
     with serving(app, "127.0.0.1", 0) as address, httpx.Client(base_url=address) as client:
         yield client
 

@@ -34,7 +34,14 @@ def access() -> Access:
 @pytest.fixture
 def address(scene: Scene, access: Access) -> Iterator[str]:
     """Where it is served."""
-    app = web_app(scene.desk(), Records(CONTENT), CONTENT, access, lambda users: dict.fromkeys(users, "Ana Ribeiro"))
+    app = web_app(
+        scene.desk(),
+        scene.restores(),
+        Records(CONTENT),
+        CONTENT,
+        access,
+        lambda users: dict.fromkeys(users, "Ana Ribeiro"),
+    )
     with serving(app, "127.0.0.1", 0) as found:
         yield found
 
@@ -42,7 +49,9 @@ def address(scene: Scene, access: Access) -> Iterator[str]:
 @pytest.fixture
 def guarded(scene: Scene) -> Iterator[httpx.Client]:
     """Somebody whose browser sends the token as the password."""
-    app = web_app(scene.desk(), Records(CONTENT), CONTENT, Access(WebSettings(), _TOKEN), lambda _users: {})
+    app = web_app(
+        scene.desk(), scene.restores(), Records(CONTENT), CONTENT, Access(WebSettings(), _TOKEN), lambda _users: {}
+    )
     with serving(app, "127.0.0.1", 0) as found, httpx.Client(base_url=found, auth=("ana", _TOKEN)) as client:
         yield client
 

@@ -20,6 +20,7 @@ from bot.domain.trust import Trust
 from bot.ports import TableCatalog, TableChange
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
+from bot.service.restoring import RestoreDesk
 from bot.service.trust import TrustDesk
 from bot.service.waterline import Waterline
 from tests.decisions import ANA, BEN, CHANNEL, F2, RUNBOOK, rewind
@@ -83,6 +84,11 @@ class Scene:
         return TrustDesk(
             self.incidents, observer, self.clock, patience=patience, keep=timedelta(0), deadlines=deadlines
         )
+
+    def restores(self) -> RestoreDesk:
+        """Of tables whose configuration names no job."""
+        setups = {name: _setup(name) for name in (ORDERS, REFUNDS)}
+        return RestoreDesk(Observer(self.catalog, setups, {}, AllLineage([]), FolderOfTable()), self.clock)
 
     @property
     def trust(self) -> Trust:

@@ -205,7 +205,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenApiSchema]:
     sightings = Sightings(scene.store.watched, scene.store.outbox, scene.incidents, scene.clock, {ORDERS: "C0ORDERS01"})
     desk = AlertDesk(sightings, scene.desk().setups, None)
     alerts = AlertRoutes(desk, token=ALERT_TOKEN, pagerduty_secret=SECRET)
-    app = web_app(scene.desk(), Records(CONTENT), CONTENT, access, lambda _users: {}, alerts)
+    app = web_app(scene.desk(), scene.restores(), Records(CONTENT), CONTENT, access, lambda _users: {}, alerts)
     with serving(app, "127.0.0.1", 0) as address:
         found = schemathesis.openapi.from_url(
             f"{address}/v1/openapi.json", headers={"Authorization": f"Bearer {FUZZ_TOKEN}"}
