@@ -6,7 +6,7 @@ from bot.domain.ids import DRAINED, CheckpointId, OperatorId
 from tests.cases import job_id
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.job import RUNS
-from tests.diagnosis.histories.reading import RestorePoint
+from tests.diagnosis.histories.reading import RestorePoint, writer_id
 
 
 def commits_twice(history: History) -> None:
@@ -18,7 +18,8 @@ def commits_twice(history: History) -> None:
     if newest.job_id is not None and rows and newest.checkpoint_id is not None and newest.operator_id is not None:
         history.job.passes(4)
         run = next(name for name in (*RUNS, "z") if job_id(name) == newest.job_id)
-        history.table.adds(run, newest.checkpoint_id, rows, sink=newest.operator_id)
+        files = history.table.files.get(newest.snapshot_id, ())
+        history.table.adds(run, newest.checkpoint_id, rows, sink=newest.operator_id, files=files)
 
 
 def runs_twice(history: History) -> None:
@@ -30,11 +31,12 @@ def runs_twice(history: History) -> None:
     job.started += 1
     _is_listed(history, second, newest)
     at, checkpoint = newest.position, newest.checkpoint
-    for _ in range(history.draw.randint(1, 3)):
+    for made in range(history.draw.randint(1, 3)):
         number = history.draw.randint(1, 3)
         checkpoint += 1
         job.passes(8)
-        history.table.adds(second, checkpoint, tuple(range(at, at + number)), sink=history.sink.operator)
+        files = ((writer_id(second, 0), made + 1),)
+        history.table.adds(second, checkpoint, tuple(range(at, at + number)), sink=history.sink.operator, files=files)
         at += number
         job.furthest = max(job.furthest, at)
         if history.draw.random() < 0.5:
@@ -75,7 +77,8 @@ def picks_what_was_lost(history: History) -> None:
         history.job.passes(20)
         rows = history.table.holds[each.snapshot_id]
         told = {"source-snapshot-id": str(each.snapshot_id), "added-records": str(len(rows)), "added-data-files": "1"}
-        history.table.is_changed("append", rows, told=told)
+        picked = history.table.is_changed("append", rows, told=told)
+        history.table.files[picked] = history.table.files.get(each.snapshot_id, ())
 
 
 def deletes_copies(history: History) -> None:
@@ -98,11 +101,12 @@ def drains(history: History) -> None:
     else:
         job.reads(kind=CheckpointKind.STOP_SAVEPOINT, is_committed=False)
         rows = tuple(row for each in sink.pending for row in each.rows)
+        files = tuple(each.file for each in sink.pending)
         for each in sink.pending:
             sink.manifests.pop(each.manifest, None)
         sink.pending = ()
         job.passes(6)
-        history.table.adds(job.run, DRAINED, rows, sink=sink.operator)
+        history.table.adds(job.run, DRAINED, rows, sink=sink.operator, files=files)
         assert job.newest is not None
         job.newest = job.newest._replace(pending=(), is_drained=True)
         job.points[-1] = job.newest

@@ -49,6 +49,7 @@ class Job(Reader):
         else:
             self.run = RUNS[self.started]
             self.started += 1
+        self.has_new_writer()
         self._is_listed(None if point is None else point.checkpoint)
         if point is None:
             self.position = self.checkpoint = 0
@@ -113,11 +114,13 @@ class Job(Reader):
         self.furthest = max(self.furthest, self.position + rows)
         held = tuple(range(self.position, self.position + rows))
         if self.draw.random() < 0.6:
-            self.sink.leaves(Written(self.run, self.checkpoint, held, self.tale.now, self.sink.operator))
+            file = self.makes_file()
+            self.sink.leaves(Written(self.run, self.checkpoint, held, self.tale.now, self.sink.operator, file))
         else:
             self.sink.table.leaves_orphan()
 
     def _goes_on_from(self, point: RestorePoint) -> None:
+        self.has_new_writer()
         self.newest, self.position = point, point.position
         is_savepoint = point.kind is not CheckpointKind.CHECKPOINT
         told = Restored(

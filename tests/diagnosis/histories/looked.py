@@ -5,13 +5,14 @@ somebody looked: `by_task` has the evidence task judge them.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import (
+    CommitRanges,
     CompactedRows,
     CorrectedRowsFinding,
     DuplicateCommitsFinding,
@@ -24,7 +25,7 @@ from bot.domain.findings import (
     RepeatedCommit,
 )
 from bot.domain.ids import EvidenceId, SnapshotId
-from bot.domain.ledger import Ledger
+from bot.domain.ledger import FileWriter, Ledger, SourceRange
 from bot.domain.table import Snapshot, Window
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.shown import case_shown
@@ -132,8 +133,26 @@ def _ledger(history: History, window: Window) -> Ledger:
         is_whole = row.operation == "replace"
         held = history.table.live(row.snapshot_id) if is_whole else history.table.holds[row.snapshot_id]
         ends = {"position_from": min(held, default=None), "position_until": max(held, default=None)}
-        rows.append(row.model_copy(update=ends))
+        has_files = bool(held or row.added_rows)
+        named = {"ranges": ranges(held) if has_files else None, "writers": _writers(history, row.snapshot_id)}
+        rows.append(row.model_copy(update={**ends, **named}))
     return told.model_copy(update={"rows": tuple(rows)})
+
+
+def ranges(held: Sequence[int]) -> tuple[SourceRange, ...]:
+    """What rows of these positions cover of the source, by its partitions."""
+    return (SourceRange(partition=None, low=min(held), high=max(held), rows=len(held)),) if held else ()
+
+
+def _writers(history: History, commit: SnapshotId) -> tuple[FileWriter, ...] | None:
+    numbers = dict[str, list[int]]()
+    for writer, number in history.table.files.get(commit, ()):
+        numbers.setdefault(writer, []).append(number)
+    told = (
+        FileWriter(subtask=0, attempt=0, id=writer, first=min(those), last=max(those))
+        for writer, those in numbers.items()
+    )
+    return tuple(sorted(told, key=lambda each: (each.first, each.id))) or None
 
 
 def _duplicates(history: History, window: Window) -> DuplicatesFinding:
@@ -214,7 +233,10 @@ def _repeated(history: History, window: Window) -> DuplicateCommitsFinding:
             continue
         told = ((first, _how(history, first, again)) for first in commits[:index])
         found += [_repeats(history, first, again, how) for first, how in told if how is not None][:1]
-    return DuplicateCommitsFinding(commits_checked=len(commits), repeated=tuple(found))
+    brought = tuple(
+        CommitRanges(snapshot_id=s.snapshot_id, ranges=ranges(history.table.holds[s.snapshot_id])) for s in commits
+    )
+    return DuplicateCommitsFinding(commits_checked=len(commits), repeated=tuple(found), ranges=brought)
 
 
 def _repeats(history: History, first: Snapshot, again: Snapshot, how: Repetition) -> RepeatedCommit:

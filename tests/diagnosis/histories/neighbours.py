@@ -3,6 +3,7 @@
 from bot.domain.ids import OperatorId
 from tests.cases import NOON
 from tests.diagnosis.histories.history import History
+from tests.diagnosis.histories.reading import writer_id
 
 GUEST = "z"
 GUESTS_SINK = OperatorId("ee" * 16)
@@ -38,7 +39,8 @@ def commits_of_a_guest(history: History) -> None:
     for _ in range(history.draw.randint(1, 3)):
         history.guest_checkpoint += 1
         history.job.passes(8)
-        history.table.adds(GUEST, history.guest_checkpoint, (), sink=GUESTS_SINK)
+        files = ((writer_id(GUEST, 0), history.guest_checkpoint),)
+        history.table.adds(GUEST, history.guest_checkpoint, (), sink=GUESTS_SINK, files=files)
         history.tale.counts(added_records=5, added_data_files=1)
 
 

@@ -3,11 +3,13 @@
 from datetime import datetime, timedelta
 from random import Random
 from typing import NamedTuple
+from uuid import UUID
 
 from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun
 from bot.domain.ids import CheckpointId, OperatorId
 from tests.cases import Tale, job_id
 from tests.diagnosis.histories.sink import Sink, Written
+from tests.diagnosis.histories.table import File
 
 LISTED = 10
 """So many checkpoints Flink still lists."""
@@ -28,6 +30,11 @@ class RestorePoint(NamedTuple):
     is_drained: bool = False
 
 
+def writer_id(run: str, incarnation: int) -> str:
+    """The random id in the names of its files; the same for the same history."""
+    return str(UUID(int=Random(f"{run} {incarnation}").getrandbits(128)))  # noqa: S311 - no secret
+
+
 class Reader:
     """A run that reads its source, checkpoint by checkpoint. Each event moves the clock."""
 
@@ -42,6 +49,8 @@ class Reader:
         self.points: list[RestorePoint] = []
         self.newest: RestorePoint | None = None
         """Where a failover goes on from; None: the run has no state yet."""
+        self.incarnations = self.files = 0
+        """Starts and failovers of all runs so far, and files that the writer of this one has made."""
 
     @property
     def shown(self) -> JobRun:
@@ -51,6 +60,15 @@ class Reader:
     def passes(self, seconds: float) -> None:
         """Time passes."""
         self.tale.now += timedelta(seconds=seconds)
+
+    def makes_file(self) -> File:
+        """The writer of this incarnation makes its next data file."""
+        self.files += 1
+        return writer_id(self.run, self.incarnations), self.files
+
+    def has_new_writer(self) -> None:
+        """Each start and failover has a writer of its own, which counts from 1."""
+        self.incarnations, self.files = self.incarnations + 1, 0
 
     def reads(
         self,
@@ -66,7 +84,9 @@ class Reader:
         self.checkpoint += 1
         self.passes(self.interval_s - 2)
         if held:
-            self.sink.writes(Written(self.run, self.checkpoint, held, self.tale.now, self.sink.operator))
+            self.sink.writes(
+                Written(self.run, self.checkpoint, held, self.tale.now, self.sink.operator, self.makes_file())
+            )
         self._shows(kind, status)
         self.passes(2)
         if status == "COMPLETED":

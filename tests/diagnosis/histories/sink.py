@@ -7,7 +7,7 @@ from typing import NamedTuple
 from bot.domain.flink import FlinkManifest
 from bot.domain.ids import DRAINED, CheckpointId, OperatorId
 from tests.cases import OPERATOR, job_id
-from tests.diagnosis.histories.table import Table
+from tests.diagnosis.histories.table import File, Table
 
 METADATA = "s3://lake/sales/orders/metadata"
 
@@ -20,6 +20,7 @@ class Written(NamedTuple):
     rows: tuple[int, ...]
     at: datetime
     operator: OperatorId = OPERATOR
+    file: File = ("", 1)
 
     @property
     def manifest(self) -> str:
@@ -86,7 +87,7 @@ class Sink:
 
     def _brings(self, run: str, checkpoint: int, these: Sequence[Written]) -> None:
         rows = tuple(row for each in these for row in each.rows)
-        self.table.adds(run, checkpoint, rows, sink=self.operator)
+        self.table.adds(run, checkpoint, rows, sink=self.operator, files=tuple(each.file for each in these))
         for each in these:
             self.manifests.pop(each.manifest, None)
 

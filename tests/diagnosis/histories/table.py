@@ -6,6 +6,8 @@ from bot.domain.ids import OperatorId, SnapshotId
 from bot.domain.table import HeadMove, Snapshot
 from tests.cases import OPERATOR, Tale, job_id
 
+File = tuple[str, int]
+"""The id of the writer that made a data file, and its running number there."""
 _TOO_LONG = timedelta(seconds=8)
 """A tale's commit takes ten seconds; here it takes two."""
 
@@ -22,6 +24,8 @@ class Table:
         """Also of commits that have expired."""
         self.commits: list[Snapshot] = []
         """All that were ever made, oldest first."""
+        self.files: dict[SnapshotId, tuple[File, ...]] = {}
+        """Commit -> the files that it added, as far as Flink's sinks wrote them."""
         self.orphans: list[datetime] = []
         """When each data file was written that no commit and no manifest names."""
 
@@ -66,11 +70,20 @@ class Table:
 
     # ------------------------------------------------------------------ commits
 
-    def adds(self, run: str, checkpoint: int, rows: tuple[int, ...], *, sink: OperatorId = OPERATOR) -> None:
+    def adds(
+        self,
+        run: str,
+        checkpoint: int,
+        rows: tuple[int, ...],
+        *,
+        sink: OperatorId = OPERATOR,
+        files: tuple[File, ...] = (),
+    ) -> None:
         """A Flink job's commit to main."""
         self.tale.now -= _TOO_LONG
         self.tale.commits(run, checkpoint, rows=len(rows)).by_sink(sink)
-        self._is_made(rows, frozenset(), {"engine-name": "flink"}, counts_rows=bool(rows))
+        made = self._is_made(rows, frozenset(), {"engine-name": "flink"}, counts_rows=bool(rows))
+        self.files[made] = files
 
     def is_changed(
         self,
