@@ -14,10 +14,9 @@ from pydantic import Field
 from bot.domain.contract import why_by_key
 from bot.domain.diagnosis import Case
 from bot.domain.findings import Pairing, PairVerdict
-from bot.domain.flink import CheckpointKind, StoredCheckpoint, names_run
+from bot.domain.flink import CheckpointKind, RememberedStart, StoredCheckpoint, names_run
 from bot.domain.guests import Guests, commits_that_bind
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName, short_job
-from bot.domain.kin import began_from
 from bot.domain.looked import NotSeen
 from bot.domain.other_writers import brings_nothing
 from bot.domain.own_points import EndOfMain, brought_again, told_apart
@@ -245,20 +244,20 @@ class _Start:
 
     def _path(self) -> tuple[dict[JobId, CheckpointId], bool]:
         """(Run -> the checkpoint up to which the state goes back to it, whether that is all of them)."""
-        runs = {run.job_id: run for run in self._main.runs}
+        began = {start.job_id: start.restored for start in self._seen.remembered if not _is_of_its_own(start)}
+        began |= {run.job_id: run.restored for run in self._main.runs if run.job_id not in began}
         commits = {s.job_id for s in self._table.snapshots if s.job_id is not None}
         reached: dict[JobId, CheckpointId] = {}
         job, checkpoint = self._stored.job_id, self._stored.checkpoint_id
         while job is not None and checkpoint is not None and job not in reached:
             reached[job] = checkpoint
-            run = runs.get(job)
-            if run is None:
+            if job not in began:
                 return reached, False
-            if run.restored is None:
+            point = began[job]
+            if point is None:
                 return reached, True
-            path = began_from(run)
-            wrote = [each for each in {*runs, *commits} if each != job and names_run(path, each)]
-            job, checkpoint = (wrote[0] if len(wrote) == 1 else None), run.restored.checkpoint_id
+            wrote = [each for each in {*began, *commits} if each != job and names_run(point.path, each)]
+            job, checkpoint = (wrote[0] if len(wrote) == 1 else None), point.checkpoint_id
         return reached, False
 
     def _is_back(self, commit: Snapshot) -> bool:
@@ -366,6 +365,11 @@ def extent_in_words(extent: Extent) -> str:
 
 def _is_above(commit: Snapshot, checkpoint: CheckpointId | None) -> bool:
     return commit.checkpoint_id is not None and checkpoint is not None and commit.checkpoint_id > checkpoint
+
+
+def _is_of_its_own(start: RememberedStart) -> bool:
+    """Whether it is a restart of a run that had begun before."""
+    return start.restored is not None and names_run(start.restored.path, start.job_id)
 
 
 def right_ones(points: Iterable[StoredCheckpoint], tables: Sequence[Case]) -> Iterable[StoredCheckpoint]:

@@ -359,6 +359,7 @@ class Observer:
                 flink_manifests=_typed(leaks.result(), FlinkManifest),
                 others=others.result(),
                 kafka=kafka.result(),
+                remembered=self._remembered(setup),
             )
         return seen.checkpoints.values[0], (seen, *map(partial(self._beside, seen), siblings_of(self, setup, seen)))
 
