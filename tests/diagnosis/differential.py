@@ -5,7 +5,7 @@ reason: `unknown: the root of run a is not known`. By it `right` means that main
 stay so: all that has to be true before anybody may say that nothing is wrong.
 
     python -m tests.diagnosis.differential MODULE:FUNCTION --seeds 40000-41500 [--with-mistakes | --ordinary]
-        [--no-others] [--processes 2] [--stories 3] [--beside MODULE:FUNCTION]
+        [--wide] [--no-others] [--processes 2] [--stories 3] [--beside MODULE:FUNCTION]
     python -m tests.diagnosis.differential MODULE:FUNCTION --real
 """
 
@@ -32,7 +32,7 @@ from tests.matrix.told import kept
 Judge = Callable[[Case], str]
 ANSWERS = ("right", "wrong", "unknown", "wait")
 OTHERS = frozenset({*OF_SPARK, *OF_A_GUEST})
-_OF_ONE_HISTORY = re.compile(r"…?\d[\d:]*|\b([a-z])\1{5}\b")
+_OF_ONE_HISTORY = re.compile(r"(?<!F)…?(?<![F\d])\d[\d:]*|\b([a-z])\1{5}\b")
 """Numbers, times, ids and runs: reasons that differ in nothing else are one."""
 _TOGETHER = 50
 """So many seeds a process takes at once."""
@@ -81,12 +81,12 @@ def _in_a_word(told: Diagnosis) -> str:
     return f"{'wait' if 'wait' in codes else 'unknown'}: {reason}"
 
 
-def looks_at(seed: int, *, with_mistakes: bool, judge: Judge, beside: Judge) -> Iterator[Held]:
+def looks_at(plan: Plan, judge: Judge, beside: Judge) -> Iterator[Held]:
     """Both looks of one history, held against the truth."""
-    first = played(plan_of(seed, with_mistakes=with_mistakes))
+    first = played(plan)
     for is_after, drawn in enumerate((first, held.asked_again(first))):
         case = held.case_for(drawn)
-        yield Held(seed, bool(is_after), _truth(drawn), Answer.of(judge, case), Answer.of(beside, case))
+        yield Held(plan.seed, bool(is_after), _truth(drawn), Answer.of(judge, case), Answer.of(beside, case))
 
 
 def is_unsound(plan: Plan, judge: Judge) -> bool:
@@ -98,9 +98,9 @@ def is_unsound(plan: Plan, judge: Judge) -> bool:
     return False
 
 
-def unsound_story(seed: int, judge: Judge, *, with_mistakes: bool) -> str:
+def unsound_story(plan: Plan, judge: Judge) -> str:
     """The least history in which the judge still calls wrong rows right, with all that happened in it."""
-    plan = reduced(plan_of(seed, with_mistakes=with_mistakes), partial(is_unsound, judge=judge))
+    plan = reduced(plan, partial(is_unsound, judge=judge))
     first = played(plan)
     said = [Answer.of(judge, held.case_for(d)) for d in (first, held.asked_again(first))]
     return held.in_words(plan, tuple(f"the judge: {word} ({reason or 'no reason'})" for word, reason in said))
@@ -121,20 +121,22 @@ class Task(NamedTuple):
 
     seeds: Sequence[int]
     with_mistakes: bool
-    no_others: bool
     judge: str
-    beside: str
+    beside: str = "tests.diagnosis.differential:today"
+    no_others: bool = False
+    wide: bool = False
+
+    def plan(self, seed: int) -> Plan:
+        """What happens in it."""
+        return plan_of(seed, with_mistakes=self.with_mistakes, wide=self.wide)
 
 
 def looks_at_many(task: Task) -> list[Held]:
     """Of these seeds; those apart in which others write, where they are not wanted."""
-    both = {"judge": named(task.judge), "beside": named(task.beside)}
-    wanted = [
-        seed
-        for seed in task.seeds
-        if not (task.no_others and _has_others(plan_of(seed, with_mistakes=task.with_mistakes)))
-    ]
-    return [look for seed in wanted for look in looks_at(seed, with_mistakes=task.with_mistakes, **both)]
+    judge, beside = named(task.judge), named(task.beside)
+    plans = (task.plan(seed) for seed in task.seeds)
+    wanted = (plan for plan in plans if not (task.no_others and _has_others(plan)))
+    return [look for plan in wanted for look in looks_at(plan, judge, beside)]
 
 
 def looks(task: Task, processes: int) -> list[Held]:
@@ -221,6 +223,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seeds", default="40000-41500", help="first, and the one after the last")
     parser.add_argument("--with-mistakes", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--ordinary", dest="with_mistakes", action="store_false")
+    parser.add_argument("--wide", action="store_true", help="histories of a source with more to it")
     parser.add_argument("--no-others", action="store_true", help="leave out histories in which others write the table")
     parser.add_argument("--processes", type=int, choices=(1, 2), default=2)
     parser.add_argument("--stories", type=int, default=3, help="so many unsound answers are reduced and told")
@@ -231,13 +234,14 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         return int(any(line.startswith("UNSOUND") for line in lines))
     first, _, end = asked.seeds.partition("-")
-    task = Task(range(int(first), int(end)), asked.with_mistakes, asked.no_others, asked.judge, asked.beside)
+    seeds = range(int(first), int(end))
+    task = Task(seeds, asked.with_mistakes, asked.judge, asked.beside, asked.no_others, asked.wide)
     found = looks(task, asked.processes)
     sys.stdout.write("".join(f"{line}\n" for line in summary(found)))
     wrong = {each.seed: each for each in found if each.truth == "wrong" and each.said.word == "right"}
     sys.stdout.write(f"wrong, and called right: {len(wrong)} {' '.join(map(str, wrong))}\n")
     for seed in list(wrong)[: asked.stories]:
-        sys.stdout.write(f"\n{unsound_story(seed, named(asked.judge), with_mistakes=asked.with_mistakes)}\n")
+        sys.stdout.write(f"\n{unsound_story(task.plan(seed), named(asked.judge))}\n")
     return int(bool(wrong))
 
 

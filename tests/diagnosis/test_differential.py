@@ -5,6 +5,7 @@ import pytest
 from bot.domain.diagnosis import Case
 from tests.diagnosis import differential
 from tests.diagnosis.differential import Answer, Task, looks_at_many, real_cases, summary, today, unsound_story
+from tests.diagnosis.histories.drawn import plan_of
 
 HERE = __name__
 TODAY = "tests.diagnosis.differential:today"
@@ -16,7 +17,7 @@ def trusts_everybody(_case: Case) -> str:
 
 
 def _found(judge: str) -> list[differential.Held]:
-    return looks_at_many(Task(range(20), with_mistakes=True, no_others=False, judge=judge, beside=TODAY))
+    return looks_at_many(Task(range(20), with_mistakes=True, judge=judge))
 
 
 def test_a_judge_that_calls_wrong_rows_right_is_found_with_a_reduced_story() -> None:
@@ -24,7 +25,7 @@ def test_a_judge_that_calls_wrong_rows_right_is_found_with_a_reduced_story() -> 
     found = _found(f"{HERE}:trusts_everybody")
 
     unsound = [each.seed for each in found if each.truth == "wrong" and each.said.word == "right"]
-    story = unsound_story(unsound[0], trusts_everybody, with_mistakes=True)
+    story = unsound_story(plan_of(unsound[0], with_mistakes=True), trusts_everybody)
 
     assert 0 < len({*unsound}) < 20
     assert story.count("the judge: right (nobody looked)") == 2

@@ -36,9 +36,8 @@ def runs_twice(history: History) -> None:
         checkpoint += 1
         job.passes(8)
         files = ((writer_id(second, 0), made + 1),)
-        history.table.adds(second, checkpoint, tuple(range(at, at + number)), sink=history.sink.operator, files=files)
-        at += number
-        job.furthest = max(job.furthest, at)
+        held, at = history.source.gives(at, number)
+        history.table.adds(second, checkpoint, held, sink=history.sink.operator, files=files)
         if history.draw.random() < 0.5:
             job.reads()
     if history.draw.random() < 0.7:

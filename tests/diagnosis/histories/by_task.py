@@ -14,6 +14,7 @@ from spark_tasks._storage import is_overdue
 from spark_tasks.leaked_manifests import first_commits
 from tests.diagnosis.histories.looked import LeftBehind
 from tests.diagnosis.histories.sink import Written
+from tests.diagnosis.histories.source import offset_of
 
 
 def judged(left: LeftBehind) -> LeakedManifestsFinding:
@@ -38,6 +39,8 @@ def _finding(told: tuple[LeakedManifest, ...]) -> LeakedManifestsFinding:
 def _first_positions(left: LeftBehind, ask: Ask) -> Mapping[JobId, int]:
     """Run -> the lowest position that it brought first, of runs that began with nothing."""
     world = ask.observation
+    if ask.contract.position_partition is not None:
+        return {}
     found = dict[JobId, int]()
     for run in runs_of(world):
         lows = [min(left.holds[s.snapshot_id], default=None) for s in first_commits(run, world)]
@@ -70,7 +73,7 @@ def _listed(written: Written, where: LeakStanding, why: str) -> LeakedManifest:
         rows=len(written.rows),
         deletes=0,
         missing_files=0,
-        position_from=min(written.rows),
-        position_until=max(written.rows),
+        position_from=min(map(offset_of, written.rows)),
+        position_until=max(map(offset_of, written.rows)),
         reason=why,
     )

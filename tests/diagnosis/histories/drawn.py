@@ -14,6 +14,7 @@ from bot.domain.ids import SnapshotId, short
 from tests.diagnosis.histories import accidents, neighbours, operators
 from tests.diagnosis.histories.history import History, Setting
 from tests.diagnosis.histories.looked import TASKS, Looked, look, look_again
+from tests.diagnosis.histories.source import has_passed
 from tests.diagnosis.histories.told import Marks, step_in_words
 from tests.diagnosis.histories.truth import truth_of
 
@@ -103,8 +104,11 @@ class Drawn(NamedTuple):
     """What happened, in words."""
 
 
-def plan_of(seed: int, *, with_mistakes: bool, never_together: tuple[tuple[str, ...], ...] = ()) -> Plan:
-    """What the seed says; of events that may not come together, the first is left out."""
+def plan_of(
+    seed: int, *, with_mistakes: bool, wide: bool = False, never_together: tuple[tuple[str, ...], ...] = ()
+) -> Plan:
+    """What the seed says; of events that may not come together, the first is left out. Wide: the same history, of a
+    source with more to it, and with what happens more rarely still."""
     draw = Random(seed)  # noqa: S311 - a seed that can be given again
     setting = _setting_of(draw)._replace(
         clock_s=[3.0, -3.0, 0.0, 0.0][int(_draws(seed, "clock") * 4)], shows_points=_draws(seed, "points") < 0.5
@@ -120,7 +124,7 @@ def plan_of(seed: int, *, with_mistakes: bool, never_together: tuple[tuple[str, 
     for left_out, *beside in never_together:
         if {left_out, *beside} <= {event.name for event in events}:
             events = [event for event in events if event.name != left_out]
-    return Plan(
+    plan = Plan(
         seed,
         setting,
         tuple(event for event in events if event.number < number),
@@ -132,14 +136,26 @@ def plan_of(seed: int, *, with_mistakes: bool, never_together: tuple[tuple[str, 
         opens_at=_draws(seed, "where") if _draws(seed, "opens") < 0.3 else None,
         meanwhile=_meanwhile(seed, names),
     )
+    return _widened(plan) if wide else plan
+
+
+def _widened(plan: Plan) -> Plan:
+    """All that is drawn here has a stream of its own."""
+    draw = Random(f"{plan.seed} wide")  # noqa: S311 - a seed that can be given again
+    partitions = draw.choice([1, 2, 2, 3])
+    setting = plan.setting._replace(
+        partitions=partitions, has_holes=draw.random() < 0.15, mixes_files=partitions > 1 and draw.random() < 0.3
+    )
+    return replace(plan, setting=setting)
 
 
 def played(plan: Plan) -> Drawn:
     """The history that the plan leads to."""
     draw = Random()  # noqa: S311 - seeded before each event
     draw.seed(f"{plan.seed} begins")
-    history = History(plan.setting, draw)
+    history = History(plan.setting, draw, f"{plan.seed}")
     steps = list[str]()
+    history.source.draw.seed(f"{plan.seed} begins at the source")
     for rows in (2, 2):
         steps.append(_step(history, "a checkpoint", partial(history.job.reads, rows)))
     right, went_back = list[SnapshotId](), set[SnapshotId]()
@@ -227,6 +243,7 @@ def _setting_of(draw: Random) -> Setting:
 
 def _happens(history: History, seed: int, event: Event) -> str:
     history.draw.seed(f"{seed} {event.number} {event.name}")
+    history.source.draw.seed(f"{seed} {event.number} of the source")
     if (event.name in OF_THE_JOB or event.name in MISTAKES or event.name in ACCIDENTS) and not history.job.can_go_on:
         return f"{history.tale.now:%T} ({event.name}: the job is down)"
     return _step(history, event.name, partial(ALL[event.name][1], history))
@@ -243,9 +260,10 @@ def _went_back_to(history: History, before: Marks) -> set[SnapshotId]:
     newest commit of main whose rows the source has all behind it."""
     made = {commit.snapshot_id for commit in history.table.commits[before.commits :]}
     stands, chain = history.job.position, (s.snapshot_id for s in reversed(history.table.chain))
-    if history.head in {before.head, *made} and all(position < stands for position in history.table.live_now):
+    if history.head in {before.head, *made} and all(has_passed(stands, each) for each in history.table.live_now):
         return set()
-    return {*islice((each for each in chain if max(history.table.live(each), default=-1) < stands), 1)}
+    passed = (each for each in chain if all(has_passed(stands, record) for record in history.table.live(each)))
+    return {*islice(passed, 1)}
 
 
 def _is_quiet(history: History) -> None:

@@ -11,6 +11,7 @@ from bot.domain.ids import short
 from tests.diagnosis.histories import by_task
 from tests.diagnosis.histories.drawn import Drawn, Plan, played
 from tests.diagnosis.histories.looked import TASKS, LeftBehind, case_of, look_again
+from tests.diagnosis.histories.source import has_passed
 from tests.diagnosis.histories.told import positions_in_words, standing_in_words
 from tests.diagnosis.histories.truth import Truth, truth_of, truth_since, wrong_up_to
 
@@ -71,7 +72,8 @@ def _asked_for(drawn: Drawn) -> frozenset[int]:
     """Positions of which the window tells."""
     history, looked = drawn.history, drawn.looked
     newer = {position for position, commit in history.table.live_by_commit(history.head) if commit not in looked.below}
-    return frozenset(newer | set(range(looked.begins, history.job.furthest + 1)))
+    ever = history.source.below(tuple(each + 1 for each in history.source.furthest))
+    return frozenset(newer | {position for position in ever if not has_passed(looked.begins, position)})
 
 
 def wrongly_acquitted(drawn: Drawn) -> tuple[str, ...]:

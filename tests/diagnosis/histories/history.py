@@ -7,6 +7,7 @@ from bot.domain.ids import SnapshotId
 from tests.cases import Tale
 from tests.diagnosis.histories.job import Job
 from tests.diagnosis.histories.sink import Sink, V1Sink, V2Sink
+from tests.diagnosis.histories.source import Source
 from tests.diagnosis.histories.table import Table
 
 Lists = Literal["all runs", "the living run", "ended runs without details"]
@@ -29,6 +30,12 @@ class Setting(NamedTuple):
     """How far Flink's clock is ahead of the catalog's."""
     lists_guest: bool = False
     """Whether the other job runs on the same Flink."""
+    partitions: int = 1
+    """Of the source; of several, some are silent at times."""
+    has_holes: bool = False
+    """Whether some offsets have no record."""
+    mixes_files: bool = False
+    """Whether a data file holds several source partitions, so that its bounds tell nothing of each."""
     shows_points: bool = False
     """Whether storage is read for restore points: each run's newest checkpoints, and all savepoints."""
 
@@ -36,14 +43,15 @@ class Setting(NamedTuple):
 class History:
     """Acts write down what happens, in `told` too, a line each."""
 
-    def __init__(self, setting: Setting, draw: Random) -> None:
+    def __init__(self, setting: Setting, draw: Random, seed: str = "") -> None:
         self.setting, self.draw = setting, draw
         self.tale = Tale()
         self.table = Table(self.tale)
         if setting.commits_empty_after != 10:
             self.tale.properties["flink.max-continuous-empty-commits"] = str(setting.commits_empty_after)
         self.sink = self._sink()
-        self.job = Job(self.tale, self.sink, draw, setting.interval_s)
+        self.source = Source(setting.partitions, holes_of=seed if setting.has_holes else None)
+        self.job = Job(self.tale, self.sink, self.source, draw, setting.interval_s)
         self.guest_checkpoint = 0
         """The newest one of another job on the table; 0: there is none."""
         self.others_wrote = False

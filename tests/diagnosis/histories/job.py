@@ -7,6 +7,7 @@ from bot.domain.ids import CheckpointId
 from tests.cases import OPERATOR, Tale
 from tests.diagnosis.histories.reading import Reader, RestorePoint
 from tests.diagnosis.histories.sink import Sink, Written
+from tests.diagnosis.histories.source import Source
 
 RUNS = "abcdefghijklmnopqrstuvwxy0123456789"
 
@@ -14,8 +15,8 @@ RUNS = "abcdefghijklmnopqrstuvwxy0123456789"
 class Job(Reader):
     """One job over its runs."""
 
-    def __init__(self, tale: Tale, sink: Sink, draw: Random, interval_s: int) -> None:
-        super().__init__(tale, sink, draw, interval_s)
+    def __init__(self, tale: Tale, sink: Sink, source: Source, draw: Random, interval_s: int) -> None:
+        super().__init__(tale, sink, source, draw, interval_s)
         self.started = 0
         """Runs with a job id of their own, so far."""
         self.is_stuck = False
@@ -52,7 +53,7 @@ class Job(Reader):
         self.has_new_writer()
         self._is_listed(None if point is None else point.checkpoint)
         if point is None:
-            self.position = self.checkpoint = 0
+            self.position, self.checkpoint = self.source.zero, 0
             self.newest = None
             self.sink.starts_empty()
         else:
@@ -111,8 +112,7 @@ class Job(Reader):
             return
         self.checkpoint += 1
         rows = self.draw.randint(1, 2)
-        self.furthest = max(self.furthest, self.position + rows)
-        held = tuple(range(self.position, self.position + rows))
+        held, _ = self.source.gives(self.position, rows)
         if self.draw.random() < 0.6:
             file = self.makes_file()
             self.sink.leaves(Written(self.run, self.checkpoint, held, self.tale.now, self.sink.operator, file))

@@ -5,7 +5,7 @@ somebody looked: `by_task` has the evidence task judge them.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -30,12 +30,15 @@ from bot.domain.table import Snapshot, Window
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.shown import case_shown
 from tests.diagnosis.histories.sink import Written
+from tests.diagnosis.histories.source import Stand, by_partition, offset_of
 from tests.diagnosis.histories.truth import ranges_of
 from tests.diagnosis.little_evidence import TASKS as COUNTED
 from tests.found import alone, files_twice, ledger_of, newest_event, orphans, retention, schema, unreadable
 
 Repetition = Literal["same-checkpoint", "same-source-range"]
 TASKS = (*COUNTED.values(), "duplicate_files", "forked_writers", "table_health")
+_LOOKED, _SEVERAL = 20, 5
+"""So many commits are looked at for a silent partition, and over so many it has to be silent."""
 _NAMED = {"forked": "forked_writers"}
 """Field of a case -> the task that fills it, where it has another name and counts no rows."""
 
@@ -65,8 +68,8 @@ class Looked(NamedTuple):
     moments: Mapping[str, Moment]
     since: SnapshotId | None
     unplaced: bool = False
-    begins: int = 0
-    """The lowest source position that was asked for."""
+    begins: Stand = ()
+    """The lowest source position that was asked for, in each partition."""
     below: frozenset[SnapshotId] = frozenset()
     """The commits of main from before the window."""
 
@@ -94,7 +97,7 @@ def look(history: History, since: SnapshotId | None) -> Looked:
     }
     gaps = found["gaps"]
     assert isinstance(gaps, GapsFinding)
-    unplaced = _is_unplaced(history, window, gaps)
+    unplaced = _is_unplaced(history, window)
     if unplaced and not gaps.missing:
         found["gaps"] = None
     begins, below = _edge(history, window)
@@ -132,16 +135,24 @@ def _ledger(history: History, window: Window) -> Ledger:
     for row in told.rows:
         is_whole = row.operation == "replace"
         held = history.table.live(row.snapshot_id) if is_whole else history.table.holds[row.snapshot_id]
-        ends = {"position_from": min(held, default=None), "position_until": max(held, default=None)}
-        has_files = bool(held or row.added_rows)
-        named = {"ranges": ranges(held) if has_files else None, "writers": _writers(history, row.snapshot_id)}
+        offsets = [offset_of(each) for each in held]
+        ends = {"position_from": min(offsets, default=None), "position_until": max(offsets, default=None)}
+        is_told = bool(held or row.added_rows) and not (history.setting.mixes_files and len(by_partition(held)) > 1)
+        named = {"ranges": ranges(history, held) if is_told else None, "writers": _writers(history, row.snapshot_id)}
         rows.append(row.model_copy(update={**ends, **named}))
     return told.model_copy(update={"rows": tuple(rows)})
 
 
-def ranges(held: Sequence[int]) -> tuple[SourceRange, ...]:
+def ranges(history: History, held: Iterable[int]) -> tuple[SourceRange, ...]:
     """What rows of these positions cover of the source, by its partitions."""
-    return (SourceRange(partition=None, low=min(held), high=max(held), rows=len(held)),) if held else ()
+    return tuple(
+        SourceRange(partition=_named(history, each), low=offsets[0], high=offsets[-1], rows=len(offsets))
+        for each, offsets in by_partition(held).items()
+    )
+
+
+def _named(history: History, partition: int) -> str | None:
+    return str(partition) if history.source.partitions > 1 else None
 
 
 def _writers(history: History, commit: SnapshotId) -> tuple[FileWriter, ...] | None:
@@ -177,46 +188,82 @@ def _duplicates(history: History, window: Window) -> DuplicatesFinding:
 
 
 def _gaps(history: History, window: Window) -> GapsFinding:
-    """From just below the lowest position that the window's commits brought up to the highest live one."""
+    """In each partition from just below the lowest position that the window's commits brought up to the highest live
+    one. A position that never had a record is missing as well."""
     table, inside = history.tale.table, window.of(history.tale.table)
-    lost = {s.snapshot_id for s in table.rolled_back}
-    brought = {p for s in inside for p in history.table.holds[s.snapshot_id]}
-    live = sorted(set(history.table.live_now))
+    off = {s.snapshot_id for s in table.rolled_back}
+    brought = by_partition({p for s in inside for p in history.table.holds[s.snapshot_id]})
+    taken = by_partition({p for s in inside if s.snapshot_id in off for p in history.table.holds[s.snapshot_id]})
+    live = by_partition(set(history.table.live_now))
     if not brought or not live:
         return GapsFinding(lowest=None, highest=None, positions=0, missing=0, gaps=())
-    lowest = min(brought)
-    begins = max((p for p in live if p < lowest), default=lowest)
-    missing = sorted(set(range(begins, live[-1] + 1)) - set(live))
-    taken = {p for s in inside if s.snapshot_id in lost for p in history.table.holds[s.snapshot_id]}
+    gaps = list[PositionGap]()
+    positions = to_come = 0
+    for partition, own in brought.items():
+        there = live.get(partition, [])
+        top = there[-1] if there else -1
+        begins = max((p for p in there if p < own[0]), default=own[0])
+        missing = ranges_of(set(range(begins, top + 1)) - set(there))
+        gaps += [PositionGap(first=one, last=last, partition=_named(history, partition)) for one, last in missing]
+        positions += sum(1 for p in there if p >= own[0])
+        to_come += sum(1 for p in taken.get(partition, ()) if p > top)
     return GapsFinding(
-        lowest=lowest,
-        highest=live[-1],
-        positions=sum(1 for p in live if p >= lowest),
-        missing=len(missing),
-        gaps=tuple(PositionGap(first=first, last=last) for first, last in ranges_of(missing)[:20]),
-        to_come=sum(1 for position in taken if position > live[-1]),
+        lowest=min(own[0] for own in brought.values()),
+        highest=max(live[each][-1] for each in brought if each in live) if brought.keys() & live.keys() else None,
+        positions=positions,
+        missing=sum(gap.size for gap in gaps),
+        gaps=tuple(gaps[:20]),
+        to_come=to_come,
     )
 
 
-def _edge(history: History, window: Window) -> tuple[int, frozenset[SnapshotId]]:
+def _edge(history: History, window: Window) -> tuple[Stand, frozenset[SnapshotId]]:
     inside = {s.snapshot_id for s in window.of(history.tale.table)}
     line, at = list[SnapshotId](), history.tale.head
     while at is not None:
         line.append(at)
         at = history.table.parents[at]
     below = frozenset(each for each in line if each not in inside)
-    brought = [p for each in inside for p in history.table.holds[each]]
-    live = set(history.table.live_now)
-    lowest = min(brought, default=max(live, default=-1) + 1)
-    return max((p for p in live if p < lowest), default=-1) + 1, below
+    brought = by_partition(p for each in inside for p in history.table.holds[each])
+    live = by_partition(history.table.live_now)
+    stand = list[int]()
+    for partition in range(history.source.partitions):
+        there = live.get(partition, [])
+        lowest = brought[partition][0] if partition in brought else max(there, default=-1) + 1
+        stand.append(max((p for p in there if p < lowest), default=-1) + 1)
+    return tuple(stand), below
 
 
-def _is_unplaced(history: History, window: Window, found: GapsFinding) -> bool:
-    """Whether nothing lives below the window's rows although the table was there, and they do not begin with 0."""
-    main = [s for s in history.table.chain if s.snapshot_id in {w.snapshot_id for w in window.of(history.tale.table)}]
-    if not found.lowest or not main or not main[0].has_commit_below:
+def _is_unplaced(history: History, window: Window) -> bool:
+    """Whether it is open in some partition if rows are missing: nothing lives below the window's rows although the
+    table was there, and they do not begin with 0; or the window has none of a partition that wrote just below it, or
+    none any more for a while."""
+    inside = {w.snapshot_id for w in window.of(history.tale.table)}
+    main = [s for s in history.table.chain if s.snapshot_id in inside]
+    holds, live = history.table.holds, by_partition(history.table.live_now)
+    brought = by_partition(p for each in inside for p in holds[each])
+    if main and main[0].has_commit_below:
+        lows = ((each, own[0]) for each, own in brought.items() if own[0])
+        if any(not any(p < low for p in live.get(each, ())) for each, low in lows):
+            return True
+    if history.source.partitions == 1:
         return False
-    return not any(position < found.lowest for position in history.table.live_now)
+    below = [s for s in history.table.chain if s.snapshot_id not in inside and holds[s.snapshot_id]][-_LOOKED:]
+    if any(each not in brought for each in by_partition(p for s in below for p in holds[s.snapshot_id])):
+        return True
+    newest = [by_partition(holds[s.snapshot_id]).keys() for s in main if holds[s.snapshot_id] and s.job_id][-_LOOKED:]
+    return any(_is_quiet(each, newest) for each in brought)
+
+
+def _is_quiet(partition: int, commits: Sequence[Collection[int]]) -> bool:
+    """Silent in more than a few of the newest commits, and more than twice as long as ever before."""
+    silences = [0]
+    for each in commits:
+        if partition in each:
+            silences.append(0)
+        else:
+            silences[-1] += 1
+    return silences[-1] >= _SEVERAL and silences[-1] > 2 * max(silences[:-1], default=0)
 
 
 def _compactions(chain: list[Snapshot]) -> tuple[CompactedRows, ...]:
@@ -234,7 +281,8 @@ def _repeated(history: History, window: Window) -> DuplicateCommitsFinding:
         told = ((first, _how(history, first, again)) for first in commits[:index])
         found += [_repeats(history, first, again, how) for first, how in told if how is not None][:1]
     brought = tuple(
-        CommitRanges(snapshot_id=s.snapshot_id, ranges=ranges(history.table.holds[s.snapshot_id])) for s in commits
+        CommitRanges(snapshot_id=s.snapshot_id, ranges=ranges(history, history.table.holds[s.snapshot_id]))
+        for s in commits
     )
     return DuplicateCommitsFinding(commits_checked=len(commits), repeated=tuple(found), ranges=brought)
 

@@ -81,9 +81,10 @@ def starts_from_another_run(history: History) -> None:
 
 def starts_empty(history: History, *, keeps_id: bool = False) -> None:
     """Without state: the source begins anew, goes on where main ends, or jumps over rows."""
-    end = max(history.table.live_now, default=-1) + 1
+    end = history.source.end_of(history.table.live_now)
     history.job.starts(None, keeps_id=keeps_id)
-    history.job.position = history.draw.choice([0, end, end + 3])
+    beyond = tuple(each + 3 for each in end)
+    history.job.position = history.draw.choice([history.source.zero, end, beyond])
 
 
 def _is_of_the_job(commit: Snapshot) -> bool:

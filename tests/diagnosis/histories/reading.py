@@ -9,6 +9,7 @@ from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun
 from bot.domain.ids import CheckpointId, OperatorId
 from tests.cases import Tale, job_id
 from tests.diagnosis.histories.sink import Sink, Written
+from tests.diagnosis.histories.source import Source, Stand
 from tests.diagnosis.histories.table import File
 
 LISTED = 10
@@ -21,7 +22,7 @@ class RestorePoint(NamedTuple):
     run: str
     checkpoint: int
     kind: CheckpointKind
-    position: int
+    position: Stand
     pending: tuple[Written, ...]
     path: str
     at: datetime
@@ -38,14 +39,12 @@ def writer_id(run: str, incarnation: int) -> str:
 class Reader:
     """A run that reads its source, checkpoint by checkpoint. Each event moves the clock."""
 
-    def __init__(self, tale: Tale, sink: Sink, draw: Random, interval_s: int) -> None:
-        self.tale, self.sink, self.draw, self.interval_s = tale, sink, draw, interval_s
+    def __init__(self, tale: Tale, sink: Sink, source: Source, draw: Random, interval_s: int) -> None:
+        self.tale, self.sink, self.source, self.draw, self.interval_s = tale, sink, source, draw, interval_s
         self.run = ""
         self.checkpoint = 0
-        self.position = 0
-        """The next position that the source gives."""
-        self.furthest = 0
-        """The source has rows at least up to here; below it, they come fast."""
+        self.position = source.zero
+        """The next position that the source gives, in each of its partitions."""
         self.points: list[RestorePoint] = []
         self.newest: RestorePoint | None = None
         """Where a failover goes on from; None: the run has no state yet."""
@@ -97,12 +96,10 @@ class Reader:
 
     def _next_rows(self, rows: int | None) -> tuple[int, ...]:
         number = self.draw.randint(1, 3) if rows is None else rows
-        self.furthest = max(self.furthest, self.position)
-        if self.position < self.furthest:
-            number = max(number, min(self.draw.choice([2, 9]), self.furthest - self.position))
-        held = tuple(range(self.position, self.position + number))
-        self.position += number
-        self.furthest = max(self.furthest, self.position)
+        self.source.reaches(self.position)
+        if behind := self.source.behind(self.position):
+            number = max(number, min(self.draw.choice([2, 9]), behind))
+        held, self.position = self.source.gives(self.position, number)
         return held
 
     def _path(self, kind: CheckpointKind) -> str:

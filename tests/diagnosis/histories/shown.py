@@ -33,7 +33,8 @@ def case_shown(history: History, since: SnapshotId | None) -> Case:
     if history.setting.shows_points:
         told["checkpoints"] = Seen[StoredCheckpoint](source="s3://state", values=_points(history))
     observation = case.observation.model_copy(update=told)
-    return case.model_copy(update={"observation": observation})
+    contract = case.contract.model_copy(update={"position_partition": "of" if history.setting.partitions > 1 else None})
+    return case.model_copy(update={"observation": observation, "contract": contract})
 
 
 def _points(history: History) -> tuple[StoredCheckpoint, ...]:

@@ -10,6 +10,7 @@ from bot.domain.table import Snapshot
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.shown import jobs_shown
 from tests.diagnosis.histories.sink import Written
+from tests.diagnosis.histories.source import STRIDE, stand_in_words
 from tests.diagnosis.histories.truth import ranges_of
 
 
@@ -50,14 +51,15 @@ def standing_in_words(history: History) -> tuple[str, ...]:
         *commits,
         f"main's log: {moves}",
         *(_run(run) for run in reversed(jobs_shown(history).values)),
-        f"source at {history.job.position}; the sink's state lists {waits}; Flink manifests on storage: {left}; "
-        f"orphan files: {len(history.table.orphans)}; now {history.tale.now:%T}",
+        f"source at {stand_in_words(history.job.position)}; the sink's state lists {waits}; Flink manifests on "
+        f"storage: {left}; orphan files: {len(history.table.orphans)}; now {history.tale.now:%T}",
     )
 
 
 def positions_in_words(positions: Iterable[int]) -> str:
-    """`0-3, 5`."""
-    told = (str(first) if first == last else f"{first}-{last}" for first, last in ranges_of(positions))
+    """`0-3, 5`; of other partitions than the first `1:0-3`."""
+    ranges = ((first // STRIDE, first % STRIDE, last % STRIDE) for first, last in ranges_of(positions))
+    told = (f"{f'{of}:' if of else ''}{first}{f'-{last}' if last > first else ''}" for of, first, last in ranges)
     return ", ".join(told) or "none"
 
 
@@ -65,11 +67,12 @@ def _came_of_it(history: History, before: Marks) -> Iterator[str]:
     job, shown = history.job, history.job.shown
     if job.run != before.run or shown.started_at != before.shown.started_at:
         where = f"checkpoint {shown.restored.checkpoint_id} at {shown.restored.path}" if shown.restored else "nothing"
-        yield f"run {job.run} starts from {where}, source at {job.position}"
+        yield f"run {job.run} starts from {where}, source at {stand_in_words(job.position)}"
     elif shown.restored != before.shown.restored and shown.restored is not None:
         yield f"run {job.run} goes on from its checkpoint {shown.restored.checkpoint_id}"
     for point in job.points[before.points :]:
-        yield f"run {point.run} completes {point.kind.value} {point.checkpoint}, source at {point.position}"
+        stands = stand_in_words(point.position)
+        yield f"run {point.run} completes {point.kind.value} {point.checkpoint}, source at {stands}"
     made = history.table.commits[before.commits :]
     for commit in made:
         yield f"commit {_commit(history, commit)}"

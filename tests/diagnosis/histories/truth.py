@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from bot.domain.ids import SnapshotId
 from tests.diagnosis.histories.history import History
+from tests.diagnosis.histories.source import Stand, has_passed
 
 
 class Truth(NamedTuple):
@@ -25,27 +26,27 @@ class Truth(NamedTuple):
         return bool(self.lost or self.doubled or self.to_come_again)
 
 
-def truth_since(history: History, begins: int, below: frozenset[SnapshotId]) -> Truth:
+def truth_since(history: History, begins: Stand, below: frozenset[SnapshotId]) -> Truth:
     """What is true of the rows from this position on, and of copies that others than these commits brought."""
     truth = truth_of(history)
     newer = {position for position, commit in history.table.live_by_commit(history.head) if commit not in below}
-    lost = frozenset(position for position in truth.lost if position >= begins)
+    lost = frozenset(position for position in truth.lost if not has_passed(begins, position))
     return Truth(lost, truth.doubled & newer, truth.to_come_again)
 
 
 def truth_of(history: History) -> Truth:
     """A run that has ended, or never gets up, brings nothing more: what is missing above all of main may still be read
     by whoever starts the job, from whichever point."""
-    live = frozenset(history.table.live_now)
+    live, source = frozenset(history.table.live_now), history.source
     doubled = copies_at(history, history.head)
     held = () if history.sink.never_commits else history.sink.pending
     pending = {position for written in held for position in written.rows}
     if not history.job.can_go_on:
         owed = history.job.newest.pending if history.job.newest else ()
         pending |= {position for written in owed for position in written.rows}
-        return Truth(_missing(live, max(live, default=-1) + 1) - pending, doubled, frozenset())
-    again = {position for position in live if position >= history.job.position} | (pending & live)
-    return Truth(_missing(live, history.job.position) - pending, doubled, frozenset(again))
+        return Truth(source.below(source.end_of(live)) - live - pending, doubled, frozenset())
+    again = {position for position in live if not has_passed(history.job.position, position)} | (pending & live)
+    return Truth(source.below(history.job.position) - live - pending, doubled, frozenset(again))
 
 
 def copies_at(history: History, snapshot: SnapshotId) -> frozenset[int]:
@@ -60,7 +61,7 @@ def copies_at(history: History, snapshot: SnapshotId) -> frozenset[int]:
 def wrong_up_to(history: History, snapshot: SnapshotId) -> frozenset[int]:
     """Positions that this commit of main's line has more than once, or not although it has later ones."""
     live = frozenset(history.table.live(snapshot))
-    return copies_at(history, snapshot) | _missing(live, max(live, default=-1) + 1)
+    return copies_at(history, snapshot) | (history.source.below(history.source.end_of(live)) - live)
 
 
 def ranges_of(positions: Iterable[int]) -> list[tuple[int, int]]:
@@ -72,7 +73,3 @@ def ranges_of(positions: Iterable[int]) -> list[tuple[int, int]]:
         else:
             ranges.append((position, position))
     return ranges
-
-
-def _missing(live: frozenset[int], before: int) -> frozenset[int]:
-    return frozenset(range(before)) - live

@@ -1,0 +1,72 @@
+"""The source of the made-up histories: what each of its partitions gives, once and again."""
+
+from random import Random
+
+from tests.diagnosis.histories.drawn import plan_of, played
+from tests.diagnosis.histories.history import History, Setting
+from tests.diagnosis.histories.looked import look, ranges
+from tests.diagnosis.histories.source import STRIDE, Source, by_partition, has_passed
+from tests.diagnosis.histories.truth import truth_of
+
+
+def test_who_reads_again_gets_the_same_records_of_each_partition() -> None:
+    """In another order, perhaps: one partition may be further along than it was."""
+    source = Source(3)
+    source.draw.seed(1)
+    once, after = source.gives(source.zero, 12)
+
+    again, stand = source.gives(source.zero, 40)
+
+    assert all(has_passed(stand, each) for each in once if has_passed(after, each))
+    assert set(once) <= set(again) == source.below(stand)
+    assert len(by_partition(again)) > 1
+
+
+def test_an_offset_without_a_record_is_never_given_and_never_lost() -> None:
+    """There is some among a hundred."""
+    source = Source(1, holes_of="a")
+
+    given, stand = source.gives(source.zero, 100)
+
+    assert set(given) == source.below(stand)
+    assert 100 < stand[0] < 130
+
+
+def test_a_silent_partition_gives_nothing_new() -> None:
+    """What it has already is read all the same."""
+    source = Source(2)
+    source.reaches((0, 3))
+    source.silent = {1}
+    source.draw.seed(4)
+
+    given, _ = source.gives(source.zero, 8)
+
+    assert [0, 1, 2] == by_partition(given)[1]
+
+
+def test_a_rollback_under_a_running_job_loses_records_of_all_its_partitions() -> None:
+    """Truth names each by partition and offset; evidence finds the same in each."""
+    history = History(Setting(partitions=2), Random(1))  # noqa: S311 - a seed that can be given again
+    history.source.draw.seed(7)
+    for _ in range(4):
+        history.job.reads(4)
+    first = history.table.chain[0].snapshot_id
+    lost = {row for commit in history.table.chain[1:] for row in history.table.holds[commit.snapshot_id]}
+    history.table.is_set_to(first)
+    history.job.reads(8)
+
+    gaps = look(history, None).found["gaps"]
+
+    assert truth_of(history).lost == lost
+    assert {each.partition for each in ranges(history, lost)} == {"0", "1"}
+    assert gaps is not None
+    assert sum(each.size for each in gaps.gaps) == len(lost)  # type: ignore[attr-defined]
+    assert all(each // STRIDE in {0, 1} for each in lost)
+
+
+def test_a_seed_says_the_same_history_wide_or_not() -> None:
+    """But for what is wide: the source, and whatever else comes with it."""
+    plain, wide = (plan_of(17, with_mistakes=True, wide=wide) for wide in (False, True))
+
+    assert plain.events == tuple(event for event in wide.events if event in plain.events)
+    assert any(played(plan_of(seed, with_mistakes=True, wide=True)).history.source.partitions == 3 for seed in range(9))
