@@ -25,7 +25,6 @@ from bot.domain.doubt import faults_in
 from tests.diagnosis.changed_cases import NAMES, case_named, is_wrong
 from tests.diagnosis.histories import held
 from tests.diagnosis.histories.drawn import OF_A_GUEST, OF_SPARK, Drawn, Plan, plan_of, played, reduced
-from tests.diagnosis.histories.truth import truth_since
 from tests.matrix.plan import RUNS
 from tests.matrix.told import kept
 
@@ -151,7 +150,7 @@ def looks(task: Task, processes: int) -> list[Held]:
 
 
 def _truth(drawn: Drawn) -> str:
-    return "wrong" if truth_since(drawn.history, drawn.looked.begins, drawn.looked.below).is_wrong else "right"
+    return "wrong" if held.truth_for(drawn).is_wrong else "right"
 
 
 def _has_others(plan: Plan) -> bool:

@@ -30,7 +30,6 @@ from bot.domain.ids import short
 from tests.diagnosis.changed_cases import NAMES, case_named, is_wrong
 from tests.diagnosis.histories import held, test_found_histories
 from tests.diagnosis.histories.drawn import Drawn, Plan, plan_of, played
-from tests.diagnosis.histories.truth import truth_since
 
 KEPT = Path(__file__).parents[1] / "data" / "frozen_answers.jsonl.gz"
 WANTED = Path(__file__).parent / "frozen_wanted.json"
@@ -138,7 +137,7 @@ def told_now(key: str) -> Told:
 
 
 def _truth(drawn: Drawn) -> str:
-    return "wrong" if truth_since(drawn.history, drawn.looked.begins, drawn.looked.below).is_wrong else "right"
+    return "wrong" if held.truth_for(drawn).is_wrong else "right"
 
 
 def _told_of_many(these: Sequence[str]) -> list[Told]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from bot.domain.ids import SnapshotId, short
 from tests.diagnosis.histories import accidents, neighbours, operators
 from tests.diagnosis.histories.history import History, Setting
-from tests.diagnosis.histories.looked import TASKS, Looked, look, look_again
+from tests.diagnosis.histories.looked import TASKS, Looked, look, look_again, looks_at_a_part
 from tests.diagnosis.histories.source import has_passed
 from tests.diagnosis.histories.told import Marks, step_in_words
 from tests.diagnosis.histories.truth import truth_of
@@ -63,8 +63,19 @@ OF_SPARK: dict[str, tuple[int, Act]] = {
     "Spark appends rows": (1, neighbours.appends_by_spark),
     "write, audit, publish": (1, neighbours.publishes_after_audit),
 }
+OF_RETENTION: dict[str, tuple[int, Act]] = {
+    "the topic deletes its oldest records": (1, lambda history: history.source.deletes_oldest()),
+    "the topic deletes records that nobody has read": (
+        1,
+        lambda history: history.source.deletes_unread(history.job.position),
+    ),
+}
 OF_A_GUEST: dict[str, tuple[int, Act]] = {"another job commits": (5, neighbours.commits_of_a_guest)}
-ALL = {**OF_THE_JOB, **MISTAKES, **ACCIDENTS, **BESIDE_IT, **OF_SPARK, **OF_A_GUEST}
+ALL = {**OF_THE_JOB, **MISTAKES, **ACCIDENTS, **BESIDE_IT, **OF_SPARK, **OF_A_GUEST, **OF_RETENTION}
+
+
+_OF_WIDE = 200
+"""The number of the first event that only wide histories have."""
 
 
 class Event(NamedTuple):
@@ -92,6 +103,12 @@ class Plan:
     """Of the heads at which nothing was wrong: how far along the window begins. None: as the other says."""
     meanwhile: tuple[Event, ...] = ()
     """After each of them some of the tasks have looked once more, or for the first time."""
+    fails: tuple[str, ...] = ()
+    """Tasks that could not answer when evidence was collected."""
+    unasked: tuple[str, ...] = ()
+    """Tasks that did not run then."""
+    in_part: tuple[str, ...] = ()
+    """Tasks that were asked of the newer half of the window only."""
 
 
 class Drawn(NamedTuple):
@@ -146,7 +163,20 @@ def _widened(plan: Plan) -> Plan:
     setting = plan.setting._replace(
         partitions=partitions, has_holes=draw.random() < 0.15, mixes_files=partitions > 1 and draw.random() < 0.3
     )
-    return replace(plan, setting=setting)
+    more = [
+        Event(_OF_WIDE + number, draw.choice(list(OF_RETENTION))) for number in range(draw.choice([0, 0, 0, 1, 1, 2]))
+    ]
+    events = list(plan.events)
+    for event in more:
+        events.insert(draw.randint(0, len(events)), event)
+    return replace(
+        plan,
+        setting=setting,
+        events=tuple(events),
+        fails=tuple(draw.sample(TASKS, draw.choice([1, 1, 2]))) if draw.random() < 0.15 else (),
+        unasked=tuple(draw.sample(TASKS, 1)) if draw.random() < 0.1 else (),
+        in_part=tuple(draw.sample(TASKS, draw.choice([1, 2, 3]))) if draw.random() < 0.15 else (),
+    )
 
 
 def played(plan: Plan) -> Drawn:
@@ -174,20 +204,26 @@ def played(plan: Plan) -> Drawn:
         listed = {s.snapshot_id for s in history.tale.snapshots}
         right = [each for each in right if each in listed]
         since = right[int(plan.opens_at * len(right))] if right else None
-    looked = look(history, since)
+    looked = looks_at_a_part(history, look(history, since), plan.in_part)
+    looked = looked._replace(failed=frozenset(plan.fails), unasked=frozenset(plan.unasked))
     for event in plan.meanwhile:
         steps.append(f"{_happens(history, plan.seed, event)} (meanwhile)")
         late = [task for task in TASKS if _draws(plan.seed, f"{event.number} {task}") < 0.5]
         looked = look_again(history, looked, late)
         steps.append(f"{history.tale.now:%T} these look once more: {', '.join(late) or 'none'}")
+    gone = [f"; {name}: {', '.join(each)}" for name, each in _unanswered(plan).items() if each]
     begins = f", from {short(since)} on" if since is not None else ""
-    steps.append(f"{history.tale.now:%T} evidence is collected{begins}")
+    steps.append(f"{history.tale.now:%T} evidence is collected{begins}{''.join(gone)}")
     for event in plan.then:
         steps.append(_happens(history, plan.seed, event))
     history.job.passes(plan.pause_s)
     if plan.flink_is_down:
         history.tale.flink_is_down()
     return Drawn(plan, history, looked, tuple(steps))
+
+
+def _unanswered(plan: Plan) -> dict[str, tuple[str, ...]]:
+    return {"these fail": plan.fails, "never asked": plan.unasked, "of the newer half only": plan.in_part}
 
 
 def reduced(plan: Plan, fails: Callable[[Plan], bool]) -> Plan:
@@ -209,6 +245,9 @@ def _smaller(plan: Plan) -> list[Plan]:
         replace(plan, opens_at=None),
         replace(plan, pause_s=0),
         replace(plan, flink_is_down=False),
+        replace(plan, fails=()),
+        replace(plan, unasked=()),
+        replace(plan, in_part=()),
     ]
     return [each for each in (*fewer, *later, *beside, *bare, *calm) if each != plan]
 

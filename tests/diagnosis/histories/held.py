@@ -31,6 +31,14 @@ def answered(drawn: Drawn) -> Diagnosis:
     return diagnose(case_for(drawn), MODES)
 
 
+def truth_for(drawn: Drawn) -> Truth:
+    """What is true of the rows of the window."""
+    looked = drawn.looked
+    counted = looked.moments["missing_positions"].head
+    is_counted = "missing_positions" not in looked.failed | looked.unasked
+    return truth_since(drawn.history, looked.begins, looked.below, counted if is_counted else None)
+
+
 def asked_again(drawn: Drawn) -> Drawn:
     """What the modes ask for looks once more, each task once, as the bot has it do by itself."""
     tried = set[str]()
@@ -49,7 +57,7 @@ def wrongly_safe(drawn: Drawn) -> tuple[str, ...]:
 
 def _wrongly_safe(drawn: Drawn) -> tuple[str, ...]:
     told = answered(drawn)
-    truth = truth_since(drawn.history, drawn.looked.begins, drawn.looked.below)
+    truth = truth_for(drawn)
     return (*_healthy(drawn, told, truth), *_leaves_rows(told, truth))
 
 
@@ -80,7 +88,7 @@ def wrongly_acquitted(drawn: Drawn) -> tuple[str, ...]:
     """Rows of the window are lost or doubled, or will be, and every mode by which that comes is excluded, without a
     doubt in whether the table is healthy either."""
     excluded = {mode.code for mode, _ in answered(drawn).excluded}
-    truth = truth_since(drawn.history, drawn.looked.begins, drawn.looked.below)
+    truth = truth_for(drawn)
     if not truth.is_wrong or not excluded >= OF_ROWS | {HEALTHY} or _puts_off(answered(drawn)):
         return ()
     return ("The table is not healthy, and every mode by which rows are lost or doubled is excluded.",)

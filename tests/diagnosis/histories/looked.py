@@ -5,7 +5,7 @@ somebody looked: `by_task` has the evidence task judge them.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -72,6 +72,10 @@ class Looked(NamedTuple):
     """The lowest source position that was asked for, in each partition."""
     below: frozenset[SnapshotId] = frozenset()
     """The commits of main from before the window."""
+    failed: frozenset[str] = frozenset()
+    """Tasks that ran and could not answer."""
+    unasked: frozenset[str] = frozenset()
+    """Tasks that never ran."""
 
 
 def look(history: History, since: SnapshotId | None) -> Looked:
@@ -106,15 +110,27 @@ def look(history: History, since: SnapshotId | None) -> Looked:
 
 
 def look_again(history: History, looked: Looked, tasks: Iterable[str]) -> Looked:
-    """These tasks look once more, now."""
-    fresh, again = look(history, looked.since), set(tasks)
-    fields = {field for field in fresh.found if COUNTED.get(field, _NAMED.get(field, field)) in again}
+    """These tasks look once more, now; each that failed answers then."""
+    fresh = look(history, looked.since)
+    again = _of_tasks(looked, fresh, {*tasks})
+    return again._replace(
+        begins=fresh.begins, below=fresh.below, failed=looked.failed - {*tasks}, unasked=looked.unasked - {*tasks}
+    )
+
+
+def looks_at_a_part(history: History, looked: Looked, tasks: Iterable[str]) -> Looked:
+    """These tasks were asked of the newer half of the window only."""
+    inside = {s.snapshot_id for s in looked.moments["ledger"].window.of(history.tale.table)}
+    main = [s.snapshot_id for s in history.table.chain if s.snapshot_id in inside]
+    return _of_tasks(looked, look(history, main[len(main) // 2]), {*tasks}) if len(main) > 1 else looked
+
+
+def _of_tasks(looked: Looked, fresh: Looked, again: Set[str]) -> Looked:
+    fields = {field for field in fresh.found if _task_of(field) in again}
     return looked._replace(
         found={field: (fresh if field in fields else looked).found[field] for field in fresh.found},
         moments={task: (fresh if task in again else looked).moments[task] for task in TASKS},
         unplaced=fresh.unplaced if "missing_positions" in again else looked.unplaced,
-        begins=fresh.begins,
-        below=fresh.below,
     )
 
 
@@ -124,9 +140,15 @@ def case_of(history: History, looked: Looked, judge: Callable[[LeftBehind], Leak
     left = looked.found["leaked"]
     assert isinstance(left, LeftBehind)
     leaked = judge(left)
-    evidence = tuple(_evidence(task, looked, leaked) for task in TASKS)
-    found = {**looked.found, "leaked": leaked, "evidence": evidence}
+    evidence = tuple(_evidence(task, looked, leaked) for task in TASKS if task not in looked.unasked)
+    silent = looked.failed | looked.unasked
+    gone = {field: None for field in looked.found if _task_of(field) in silent}
+    found = {**looked.found, "leaked": leaked, **gone, "evidence": evidence}
     return case_shown(history, looked.since).model_copy(update=found)
+
+
+def _task_of(field: str) -> str:
+    return COUNTED.get(field, _NAMED.get(field, field))
 
 
 def _ledger(history: History, window: Window) -> Ledger:
@@ -315,7 +337,7 @@ def _evidence(task: str, looked: Looked, leaked: LeakedManifestsFinding) -> Evid
         task_version=1,
         question="Is it?",
         verdict=Verdict.INCONCLUSIVE
-        if is_untold or (task == "missing_positions" and looked.unplaced)
+        if is_untold or task in looked.failed or (task == "missing_positions" and looked.unplaced)
         else Verdict.RULED_OUT,
         headline="It is as its finding says.",
         metadata_location="s3://lake/sales/orders/metadata/00009.metadata.json",

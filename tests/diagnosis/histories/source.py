@@ -30,6 +30,8 @@ class Source:
         self.furthest = [0] * partitions
         """It has records at least up to here; below it, they come fast."""
         self.silent = set[int]()
+        self.skipped = set[int]()
+        """Records that a reader found deleted where it was to go on, and jumped over."""
 
     @property
     def zero(self) -> Stand:
@@ -51,6 +53,7 @@ class Source:
     def gives(self, stand: Stand, number: int) -> tuple[tuple[int, ...], Stand]:
         """So many records from there on, and where the reader stands then."""
         at, held = self._kept(stand), list[int]()
+        self.skipped |= self.below(tuple(at)) - self.below(stand)
         self._changes()
         for _ in range(number):
             partition = self._next(at)
@@ -61,6 +64,19 @@ class Source:
         after = tuple(at) if held else stand
         self.reaches(after)
         return tuple(held), after
+
+    def deletes_oldest(self) -> None:
+        """Retention leaves the newest few of each partition, which everybody may have read."""
+        for partition, end in enumerate(self.furthest):
+            self.begins[partition] = max(self.begins[partition], end - self.draw.choice([0, 1, 3, 6]))
+
+    def deletes_unread(self, stand: Stand) -> None:
+        """Records pile up behind a reader in one partition, and retention deletes some before they are read."""
+        partition = self.draw.randrange(self.partitions)
+        piled = self.draw.choice([2, 4, 8])
+        first = max(stand[partition], self.begins[partition])
+        self.furthest[partition] = max(self.furthest[partition], first + piled)
+        self.begins[partition] = first + self.draw.randint(1, piled)
 
     def below(self, stand: Stand) -> frozenset[int]:
         """Every record that it ever had before this stand."""

@@ -1,12 +1,15 @@
 """The source of the made-up histories: what each of its partitions gives, once and again."""
 
+from dataclasses import replace
 from random import Random
 
+from bot.domain.evidence import Verdict
 from tests.diagnosis.histories.drawn import plan_of, played
+from tests.diagnosis.histories.held import case_for
 from tests.diagnosis.histories.history import History, Setting
-from tests.diagnosis.histories.looked import look, ranges
+from tests.diagnosis.histories.looked import look, look_again, ranges
 from tests.diagnosis.histories.source import STRIDE, Source, by_partition, has_passed
-from tests.diagnosis.histories.truth import truth_of
+from tests.diagnosis.histories.truth import truth_of, truth_since
 
 
 def test_who_reads_again_gets_the_same_records_of_each_partition() -> None:
@@ -62,6 +65,39 @@ def test_a_rollback_under_a_running_job_loses_records_of_all_its_partitions() ->
     assert gaps is not None
     assert sum(each.size for each in gaps.gaps) == len(lost)  # type: ignore[attr-defined]
     assert all(each // STRIDE in {0, 1} for each in lost)
+
+
+def test_records_that_are_deleted_unread_are_lost_and_seen_between_rows() -> None:
+    """Where nothing came after them yet, no evidence can show it, and no judge has to know."""
+    history = History(Setting(), Random(1))  # noqa: S311 - a seed that can be given again
+    history.job.reads(2)
+    history.source.deletes_unread(history.job.position)
+    history.job.reads(2, is_committed=False)
+    before = truth_since(history, history.source.zero, frozenset())
+    history.job.reads(1)
+
+    truth, gaps = truth_since(history, history.source.zero, frozenset()), look(history, None).found["gaps"]
+
+    assert not before.lost
+    assert truth.lost == history.source.skipped == set(range(2, history.source.begins[0]))
+    assert gaps.missing == len(truth.lost)  # type: ignore[attr-defined]
+
+
+def test_a_task_that_fails_answers_when_it_looks_again() -> None:
+    """One that never ran leaves no evidence at all; one that looked at a part says of which window it tells."""
+    plan = replace(plan_of(3, with_mistakes=False), fails=("ledger",), unasked=("missing_positions",))
+    drawn = played(replace(plan, in_part=("duplicate_rows",), meanwhile=()))
+    case = case_for(drawn)
+
+    again = case_for(drawn._replace(looked=look_again(drawn.history, drawn.looked, ("ledger", "missing_positions"))))
+
+    windows = {each.task: each.window.since for each in case.evidence}
+    assert (case.ledger, case.gaps) == (None, None)
+    assert [each.verdict for each in case.evidence if each.task == "ledger"] == [Verdict.INCONCLUSIVE]
+    assert "missing_positions" not in windows
+    assert windows["duplicate_rows"] != windows["ledger"] == drawn.looked.since
+    assert again.ledger is not None
+    assert again.gaps is not None
 
 
 def test_a_seed_says_the_same_history_wide_or_not() -> None:

@@ -1,12 +1,12 @@
 """What is true of a history at this moment, counted from positions: nothing of the code under test is asked."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from bot.domain.ids import SnapshotId
 from tests.diagnosis.histories.history import History
-from tests.diagnosis.histories.source import Stand, has_passed
+from tests.diagnosis.histories.source import STRIDE, Stand, by_partition, has_passed
 
 
 class Truth(NamedTuple):
@@ -26,12 +26,24 @@ class Truth(NamedTuple):
         return bool(self.lost or self.doubled or self.to_come_again)
 
 
-def truth_since(history: History, begins: Stand, below: frozenset[SnapshotId]) -> Truth:
-    """What is true of the rows from this position on, and of copies that others than these commits brought."""
+def truth_since(
+    history: History, begins: Stand, below: frozenset[SnapshotId], counted: SnapshotId | None = None
+) -> Truth:
+    """What is true of the rows from this position on, and of copies that others than these commits brought. That the
+    source had deleted what was to be read next is seen by the rows of the partition on both sides only: it counts from
+    where these were there when positions were counted, at this commit (None: now)."""
     truth = truth_of(history)
     newer = {position for position, commit in history.table.live_by_commit(history.head) if commit not in below}
-    lost = frozenset(position for position in truth.lost if not has_passed(begins, position))
+    there = by_partition(history.table.live(history.head if counted is None else counted))
+    unseen = {each for each in history.source.skipped if not _is_between(each, there)}
+    lost = frozenset(position for position in truth.lost - unseen if not has_passed(begins, position))
     return Truth(lost, truth.doubled & newer, truth.to_come_again)
+
+
+def _is_between(position: int, there: Mapping[int, list[int]]) -> bool:
+    partition, offset = divmod(position, STRIDE)
+    own = there.get(partition)
+    return own is not None and own[0] < offset < own[-1]
 
 
 def truth_of(history: History) -> Truth:
