@@ -14,7 +14,7 @@ from bot.domain.ids import SnapshotId, short
 from tests.diagnosis.histories import accidents, neighbours, operators
 from tests.diagnosis.histories.history import History, Setting
 from tests.diagnosis.histories.looked import TASKS, Looked, look, look_again, looks_at_a_part
-from tests.diagnosis.histories.source import has_passed
+from tests.diagnosis.histories.source import STRIDE, has_passed
 from tests.diagnosis.histories.told import Marks, step_in_words
 from tests.diagnosis.histories.truth import truth_of
 
@@ -163,6 +163,8 @@ def _widened(plan: Plan) -> Plan:
     setting = plan.setting._replace(
         partitions=partitions, has_holes=draw.random() < 0.15, mixes_files=partitions > 1 and draw.random() < 0.3
     )
+    if draw.random() < 0.25:
+        setting = setting._replace(keys=draw.choice([3, 5, STRIDE]), keeps_keys=True)
     more = [
         Event(_OF_WIDE + number, draw.choice(list(OF_RETENTION))) for number in range(draw.choice([0, 0, 0, 1, 1, 2]))
     ]

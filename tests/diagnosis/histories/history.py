@@ -36,6 +36,9 @@ class Setting(NamedTuple):
     """Whether some offsets have no record."""
     mixes_files: bool = False
     """Whether a data file holds several source partitions, so that its bounds tell nothing of each."""
+    keys: int = 0
+    """Of a table that is written by key: so many of each partition's rows one after the other have other keys; 0: only
+    appends."""
     shows_points: bool = False
     """Whether storage is read for restore points: each run's newest checkpoints, and all savepoints."""
 
@@ -46,7 +49,9 @@ class History:
     def __init__(self, setting: Setting, draw: Random, seed: str = "") -> None:
         self.setting, self.draw = setting, draw
         self.tale = Tale()
-        self.table = Table(self.tale)
+        self.table = Table(self.tale, setting.keys)
+        if setting.keys:
+            self.tale.properties["write.upsert.enabled"] = "true"
         if setting.commits_empty_after != 10:
             self.tale.properties["flink.max-continuous-empty-commits"] = str(setting.commits_empty_after)
         self.sink = self._sink()

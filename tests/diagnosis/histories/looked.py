@@ -7,6 +7,7 @@ somebody looked: `by_task` has the evidence task judge them.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from datetime import datetime
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from bot.domain.diagnosis import Case
@@ -30,7 +31,7 @@ from bot.domain.table import Snapshot, Window
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.shown import case_shown
 from tests.diagnosis.histories.sink import Written
-from tests.diagnosis.histories.source import Stand, by_partition, offset_of
+from tests.diagnosis.histories.source import STRIDE, Stand, by_partition, offset_of
 from tests.diagnosis.histories.truth import ranges_of
 from tests.diagnosis.little_evidence import TASKS as COUNTED
 from tests.found import alone, files_twice, ledger_of, newest_event, orphans, retention, schema, unreadable
@@ -101,8 +102,8 @@ def look(history: History, since: SnapshotId | None) -> Looked:
     }
     gaps = found["gaps"]
     assert isinstance(gaps, GapsFinding)
-    unplaced = _is_unplaced(history, window)
-    if unplaced and not gaps.missing:
+    unplaced = _is_unplaced(history, window) or gaps.is_untold
+    if unplaced and not gaps.missing and not gaps.is_untold:
         found["gaps"] = None
     begins, below = _edge(history, window)
     moment = Moment(history.head, history.tale.now, window)
@@ -194,6 +195,8 @@ def _duplicates(history: History, window: Window) -> DuplicatesFinding:
     every = history.table.live_by_commit(history.head)
     fresh = {position for position, commit in every if commit in inside}
     rows = [(position, commit) for position, commit in every if position in fresh]
+    if history.setting.keys:
+        return _duplicate_keys(history, inside)
     first: dict[int, SnapshotId] = {}
     pairs = Counter[tuple[SnapshotId, SnapshotId]]()
     for position, commit in rows:
@@ -209,9 +212,70 @@ def _duplicates(history: History, window: Window) -> DuplicatesFinding:
     )
 
 
+def _duplicate_keys(history: History, inside: Set[SnapshotId]) -> DuplicatesFinding:
+    """Of a table that is written by key."""
+    rows = dict[int, list[SnapshotId]]()
+    for position, commit in history.table.live_by_commit(history.head):
+        rows.setdefault(history.table.key_of(position), []).append(commit)
+    looked_at = [those for those in rows.values() if inside & {*those}]
+    twice = [those for those in looked_at if len(those) > 1]
+    pairs = Counter((one, other) for those in twice for one, other in pairwise(those))
+    return DuplicatesFinding(
+        rows_checked=sum(map(len, looked_at)),
+        keys=len(twice),
+        extra_rows=pairs.total(),
+        pairs=tuple(DuplicatePair(first=one, second=other, keys=keys) for (one, other), keys in pairs.items()),
+    )
+
+
+def _gaps_by_key(history: History, window: Window) -> GapsFinding:
+    """What no commit on main brought: a row that was replaced is not missing. Within what one commit brought it is not
+    sure, as rows of a key that follow at once may have been left out."""
+    table, holds = history.tale.table, history.table.holds
+    inside = window.of(table)
+    off = {s.snapshot_id for s in table.rolled_back}
+    own = [s.snapshot_id for s in inside if s.snapshot_id not in off]
+    lost = {p for s in inside if s.snapshot_id in off for p in holds[s.snapshot_id]}
+    by_commit = {p: commit for commit in own for p in holds[commit]}
+    lowest = {each: those[0] for each, those in by_partition({*by_commit, *lost}).items()}
+    live = set(history.table.live_now)
+    if not lowest or not live:
+        return GapsFinding(lowest=None, highest=None, positions=0, missing=0, gaps=())
+    older = history.table.live(window.since) if window.since is not None else ()
+    brought = by_partition({*by_commit, *live, *older})
+    sure, untold, to_come, there = list[PositionGap](), list[PositionGap](), 0, 0
+    for partition, low in lowest.items():
+        places = brought.get(partition, [])
+        begins = max((p for p in places if p < low), default=low)
+        known = [p for p in places if p >= begins]
+        there += sum(1 for p in known if p >= low)
+        for one, other in pairwise([begins - 1, *known] if begins == low else known):
+            if other > one + 1:
+                gap = PositionGap(first=one + 1, last=other - 1, partition=_named(history, partition))
+                ends = {by_commit.get(partition * STRIDE + each) for each in (one, other)}
+                is_sure = len(ends) > 1 or any(partition * STRIDE + p in lost for p in range(one + 1, other))
+                (sure if is_sure else untold).append(gap)
+        top = known[-1] if known else -1
+        to_come += sum(1 for p in by_partition(lost).get(partition, ()) if p > top)
+    is_untold = bool(untold) and not sure
+    told = untold if is_untold else sure
+    return GapsFinding(
+        lowest=min(lowest.values()),
+        highest=max((brought[each][-1] for each in lowest if each in brought), default=None),
+        positions=there,
+        missing=sum(gap.size for gap in told),
+        gaps=tuple(told[:20]),
+        to_come=to_come,
+        replaced=sum(1 for p in by_commit if p not in live),
+        is_untold=is_untold,
+    )
+
+
 def _gaps(history: History, window: Window) -> GapsFinding:
     """In each partition from just below the lowest position that the window's commits brought up to the highest live
     one. A position that never had a record is missing as well."""
+    if history.setting.keys:
+        return _gaps_by_key(history, window)
     table, inside = history.tale.table, window.of(history.tale.table)
     off = {s.snapshot_id for s in table.rolled_back}
     brought = by_partition({p for s in inside for p in history.table.holds[s.snapshot_id]})
@@ -262,7 +326,8 @@ def _is_unplaced(history: History, window: Window) -> bool:
     none any more for a while."""
     inside = {w.snapshot_id for w in window.of(history.tale.table)}
     main = [s for s in history.table.chain if s.snapshot_id in inside]
-    holds, live = history.table.holds, by_partition(history.table.live_now)
+    holds = history.table.holds
+    live = by_partition(history.table.live(window.since) if history.setting.keys else history.table.live_now)
     brought = by_partition(p for each in inside for p in holds[each])
     if main and main[0].has_commit_below:
         lows = ((each, own[0]) for each, own in brought.items() if own[0])

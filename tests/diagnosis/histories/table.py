@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from bot.domain.ids import OperatorId, SnapshotId
 from bot.domain.table import HeadMove, Snapshot
 from tests.cases import OPERATOR, Tale, job_id
+from tests.diagnosis.histories.source import STRIDE
 
 File = tuple[str, int]
 """The id of the writer that made a data file, and its running number there."""
@@ -15,8 +16,8 @@ _TOO_LONG = timedelta(seconds=8)
 class Table:
     """Main of one table. `live` is the truth, whatever the metadata still lists."""
 
-    def __init__(self, tale: Tale) -> None:
-        self.tale = tale
+    def __init__(self, tale: Tale, keys: int = 0) -> None:
+        self.tale, self.keys = tale, keys
         self.holds: dict[SnapshotId, tuple[int, ...]] = {}
         """Commit -> source positions that it brought; of other jobs, none."""
         self.takes: dict[SnapshotId, frozenset[int]] = {}
@@ -26,6 +27,8 @@ class Table:
         """All that were ever made, oldest first."""
         self.files: dict[SnapshotId, tuple[File, ...]] = {}
         """Commit -> the files that it added, as far as Flink's sinks wrote them."""
+        self.by_key = set[SnapshotId]()
+        """The commits that delete by key what each of their rows replaces."""
         self.orphans: list[datetime] = []
         """When each data file was written that no commit and no manifest names."""
 
@@ -50,8 +53,18 @@ class Table:
         rows = list[tuple[int, SnapshotId]]()
         for commit in reversed(line):
             rows = [row for row in rows if row[0] not in self.takes[commit]]
-            rows += [(position, commit) for position in self.holds[commit]]
+            held = self.holds[commit]
+            if commit in self.by_key:
+                newest = {self.key_of(position): position for position in held}
+                rows = [row for row in rows if self.key_of(row[0]) not in newest]
+                held = tuple(newest.values())
+            rows += [(position, commit) for position in held]
         return rows
+
+    def key_of(self, position: int) -> int:
+        """The key of the row: in a table that is written by key the same for every so many offsets of a partition."""
+        partition, offset = divmod(position, STRIDE)
+        return partition * STRIDE + offset % self.keys if self.keys else position
 
     def live(self, until: SnapshotId | None) -> list[int]:
         """The position of each live row at this commit."""
@@ -81,9 +94,14 @@ class Table:
     ) -> None:
         """A Flink job's commit to main."""
         self.tale.now -= _TOO_LONG
-        self.tale.commits(run, checkpoint, rows=len(rows)).by_sink(sink)
-        made = self._is_made(rows, frozenset(), {"engine-name": "flink"}, counts_rows=bool(rows))
+        is_by_key = bool(self.keys and rows)
+        self.tale.commits(run, checkpoint, rows=len(rows), operation="overwrite" if is_by_key else "append")
+        self.tale.by_sink(sink)
+        deletes = {"added-equality-deletes": f"{len(rows)}", "added-delete-files": "1"} if is_by_key else {}
+        made = self._is_made(rows, frozenset(), {"engine-name": "flink", **deletes}, counts_rows=bool(rows))
         self.files[made] = files
+        if is_by_key:
+            self.by_key.add(made)
 
     def is_changed(
         self,
@@ -114,6 +132,11 @@ class Table:
         summary["total-records"] = str(live + added - len(takes))
         summary["total-data-files"] = str(files + (1 if added else 0))
         summary["total-delete-files"] = "0"
+        if self.keys:
+            for what in ("equality-deletes", "delete-files"):
+                so_far = 0 if before is None else before.counted(f"total-{what}")
+                summary[f"total-{what}"] = str(so_far + int(told.get(f"added-{what}", "0")))
+            summary["total-position-deletes"] = "0"
         self.tale.snapshots[-1] = made = made.model_copy(update={"summary": summary | told})
         self.commits.append(made)
         self.holds[made.snapshot_id], self.takes[made.snapshot_id] = rows, takes
@@ -131,9 +154,21 @@ class Table:
         """All files become one; no row changes."""
         newest = self.commits[-1] if self.tale.head is None else self._of(self.tale.head)
         rows = newest.counted("total-records")
-        counts = {"added-records": rows, "deleted-records": rows, "total-records": rows}
+        kept = rows - self._dead
+        counts = {"added-records": kept, "deleted-records": rows, "total-records": kept}
         files = {"added-data-files": 1, "deleted-data-files": newest.counted("total-data-files"), "total-data-files": 1}
         self.is_changed("replace", told={key: str(number) for key, number in (counts | files).items()})
+
+    @property
+    def _dead(self) -> int:
+        """Rows that newer ones of their key replaced since the newest compaction."""
+        line, at = list[SnapshotId](), self.tale.head
+        while at is not None and self._of(at).operation != "replace":
+            line.append(at)
+            at = self.parents[at]
+        before = len(self.live(at))
+        brought = sum(len(self.holds[each]) - len(self.takes[each]) for each in line)
+        return before + brought - len(self.live_now) if self.keys else 0
 
     def expires_but(self, number: int) -> None:
         """Of main the newest so many snapshots stay, and of all else what a branch or tag names; main's log keeps what

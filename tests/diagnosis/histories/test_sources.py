@@ -83,6 +83,39 @@ def test_records_that_are_deleted_unread_are_lost_and_seen_between_rows() -> Non
     assert gaps.missing == len(truth.lost)  # type: ignore[attr-defined]
 
 
+def test_a_table_that_is_written_by_key_heals_once_the_job_has_passed() -> None:
+    """Rows that come again set their keys back, until the newer ones have come again as well; none lives twice."""
+    history = History(Setting(keys=2), Random(1))  # noqa: S311 - a seed that can be given again
+    for _ in range(3):
+        history.job.reads(2)
+    history.job.starts(history.job.points[0])
+    behind = truth_of(history)
+    history.job.reads(9)
+
+    truth = truth_of(history)
+
+    assert [4, 5] == sorted(history.table.live(history.table.chain[2].snapshot_id))
+    assert behind.to_come_again == {4, 5}
+    assert not truth.is_wrong
+    assert 2 == len(history.table.live_now)
+
+
+def test_only_the_newest_row_of_a_key_can_be_lost() -> None:
+    """An older one that went with a rollback has been replaced by now; evidence sees a position that nobody brought."""
+    history = History(Setting(keys=2), Random(1))  # noqa: S311 - a seed that can be given again
+    for _ in range(3):
+        history.job.reads(2)
+    history.table.is_set_to(history.table.chain[1].snapshot_id)
+    lost = truth_of(history).lost
+    history.job.reads(2)
+
+    gaps = look(history, None).found["gaps"]
+
+    assert lost == {4, 5}
+    assert not truth_of(history).is_wrong
+    assert (gaps.missing, gaps.is_untold) == (2, False)  # type: ignore[attr-defined]
+
+
 def test_a_task_that_fails_answers_when_it_looks_again() -> None:
     """One that never ran leaves no evidence at all; one that looked at a part says of which window it tells."""
     plan = replace(plan_of(3, with_mistakes=False), fails=("ledger",), unasked=("missing_positions",))

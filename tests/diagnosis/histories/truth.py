@@ -7,6 +7,7 @@ from typing import NamedTuple
 from bot.domain.ids import SnapshotId
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.source import STRIDE, Stand, by_partition, has_passed
+from tests.diagnosis.histories.table import Table
 
 
 class Truth(NamedTuple):
@@ -49,6 +50,8 @@ def _is_between(position: int, there: Mapping[int, list[int]]) -> bool:
 def truth_of(history: History) -> Truth:
     """A run that has ended, or never gets up, brings nothing more: what is missing above all of main may still be read
     by whoever starts the job, from whichever point."""
+    if history.setting.keys:
+        return _truth_by_key(history)
     live, source = frozenset(history.table.live_now), history.source
     doubled = copies_at(history, history.head)
     held = () if history.sink.never_commits else history.sink.pending
@@ -61,11 +64,41 @@ def truth_of(history: History) -> Truth:
     return Truth(source.below(history.job.position) - live - pending, doubled, frozenset(again))
 
 
+def _truth_by_key(history: History) -> Truth:
+    """Of each key the newest row that the source has given lives, or is to be committed. A row that is read again sets
+    its key back until the newer ones have come again."""
+    table, live = history.table, frozenset(history.table.live_now)
+    held = () if history.sink.never_commits else history.sink.pending
+    stand = history.job.position
+    if not history.job.can_go_on:
+        held = history.job.newest.pending if history.job.newest else ()
+        stand = history.source.end_of(live)
+    pending = {position for written in held for position in written.rows}
+    newest = _newest_by_key(history, stand)
+    wanted = frozenset(newest.values())
+    back = {each for each in pending if newest.get(table.key_of(each), each) not in {each, *pending}}
+    ahead = {each for each in live if not has_passed(stand, each)} if history.job.can_go_on else set()
+    missing = {each for each in wanted - live - pending if not any(_replaces(table, other, each) for other in ahead)}
+    return Truth(frozenset(missing), copies_at(history, history.head), frozenset(back | ahead))
+
+
+def _newest_by_key(history: History, stand: Stand) -> dict[int, int]:
+    """Key -> the newest row of it before this stand."""
+    return {history.table.key_of(each): each for each in sorted(history.source.below(stand))}
+
+
+def _replaces(table: Table, newer: int, older: int) -> bool:
+    return newer > older and table.key_of(newer) == table.key_of(older)
+
+
 def copies_at(history: History, snapshot: SnapshotId) -> frozenset[int]:
     """Positions that live more than once at this commit. Where a row that is read again gets another key, nothing tells
     of a copy once the commit has expired that brought it: those are left out."""
     listed = {s.snapshot_id for s in history.table.chain}
     rows = history.table.live_by_commit(snapshot)
+    if history.setting.keys:
+        number = Counter(history.table.key_of(position) for position, _ in rows)
+        return frozenset(position for position, _ in rows if number[history.table.key_of(position)] > 1)
     told = (position for position, commit in rows if history.setting.keeps_keys or commit in listed)
     return frozenset(position for position, number in Counter(told).items() if number > 1)
 
@@ -73,6 +106,9 @@ def copies_at(history: History, snapshot: SnapshotId) -> frozenset[int]:
 def wrong_up_to(history: History, snapshot: SnapshotId) -> frozenset[int]:
     """Positions that this commit of main's line has more than once, or not although it has later ones."""
     live = frozenset(history.table.live(snapshot))
+    if history.setting.keys:
+        wanted = _newest_by_key(history, history.source.end_of(live)).values()
+        return copies_at(history, snapshot) | (frozenset(wanted) - live)
     return copies_at(history, snapshot) | (history.source.below(history.source.end_of(live)) - live)
 
 
