@@ -36,7 +36,7 @@ def runs_twice(history: History) -> None:
         checkpoint += 1
         job.passes(8)
         files = ((writer_id(second, 0), made + 1),)
-        held, at = history.source.gives(at, number)
+        held, at = history.source.gives(at, number, job.read)
         history.table.adds(second, checkpoint, held, sink=history.sink.operator, files=files)
         if history.draw.random() < 0.5:
             job.reads()

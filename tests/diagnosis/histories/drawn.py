@@ -67,11 +67,12 @@ OF_RETENTION: dict[str, tuple[int, Act]] = {
     "the topic deletes its oldest records": (1, lambda history: history.source.deletes_oldest()),
     "the topic deletes records that nobody has read": (
         1,
-        lambda history: history.source.deletes_unread(history.job.position),
+        lambda history: history.source.deletes_unread(history.stand),
     ),
 }
+SPLIT: dict[str, tuple[int, Act]] = {"the job is split in two": (1, operators.splits)}
 OF_A_GUEST: dict[str, tuple[int, Act]] = {"another job commits": (5, neighbours.commits_of_a_guest)}
-ALL = {**OF_THE_JOB, **MISTAKES, **ACCIDENTS, **BESIDE_IT, **OF_SPARK, **OF_A_GUEST, **OF_RETENTION}
+ALL = {**OF_THE_JOB, **MISTAKES, **ACCIDENTS, **BESIDE_IT, **OF_SPARK, **OF_A_GUEST, **OF_RETENTION, **SPLIT}
 
 
 _OF_WIDE = 200
@@ -125,7 +126,7 @@ def plan_of(
     seed: int, *, with_mistakes: bool, wide: bool = False, never_together: tuple[tuple[str, ...], ...] = ()
 ) -> Plan:
     """What the seed says; of events that may not come together, the first is left out. Wide: the same history, of a
-    source with more to it, and with what happens more rarely still."""
+    source with more to it, perhaps with retention, a job that is split, rows by key, and evidence that fails."""
     draw = Random(seed)  # noqa: S311 - a seed that can be given again
     setting = _setting_of(draw)._replace(
         clock_s=[3.0, -3.0, 0.0, 0.0][int(_draws(seed, "clock") * 4)], shows_points=_draws(seed, "points") < 0.5
@@ -168,6 +169,8 @@ def _widened(plan: Plan) -> Plan:
     more = [
         Event(_OF_WIDE + number, draw.choice(list(OF_RETENTION))) for number in range(draw.choice([0, 0, 0, 1, 1, 2]))
     ]
+    if partitions > 1 and draw.random() < 0.15:
+        more.append(Event(_OF_WIDE + len(more), *SPLIT))
     events = list(plan.events)
     for event in more:
         events.insert(draw.randint(0, len(events)), event)
@@ -285,9 +288,16 @@ def _setting_of(draw: Random) -> Setting:
 def _happens(history: History, seed: int, event: Event) -> str:
     history.draw.seed(f"{seed} {event.number} {event.name}")
     history.source.draw.seed(f"{seed} {event.number} of the source")
-    if (event.name in OF_THE_JOB or event.name in MISTAKES or event.name in ACCIDENTS) and not history.job.can_go_on:
+    if event.name in OF_THE_JOB | MISTAKES | ACCIDENTS | SPLIT and not history.job.can_go_on:
         return f"{history.tale.now:%T} ({event.name}: the job is down)"
-    return _step(history, event.name, partial(ALL[event.name][1], history))
+    return _step(history, event.name, partial(_goes_on, history, event))
+
+
+def _goes_on(history: History, event: Event) -> None:
+    """The half of a job that was split goes on whenever the job does."""
+    ALL[event.name][1](history)
+    if history.half is not None and event.name in OF_THE_JOB:
+        history.half.reads(history.table, history.source)
 
 
 def _step(history: History, name: str, act: Callable[[], object]) -> str:
@@ -300,7 +310,7 @@ def _went_back_to(history: History, before: Marks) -> set[SnapshotId]:
     """Where main was set to a commit that was there already, or has rows that the source has still before it: the
     newest commit of main whose rows the source has all behind it."""
     made = {commit.snapshot_id for commit in history.table.commits[before.commits :]}
-    stands, chain = history.job.position, (s.snapshot_id for s in reversed(history.table.chain))
+    stands, chain = history.stand, (s.snapshot_id for s in reversed(history.table.chain))
     if history.head in {before.head, *made} and all(has_passed(stands, each) for each in history.table.live_now):
         return set()
     passed = (each for each in chain if all(has_passed(stands, record) for record in history.table.live(each)))

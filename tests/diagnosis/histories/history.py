@@ -1,13 +1,15 @@
 """One history: a table, its job, what people did to them, and how much of it Flink and evidence show."""
 
+from datetime import timedelta
 from random import Random
 from typing import Literal, NamedTuple
 
 from bot.domain.ids import SnapshotId
 from tests.cases import Tale
 from tests.diagnosis.histories.job import Job
+from tests.diagnosis.histories.reading import RestorePoint, writer_id
 from tests.diagnosis.histories.sink import Sink, V1Sink, V2Sink
-from tests.diagnosis.histories.source import Source
+from tests.diagnosis.histories.source import Source, Stand
 from tests.diagnosis.histories.table import Table
 
 Lists = Literal["all runs", "the living run", "ended runs without details"]
@@ -43,6 +45,22 @@ class Setting(NamedTuple):
     """Whether storage is read for restore points: each run's newest checkpoints, and all savepoints."""
 
 
+class Half:
+    """The job that reads some partitions since the job was split: it goes on beside it, and never fails."""
+
+    def __init__(self, run: str, read: frozenset[int], point: RestorePoint) -> None:
+        self.run, self.read, self.position, self.checkpoint = run, read, point.position, point.checkpoint
+        self.operator, self.files, self.since = point.operator, 0, point.at
+
+    def reads(self, table: Table, source: Source) -> None:
+        """Its next checkpoint completes and is committed."""
+        held, self.position = source.gives(self.position, source.draw.randint(1, 2), self.read)
+        self.checkpoint, self.files = self.checkpoint + 1, self.files + 1
+        table.tale.completes(self.run, self.checkpoint)
+        table.tale.now += timedelta(seconds=4)
+        table.adds(self.run, self.checkpoint, held, sink=self.operator, files=((writer_id(self.run, 0), self.files),))
+
+
 class History:
     """Acts write down what happens, in `told` too, a line each."""
 
@@ -62,12 +80,22 @@ class History:
         self.others_wrote = False
         """Whether another engine changed rows of the table."""
         self.has_guest = False
+        self.half: Half | None = None
+        """Once the job was split."""
 
     def _sink(self) -> Sink:
         if self.setting.sink == "V1":
             return V1Sink(self.table, commits_empty_after=self.setting.commits_empty_after)
         never = self.setting.sink == "dynamic"
         return V2Sink(self.table, commits_empty_after=None if never else self.setting.commits_empty_after)
+
+    @property
+    def stand(self) -> Stand:
+        """Up to where the readers of all partitions have read."""
+        apart = self.half
+        if apart is None:
+            return self.job.position
+        return tuple(apart.position[each] if each in apart.read else at for each, at in enumerate(self.job.position))
 
     @property
     def head(self) -> SnapshotId:

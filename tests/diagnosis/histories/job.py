@@ -112,7 +112,7 @@ class Job(Reader):
             return
         self.checkpoint += 1
         rows = self.draw.randint(1, 2)
-        held, _ = self.source.gives(self.position, rows)
+        held, _ = self.source.gives(self.position, rows, self.read)
         if self.draw.random() < 0.6:
             file = self.makes_file()
             self.sink.leaves(Written(self.run, self.checkpoint, held, self.tale.now, self.sink.operator, file))

@@ -2,12 +2,16 @@
 
 from itertools import takewhile
 
-from bot.domain.flink import CheckpointKind
+from bot.domain.flink import CheckpointKind, Restored
 from bot.domain.ids import CheckpointId, SnapshotId
 from bot.domain.table import Snapshot
 from tests.cases import OPERATOR, job_id
-from tests.diagnosis.histories.history import History
+from tests.diagnosis.histories.history import Half, History
+from tests.diagnosis.histories.job import RUNS
 from tests.diagnosis.histories.reading import RestorePoint
+
+_OWN_NAME = 0.8
+"""How often the second of two halves has a name of its own."""
 
 # ---------------------------------------------------------------------- well done
 
@@ -36,11 +40,15 @@ def redeploys(history: History) -> None:
 
 def rewinds(history: History) -> None:
     """The right recipe (fact 4 of section 0): stop, roll back, start from the checkpoint that main then ends with. Not
-    below what others have committed: nobody would bring that again."""
-    own = list(takewhile(_is_of_the_job, reversed(history.table.chain)))
+    below what others have committed, nor below where the job was split: nobody would bring that again."""
+    half = history.half
+    apart = job_id(half.run) if half is not None else "nobody"
+    own = list(takewhile(lambda s: _is_of_the_job(s) and s.job_id != apart, reversed(history.table.chain)))
     on_main = {(s.job_id, s.checkpoint_id): s.snapshot_id for s in reversed(own) if s.job_id}
     paired: dict[SnapshotId, RestorePoint] = {}
     for point in history.job.points:
+        if half is not None and point.at < half.since:
+            continue
         if (at := on_main.get((job_id(point.run), CheckpointId(point.checkpoint)))) is not None:
             paired[at] = point
     if not paired:
@@ -50,6 +58,35 @@ def rewinds(history: History) -> None:
     history.job.passes(30)
     history.table.is_set_to(at)
     history.job.starts(point)
+
+
+def splits(history: History) -> None:
+    """Stop with savepoint, and start two jobs from it, each with some of the source's partitions."""
+    job, source = history.job, history.source
+    if history.half is not None or source.partitions == 1 or history.sink.never_commits:
+        return
+    job.reads(kind=CheckpointKind.STOP_SAVEPOINT)
+    job.ends("FINISHED")
+    savepoint = job.newest
+    assert savepoint is not None
+    apart = frozenset(source.draw.sample(sorted(source.every), source.draw.randint(1, source.partitions - 1)))
+    job.read = source.every - apart
+    job.starts(savepoint)
+    history.half = Half(RUNS[job.started], apart, savepoint)
+    job.started += 1
+    history.tale.flink_runs(history.half.run, restored=savepoint.checkpoint, v1=history.sink.is_v1)
+    shown = history.tale.runs[history.half.run]
+    point = Restored(
+        checkpoint_id=CheckpointId(savepoint.checkpoint), at=history.tale.now, is_savepoint=True, path=savepoint.path
+    )
+    reader, committer = shown.vertices
+    named = (
+        reader.model_copy(update={"name": "Source: orders of some partitions -> Map"}),
+        committer.model_copy(update={"vertex_id": history.half.operator}),
+    )
+    name = f"{shown.name}{' of some partitions' if source.draw.random() < _OWN_NAME else ''}"
+    told = {"name": name, "restored": point, "vertices": named, "checkpoint_interval_ms": job.interval_s * 1000}
+    history.tale.runs[history.half.run] = shown.model_copy(update=told)
 
 
 # ---------------------------------------------------------------------- by mistake

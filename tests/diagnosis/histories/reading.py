@@ -45,6 +45,8 @@ class Reader:
         self.checkpoint = 0
         self.position = source.zero
         """The next position that the source gives, in each of its partitions."""
+        self.read = source.every
+        """The partitions that it reads."""
         self.points: list[RestorePoint] = []
         self.newest: RestorePoint | None = None
         """Where a failover goes on from; None: the run has no state yet."""
@@ -97,9 +99,9 @@ class Reader:
     def _next_rows(self, rows: int | None) -> tuple[int, ...]:
         number = self.draw.randint(1, 3) if rows is None else rows
         self.source.reaches(self.position)
-        if behind := self.source.behind(self.position):
+        if behind := self.source.behind(self.position, self.read):
             number = max(number, min(self.draw.choice([2, 9]), behind))
-        held, self.position = self.source.gives(self.position, number)
+        held, self.position = self.source.gives(self.position, number, self.read)
         return held
 
     def _path(self, kind: CheckpointKind) -> str:

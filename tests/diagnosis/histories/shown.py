@@ -6,7 +6,7 @@ from bot.domain.diagnosis import Case
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
 from bot.domain.ids import CheckpointId, OperatorId, SnapshotId
 from bot.domain.looked import NotSeen, Seen
-from tests.cases import job_id
+from tests.cases import JOB, job_id
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.neighbours import GUEST
 from tests.diagnosis.histories.reading import RestorePoint
@@ -21,7 +21,7 @@ def jobs_shown(history: History) -> Seen[JobRun] | NotSeen:
     told = history.tale.jobs
     if isinstance(told, NotSeen):
         return told
-    runs = [_shown(run, history) for run in told.values if _is_listed(run, history)]
+    runs = [_shown(run, history) for run in told.values if _is_listed(run, history) and not _is_half(run, history)]
     return told.model_copy(update={"values": tuple(runs)})
 
 
@@ -30,11 +30,25 @@ def case_shown(history: History, since: SnapshotId | None) -> Case:
     history.tale.manifests = [written.listed() for written in history.sink.manifests.values()]
     case = history.tale.case(since=since, ledger=False)
     told: dict[str, object] = {"jobs": jobs_shown(history)}
+    if history.half is not None:
+        told["others"] = _halves_shown(history)
     if history.setting.shows_points:
         told["checkpoints"] = Seen[StoredCheckpoint](source="s3://state", values=_points(history))
     observation = case.observation.model_copy(update=told)
     contract = case.contract.model_copy(update={"position_partition": "of" if history.setting.partitions > 1 else None})
     return case.model_copy(update={"observation": observation, "contract": contract})
+
+
+def _is_half(run: JobRun, history: History) -> bool:
+    """Whether it is a job of another name, on the same table."""
+    return history.half is not None and run.job_id == job_id(history.half.run) and run.name != JOB
+
+
+def _halves_shown(history: History) -> Seen[JobRun] | NotSeen:
+    told = history.tale.jobs
+    if isinstance(told, NotSeen):
+        return told
+    return told.model_copy(update={"values": tuple(run for run in told.values if _is_half(run, history))})
 
 
 def _points(history: History) -> tuple[StoredCheckpoint, ...]:
@@ -66,7 +80,8 @@ def _stored(point: RestorePoint) -> StoredCheckpoint:
 def _is_listed(run: JobRun, history: History) -> bool:
     if history.setting.lists != "the living run":
         return True
-    return run.job_id in {job_id(history.job.run), job_id(GUEST)}
+    half = history.half.run if history.half is not None else GUEST
+    return run.job_id in {job_id(history.job.run), job_id(half), job_id(GUEST)}
 
 
 def _by_its_clock(run: JobRun, ahead: timedelta) -> JobRun:

@@ -4,7 +4,7 @@ A record is one number, its partition times `STRIDE` plus its offset, so that th
 their offsets.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from random import Random
 
 STRIDE = 10_000
@@ -46,17 +46,22 @@ class Source:
         """Somebody stands there, so it has records at least up to there."""
         self.furthest = [max(each) for each in zip(self.furthest, stand, strict=True)]
 
-    def behind(self, stand: Stand) -> int:
-        """How many offsets a reader there has still before it, of those that are known."""
-        return sum(max(0, end - at) for end, at in zip(self.furthest, self._kept(stand), strict=True))
+    @property
+    def every(self) -> frozenset[int]:
+        """All its partitions."""
+        return frozenset(range(self.partitions))
 
-    def gives(self, stand: Stand, number: int) -> tuple[tuple[int, ...], Stand]:
-        """So many records from there on, and where the reader stands then."""
-        at, held = self._kept(stand), list[int]()
+    def behind(self, stand: Stand, read: Set[int]) -> int:
+        """How many offsets a reader of these partitions has still before it, of those that are known."""
+        return sum(max(0, self.furthest[each] - self._kept(stand, read)[each]) for each in read)
+
+    def gives(self, stand: Stand, number: int, read: Set[int]) -> tuple[tuple[int, ...], Stand]:
+        """So many records of these partitions from there on, and where their reader stands then."""
+        at, held = self._kept(stand, read), list[int]()
         self.skipped |= self.below(tuple(at)) - self.below(stand)
         self._changes()
         for _ in range(number):
-            partition = self._next(at)
+            partition = self._next(at, sorted(read))
             while not self.has(partition, at[partition]):
                 at[partition] += 1
             held.append(partition * STRIDE + at[partition])
@@ -71,7 +76,7 @@ class Source:
             self.begins[partition] = max(self.begins[partition], end - self.draw.choice([0, 1, 3, 6]))
 
     def deletes_unread(self, stand: Stand) -> None:
-        """Records pile up behind a reader in one partition, and retention deletes some before they are read."""
+        """Records pile up behind the readers in one partition, and retention deletes some before they are read."""
         partition = self.draw.randrange(self.partitions)
         piled = self.draw.choice([2, 4, 8])
         first = max(stand[partition], self.begins[partition])
@@ -91,8 +96,8 @@ class Source:
             ends[partition] = max(ends[partition], offset + 1)
         return tuple(ends)
 
-    def _kept(self, stand: Stand) -> list[int]:
-        return [max(each) for each in zip(stand, self.begins, strict=True)]
+    def _kept(self, stand: Stand, read: Set[int]) -> list[int]:
+        return [max(at, self.begins[each]) if each in read else at for each, at in enumerate(stand)]
 
     def _changes(self) -> None:
         """Some partitions fall silent, and others have records again; one is never silent."""
@@ -100,11 +105,11 @@ class Source:
             if self.draw.random() < _CHANGES:
                 self.silent ^= {partition}
 
-    def _next(self, at: list[int]) -> int:
-        if self.partitions == 1:
-            return 0
-        behind = [each for each in range(self.partitions) if at[each] < self.furthest[each]]
-        active = [each for each in range(self.partitions) if each not in self.silent]
+    def _next(self, at: list[int], read: list[int]) -> int:
+        if len(read) == 1:
+            return read[0]
+        behind = [each for each in read if at[each] < self.furthest[each]]
+        active = [each for each in read if each not in self.silent] or read
         return self.draw.choice(behind if behind and self.draw.random() < _FAST else active)
 
 

@@ -4,10 +4,13 @@ from dataclasses import replace
 from random import Random
 
 from bot.domain.evidence import Verdict
+from tests.cases import job_id
+from tests.diagnosis.histories import operators
 from tests.diagnosis.histories.drawn import plan_of, played
 from tests.diagnosis.histories.held import case_for
 from tests.diagnosis.histories.history import History, Setting
 from tests.diagnosis.histories.looked import look, look_again, ranges
+from tests.diagnosis.histories.shown import case_shown
 from tests.diagnosis.histories.source import STRIDE, Source, by_partition, has_passed
 from tests.diagnosis.histories.truth import truth_of, truth_since
 
@@ -16,9 +19,9 @@ def test_who_reads_again_gets_the_same_records_of_each_partition() -> None:
     """In another order, perhaps: one partition may be further along than it was."""
     source = Source(3)
     source.draw.seed(1)
-    once, after = source.gives(source.zero, 12)
+    once, after = source.gives(source.zero, 12, source.every)
 
-    again, stand = source.gives(source.zero, 40)
+    again, stand = source.gives(source.zero, 40, source.every)
 
     assert all(has_passed(stand, each) for each in once if has_passed(after, each))
     assert set(once) <= set(again) == source.below(stand)
@@ -29,7 +32,7 @@ def test_an_offset_without_a_record_is_never_given_and_never_lost() -> None:
     """There is some among a hundred."""
     source = Source(1, holes_of="a")
 
-    given, stand = source.gives(source.zero, 100)
+    given, stand = source.gives(source.zero, 100, source.every)
 
     assert set(given) == source.below(stand)
     assert 100 < stand[0] < 130
@@ -42,7 +45,7 @@ def test_a_silent_partition_gives_nothing_new() -> None:
     source.silent = {1}
     source.draw.seed(4)
 
-    given, _ = source.gives(source.zero, 8)
+    given, _ = source.gives(source.zero, 8, source.every)
 
     assert [0, 1, 2] == by_partition(given)[1]
 
@@ -114,6 +117,33 @@ def test_only_the_newest_row_of_a_key_can_be_lost() -> None:
     assert lost == {4, 5}
     assert not truth_of(history).is_wrong
     assert (gaps.missing, gaps.is_untold) == (2, False)  # type: ignore[attr-defined]
+
+
+def test_two_halves_of_a_job_read_what_the_job_would_have_read() -> None:
+    """Each its own partitions, from one savepoint on; Flink shows the second as another job. One that goes back alone
+    brings again what is its own."""
+    history = History(Setting(partitions=3), Random(1))  # noqa: S311 - a seed that can be given again
+    history.source.draw.seed(2)
+    history.job.reads(4)
+    operators.splits(history)
+    half = history.half
+    assert half is not None
+    for _ in range(3):
+        history.job.reads(3)
+        half.reads(history.table, history.source)
+    brought = {each: history.table.holds[s.snapshot_id] for each, s in enumerate(history.table.chain[2:])}
+    is_right = not truth_of(history).is_wrong
+    history.job.starts(history.job.points[-3])
+
+    again = truth_of(history).to_come_again
+
+    assert all({*by_partition(rows)} <= half.read or not {*by_partition(rows)} & half.read for rows in brought.values())
+    assert is_right
+    assert again
+    assert not {*by_partition(again)} & half.read
+    others = case_shown(history, None).observation.others
+    assert others is not None
+    assert [job_id(half.run)] == [run.job_id for run in others.values]
 
 
 def test_a_task_that_fails_answers_when_it_looks_again() -> None:

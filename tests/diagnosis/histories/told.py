@@ -51,7 +51,7 @@ def standing_in_words(history: History) -> tuple[str, ...]:
         *commits,
         f"main's log: {moves}",
         *(_run(run) for run in reversed(jobs_shown(history).values)),
-        f"source at {stand_in_words(history.job.position)}; the sink's state lists {waits}; Flink manifests on "
+        f"source at {stand_in_words(history.stand)}; the sink's state lists {waits}; Flink manifests on "
         f"storage: {left}; orphan files: {len(history.table.orphans)}; now {history.tale.now:%T}",
     )
 

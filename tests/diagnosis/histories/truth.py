@@ -1,7 +1,7 @@
 """What is true of a history at this moment, counted from positions: nothing of the code under test is asked."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple
 
 from bot.domain.ids import SnapshotId
@@ -59,9 +59,17 @@ def truth_of(history: History) -> Truth:
     if not history.job.can_go_on:
         owed = history.job.newest.pending if history.job.newest else ()
         pending |= {position for written in owed for position in written.rows}
-        return Truth(source.below(source.end_of(live)) - live - pending, doubled, frozenset())
-    again = {position for position in live if not has_passed(history.job.position, position)} | (pending & live)
-    return Truth(source.below(history.job.position) - live - pending, doubled, frozenset(again))
+        return Truth(source.below(_ended(history, live)) - live - pending, doubled, frozenset())
+    again = {position for position in live if not has_passed(history.stand, position)} | (pending & live)
+    return Truth(source.below(history.stand) - live - pending, doubled, frozenset(again))
+
+
+def _ended(history: History, live: Set[int]) -> Stand:
+    """Of what a job that is over read, as far as main shows it; the half of a job that was split goes on."""
+    end, half = history.source.end_of(live), history.half
+    if half is None:
+        return end
+    return tuple(half.position[each] if each in half.read else at for each, at in enumerate(end))
 
 
 def _truth_by_key(history: History) -> Truth:
@@ -69,10 +77,10 @@ def _truth_by_key(history: History) -> Truth:
     its key back until the newer ones have come again."""
     table, live = history.table, frozenset(history.table.live_now)
     held = () if history.sink.never_commits else history.sink.pending
-    stand = history.job.position
+    stand = history.stand
     if not history.job.can_go_on:
         held = history.job.newest.pending if history.job.newest else ()
-        stand = history.source.end_of(live)
+        stand = _ended(history, live)
     pending = {position for written in held for position in written.rows}
     newest = _newest_by_key(history, stand)
     wanted = frozenset(newest.values())
