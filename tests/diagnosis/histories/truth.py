@@ -85,7 +85,9 @@ def _truth_by_key(history: History) -> Truth:
     newest = _newest_by_key(history, stand)
     wanted = frozenset(newest.values())
     back = {each for each in pending if newest.get(table.key_of(each), each) not in {each, *pending}}
-    ahead = {each for each in live if not has_passed(stand, each)} if history.job.can_go_on else set()
+    ahead = {each for each in live if not has_passed(stand, each)}
+    if not history.job.can_go_on:
+        back, ahead = set(), set()
     missing = {each for each in wanted - live - pending if not any(_replaces(table, other, each) for other in ahead)}
     return Truth(frozenset(missing), copies_at(history, history.head), frozenset(back | ahead))
 
