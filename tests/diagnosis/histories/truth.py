@@ -73,8 +73,8 @@ def _ended(history: History, live: Set[int]) -> Stand:
 
 
 def _truth_by_key(history: History) -> Truth:
-    """Of each key the newest row that the source has given lives, or is to be committed. A row that is read again sets
-    its key back until the newer ones have come again."""
+    """Of each key the newest row that the source has given lives, or is to be committed. An older row that is to be
+    read again, or committed, will set its key back until the newer ones have come again."""
     table, live = history.table, frozenset(history.table.live_now)
     held = () if history.sink.never_commits else history.sink.pending
     stand = history.stand
@@ -85,10 +85,13 @@ def _truth_by_key(history: History) -> Truth:
     newest = _newest_by_key(history, stand)
     wanted = frozenset(newest.values())
     back = {each for each in pending if newest.get(table.key_of(each), each) not in {each, *pending}}
-    ahead = {each for each in live if not has_passed(stand, each)}
+    to_read = {each for each in history.source.below(history.source.end_of(live)) if not has_passed(stand, each)}
+    ahead = {each for each in live & to_read if any(_replaces(table, each, other) for other in to_read)}
+    newer = live & to_read
+    back |= {each for each in pending if any(_replaces(table, other, each) for other in newer)}
     if not history.job.can_go_on:
         back, ahead = set(), set()
-    missing = {each for each in wanted - live - pending if not any(_replaces(table, other, each) for other in ahead)}
+    missing = {each for each in wanted - live - pending if not any(_replaces(table, other, each) for other in newer)}
     return Truth(frozenset(missing), copies_at(history, history.head), frozenset(back | ahead))
 
 
