@@ -14,9 +14,8 @@ from bot.domain.findings import OperatorState, Pairing, PairVerdict, RestoreReac
 from bot.domain.flink import SourcePosition, StoredCheckpoint
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import Seen
-from bot.domain.own_points import EndOfMain
 from bot.domain.pairing import owed_to
-from bot.domain.recovery_deadline import brings_back, missing_manifests, records_lost
+from bot.domain.restore_points import Recovering
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._data_files import DataFile
@@ -137,19 +136,10 @@ def _offset(offset: int, contract: TableContract) -> str:
     return _UNREAD.get(offset, f"offset {shown(contract.position or '', f'{offset:,}', contract)}")
 
 
-def reach_of_point(
-    ask: Ask,
-    stored: StoredCheckpoint,
-    pair: Pairing,
-    positions: Mapping[SnapshotId, int],
-    brought: Brought,
-    end: EndOfMain,
-) -> RestoreReach:
-    """`positions`: the highest source position of each paired table state, as far as it is known. `end`: of the same
-    observation, for all points."""
-    table = ask.observation.table
+def reach_of_point(ask: Ask, point: Recovering, positions: Mapping[SnapshotId, int], brought: Brought) -> RestoreReach:
+    """`positions`: the highest source position of each paired table state, as far as it is known."""
+    stored, pair, table = point.stored, point.pair, ask.observation.table
     above = commits_above(table, pair.snapshot_id)
-    missing = missing_manifests(ask.observation, stored)
     position = positions.get(pair.snapshot_id) if pair.snapshot_id is not None else None
     again = rows_again(
         [s for s in above if s.snapshot_id not in pair.rewind_loses],
@@ -165,7 +155,7 @@ def reach_of_point(
         operators=_operators(ask, stored),
         state_bytes=sum(stored.state_bytes.values()) if stored.state_bytes else None,
         pending_manifests=owed_to(table, stored),
-        missing_manifests=missing,
+        missing_manifests=point.missing,
         position_until=position,
         to_read_again=again.rows if pair.snapshot_id is not None else None,
         is_at_most=pair.snapshot_id is not None and not again.is_exact,
@@ -173,8 +163,8 @@ def reach_of_point(
         source_positions=stored.source_positions,
         written_at=stored.written_at,
         is_durable=pair.is_durable,
-        brings_back=brings_back(ask.observation, stored, pair, missing, end),
-        lost_for_good=records_lost(ask, stored),
+        brings_back=point.brings_back,
+        lost_for_good=point.lost,
     )
     return reach.model_copy(update={"cannot": _cannot(ask, stored, pair, reach, above)})
 

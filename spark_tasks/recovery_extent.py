@@ -7,11 +7,9 @@ from pyspark.sql import SparkSession
 
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import Pairing, PairVerdict, RecoveryExtentFinding, RestoreReach
-from bot.domain.guests import case_of
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
-from bot.domain.own_points import EndOfMain, points_told_apart
-from bot.domain.recovery_deadline import deadline_in_short, recovery_deadline
+from bot.domain.recovery_deadline import deadline_in_short, recovering_of, recovery_deadline
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.unread_points import beside
@@ -53,16 +51,14 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     world = ask.observation
     if isinstance(world.checkpoints, NotSeen):
         return could_not(f"The restore points could not be listed: {world.checkpoints.reason}", world.checkpoints)
-    known = points_told_apart(ask)
-    readable = [(stored, pair) for stored, pair in known if pair.verdict is not PairVerdict.UNREADABLE]
-    positions, brought = _positions(spark, ask, [pair for _, pair in readable])
-    end = EndOfMain(case_of(world))
-    reached = (reach_of_point(ask, stored, pair, positions, brought, end) for stored, pair in readable)
-    points = sorted(reached, key=_rank)
-    deadline = recovery_deadline(ask)
-    finding = RecoveryExtentFinding(points=tuple(points[:MAX_POINTS]), deadline=deadline)
+    known = recovering_of(ask)
+    readable = [each for each in known if each.pair.verdict is not PairVerdict.UNREADABLE]
+    positions, brought = _positions(spark, ask, [each.pair for each in readable])
+    points = [reach_of_point(ask, each, positions, brought) for each in readable[:MAX_POINTS]]
+    deadline = recovery_deadline(ask, points=known)
+    finding = RecoveryExtentFinding(points=tuple(points), deadline=deadline)
     unseen = tuple(each for each in (world.flink_manifests, world.jobs) if isinstance(each, NotSeen))
-    unknown = len(known) - len(readable) + sum(not stored.is_committer_read for stored, _ in readable)
+    unknown = len(known) - len(readable) + sum(not each.stored.is_committer_read for each in readable)
     good = [point for point in finding.points if point.brings_back]
     is_open = unknown > 0 or isinstance(world.flink_manifests, NotSeen)
     until = deadline_in_short(deadline, world.table.read_at) if deadline is not None else ()
@@ -108,12 +104,6 @@ def _positions(spark: SparkSession, ask: Ask, pairs: Sequence[Pairing]) -> tuple
     }
     tops = {state: [highest[s.snapshot_id] for s in held[state] if s.snapshot_id in highest] for state in states}
     return {state: max(found) for state, found in tops.items() if found}, brought
-
-
-def _rank(point: RestoreReach) -> tuple[bool, bool, bool, bool, float]:
-    written = point.written_at.timestamp() if point.written_at is not None else 0.0
-    is_whole = point.brings_back and not point.lost_for_good
-    return not is_whole, not point.brings_back, point.verdict is not PairVerdict.PAIRED, not point.is_durable, -written
 
 
 def _headline(ask: Ask, good: Sequence[RestoreReach], count: int, unknown: int, unseen: Sequence[NotSeen]) -> str:

@@ -1,10 +1,10 @@
 """What a rehearsal has left: its branch, where that began, the run that it stopped, and from where the job goes on."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from bot.actions._foreseen import knowing
-from bot.actions._restore_points import goes_on_from, idle_left
+from bot.actions._restore_points import began_idle, going_on
 from bot.actions._stopped_state import newest_that_pairs
 from bot.actions._world import World
 from bot.domain.action import Action, Past, Plan, StoodStill
@@ -23,15 +23,24 @@ from bot.domain.effects import (
 from bot.domain.errors import NotThere, Refused, UnknownTable
 from bot.domain.evidence import Observation
 from bot.domain.file_changes import FileList
+from bot.domain.findings import Pairing
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.guests import commits_that_bind, known_runs
 from bot.domain.ids import JobId, SnapshotId, TableName, short
-from bot.domain.own_points import in_words, pairs_below, points_told_apart, standing, written_after
+from bot.domain.own_points import in_words, pairs_below, standing, written_after
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record
 from bot.domain.requirements import SiblingSpared
-from bot.domain.restore_points import RestorePoint, ends_main, idle_point, lists_none_of, only_copies_follow
+from bot.domain.restore_points import (
+    RestorePoint,
+    idle_point,
+    lists_none_of,
+    on_main,
+    only_copies_follow,
+    ranked,
+    shown,
+)
 from bot.domain.run_commits import CommitsByRun
 from bot.domain.table import TableState
 
@@ -197,25 +206,27 @@ def goes_on_published(plan: Plan, done: Rehearsed) -> GoesOn:
 def goes_on(plan: Plan, case: Case, done: Rehearsed) -> GoesOn:
     """From the newest durable restore point, of whatever run, that pairs with main as the case has it, and doubles no
     other table of the job. Of a run that had committed nothing, and that Flink has forgotten, what was proven before
-    its stop still counts; that comes first, as it is newer than what it began from. Raises CouldNotLook."""
+    its stop still counts. Raises CouldNotLook."""
 
-    def newest_first() -> Iterator[RestorePoint | None]:
-        yield _idle_of_stop(case, done)
-        yield goes_on_from(case)
-        yield idle_left(case)
+    of_beginning = began_idle(case)
 
-    return spared(plan, newest_first())
+    def idle(stored: StoredCheckpoint, pair: Pairing) -> RestorePoint | None:
+        seen = case.observation
+        of_stop = stored.job_id is not None and stored.job_id == done.stopped
+        point = idle_point(stored, pair, seen.table, done.stands_on, case.runs) if of_stop else None
+        return point or of_beginning(stored, pair)
+
+    return spared(plan, going_on(case, idle).points)
 
 
-def spared(plan: Plan, points: Iterable[RestorePoint | None]) -> GoesOn:
+def spared(plan: Plan, points: Iterable[RestorePoint]) -> GoesOn:
     """From the first of them that doubles no other table of the job. Raises CouldNotLook."""
     barred: tuple[str, ...] = ()
     for point in points:
-        doubled = doubled_by(plan, point.path) if point is not None else None
-        if point is not None and doubled is None:
+        doubled = doubled_by(plan, point.path)
+        if doubled is None:
             return GoesOn(point)
-        if point is not None and doubled is not None:
-            barred = barred or _barred(point, doubled)
+        barred = barred or _barred(point, doubled)
     return GoesOn(None, barred)
 
 
@@ -262,8 +273,7 @@ def newest_by_flink(case: Case) -> str:
 
 def stays_down(case: Case) -> tuple[str, str]:
     """Why no run is started on main as the case has it, and what people do, sentences."""
-    told = points_told_apart(case)
-    found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for _, p in told[:3]) or "none at all"
+    found = ranked(shown(case), on_main(case), lasting=True).in_words(3)
     return (
         "Start no run; the job stays down. Expected a savepoint or retained checkpoint that pairs with "
         f"{newest_by_flink(case)}; found {found}. From any of these, the job would lose or duplicate rows.",
@@ -271,13 +281,6 @@ def stays_down(case: Case) -> tuple[str, str]:
         "restore the job in another way. Start it by hand only from a state that pairs with "
         f"{newest_by_flink(case)}.",
     )
-
-
-def _idle_of_stop(case: Case, done: Rehearsed) -> RestorePoint | None:
-    table, commits = case.observation.table, commits_that_bind(case)
-    of_run = (told for told in points_told_apart(case) if told[0].job_id == done.stopped and told[1].is_durable)
-    found = (idle_point(stored, pair, table, done.stands_on, case.runs) for stored, pair in of_run)
-    return next((point for point in found if point is not None and ends_main(point, commits)), None)
 
 
 def _told(past: Past) -> Rehearsed | None:

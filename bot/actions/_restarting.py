@@ -1,7 +1,7 @@
 """Two recipes that leave the table as it is: start from a point that pairs with it, or from what the stop leaves."""
 
 from bot.actions._draft import NOTHING_STOPPED, alone, drafted, job_and_head, state_at_risk, stop_sentences, untouched
-from bot.actions._restore_points import nearer_unread, stands_on
+from bot.actions._restore_points import nearer_unread, passed_over, stands_on
 from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, Owed, StartFromStop, StartJob, StopJob
 from bot.domain.flink import JobRun
@@ -69,6 +69,7 @@ def started_on_head(plan: Plan, action: Action, point: RestorePoint, live: JobRu
     sentences = (
         *(said_of(live, owned) if owned is not None else ()),
         *nearer_unread(plan.case, point),
+        *passed_over(plan.case, point),
         *(stop_sentences(live, keeps_checkpoints=keeps) if live else [NOTHING_STOPPED]),
         f"Leave the table as it is, with head {short(head)}. {ENDED_BY}",
         f"Start the job from checkpoint {point.checkpoint_id} at {point.path}, under a new job id. " + _fits(point),

@@ -9,19 +9,26 @@ from collections.abc import Collection, Iterator, Sequence
 from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.findings import Pairing, PairVerdict
-from bot.domain.flink import JobRun
-from bot.domain.guests import Guests, commits_that_bind, those_that_bind
+from bot.domain.flink import JobRun, StoredCheckpoint
+from bot.domain.guests import Guests, commits_that_bind
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.kin import began_from
 from bot.domain.own_points import called, pairings_of, points_told_apart
 from bot.domain.restore_points import (
+    Idle,
+    Ranking,
     RestorePoint,
     began_with,
     ends_main,
+    for_rewind,
     has_lost_none_since,
     idle_point,
+    in_evidence,
     lists_none_of,
+    on_main,
     pair_of,
+    ranked,
+    shown,
 )
 from bot.domain.table import Snapshot
 from bot.domain.unread_points import beside
@@ -63,15 +70,13 @@ def newest_pair(case: Case, last_good: SnapshotId) -> RestorePoint:
     Raises Refused with what was looked at when there is none, and where nobody knows whose they are.
     """
     _must_know_whose(case)
-    by_snapshot = {point.snapshot_id: point for each, point in reversed(list(_paired(case))) if each.is_durable}
-    for snapshot in case.observation.table.ancestors(last_good):
-        point = by_snapshot.get(snapshot.snapshot_id)
-        if point is not None and _speaks_for_its_run(case, snapshot):
-            return point
+    ranking = for_rewind(case, last_good)
+    if ranking.best is not None:
+        return ranking.best
     raise Refused(
         "No rewind is possible.",
         f"Expected a savepoint or retained checkpoint that pairs with snapshot {short(last_good)} or an earlier "
-        f"one; found {looked_at(case)}.",
+        f"one; found {ranking.in_words()}.",
         found_since(case, {s.snapshot_id for s in case.observation.table.ancestors(last_good)})
         or "Look for older savepoints on backup storage, or repair the rows by hand. Do not restore one that does "
         "not pair.",
@@ -89,39 +94,40 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
     _must_know_whose(case)
     commits = commits_that_bind(case)
     newest = commits[-1].snapshot_id if commits else None
-    paired = [(each, point) for each, point in _paired(case) if point.snapshot_id == newest]
-    found = [(each, point) for each, point in paired if point.brings_again is None]
-    durable = [point for each, point in found if each.is_durable]
+    ranking = ranked(in_evidence(case), on_main(case))
     kept = live is not None and live.settings is not None and live.settings.survives_cancel is True
-    if durable:
-        return durable[0]
-    going = [(each, point) for each, point in found if is_alive(case, each)]
+    if ranking.best is not None and ranking.right[0].pair.is_durable:
+        return ranking.best
+    going = [each for each in ranking.right if is_alive(case, each.pair)]
     if going and kept:
-        return going[0][1].model_copy(update={"goes_with_savepoint": True})
+        assert going[0].point is not None
+        return going[0].point.model_copy(update={"goes_with_savepoint": True})
     if newest is not None and (since := found_since(case, {newest})) is not None:
-        raise _unpaired(case, newest, since)
+        raise _unpaired(ranking, newest, since)
     if going:
         raise Refused(
             "The job cannot be restarted on the table as it is.",
-            f"{going[0][0].path} pairs with the head, but its run {short_job(going[0][0].job_id)} is alive. It is "
+            f"{going[0].pair.path} pairs with the head, but its run {short_job(going[0].pair.job_id)} is alive. It is "
             "not known that Flink keeps the checkpoints of a cancelled run.",
             "Set execution.checkpointing.externalized-checkpoint-retention to RETAIN_ON_CANCELLATION. Or copy that "
             "folder away, stop the run by hand and start it from the copy.",
         )
-    if found:
-        raise _not_there(found[0][0])
+    if ranking.right:
+        raise _not_there(ranking.right[0].pair)
     if commits and Guests(case).has_run(commits[-1].job_id):
-        raise _ends_with_a_guest(case, commits)
-    raise _under_a_repair(case, paired[0][1]) if paired else _unpaired(case, newest, _look_or_rewind(case))
+        raise _ends_with_a_guest(case, commits, ranking)
+    under = (each.point for each in ranking.rejected if each.point is not None and each.point.snapshot_id == newest)
+    point = next(under, None)
+    raise _under_a_repair(case, point) if point is not None else _unpaired(ranking, newest, _look_or_rewind(case))
 
 
-def _unpaired(case: Case, newest: SnapshotId | None, remedy: str) -> Refused:
+def _unpaired(ranking: Ranking, newest: SnapshotId | None, remedy: str) -> Refused:
     return Refused(
         "The job cannot be restarted on the table as it is.",
         f"Expected a savepoint or retained checkpoint that pairs with {short(newest)}, the newest commit by Flink; "
-        f"found {looked_at(case)}."
+        f"found {ranking.in_words()}."
         if newest is not None
-        else f"Main lists no commit by Flink with which a restore point could pair; found {looked_at(case)}.",
+        else f"Main lists no commit by Flink with which a restore point could pair; found {ranking.in_words()}.",
         remedy,
     )
 
@@ -171,13 +177,13 @@ def _must_know_whose(case: Case) -> None:
         raise Refused(
             "It is not known which restore points belong to the job.",
             "Two Flink jobs wrote the table concurrently, and Flink lists no run of this one to tell them apart. "
-            f"Found {looked_at(case)}.",
+            f"Found {_looked_at(case)}.",
             "Set the job's `history_server`, or name the other job in the table's `other_jobs`, and propose again. "
             "Else start the job by hand from a point that certainly belongs to it.",
         )
 
 
-def _ends_with_a_guest(case: Case, commits: Sequence[Snapshot]) -> Refused:
+def _ends_with_a_guest(case: Case, commits: Sequence[Snapshot], ranking: Ranking) -> Refused:
     guests, newest = Guests(case), commits[-1]
     own = next((s for s in reversed(commits) if not guests.has_run(s.job_id)), None)
     pair = next((p for _, p in _paired(case) if own is not None and p.snapshot_id == own.snapshot_id), None)
@@ -187,7 +193,7 @@ def _ends_with_a_guest(case: Case, commits: Sequence[Snapshot]) -> Refused:
         "Expected a restore point of the job that pairs with the newest commit by Flink, "
         f"{short(newest.snapshot_id)}. Run {short_job(newest.job_id)} made that commit. By Flink, its sink and the "
         "settings it belongs to another job. That is not proven: the run may have continued where the job had "
-        f"stopped. Found {looked_at(case)}.",
+        f"stopped. Found {ranking.in_words()}.",
         f"Ask its owners what it reads. If it reads another source, start the job {by_hand}. If it continued this "
         "job, wait for its end, and start the job only from the state that it left.",
     )
@@ -195,7 +201,12 @@ def _ends_with_a_guest(case: Case, commits: Sequence[Snapshot]) -> Refused:
 
 def goes_on_from(case: Case) -> RestorePoint | None:
     """The newest durable restore point, of whatever run, from which the job goes on where main ends; None: there is
-    none. Read from what storage shows now, so it needs no evidence.
+    none. Read from what storage shows now, so it needs no evidence. Raises CouldNotLook, see `going_on`."""
+    return going_on(case).best
+
+
+def going_on(case: Case, idle: Idle | None = None) -> Ranking:
+    """The durable restore points from which the job goes on where main ends, by what storage shows now.
 
     After the commit with which it pairs, main has no commit by Flink but further copies of that one (F1).
     Raises CouldNotLook where the restore points could not be listed.
@@ -207,25 +218,16 @@ def goes_on_from(case: Case) -> RestorePoint | None:
             f"Expected an answer from {stored.source}; found: {stored.reason}",
             stored.remedy,
         )
-    commits = commits_that_bind(case)
-    told = points_told_apart(case)
-    return next((p for _, each in told if each.is_durable and (p := pair_of(each)) and ends_main(p, commits)), None)
+    return ranked(shown(case), on_main(case, idle), lasting=True)
 
 
-def _speaks_for_its_run(case: Case, snapshot: Snapshot) -> bool:
-    """Any commit but one that was put back above those of another run."""
-    if not snapshot.is_repair:
-        return True
-    line = [
-        s for s in case.observation.table.ancestors(snapshot.snapshot_id) if s.job_id and s.checkpoint_id is not None
-    ]
-    return any(s.snapshot_id == snapshot.snapshot_id for s in those_that_bind(case, line[::-1]))
+def _looked_at(case: Case) -> str:
+    return ranked(in_evidence(case), on_main(case)).in_words()
 
 
-def looked_at(case: Case) -> str:
-    """The first restore points with their verdicts, those that could not be read before all others, a clause."""
-    first = sorted(pairings_of(case), key=lambda p: p.verdict is not PairVerdict.UNREADABLE)[:_NAMED]
-    return "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for p in first) or "none at all"
+def passed_over(case: Case, point: RestorePoint) -> tuple[str, ...]:
+    """Why newer restore points are not taken for a start on main as it is, sentences."""
+    return ranked(shown(case), on_main(case), lasting=True).passed_over(point.path)
 
 
 def nearer_unread(case: Case, point: RestorePoint) -> tuple[str, ...]:
@@ -287,17 +289,14 @@ def stands_on(case: Case, live: JobRun) -> SnapshotId | None:
     )
 
 
-def idle_left(case: Case) -> RestorePoint | None:
-    """The newest durable point of a silent run whose beginning pairs with main's newest commit that binds."""
-    commits, runs = commits_that_bind(case), {run.job_id: run for run in case.runs}
-    for stored, pair in points_told_apart(case):
-        run = runs.get(stored.job_id) if stored.job_id is not None and pair.is_durable else None
-        below = began_with(case, run, frozenset()) if run is not None else None
-        point = (
-            idle_point(stored, pair, case.observation.table, below.snapshot_id, case.runs)
-            if below is not None
-            else None
-        )
-        if point is not None and ends_main(point, commits):
-            return point
-    return None
+def began_idle(case: Case) -> Idle:
+    """Told of a run by what it began with."""
+    runs = {run.job_id: run for run in case.runs}
+
+    def idle(stored: StoredCheckpoint, pair: Pairing) -> RestorePoint | None:
+        run = runs.get(stored.job_id) if stored.job_id is not None else None
+        below = began_with(case, run) if run is not None else None
+        state = below.snapshot_id if below is not None else None
+        return idle_point(stored, pair, case.observation.table, state, case.runs)
+
+    return idle

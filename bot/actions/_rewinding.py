@@ -143,10 +143,12 @@ def rewound(
     title: str,
     unstarted: str = NONE_WAS_ALIVE,
     others: Sequence[OtherRows] = (),
+    passed: Sequence[str] = (),
 ) -> Proposal:
     """Stop `live`, by a cancel where `point` is a checkpoint that Flink keeps only then; move main to `to`, start from
     `point`, which pairs with it. None: no run is started, and `unstarted` says why and what people do. `others`: rows
-    that go as well and are not read again. Raises Refused where no job is configured."""
+    that go as well and are not read again. `passed`: why newer restore points are not taken, sentences. Raises Refused
+    where no job is configured."""
     table = plan.case.observation.table
     job, head = job_and_head(plan, action)
     kept = f"{plan.incident}-left-{plan.proposal[-4:].lower()}"
@@ -172,7 +174,7 @@ def rewound(
         title=title,
         effects=effects,
         requirements=requirements,
-        preview=_preview(plan, to, point, live, unstarted, others),
+        preview=_preview(plan, to, point, live, unstarted, others, passed),
         undo=_undo(kept, point, live),
     )
 
@@ -209,6 +211,7 @@ def _preview(
     live: JobRun | None,
     unstarted: str,
     others: Sequence[OtherRows],
+    passed: Sequence[str],
 ) -> Preview:
     table = plan.case.observation.table
     left = left_behind(table, to)
@@ -219,6 +222,7 @@ def _preview(
         *others_to_pause(plan, until="main has moved"),
         *(said_of(live, point.path) if point is not None and not keeps else ()),
         *(nearer_unread(plan.case, point) if point is not None else ()),
+        *passed,
         *(stop_sentences(live, keeps_checkpoints=keeps) if live else [NOTHING_STOPPED]),
         *(["What that run commits until it has stopped is removed from main as well."] if live else []),
         f"Move main of {table.name} to snapshot {short(to)} in one commit. It is refused if anything unforeseen was "

@@ -3,13 +3,14 @@
 from bot.actions._foreseen import binding_now
 from bot.actions._world import World
 from bot.domain.errors import Superseded
-from bot.domain.flink import names_run, with_kinds
+from bot.domain.findings import Pairing
+from bot.domain.flink import StoredCheckpoint, names_run, with_kinds
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.looked import Seen
 from bot.domain.own_points import beside_repairs
 from bot.domain.pairing import judged
 from bot.domain.requirements import HeadDescends, Requirement
-from bot.domain.restore_points import RestorePoint, ends_main, idle_point, pair_of
+from bot.domain.restore_points import RestorePoint, idle_point, ranked, where_main_ends
 from bot.domain.run_commits import CommitsByRun
 
 
@@ -35,17 +36,19 @@ def newest_that_pairs(world: World, job: str, run: JobId, stands_on: SnapshotId 
     by_run = CommitsByRun(world.table, runs)
     found_now = [(each, beside_repairs(pair, each, by_run)) for each, pair in there]
     commits = binding_now(world, job, run, runs)
-    for each, pair in found_now:
-        point = pair_of(pair) or idle_point(each, pair, world.table, stands_on, runs)
-        if point is not None and ends_main(point, commits):
-            return point
+
+    def idle(each: StoredCheckpoint, pair: Pairing) -> RestorePoint | None:
+        return idle_point(each, pair, world.table, stands_on, runs)
+
+    ranking = ranked(found_now, where_main_ends(world.table, commits, idle))
+    if ranking.best is not None:
+        return ranking.best
     for unread in (s for s in of_run if s.is_unread):
         ports.checkpoints.read(unread.path)
     newest = commits[-1].snapshot_id if commits else None
-    told = (f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for _, p in found_now[:3])
-    found = "; ".join(told) or "none at all"
     raise Superseded(
         f"Run {short_job(run)} has ended, and none of its states pairs with the table.",
-        f"Expected a savepoint or retained checkpoint of it that pairs with {short(newest)}; found {found}.",
+        f"Expected a savepoint or retained checkpoint of it that pairs with {short(newest)}; found "
+        f"{ranking.in_words(3)}.",
         "The table is as the run left it. Collect evidence again and propose what the diagnosis asks for.",
     )

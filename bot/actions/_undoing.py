@@ -6,7 +6,7 @@ from bot.actions._draft import drafted, job_and_head, live_run, untouched
 from bot.actions._foreseen import binding, committer, knowing
 from bot.actions._rehearsed import may_yet_be_found, newest_by_flink, spared, stays_down
 from bot.actions._restarting import started_on_head
-from bot.actions._restore_points import goes_on_from
+from bot.actions._restore_points import going_on
 from bot.actions._rewinding import left_behind, rewound
 from bot.domain.action import Action, Past, Plan, StoodStill
 from bot.domain.diagnosis import Case
@@ -158,7 +158,7 @@ def goes_on_before(plan: Plan, stood: StoodStill, to: SnapshotId, unproven: str)
     there = seen.table.as_of(to, seen.table.head_moves)
     case = plan.case.model_copy(update={"observation": seen.model_copy(update={"table": there})})
     case = knowing(case, stood.run)
-    point, barred = spared(plan, (goes_on_from(case),))
+    point, barred = spared(plan, going_on(case).points)
     if point is not None:
         return point.model_copy(update={"is_right": False}), ""
     if may_yet_be_found(case, stood.run, stood.savepoint, stood.stands_on):

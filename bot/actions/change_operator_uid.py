@@ -27,7 +27,7 @@ from bot.domain.kin import went_on_from
 from bot.domain.own_points import EndOfMain, pairings_of
 from bot.domain.pairing import owed_to, pairings
 from bot.domain.proposal import Proposal
-from bot.domain.restore_points import RestorePoint, ends_main, lists_none_of, pair_of
+from bot.domain.restore_points import RestorePoint, ends_main, lists_none_of, pair_of, ranked, where_main_ends
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
 
@@ -89,11 +89,9 @@ def beside_the_last(case: Case) -> tuple[str, StoredCheckpoint] | None:
     if not commits or not guests.has_run(commits[-1].job_id):
         return None
     own = [s for s in commits if not guests.has_run(s.job_id)]
-    for stored, pair in _lasting_first(readable(case)):
-        point = pair_of(pair)
-        if point is not None and ends_main(point, own):
-            return short_job(commits[-1].job_id), stored
-    return None
+    right = ranked(readable(case), where_main_ends(case.observation.table, own)).right
+    stored = right[0].stored if right else None
+    return (short_job(commits[-1].job_id), stored) if stored is not None else None
 
 
 def _lasting_first(known: list[tuple[StoredCheckpoint, Pairing]]) -> list[tuple[StoredCheckpoint, Pairing]]:

@@ -15,7 +15,7 @@ from bot.domain.errors import Refused
 from bot.domain.ids import SnapshotId
 from bot.domain.other_writers import brings_nothing, described_by, keeps_its_rows
 from bot.domain.proposal import Proposal
-from bot.domain.restore_points import RestorePoint
+from bot.domain.restore_points import RestorePoint, for_rewind
 from bot.domain.table import Snapshot, TableState
 
 ACTION = Action(
@@ -55,6 +55,7 @@ def propose(plan: Plan) -> Proposal:
         live_run(plan),
         title=f"{ACTION.title}: back to checkpoint {point.checkpoint_id}",
         others=others,
+        passed=for_rewind(plan.case, plan.match.last_good).passed_over(point.path),
     )
 
 

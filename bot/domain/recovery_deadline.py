@@ -14,6 +14,7 @@ told with it, and what is not known is told as such: the deadline holds at the l
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from bot.domain.broker_gaps import partition_of
 from bot.domain.checkpoint_pace import interval_of
@@ -22,12 +23,11 @@ from bot.domain.diagnosis import Case, Diagnosis, Remedy
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import Limit, Pairing, PairVerdict, PositionGap, RecoveryDeadline
 from bot.domain.flink import CheckpointKind, FlinkManifest, SourcePosition, StoredCheckpoint
-from bot.domain.guests import case_of
-from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
+from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.kafka import KafkaPartition
 from bot.domain.looked import NotSeen
-from bot.domain.own_points import EndOfMain, points_told_apart
-from bot.domain.pairing import PENDING, owed_to
+from bot.domain.pairing import owed_to
+from bot.domain.restore_points import Recovering, recovering
 from bot.domain.sentences import clock_time, counted, full_stop, span
 from bot.domain.table import Snapshot, TableState
 
@@ -55,36 +55,36 @@ def deadline_of(case: Case, diagnosis: Diagnosis) -> RecoveryDeadline | None:
     return recovery_deadline(case, found[1].last_good if found is not None and is_rewind else None)
 
 
-def recovery_deadline(seen: Case | Ask, last_good: SnapshotId | None = None) -> RecoveryDeadline | None:
+def recovery_deadline(
+    seen: Case | Ask, last_good: SnapshotId | None = None, points: Sequence[Recovering] | None = None
+) -> RecoveryDeadline | None:
     """None where nothing is there that a deadline could be told of: no restore point, no lost commit, no gap.
 
     Only restore points that pair with `last_good` or below count, where there are any; None: all.
     Of a case the gaps count that its evidence found. Of several limits the earliest counts; of several restore points
-    the best whose Kafka records are all there, by `rank_of`.
+    the best (`points`, where they are ranked already).
     """
     world = seen.observation
     is_hidden = seen.contract.hides(seen.contract.position)
     source = _Source(world, is_hidden=is_hidden)
     gaps = seen.gaps if isinstance(seen, Case) else None
-    coming = _recovering(seen)
+    coming = [each for each in (points if points is not None else recovering_of(seen)) if each.may_bring_back]
     below = {s.snapshot_id for s in world.table.ancestors(last_good)} if last_good is not None else set()
-    coming = [each for each in coming if each[1].snapshot_id in below] or coming
-    points = [each for each in coming if _is_paired(each[1]) or not missing_manifests(world, each[0])]
-    intact = [each for each in points if not source.lost(each[0].source_positions)]
-    best = next(iter(intact or points), None)
+    coming = [each for each in coming if each.pair.snapshot_id in below] or coming
+    best = next((each for each in coming if each.brings_back), None)
     aside = {s.snapshot_id for s in world.table.rolled_back if s.adds_rows}
     lost_commits = [s.snapshot_id for s in seen.window.of(world.table) if s.snapshot_id in aside] if aside else []
     limits, unknown, lost = list[Limit](), list[str](), list[str]()
     if best is not None:
-        stored, pair = best
+        stored, pair = best.stored, best.pair
         limits += [
             *source.limits(stored.source_positions),
-            *_of_point(world, stored, pair, [each for each, _ in coming]),
+            *_of_point(world, stored, pair, [each.stored for each in coming]),
             *_of_owed(world, stored, pair),
         ]
         limits += _of_snapshots(world.table, [pair.snapshot_id], "snapshot", _OF_TABLE)
         unknown += source.unknown(stored.source_positions)
-        lost += () if intact else source.lost(stored.source_positions)
+        lost += best.lost
     elif isinstance(world.checkpoints, NotSeen):
         unknown.append(f"The restore points were not seen: {full_stop(world.checkpoints.reason)}")
     limits += _of_snapshots(world.table, lost_commits, "lost commit", _OF_LOST)
@@ -93,7 +93,7 @@ def recovery_deadline(seen: Case | Ask, last_good: SnapshotId | None = None) -> 
         lost += source.lost_of_gap(gap)
     if best is None and not limits and not lost:
         return None
-    return _earliest(world.table.read_at, best[0].path if best else None, limits, unknown, lost)
+    return _earliest(world.table.read_at, best.stored.path if best else None, limits, unknown, lost)
 
 
 def _earliest(
@@ -329,13 +329,9 @@ def _bare(manifest: FlinkManifest) -> str:
     return manifest.path.rsplit("/", 1)[-1]
 
 
-def _recovering(seen: Case | Ask) -> list[tuple[StoredCheckpoint, Pairing]]:
-    """The restore points from which job and table go on together, the best first; also those whose owed manifests were
-    not there: while a run commits, they are gone before the table is read."""
-    world = seen.observation
-    end = EndOfMain(seen if isinstance(seen, Case) else case_of(world))
-    points = [(stored, pair) for stored, pair in points_told_apart(seen) if brings_back(world, stored, pair, (), end)]
-    return sorted(points, key=lambda each: rank_of(each[1], each[0].written_at))
+def recovering_of(seen: Case | Ask) -> tuple[Recovering, ...]:
+    """Every restore point, the best first."""
+    return recovering(seen, partial(records_lost, seen))
 
 
 def records_lost(seen: Case | Ask, stored: StoredCheckpoint) -> tuple[str, ...]:
@@ -347,41 +343,3 @@ def records_lost(seen: Case | Ask, stored: StoredCheckpoint) -> tuple[str, ...]:
 
 def _is_paired(pair: Pairing) -> bool:
     return pair.verdict is PairVerdict.PAIRED
-
-
-def rank_of(pair: Pairing, written_at: datetime | None) -> tuple[bool, bool, float]:
-    """Sorts the best first: paired, then what lasts, then the newest."""
-    return not _is_paired(pair), not pair.is_durable, -(written_at.timestamp() if written_at else 0.0)
-
-
-def missing_manifests(world: Observation, stored: StoredCheckpoint) -> tuple[str, ...]:
-    """Owed manifests above what main has of their run, which are not on storage. Unknown storage misses none."""
-    if isinstance(world.flink_manifests, NotSeen):
-        return ()
-    there = {_bare(manifest) for manifest in world.flink_manifests.values}
-    gone = []
-    for name in owed_to(world.table, stored):
-        told = PENDING.match(name)
-        if told is None or name in there:
-            continue
-        reached = _reached_on_main(world.table, JobId(told["job"]), OperatorId(told["operator"]))
-        if reached is None or int(told["checkpoint"]) > reached:
-            gone.append(name)
-    return tuple(gone)
-
-
-def _reached_on_main(table: TableState, job: JobId, operator: OperatorId) -> CheckpointId | None:
-    """What a restored sink finds as already committed: of the newest ancestor of the head by this run and operator."""
-    found = (s for s in table.chain if s.job_id == job and s.operator_id in {None, operator})
-    return next((s.checkpoint_id for s in found if s.checkpoint_id is not None), None)
-
-
-def brings_back(
-    world: Observation, stored: StoredCheckpoint, pair: Pairing, missing: tuple[str, ...], end: EndOfMain
-) -> bool:
-    """Whether job and table go on from it as if nothing had happened; see `RestoreReach.brings_back`."""
-    if _is_paired(pair):
-        return True
-    is_known = stored.is_committer_read and not isinstance(world.flink_manifests, NotSeen)
-    is_ahead = pair.verdict is PairVerdict.AHEAD and is_known and not missing
-    return is_ahead and end.is_of(stored.job_id)

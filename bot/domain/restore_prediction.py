@@ -22,8 +22,8 @@ from bot.domain.other_writers import brings_nothing
 from bot.domain.own_points import EndOfMain, brought_again, told_apart
 from bot.domain.pairing import owed_checkpoints, pairing
 from bot.domain.record import Record, Utc
-from bot.domain.recovery_deadline import missing_manifests, records_lost
-from bot.domain.restore_points import began_with, idle_point
+from bot.domain.recovery_deadline import records_lost
+from bot.domain.restore_points import began_with, idle_point, missing_manifests
 from bot.domain.run_commits import CommitsByRun
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
@@ -209,7 +209,7 @@ class _Start:
         owes_nothing = stored.is_committer_read and owed_checkpoints(stored, self._table) == ()
         if owes_nothing and not self._table.snapshots and self._table.last_sequence_number == 0:
             return self._right("The table has never had a commit, and the state owes it nothing.")
-        below = began_with(self._main, run, frozenset()) if run is not None else None
+        below = began_with(self._main, run) if run is not None else None
         state = below.snapshot_id if below is not None else None
         point = idle_point(stored, self._pair, self._table, state, self._main.runs)
         if point is not None:

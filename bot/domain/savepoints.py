@@ -12,7 +12,7 @@ from bot.domain.proposal import Proposal, Term
 from bot.domain.record import Record, Utc
 from bot.domain.requirements import HeadDescends
 from bot.domain.savepoint_entries import SavepointPlanned
-from bot.domain.sentences import clock_time, span
+from bot.domain.sentences import clock_time, counted, span
 from bot.domain.table import TableState
 
 UNPLANNED = timedelta(days=7)
@@ -94,6 +94,16 @@ def has_left_main(kept: KeptSavepoint, table: TableState) -> bool:
     if oldest is None or not oldest.has_commit_below:
         return True
     return table.place_of(oldest.snapshot_id) < table.place_of(SnapshotId(int(kept.snapshot)))
+
+
+def why_not_now(kept: KeptSavepoint, table: TableState) -> str | None:
+    """Why a start from it on main as it is would be wrong, a clause; None: nothing in the table's metadata speaks
+    against it. What each Flink run is tells `predict`."""
+    if has_left_main(kept, table):
+        return "main was rolled back past its snapshot"
+    place = table.place_of(SnapshotId(int(kept.snapshot)))
+    later = sum(1 for each in table.of_flink if table.place_of(each.snapshot_id) > place)
+    return f"main has {counted(later, 'later commit')} by Flink, which it would repeat" if later else None
 
 
 def starts_from(proposal: Proposal) -> StartJob | None:

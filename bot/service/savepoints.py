@@ -5,6 +5,7 @@ Takes away the tag of a kept savepoint when its day has passed; never while an i
 Not left to Iceberg's own `max-ref-age-ms`: Spark's expiry obeys it also during an incident, PyIceberg's never does.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -26,6 +27,7 @@ from bot.domain.savepoints import (
     hidden_among,
     kept_savepoints,
     still_tagged,
+    why_not_now,
 )
 from bot.domain.sentences import clock_time
 from bot.domain.table import TableState
@@ -57,6 +59,8 @@ class Catalogue(NamedTuple):
     """By which those were taken whose snapshot main has left: they pair with nothing. None: it could not be looked."""
     hidden: frozenset[ProposalId]
     """By which those were taken of whose incident nothing is shown where the list is read."""
+    not_now: Mapping[ProposalId, str]
+    """By which those were taken from which a start on main as it is would be wrong: why, a clause."""
 
 
 class Savepoints:
@@ -131,16 +135,13 @@ class Savepoints:
         metadata of each table that the job writes. `channel`: where the list is read."""
         incidents, job = self._store.all(), self._job_of(table)
         kept, hidden = kept_savepoints(incidents, job), hidden_among(incidents, job, channel)
-        left = self._left_main(kept)
-        return Catalogue(kept, authoritative(kept, self._clock.now(), left or frozenset()), left, hidden)
-
-    def _left_main(self, kept: tuple[KeptSavepoint, ...]) -> frozenset[ProposalId] | None:
-        """By which those were taken whose snapshot is no longer of main; None where a table could not be looked at."""
         try:
             tables = {name: self._observer.table(name) for name in {each.table for each in kept}}
         except (CouldNotLook, UnknownTable):
-            return None
-        return frozenset(each.proposal for each in kept if has_left_main(each, tables[each.table]))
+            return Catalogue(kept, authoritative(kept, self._clock.now()), None, hidden, {})
+        left = frozenset(each.proposal for each in kept if has_left_main(each, tables[each.table]))
+        not_now = {each.proposal: why for each in kept if (why := why_not_now(each, tables[each.table])) is not None}
+        return Catalogue(kept, authoritative(kept, self._clock.now(), left), left, hidden, not_now)
 
     def _job_of(self, table: TableName) -> str:
         job = self._observer.setup(table).job

@@ -5,8 +5,7 @@ from pathlib import Path
 from bot.domain.action import Plan
 from bot.domain.evidence import Ask
 from bot.domain.findings import RecoveryExtentFinding
-from bot.domain.guests import case_of
-from bot.domain.own_points import EndOfMain, points_told_apart
+from bot.domain.recovery_deadline import recovering_of
 from spark_tasks._restore_reach import reach_of_point
 from tests.actions.scene import Scene
 from tests.tables import CONTRACT, OPERATOR, job
@@ -34,12 +33,7 @@ def extent(plan: Plan) -> RecoveryExtentFinding:
     """What the evidence recovery_extent says at the time of the plan."""
     case = plan.case
     ask = Ask(observation=case.observation, window=case.window, contract=CONTRACT)
-    told = points_told_apart(ask)
-    return RecoveryExtentFinding(
-        points=tuple(
-            reach_of_point(ask, stored, pair, {}, {}, EndOfMain(case_of(ask.observation))) for stored, pair in told
-        )
-    )
+    return RecoveryExtentFinding(points=tuple(reach_of_point(ask, each, {}, {}) for each in recovering_of(ask)))
 
 
 def with_extent(plan: Plan, found: RecoveryExtentFinding) -> Plan:

@@ -14,13 +14,14 @@ from bot.actions import (
     undo_proposal,
 )
 from bot.actions._draft import state_at_risk, stop_sentences
-from bot.actions._restore_points import idle_left
+from bot.actions._restore_points import began_idle
 from bot.domain.action import Plan
 from bot.domain.effects import KeepSavepoint, StopJob
 from bot.domain.errors import Refused, Superseded
 from bot.domain.flink import CheckpointSettings
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import SavepointNameFree
+from bot.domain.restore_points import RestorePoint, on_main, pair_of, ranked, shown
 from tests.actions.scene import ProposalState, Scene
 from tests.little_flink import JOB, open_catalog
 from tests.rewound import ANA
@@ -35,6 +36,13 @@ def idle(scene: Scene) -> Scene:
     scene.flink.stop(JOB, A)
     begins(scene, "b", from_savepoint_of("a", 3, scene), at=3, now=8)
     return scene
+
+
+def left_idle(scene: Scene) -> RestorePoint | None:
+    """From where the job goes on by what a silent run has left."""
+    case = scene.plan().case
+    silent = [(stored, pair) for stored, pair in shown(case) if pair_of(pair) is None]
+    return ranked(silent, on_main(case, began_idle(case)), lasting=True).best
 
 
 def begins(scene: Scene, run: str, savepoint: Path, *, at: int, now: int) -> None:
@@ -134,7 +142,7 @@ def test_a_run_whose_commits_were_rolled_back_and_have_expired_is_not_taken_for_
         restart_from_stop_savepoint.propose(idle.plan())
 
     assert idle.alive == [B]
-    assert idle_left(idle.plan().case) is None
+    assert left_idle(idle) is None
 
 
 def test_a_run_whose_commits_are_gone_when_it_stops_is_not_started_again(idle: Scene) -> None:
@@ -185,10 +193,10 @@ def test_no_savepoint_is_taken_of_an_idle_run(idle: Scene) -> None:
 def test_where_a_repair_is_given_up_the_job_goes_on_from_an_idle_run(idle: Scene) -> None:
     """The rehearsal's stop has left it; without a commit that it does not know it goes on there."""
     idle.flink.stop(JOB, B)
-    left = idle_left(idle.plan().case)
+    left = left_idle(idle)
     idle.flink.submit(job("c"), at_checkpoint=3)
     idle.flink.checkpoints(job("c"), 1)
-    after_another_commit = idle_left(idle.plan().case)
+    after_another_commit = left_idle(idle)
 
     assert left is not None
     assert left.checkpoint_id == 8

@@ -8,7 +8,6 @@ from io import BytesIO
 
 import pytest
 
-from bot.actions.restore_job_only import brought_by
 from bot.adapters.iceberg.streaming_metadata import read_split
 from bot.diagnosis import (
     another_writer_changed_rows,
@@ -32,12 +31,18 @@ from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import DRAINED, JobId, OperatorId, SnapshotId
 from bot.domain.looked import Seen
 from bot.domain.own_points import points_told_apart
+from bot.domain.restore_points import ranked, shown, where_files_are_owed
 from bot.domain.review import _wrong_rows
 from bot.domain.rollbacks import rollbacks
 from bot.domain.table import HeadMove, Window
 from tests.cases import Tale, job_id
 from tests.evidence.restore_points import stored
 from tests.found import hole, repeats
+
+
+def owed(case: Case) -> list[str]:
+    """From which points the sink would commit first what they owe."""
+    return [each.path for each in ranked(shown(case), where_files_are_owed(case), lasting=True).points]
 
 
 def failed_over(*, commit_s: float, triggered_s: float | None = None, commits_on: bool = False) -> Tale:
@@ -294,7 +299,7 @@ def test_a_point_of_a_run_that_was_superseded_does_not_stand_for_the_job() -> No
     assert isinstance(found, Matches)
     assert (Remedy.REWIND_TABLE_AND_JOB, job_id("b")) == (found.remedy, found.wrong_run)
     assert not any("savepoint-a-6" in reason for reason in found.reasons)
-    assert [] == list(brought_by(case))
+    assert [] == owed(case)
 
 
 def test_without_an_older_point_none_is_left() -> None:
@@ -331,7 +336,7 @@ def test_a_point_right_above_the_end_of_main_stands_for_the_job() -> None:
     assert isinstance(found, Matches)
     assert Remedy.RESTORE_JOB_ONLY is found.remedy
     assert "savepoint-a-6 (checkpoint 6) is newer than the head" in found.reasons[-1]
-    assert ["s3://state/savepoint-a-6"] == [each.path for each in brought_by(case)]
+    assert ["s3://state/savepoint-a-6"] == owed(case)
 
 
 CHECKPOINT_3 = f"s3://state/{job_id('a')}/chk-3"

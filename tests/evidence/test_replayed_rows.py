@@ -11,10 +11,8 @@ from bot.adapters.case_sources import read_case
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Ask, Verdict
 from bot.domain.findings import ReplayedRowsFinding
-from bot.domain.guests import case_of
 from bot.domain.ids import OperatorId, SnapshotId
-from bot.domain.own_points import EndOfMain
-from bot.domain.pairing import judged
+from bot.domain.recovery_deadline import recovering_of
 from bot.domain.table import Snapshot
 from spark_tasks._covered import Range
 from spark_tasks._data_files import DataFile
@@ -352,15 +350,14 @@ def test_a_real_stop_savepoint_reads_only_what_it_does_not_hold() -> None:
     """Main holds 81 to 180 above it; the other 40 rows there repeat 41 to 80."""
     ask, brought = kept()
     table = ask.observation.table
-    points = judged(ask.observation.checkpoints.values, table, ask.observation.jobs)
-    [(stored, pair)] = [
-        (stored, pair)
-        for stored, pair in points
-        if stored.checkpoint_id == 8 and len(commits_above(table, pair.snapshot_id)) == 9
+    [point] = [
+        each
+        for each in recovering_of(ask)
+        if each.stored.checkpoint_id == 8 and len(commits_above(table, each.pair.snapshot_id)) == 9
     ]
-    assert pair.snapshot_id is not None
+    assert point.pair.snapshot_id is not None
 
-    reach = reach_of_point(ask, stored, pair, {pair.snapshot_id: 80}, brought, EndOfMain(case_of(ask.observation)))
+    reach = reach_of_point(ask, point, {point.pair.snapshot_id: 80}, brought)
 
     assert (reach.to_read_again, reach.is_at_most) == (100, False)
 

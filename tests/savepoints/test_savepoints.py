@@ -35,7 +35,7 @@ from tests.little_flink import open_catalog
 from tests.rewound import ANA, BEN
 from tests.savepoints.test_announced import PLAN, SETUP, facts_told
 from tests.savepoints.world import WEEK, World
-from tests.tables import ORDERS
+from tests.tables import ORDERS, job
 
 
 def test_the_catalogue_says_what_pairs_with_what_for_which_code(world: World) -> None:
@@ -45,7 +45,7 @@ def test_the_catalogue_says_what_pairs_with_what_for_which_code(world: World) ->
 
     world.takes_it()
     found = world.savepoints.catalogue(ORDERS)
-    kept, counts, _left, _hidden = found
+    kept, counts, _left, _hidden, _not_now = found
     told = catalogue_text(ORDERS, found)
 
     assert "No savepoint of the job of sales.orders is kept yet." in before
@@ -103,7 +103,7 @@ def test_a_savepoint_that_has_passed_its_day_counts_no_more(world: World) -> Non
     world.looks_after(WEEK + timedelta(seconds=1))
     proposal = world.proposes_the_rewind()
 
-    kept, counts, _left, _hidden = world.savepoints.catalogue(ORDERS)
+    kept, counts, _left, _hidden, _not_now = world.savepoints.catalogue(ORDERS)
 
     assert (len(kept), counts) == (1, None)
     assert world.beside(proposal) == proposal
@@ -201,7 +201,7 @@ def test_what_is_kept_has_the_terms_that_were_approved(world: World) -> None:
     world.takes_it()
     world.plans(reason="Another.", until=4 * WEEK)
 
-    _kept, counts, _left, _hidden = world.savepoints.catalogue(ORDERS)
+    _kept, counts, _left, _hidden, _not_now = world.savepoints.catalogue(ORDERS)
 
     assert counts is not None
     assert counts.plan is not None
@@ -353,6 +353,21 @@ def test_after_a_rewind_below_it_the_list_says_that_it_pairs_no_more(world: Worl
     assert (found.counts, found.left) == (None, frozenset({found.kept[0].proposal}))
     assert told.startswith("None is authoritative: main was rolled back")
     assert "Checkpoint 5 paired, until a rollback removed it from main, with snapshot" in told
+
+
+def test_the_list_says_from_which_savepoint_a_start_would_be_wrong_now(world: World) -> None:
+    """Once the job has gone on, or main has gone back: who starts from it then repeats or loses rows."""
+    world.plans()
+    world.takes_it()
+    [kept] = world.savepoints.catalogue(ORDERS).kept
+    stopped = world.savepoints.catalogue(ORDERS).not_now
+    world.scene.flink.submit(job("b"), at_checkpoint=5)
+    world.scene.flink.checkpoints(job("b"), 2)
+
+    found = world.savepoints.catalogue(ORDERS)
+
+    assert (stopped, set(found.not_now)) == ({}, {kept.proposal})
+    assert found.not_now[kept.proposal] in catalogue_text(ORDERS, found)
 
 
 def test_another_restore_then_names_no_other(world: World) -> None:

@@ -50,7 +50,7 @@ def savepoint_form(offer: SavepointOffer, channel: str) -> View:
 
 def catalogue_text(table: TableName, found: Catalogue) -> str:
     """One savepoint a paragraph, the newest first; which one counts is said before all."""
-    kept, counts, left, hidden = found
+    kept, counts, left, hidden, not_now = found
     if not kept:
         return f"No savepoint of the job of {table} is kept yet. Plan one with /waterline savepoint {table}."
     if counts is not None:
@@ -64,6 +64,7 @@ def catalogue_text(table: TableName, found: Catalogue) -> str:
     more = [f"{len(kept) - _SHOWN} older ones are in the records of their incidents."] if len(kept) > _SHOWN else []
     shown = (
         (_bare if each.proposal in hidden else _entry)(each, each == counts, each.proposal in (left or ()))
+        + (f"\n   Do not start from it now: {not_now[each.proposal]}." if each.proposal in not_now else "")
         for each in kept[:_SHOWN]
     )
     return "\n".join([first, *shown, *more])
