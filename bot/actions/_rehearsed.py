@@ -27,7 +27,8 @@ from bot.domain.findings import Pairing
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.guests import commits_that_bind, known_runs
 from bot.domain.ids import JobId, SnapshotId, TableName, short
-from bot.domain.own_points import in_words, pairs_below, standing, written_after
+from bot.domain.looked import NotSeen
+from bot.domain.own_points import in_words, pairs_below, written_after
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record
@@ -41,8 +42,20 @@ from bot.domain.restore_points import (
     ranked,
     shown,
 )
+from bot.domain.restore_prediction import RestoreVerdict, predict
 from bot.domain.run_commits import CommitsByRun
 from bot.domain.table import TableState
+
+_NOT_LISTED = NotSeen(
+    source="The folder of the table's Flink manifests",
+    reason="Only those of the incident's table are listed.",
+    remedy="Run `waterline restore-check` for this table.",
+)
+_SAID = {
+    RestoreVerdict.RIGHT: "goes on right",
+    RestoreVerdict.WRONG: "does not go on right",
+    RestoreVerdict.CANNOT_TELL: "may not go on right",
+}
 
 
 class Doubled(Record):
@@ -79,12 +92,12 @@ def with_siblings(proposal: Proposal, plan: Plan) -> Proposal:
             continue
         stored = _stored(plan, start)
         for table in siblings:
-            seen = plan.case.observation.model_copy(update={"table": table})
+            seen = plan.case.observation.model_copy(update={"table": table, "flink_manifests": _NOT_LISTED})
             doubled = _doubled(plan, stored, seen)
             if doubled is not None:
                 raise _refused(doubled)
-            there = plan.case.model_copy(update={"observation": seen})
-            told.append(f"{table.name}: {standing(stored, there)}.")
+            found = predict(stored, plan.case.model_copy(update={"observation": seen}))
+            told.append(f"{table.name} {_SAID[found.verdict]}. {found.reason}")
             bound.append(SiblingSpared(table=table.name, job=job, path=start.path))
     preview = proposal.preview.model_copy(update={"sentences": (*proposal.preview.sentences, *told)})
     requirements = (*proposal.requirements, *bound)

@@ -350,32 +350,6 @@ def written_after(
     return tuple(commits[told[-1] + 1 :] if told else commits)
 
 
-def standing(stored: StoredCheckpoint, case: Case) -> str:
-    """What a restore from `stored`, after which the table of `case` has nothing, means for it: one clause."""
-    table, end = case.observation.table, EndOfMain(case)
-    told, newest = end.beside(pairing(stored, table, case.observation.jobs)), _newest(table)
-    checkpoint = f"checkpoint {stored.checkpoint_id}"
-    match told.verdict:
-        case PairVerdict.PAIRED if told.snapshot_id == newest:
-            return f"{checkpoint} pairs with its newest commit by Flink, {short(newest)}"
-        case PairVerdict.PAIRED if told.snapshot_id not in table.chain_ids:
-            return f"it lacks rows of {checkpoint} that the job does not read again: {_said(told.reason)}"
-        case PairVerdict.AHEAD if end.is_of(stored.job_id):
-            return f"{checkpoint} goes on right after its newest commit by Flink, {short(newest)}: {_said(told.reason)}"
-        case PairVerdict.AHEAD:
-            return f"{checkpoint} does not go on where its main ends: {_said(told.reason)}"
-        case _:
-            return (
-                f"whether {checkpoint} pairs with its newest commit by Flink, {short(newest)}, is not known: "
-                f"{_said(told.reason)}"
-            )
-
-
-def _said(reason: str) -> str:
-    """As the end of a clause."""
-    return reason.rstrip(".")
-
-
 def pairs_below(stored: StoredCheckpoint, seen: Observation) -> SnapshotId | None:
     """The snapshot on main that pairs with `stored`; None where there is none."""
     found = pairing(stored, seen.table, seen.jobs).snapshot_id
@@ -406,8 +380,3 @@ def _latest(stored: StoredCheckpoint, own: CommitsByRun) -> datetime:
     of_start = own.of(stored).life_of(stored) or RunCommits(())
     _, latest = of_start.written(stored, own.ended(stored.job_id))
     return latest
-
-
-def _newest(table: TableState) -> SnapshotId | None:
-    commits = without_put_back(flink_commits(table), table)
-    return commits[-1].snapshot_id if commits else None
