@@ -21,7 +21,7 @@ class MovingFiles(Kind[MoveFiles]):
         `result`: `moved`, how many are at their new place."""
         _must_be_named_by_nothing(effect, hands)
         moved = hands.files.move(effect.table, effect.moves, effect.note)
-        return Did(sentence=_told(effect, moved), result={"moved": str(moved.arrived)})
+        return Did(sentence=_put_aside(effect, moved), result={"moved": str(moved.arrived)})
 
     def verify(self, effect: MoveFiles, intent: EffectStarted, hands: Hands) -> Looked:
         """By the files themselves; what was moved in part is moved on. `result`: `moved`, if any was."""
@@ -31,7 +31,7 @@ class MovingFiles(Kind[MoveFiles]):
         moved = MovedFiles(arrived=len(effect.moves) - len(left) - len(gone), gone=gone, left=left)
         return Looked(
             happened="no" if left else "yes",
-            sentence=_told(effect, moved),
+            sentence=_put_aside(effect, moved),
             result={"moved": str(moved.arrived)} if moved.arrived else {},
         )
 
@@ -51,18 +51,18 @@ def _must_be_named_by_nothing(effect: MoveFiles, hands: Hands) -> None:
             )
 
 
-def _told(effect: MoveFiles, moved: MovedFiles) -> str:
+def _put_aside(effect: MoveFiles, moved: MovedFiles) -> str:
     """`8 of 10 files are at their new place; …`, and where the list is."""
     names = told_apart([source for source, _ in effect.moves])
     said = [f"{moved.arrived} of {len(effect.moves)} files are at their new place"]
     if moved.gone:
-        said.append(f"somebody has removed {_counted(moved.gone, names)}")
+        said.append(f"somebody has removed {_counted_files(moved.gone, names)}")
     if moved.left:
         said.append(
-            f"{_counted(moved.left, names)} are still at their old place{f': {moved.problem}' if moved.problem else ''}"
+            f"{_counted_files(moved.left, names)} are still at their old place{f': {moved.problem}' if moved.problem else ''}"
         )
     return f"{'; '.join(said)}. The list is {effect.note}."
 
 
-def _counted(paths: Sequence[str], names: Mapping[str, str]) -> str:
+def _counted_files(paths: Sequence[str], names: Mapping[str, str]) -> str:
     return f"{len(paths)} ({names[paths[0]]}{', …' if len(paths) > 1 else ''})"
