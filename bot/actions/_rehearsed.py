@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from bot.actions._foreseen import knowing
-from bot.actions._restore_points import began_idle, going_on
-from bot.actions._stopped_state import newest_that_pairs
+from bot.actions._restore_points import began_idle, going_on, newest_that_pairs
 from bot.actions._world import World
 from bot.domain.action import Action, Past, Plan, StoodStill
 from bot.domain.diagnosis import Case

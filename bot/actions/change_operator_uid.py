@@ -12,7 +12,7 @@ stands, and nothing passes over what main has. So none is named above which the 
 """
 
 from bot.actions._draft import live_run, may_lose_state
-from bot.actions._restarting import started_on_head
+from bot.actions._recipes import started_on_head
 from bot.actions._restore_points import newest_pair, pair_with_head
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case

@@ -6,8 +6,8 @@ from what pairs with main as it is now, which need not be the savepoint that the
 
 from bot.actions._draft import drafted, job_and_head, live_run, untouched
 from bot.actions._foreseen import knowing
+from bot.actions._recipes import kept_for_start
 from bot.actions._rehearsed import DOUBLES, Rehearsed, goes_on, rehearsed, stays_down, whose_stop
-from bot.actions._restarting import kept_for_start
 from bot.actions._restore_points import nearer_unread
 from bot.domain.action import Action, Plan
 from bot.domain.effects import DropBranch, Effect, StartJob

@@ -4,7 +4,7 @@ No folder is moved: a new job id has a folder of its own, and each start by Wate
 """
 
 from bot.actions._draft import live_run
-from bot.actions._restarting import started_from_stop, started_on_head
+from bot.actions._recipes import started_from_stop, started_on_head
 from bot.actions._restore_points import pair_with_head
 from bot.domain.action import Action, Plan
 from bot.domain.proposal import Proposal

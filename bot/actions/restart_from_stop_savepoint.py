@@ -1,7 +1,7 @@
 """Restart the job from its own stop: the one way to take up a new schema or setting that loses and repeats nothing."""
 
 from bot.actions._draft import live_run
-from bot.actions._restarting import started_from_stop
+from bot.actions._recipes import started_from_stop
 from bot.domain.action import Action, Plan
 from bot.domain.errors import Refused
 from bot.domain.ids import short_job

@@ -4,7 +4,7 @@ A finding that says so may be older than what another run has committed since: i
 """
 
 from bot.actions._draft import job_and_head, live_run
-from bot.actions._restarting import started_from_stop, started_on_head
+from bot.actions._recipes import started_from_stop, started_on_head
 from bot.actions._restore_points import pair_with_head
 from bot.domain.action import Action, Plan
 from bot.domain.errors import CouldNotLook

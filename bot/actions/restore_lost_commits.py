@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 
 from bot.actions._draft import live_run
 from bot.actions._foreseen import committer
+from bot.actions._recipes import left_behind, rewound
 from bot.actions._rehearsing import every, listed, must_not_rise, named, rehearsal, sized, where
 from bot.actions._restore_points import pair_with_head
-from bot.actions._rewinding import left_behind, rewound
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.effects import GoneOn

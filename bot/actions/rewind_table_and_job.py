@@ -8,8 +8,8 @@ compare-and-swap to the snapshot that pairs with restore point M, start the job 
 from itertools import takewhile
 
 from bot.actions._draft import live_run
+from bot.actions._recipes import left_behind, must_be_chosen, rewound, rows_of_others
 from bot.actions._restore_points import newest_pair
-from bot.actions._rewinding import left_behind, must_be_chosen, rewound, rows_of_others
 from bot.domain.action import Action, Plan
 from bot.domain.errors import Refused
 from bot.domain.ids import SnapshotId

@@ -1,9 +1,379 @@
 """Undo an earlier proposal, as far as it came: built from what its steps have left in the record and on storage."""
 
-from bot.actions._undoing import undone
-from bot.domain.action import Action, Plan
-from bot.domain.errors import Refused
+from collections.abc import Container, Mapping, Sequence
+
+from bot.actions._draft import drafted, job_and_head, live_run, untouched
+from bot.actions._foreseen import binding, committer, knowing
+from bot.actions._recipes import left_behind, rewound, started_on_head
+from bot.actions._rehearsed import may_yet_be_found, newest_by_flink, spared, stays_down
+from bot.actions._restore_points import going_on
+from bot.domain.action import Action, Past, Plan, StoodStill
+from bot.domain.diagnosis import Case
+from bot.domain.effects import (
+    DropBranch,
+    MarkTable,
+    MoveFiles,
+    MoveTable,
+    PublishBranch,
+    StartFromStop,
+    StartJob,
+    StopFork,
+    StopJob,
+)
+from bot.domain.entries import PROPERTY, TAG
+from bot.domain.errors import CouldNotLook, Refused
+from bot.domain.flink import JobRun
+from bot.domain.ids import JobId, SnapshotId, short, short_job
+from bot.domain.own_points import beside_repairs
+from bot.domain.pairing import judged
 from bot.domain.proposal import Proposal
+from bot.domain.requirements import HeadDescends, RefIs, SnapshotPresent, TableIs
+from bot.domain.restore_points import RestorePoint, idle_point, lists_none_of, pair_of
+from bot.domain.rewinds import flink_commits
+from bot.domain.run_commits import CommitsByRun, lives, without_put_back
+from bot.domain.sentences import clock_time
+from bot.domain.table import Snapshot, TableState
+
+
+def brought_back(plan: Plan, action: Action, aside: MoveFiles, title: str) -> Proposal:
+    """Every file that is there goes where it came from: not all may have been moved. Raises Refused where none is,
+    CouldNotLook."""
+    table = plan.case.observation.table
+    back = _ways_back(aside, plan.written_at([path for pair in aside.moves for path in pair]))
+    if not back:
+        raise Refused(
+            f"“{title}” finds no file to move back.",
+            f"Expected some of {len(aside.moves)} files in their folder; none is there.",
+            "Nothing needs to be done: they were never moved, or somebody has removed them since.",
+        )
+    folder = aside.note.rpartition("/")[0]
+    return drafted(
+        plan,
+        action,
+        title=title,
+        effects=(MoveFiles(table=table.name, why="Move the files back", moves=back, note=f"{folder}/moved-back.json"),),
+        requirements=(TableIs(uuid=table.uuid),),
+        preview=untouched(
+            (f"Move {len(back)} files from {folder} back to where they were.", "Neither main nor the job is changed."),
+            sure=f"{len(back)} unreferenced files are moved back; no row changes.",
+        ),
+        undo="`/waterline undo` moves them aside again.",
+    )
+
+
+def _ways_back(aside: MoveFiles, there: Container[str]) -> tuple[tuple[str, str], ...]:
+    """(from, to) of each file that is there. Proposals of earlier versions may have sent several files to one place:
+    there lies the last one that is gone from its own."""
+    back: dict[str, str] = {}
+    for source, target in aside.moves:
+        if target in there and (target not in back or source not in there):
+            back[target] = source
+    return tuple(back.items())
+
+
+def unmarked(plan: Plan, action: Action, marks: Sequence[tuple[Mapping[str, str], MarkTable]], title: str) -> Proposal:
+    """Tags and properties are as before: what was set goes, what was removed comes back. Raises Refused where nothing
+    that is known would change, or a tag's snapshot has expired."""
+    table = plan.case.observation.table
+    tags, properties = _changed(marks)
+    set_again = {tag: SnapshotId(int(was)) for tag, (was, _) in tags.items() if was is not None}
+    gone = {tag: SnapshotId(int(is_on)) for tag, (_, is_on) in tags.items() if is_on is not None}
+    back = {key: was for key, (was, _) in properties.items() if was is not None}
+    cleared = tuple(key for key, (was, _) in properties.items() if was is None)
+    if not (set_again or gone or back or cleared):
+        raise Refused(
+            f"“{title}” would change nothing.",
+            "Expected the record to show which tags or properties were there before; it shows none.",
+            "Set them by hand if you need them.",
+        )
+    lost = [f"{tag} on {short(snapshot)}" for tag, snapshot in set_again.items() if snapshot not in table.by_id]
+    if lost:
+        raise Refused(
+            f"“{title}” cannot restore every tag.",
+            f"Expected their snapshots to be listed; these have expired: {', '.join(lost)}.",
+            "A tag on an expired snapshot cannot be restored. Set the others by hand if you need them.",
+        )
+    return drafted(
+        plan,
+        action,
+        title=title,
+        effects=(
+            MarkTable(
+                table=table.name,
+                why="Restore the earlier tags and properties",
+                new_tags=set_again,
+                remove_tags=tuple(gone),
+                set_properties=back,
+                remove_properties=cleared,
+            ),
+        ),
+        requirements=(
+            TableIs(uuid=table.uuid),
+            *(RefIs(ref=tag, snapshot_id=snapshot) for tag, snapshot in gone.items()),
+            *(RefIs(ref=tag, snapshot_id=None) for tag in set_again),
+            *(SnapshotPresent(snapshot_id=snapshot) for snapshot in dict.fromkeys(set_again.values())),
+        ),
+        preview=untouched(
+            (
+                *(f"Remove the tag {tag}." for tag in gone),
+                *(f"Tag {short(snapshot)} as {tag} again." for tag, snapshot in set_again.items()),
+                *(f"Set {key} to {value} again." for key, value in back.items()),
+                *(f"Remove the property {key}." for key in cleared),
+                "Neither main nor the job is changed.",
+            ),
+            sure="Tags and properties are as they were before; main and the job do not change.",
+        ),
+        undo="`/waterline undo` sets them again, unless a snapshot has expired meanwhile.",
+    )
+
+
+_Change = tuple[str | None, str | None]
+"""(what it was before, what it is now); None: not there."""
+
+
+def _changed(marks: Sequence[tuple[Mapping[str, str], MarkTable]]) -> tuple[dict[str, _Change], dict[str, _Change]]:
+    """Tag -> its snapshots, key -> its values: of what all marks together have changed."""
+    tags: dict[str, _Change] = {}
+    properties: dict[str, _Change] = {}
+    for before, mark in marks:
+        for tag in (*mark.new_tags, *mark.remove_tags):
+            was, _ = tags.get(tag, (before.get(f"{TAG}{tag}"), None))
+            tags[tag] = was, str(mark.new_tags[tag]) if tag in mark.new_tags else None
+        for key in (*mark.set_properties, *mark.remove_properties):
+            was, _ = properties.get(key, (before.get(f"{PROPERTY}{key}"), None))
+            properties[key] = was, mark.set_properties.get(key)
+    return _really(tags), _really(properties)
+
+
+def _really(changes: Mapping[str, _Change]) -> dict[str, _Change]:
+    return {name: (was, is_now) for name, (was, is_now) in changes.items() if was != is_now}
+
+
+def goes_on_before(plan: Plan, stood: StoodStill, to: SnapshotId, unproven: str) -> tuple[RestorePoint | None, str]:
+    """(the newest durable point, of whatever run, from which the job goes on with main at `to` and that doubles no
+    other table of it, why none is started, empty where one is). `unproven`: what was found of the state that the
+    rehearsal's stop left. People are sent to that by hand only where storage does not show it now."""
+    seen = plan.case.observation
+    there = seen.table.as_of(to, seen.table.head_moves)
+    case = plan.case.model_copy(update={"observation": seen.model_copy(update={"table": there})})
+    case = knowing(case, stood.run)
+    point, barred = spared(plan, going_on(case).points)
+    if point is not None:
+        return point.model_copy(update={"is_right": False}), ""
+    if may_yet_be_found(case, stood.run, stood.savepoint, stood.stands_on):
+        return None, _by_hand(case, stood, unproven)
+    return None, " ".join(barred or stays_down(case))
+
+
+def _by_hand(case: Case, stood: StoodStill, unproven: str) -> str:
+    """What a run left that had committed nothing was proven to pair before its stop: no evidence tells that."""
+    run = short_job(stood.run)
+    first = f"{stood.savepoint}, which the stop of run {run} took" if stood.savepoint else None
+    pairs = "" if lists_none_of(stood.run, case.observation.table) else " and it pairs"
+    return (
+        f"Start no run. {unproven} Start the job by hand after main has moved back: from "
+        + (f"{first}, if storage can read it again{pairs}; else from " if first else "")
+        + f"a restore point that pairs with {newest_by_flink(case)} (`/waterline run checkpoint_pairing` lists "
+        "them). From any other it would lose or duplicate rows."
+    )
+
+
+class Deeds:
+    def __init__(self, past: Past) -> None:
+        self.title = past.proposal.title
+        done = [(index, effect) for index, effect in enumerate(past.proposal.effects) if index in past.results]
+        self.stopped = next((e.job_id for _, e in done if isinstance(e, StopJob)), None)
+        self.fork = next((e.job_id for _, e in done if isinstance(e, StopFork)), None)
+        starts = [(i, e) for i, e in done if isinstance(e, StartJob | StartFromStop)]
+        self.started = next((past.started[i].job_id for i, _ in starts), None)
+        moves = [i for i, e in done if isinstance(e, MoveTable | PublishBranch)]
+        left = next((past.results[i].get("left") for i in moves), None)
+        self.moved_from = SnapshotId(int(left)) if left else None
+        self.moved_to = next((_moved_to(e) for _, e in done if isinstance(e, MoveTable | PublishBranch)), None)
+        self.stood_at = next((_stood_at(past, i, e) for i, e in starts), None)
+        self.marks = [(past.started[i].before, e) for i, e in done if isinstance(e, MarkTable)]
+        self.gives_up = next((e.branch for e in past.proposal.effects if isinstance(e, DropBranch)), None)
+        told = [e.stands_on for e in past.proposal.effects if isinstance(e, StopJob | StartFromStop)]
+        told.append(past.stood_still.stands_on if past.stood_still is not None else None)
+        self.stands_on = next((each for each in told if each is not None), None)
+        self.brings = next((e for _, e in done if isinstance(e, StartJob) and e.owes is not None), None)
+        on_head = (r for r in past.proposal.requirements if isinstance(r, HeadDescends))
+        self.brings_of = next((r.goes_on_from for r in on_head), None) if self.brings is not None else None
+        self.stood_still = past.stood_still
+        self.aside = next((e for _, e in done if isinstance(e, MoveFiles)), None)
+
+
+def _moved_to(effect: MoveTable | PublishBranch) -> SnapshotId:
+    return effect.to if isinstance(effect, MoveTable) else effect.head
+
+
+def _stood_at(past: Past, index: int, effect: StartJob | StartFromStop) -> SnapshotId | None:
+    intent = past.started[index].expected_head
+    return intent if intent is not None else effect.on_top_of if isinstance(effect, StartJob) else None
+
+
+def undone(plan: Plan, action: Action, past: Past) -> Proposal:
+    """Raises Refused with the reason when it cannot be undone, CouldNotLook when Flink was not seen."""
+    did = Deeds(past)
+    proposal = _undone(plan, action, did, f"Undo: {did.title}")
+    warning = f"Undo “{did.title}”: table and job return to their earlier state, including the fault."
+    sentences = (warning, *proposal.preview.sentences)
+    return proposal.model_copy(update={"preview": proposal.preview.model_copy(update={"sentences": sentences})})
+
+
+def _undone(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
+    if did.fork is not None:
+        raise _impossible(
+            did,
+            f"It stopped run {short_job(did.fork)}, one of two writers. Waterline starts no second writer.",
+            "If you need that run, start it by hand from the state that its stop left.",
+        )
+    if did.gives_up is not None:
+        raise _impossible(
+            did,
+            f"It dropped a repair: branch {did.gives_up} cannot be created again, because its files may have expired.",
+            "Propose the repair again, which creates a new branch.",
+        )
+    if did.started is not None or did.moved_from is not None:
+        return _moved_back(plan, action, did, title)
+    if did.stopped is not None:
+        _job, head = job_and_head(plan, action)
+        live = live_run(plan)
+        if live is not None:
+            raise _impossible(
+                did,
+                f"It stopped run {short_job(did.stopped)}, and run {short_job(live.job_id)} is alive now.",
+                "Somebody has started the job since, so nothing needs to be undone.",
+            )
+        proposal = started_on_head(plan, action, _state_of(plan, did, did.stopped, head), None)
+        return proposal.model_copy(update={"title": title})
+    if did.aside is not None:
+        return brought_back(plan, action, did.aside, title)
+    if did.marks:
+        return unmarked(plan, action, did.marks, title)
+    raise _impossible(
+        did, "It changed neither main, nor the job, nor tags or properties of the table.", "Nothing needs to be done."
+    )
+
+
+def _moved_back(plan: Plan, action: Action, did: Deeds, title: str) -> Proposal:
+    """Main goes back to what was left, and the job to the state of the run that was stopped, if one was."""
+    table = plan.case.observation.table
+    live = live_run(plan)
+    if live is not None and live.job_id != did.started:
+        raise _impossible(
+            did,
+            f"Expected run {short_job(did.started)}, which it started, or no run to be alive; found run "
+            f"{short_job(live.job_id)}.",
+            "Somebody has started the job since. Diagnose again, and decide by the present state.",
+        )
+    to = did.moved_from or did.stood_at
+    if to is None or to not in table.by_id:
+        raise _impossible(
+            did,
+            f"Snapshot {short(to)}, the earlier head of the table, is not listed any more.",
+            "An expired snapshot cannot be restored. Diagnose again; the job can only read rows again from the source.",
+        )
+    foreign = [s for s in left_behind(table, to) if s.job_id != did.started and s.snapshot_id not in _known(did, table)]
+    if foreign:
+        more = f"; {len(foreign) - 1} more followed" if len(foreign) > 1 else ""
+        raise _impossible(
+            did,
+            f"{short(foreign[0].snapshot_id)} was committed since by {committer(foreign[0])} at "
+            f"{clock_time(foreign[0].committed_at, table.read_at, seconds=True)}{more}: an undo would lose its rows.",
+            "Talk to that writer first. Then diagnose again, and decide by the present state.",
+        )
+    if did.stopped is None and did.stood_still is not None:
+        return _as_before_the_rehearsal(plan, action, did, did.stood_still, to, live, title)
+    point = _state_of(plan, did, did.stopped, to) if did.stopped is not None else None
+    return rewound(plan, action, to, point, live, title=title)
+
+
+def _as_before_the_rehearsal(
+    plan: Plan, action: Action, did: Deeds, stood: StoodStill, to: SnapshotId, live: JobRun | None, title: str
+) -> Proposal:
+    """Main goes back to where the branch began, and the job to what the rehearsal's stop left there; where that is not
+    proven to pair, to another point that is, or to none."""
+    try:
+        return rewound(plan, action, to, _state_of(plan, did, stood.run, to), live, title=title)
+    except Refused as unproven:
+        point, unstarted = goes_on_before(plan, stood, to, unproven.found)
+    return rewound(plan, action, to, point, live, title=title, unstarted=unstarted)
+
+
+def _known(did: Deeds, table: TableState) -> frozenset[SnapshotId]:
+    """The commits that it brought to main itself, such as those of a repair: they are what is undone."""
+    if did.brings is not None and did.brings_of is not None:
+        return frozenset(s.snapshot_id for s in table.chain if _is_owed(s, did.brings_of, did.brings))
+    if did.moved_to is None or did.moved_from is None:
+        return frozenset()
+    below = {s.snapshot_id for s in table.ancestors(did.moved_from)}
+    return frozenset(s.snapshot_id for s in table.ancestors(did.moved_to) if s.snapshot_id not in below)
+
+
+def _is_owed(snapshot: Snapshot, run: JobId, start: StartJob) -> bool:
+    """Whether it is what the restore point held: its sink commits that under the id of the run that wrote the point,
+    in one commit or in one a checkpoint."""
+    reached = snapshot.checkpoint_id
+    return snapshot.job_id == run and reached is not None and reached <= start.checkpoint_id
+
+
+def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoint:
+    """The newest durable state of the stopped run that pairs with the table as it was at `at`."""
+    table, observation = plan.case.observation.table, plan.case.observation
+    if observation.checkpoints.state == "not-seen":
+        missing = observation.checkpoints
+        raise CouldNotLook(
+            "It is not known whether this can be undone: the restore points could not be listed.",
+            f"Expected an answer from {missing.source}; found: {missing.reason}",
+            missing.remedy,
+        )
+    bound = _binding(plan, run, at)
+    wanted = bound[-1] if bound else None
+    of_run = [each for each in observation.checkpoints.values if each.job_id == run]
+    there = table.as_of(at, table.head_moves)
+    commits = CommitsByRun(there, plan.case.runs)
+    told = [(stored, beside_repairs(pair, stored, commits)) for stored, pair in judged(of_run, table, observation.jobs)]
+    life = lives(s for s in table.snapshots if s.job_id == run and s.checkpoint_id is not None)
+    for stored, each in told:
+        point = (
+            (pair_of(each) or idle_point(stored, each, table, did.stands_on, plan.case.runs))
+            if each.is_durable and each.brings_again is None
+            else None
+        )
+        if point is not None and _is_of(table.by_id.get(point.snapshot_id), wanted, life):
+            return point.model_copy(update={"is_right": False})
+    stood = short(wanted.snapshot_id if wanted else None)
+    found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for _, p in told[:3]) or "none at all"
+    raise _impossible(
+        did,
+        f"Expected a savepoint of run {short_job(run)} that pairs with {stood}, the earlier head; found {found}.",
+        "Without it the job would lose or duplicate rows. Diagnose again, and propose what fits the present state.",
+    )
+
+
+def _binding(plan: Plan, run: JobId, at: SnapshotId) -> Sequence[Snapshot]:
+    """The commits that bound the run as the table was at `at`; where it is not known who else wrote it, all of
+    Flink's."""
+    case = plan.case
+    table, others = case.observation.table.as_of(at, case.observation.table.head_moves), case.observation.others
+    if case.job_name is None or (others is not None and others.state == "not-seen"):
+        return without_put_back(flink_commits(table), table)
+    return binding(table, case.job_name, run, case.runs, others.values if others is not None else ())
+
+
+def _is_of(paired: Snapshot | None, wanted: Snapshot | None, life: Mapping[SnapshotId, int]) -> bool:
+    """Whether both are commits of one checkpoint: a commit that was made twice (F1) pairs by its first copy. Two starts
+    under one job id (F14) number their checkpoints alike: `life` tells them apart."""
+    if paired is None or wanted is None:
+        return False
+    is_one_checkpoint = (paired.job_id, paired.checkpoint_id) == (wanted.job_id, wanted.checkpoint_id)
+    return is_one_checkpoint and life.get(paired.snapshot_id) == life.get(wanted.snapshot_id)
+
+
+def _impossible(did: Deeds, found: str, do: str) -> Refused:
+    return Refused(f"“{did.title}” cannot be undone.", found, do)
+
 
 ACTION = Action(
     name="undo_proposal",

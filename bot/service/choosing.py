@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 
 from bot.actions._completing import ActionModule
-from bot.actions._effects.start_job import own_id
+from bot.actions._effects.job import own_id
 from bot.domain.action import Past, StoodStill
 from bot.domain.diagnosis import Act, Diagnosis, Matches, Mode, Remedy
 from bot.domain.effects import DropBranch, Effect, PublishBranch, StartFromStop, StartJob

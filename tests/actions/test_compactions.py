@@ -9,7 +9,7 @@ import pytest
 
 from bot.actions import remove_orphan_files, take_savepoint, undo_proposal
 from bot.actions._effects import Hands
-from bot.actions._undoing import brought_back
+from bot.actions.undo_proposal import brought_back
 from bot.adapters.schedulers import HttpSchedulers
 from bot.adapters.storage import TableStorage
 from bot.adapters.table_files import FolderOfTable

@@ -8,8 +8,7 @@ import pytest
 from pyiceberg.io.pyarrow import _dataframe_to_data_files
 
 from bot.actions import forward_job, restart_with_new_job_id, restore_job_only, restore_lost_commits
-from bot.actions._restore_points import newest_pair
-from bot.actions._stopped_state import newest_that_pairs
+from bot.actions._restore_points import newest_pair, newest_that_pairs
 from bot.actions.restore_lost_commits import not_read_again
 from bot.domain.action import Plan
 from bot.domain.diagnosis import Case

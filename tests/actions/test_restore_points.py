@@ -9,8 +9,7 @@ from types import ModuleType
 import pytest
 
 from bot.actions import forward_job, restore_job_only, rewind_table_and_job, take_savepoint, undo_proposal
-from bot.actions._restore_points import newest_pair
-from bot.actions._stopped_state import newest_that_pairs
+from bot.actions._restore_points import newest_pair, newest_that_pairs
 from bot.diagnosis._restoring import can_rewind_to
 from bot.domain.action import Plan
 from bot.domain.effects import StopJob

@@ -17,7 +17,7 @@ from bot.actions import (
     undo_proposal,
 )
 from bot.actions._effects import checks
-from bot.actions._effects.stop_job import source_kept
+from bot.actions._effects.job import source_kept
 from bot.actions._requirements import World
 from bot.domain.action import Plan
 from bot.domain.effects import StartJob

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.actions._effects.start_job import StartingJob
+from bot.actions._effects.job import StartingJob
 from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_operator_resource import nonce_of
 from bot.adapters.flink_rest import FlinkRest

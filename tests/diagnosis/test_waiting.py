@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.actions._effects.start_job import run_check, standing
+from bot.actions._effects.job import run_check, standing
 from bot.bootstrap import failure_modes
 from bot.diagnosis import checkpoints_failed, flink_is_recovering, no_snapshot_advanced, recovered_by_itself
 from bot.diagnosis import commit_not_made_yet as mode

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.actions import restore_job_only
-from bot.actions._restarting import started_on_head
+from bot.actions._recipes import started_on_head
 from bot.domain.entries import Check
 from bot.domain.execution import ProposalView
 from bot.domain.flink import Failure

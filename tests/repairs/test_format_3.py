@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bot.actions._effects import Hands
-from bot.actions._effects.repair_on_branch import DeletingRows
+from bot.actions._effects.branch import DeletingRows
 from bot.adapters.clock import SystemClock
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.table_files import FolderOfTable

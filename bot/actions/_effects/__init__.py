@@ -8,15 +8,18 @@ Each file of this package is about one thing that effects change; `KINDS` names 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bot.actions._effects.branch import DroppingBranch, MakingBranch, PublishingBranch
-from bot.actions._effects.keep_savepoint import KeepingSavepoint
+from bot.actions._effects.branch import (
+    ChangingFiles,
+    DeletingRows,
+    DroppingBranch,
+    MakingBranch,
+    PublishingBranch,
+    ReplayingRows,
+)
+from bot.actions._effects.job import StartingFromStop, StartingJob, StoppingFork, StoppingJob
 from bot.actions._effects.kind import Awaited, Did, Hands, Kind, Looked
-from bot.actions._effects.mark_table import FreezingMaintenance, MarkingTable
-from bot.actions._effects.move_files import MovingFiles
-from bot.actions._effects.move_table import MovingTable
-from bot.actions._effects.repair_on_branch import ChangingFiles, DeletingRows, ReplayingRows
-from bot.actions._effects.start_job import StartingFromStop, StartingJob
-from bot.actions._effects.stop_job import StoppingFork, StoppingJob
+from bot.actions._effects.savepoint import KeepingSavepoint
+from bot.actions._effects.table import FreezingMaintenance, MarkingTable, MovingFiles, MovingTable
 from bot.actions._requirements import check_all
 from bot.actions._world import looked_at
 from bot.domain.effects import (

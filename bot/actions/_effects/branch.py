@@ -1,12 +1,23 @@
-"""Make a repair that was proven on its branch the state of `main`."""
+"""Make a branch, repair rows on it, publish it as the state of `main`, and drop it.
+
+Each repair is one commit that compares the branch's head and carries its own mark.
+"""
+
+from abc import abstractmethod
+from itertools import takewhile
+from typing import TypeVar
 
 from bot.actions._effects.kind import Did, Hands, Kind, Looked
 from bot.actions._requirements import World
-from bot.domain.effects import DropBranch, MakeBranch, PublishBranch
+from bot.domain.effects import ChangeFiles, DeleteRows, DropBranch, MakeBranch, PublishBranch, ReplayRows
 from bot.domain.entries import Check, EffectStarted
-from bot.domain.ids import short
+from bot.domain.errors import OutcomeUnknown, Superseded
+from bot.domain.file_changes import FileList
+from bot.domain.ids import SnapshotId, short
 from bot.domain.requirements import HeadDescends, Requirement
-from bot.ports import TableChange
+from bot.domain.sentences import counted
+from bot.domain.table import REPAIR, TOOK_OUT, Snapshot, TableState
+from bot.ports import FileChange, RowChange, RowReplay, TableChange
 
 
 class PublishingBranch(Kind[PublishBranch]):
@@ -138,3 +149,218 @@ class MakingBranch(Kind[MakeBranch]):
             sentence=f"Branch {effect.branch} is at {short(at)}.",
             result={"base": str(intent.expected_head)},
         )
+
+
+R = TypeVar("R", ChangeFiles, DeleteRows, ReplayRows)
+OF_INCIDENT = "waterline.incident"
+
+
+class RepairOnBranch(Kind[R]):
+    """The branch's head is what the commit compares with; the mark in its summary tells afterwards that it happened."""
+
+    @abstractmethod
+    def told(self, effect: R) -> str:
+        """What it did, one clause: `2 files with 20 rows taken out on branch recovery-wl-1`."""
+
+    def did(self, effect: R, made: SnapshotId) -> Did:
+        """What its commit did. `result`: `snapshot`."""
+        return Did(sentence=f"{self.told(effect)}, as snapshot {short(made)}.", result={"snapshot": str(made)})
+
+    def describe(self, effect: R) -> str:
+        return f"{effect.why} on {effect.branch}"
+
+    def prepare(self, effect: R, intent: EffectStarted, world: World, earlier: EffectStarted | None) -> EffectStarted:
+        """Fixes the branch's head. Raises Superseded where it is not there or carries commits of others, and where this
+        very repair is made by now: its commit came after the last look."""
+        table = world.table
+        made = marked(table, effect, intent)
+        if made is not None:
+            raise Superseded(
+                f"This repair of {effect.table} is already done.",
+                f"Expected no commit of it yet; {short(made.snapshot_id)} has its mark.",
+                "Nothing is repeated and nothing needs to be done.",
+            )
+        head = table.ref(effect.branch)
+        stranger = None if head is None else _stranger(table, effect)
+        if head is None or stranger is not None:
+            found = f"{short(stranger.snapshot_id)} is on it" if stranger else "there is no such branch"
+            raise Superseded(
+                f"Branch {effect.branch} of {effect.table} was changed since it was created.",
+                f"Expected main's head and repairs of {effect.incident} on top of it; {found}.",
+                "The repair was not made, and main did not change. Find out who changed the branch, then propose "
+                "again.",
+            )
+        return intent.model_copy(update={"expected_head": head})
+
+    def verify(self, effect: R, intent: EffectStarted, hands: Hands) -> Looked:
+        """By the mark, among the ancestors of the branch or, once it is published, of main."""
+        made = marked(hands.catalog.load(effect.table), effect, intent)
+        if made is None:
+            return Looked(happened="no", sentence=f"Branch {effect.branch} has no such commit.")
+        done = self.did(effect, made.snapshot_id)
+        return Looked(happened="yes", sentence=done.sentence, result=done.result)
+
+    def checks(self, effect: R, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+        """The repair is on the branch, and nothing but repairs lies between it and main."""
+        made = marked(world.table, effect, intent)
+        stranger = _stranger(world.table, effect)
+        return (
+            Check(
+                name=f"Branch {effect.branch} has nothing but main and the repair",
+                passed=made is not None and stranger is None,
+                sentence=f"It is at {short(world.table.ref(effect.branch))}, main at {short(world.table.head)}.",
+            ),
+        )
+
+
+def mark_of(effect: ChangeFiles | DeleteRows | ReplayRows, intent: EffectStarted) -> dict[str, str]:
+    """What the commit's summary says of where it comes from."""
+    return {"engine-name": "waterline", REPAIR: _mark(intent), OF_INCIDENT: effect.incident}
+
+
+def marked(table: TableState, effect: ChangeFiles | DeleteRows | ReplayRows, intent: EffectStarted) -> Snapshot | None:
+    """The commit that bears the mark of this intent; None where there is none."""
+    there = (*table.ancestors(table.ref(effect.branch)), *table.chain)
+    return next((each for each in there if each.summary.get(REPAIR) == _mark(intent)), None)
+
+
+def _mark(intent: EffectStarted) -> str:
+    return f"{intent.proposal}/{intent.index}"
+
+
+def _stranger(table: TableState, effect: ChangeFiles | DeleteRows | ReplayRows) -> Snapshot | None:
+    """The newest commit of the branch above main's head that is no repair of this incident; the branch's own head
+    where main is not below it at all."""
+    newer: list[Snapshot] = []
+    for snapshot in table.ancestors(table.ref(effect.branch)):
+        if snapshot.snapshot_id == table.head:
+            return next((each for each in newer if each.summary.get(OF_INCIDENT) != effect.incident), None)
+        newer.append(snapshot)
+    return newer[0] if newer else None
+
+
+class DeletingRows(RepairOnBranch[DeleteRows]):
+    """Exactly the places that were approved: no query is run again."""
+
+    def told(self, effect: DeleteRows) -> str:
+        rows, files = _rows(effect), len(effect.rows)
+        return f"{counted(rows, 'row')} of {counted(files, 'file')} deleted on branch {effect.branch}"
+
+    def perform(self, effect: DeleteRows, intent: EffectStarted, hands: Hands) -> Did:
+        """One commit. `result`: `snapshot`."""
+        assert intent.expected_head is not None
+        made = hands.catalog.delete_rows(
+            effect.table,
+            RowChange(
+                expected_uuid=hands.catalog.load(effect.table).uuid,
+                ref=effect.branch,
+                expected_head=intent.expected_head,
+                rows=effect.rows,
+                summary={**effect.carries, **mark_of(effect, intent)},
+            ),
+        )
+        return self.did(effect, made)
+
+    def checks(self, effect: DeleteRows, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+        """As of any repair; and it deleted as many rows as were approved, by the commit's own count. A deletion vector
+        of format 3 also holds the places of the one that it replaces: those were deleted before."""
+        made = marked(world.table, effect, intent)
+        counts = [made.counted(f"{how}-position-deletes") if made is not None else 0 for how in ("added", "removed")]
+        deleted = counts[0] - counts[1]
+        exact = Check(
+            name="No other row was deleted",
+            passed=deleted == _rows(effect),
+            sentence=f"{deleted:,} rows were deleted by position; {_rows(effect):,} were approved.",
+        )
+        return (*super().checks(effect, intent, world), exact)
+
+
+def _rows(effect: DeleteRows) -> int:
+    return sum(each.rows for each in effect.rows)
+
+
+class ReplayingRows(RepairOnBranch[ReplayRows]):
+    """The rows are made anew; they are written only if they are those that were approved."""
+
+    def told(self, effect: ReplayRows) -> str:
+        return f"{counted(effect.replay.rows, 'row')} replayed from the source to branch {effect.branch}"
+
+    def perform(self, effect: ReplayRows, intent: EffectStarted, hands: Hands) -> Did:
+        """One commit by Spark. `result`: `snapshot`."""
+        assert intent.expected_head is not None
+        hands.replays.write(
+            hands.catalog.load(effect.table),
+            RowReplay(
+                ref=effect.branch,
+                expected_head=intent.expected_head,
+                replay=effect.replay,
+                summary=mark_of(effect, intent),
+            ),
+        )
+        made = marked(hands.catalog.load(effect.table), effect, intent)
+        if made is None:
+            raise OutcomeUnknown(
+                f"Spark reports the rows on branch {effect.branch}, but the table does not show their commit.",
+                "Expected a commit with this effect's mark; found none.",
+                "Check that Spark and Waterline use the same catalog (`spark.catalog` in the configuration file).",
+            )
+        return self.did(effect, made.snapshot_id)
+
+    def checks(self, effect: ReplayRows, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+        """As of any repair; and it wrote as many rows as were approved, on the very head that was looked at."""
+        made = marked(world.table, effect, intent)
+        written = made.counted("added-records") if made is not None else 0
+        stands = made is not None and made.parent_id == intent.expected_head
+        exact = Check(
+            name="Exactly the approved rows were written",
+            passed=written == effect.replay.rows and stands,
+            sentence=f"{counted(written, 'row')} written, {effect.replay.rows:,} approved"
+            + ("." if stands else ", but not on the head that was checked."),
+        )
+        return (*super().checks(effect, intent, world), exact)
+
+
+class ChangingFiles(RepairOnBranch[ChangeFiles]):
+    """No data is written."""
+
+    def told(self, effect: ChangeFiles) -> str:
+        said = [
+            f"{_counted(files)} {verb}" for files, verb in ((effect.add, "added"), (effect.remove, "removed")) if files
+        ]
+        return " and ".join(said) + f" on branch {effect.branch}"
+
+    def perform(self, effect: ChangeFiles, intent: EffectStarted, hands: Hands) -> Did:
+        """One commit. `result`: `snapshot`."""
+        assert intent.expected_head is not None
+        table = hands.catalog.load(effect.table)
+        carries = _carried(effect, table, intent.expected_head)
+        made = hands.catalog.change_files(
+            effect.table,
+            FileChange(
+                expected_uuid=table.uuid,
+                ref=effect.branch,
+                expected_head=intent.expected_head,
+                add=effect.add,
+                remove=effect.remove,
+                summary={**carries, **_taken_out(effect), **mark_of(effect, intent)},
+            ),
+        )
+        return self.did(effect, made)
+
+
+def _carried(effect: ChangeFiles, table: TableState, base: SnapshotId) -> dict[str, str]:
+    """Whether Flink has committed since the approval is known only now: its stop itself may."""
+    if effect.gone_on is None:
+        return effect.carries
+    approved = effect.gone_on.above
+    newer = takewhile(lambda s: s.snapshot_id != approved, table.ancestors(base))
+    return effect.gone_on.carries if any(s.job_id is not None for s in newer) else effect.carries
+
+
+def _taken_out(effect: ChangeFiles) -> dict[str, str]:
+    taken = effect.remove.sources.taken_out_of if effect.remove and not effect.remove.sources.only_unreadable else ()
+    return {TOOK_OUT: ",".join(map(str, taken))} if taken else {}
+
+
+def _counted(files: FileList) -> str:
+    return f"{counted(files.files, 'file')} with {counted(files.rows, 'row')}"

@@ -3,7 +3,7 @@
 from bot.actions._effects.kind import Did, Hands, Kind, Looked
 from bot.actions._maintenance import commit_marks
 from bot.actions._requirements import World
-from bot.actions._stopped_state import asked_before, newest_that_pairs
+from bot.actions._restore_points import asked_before, newest_that_pairs
 from bot.domain.effects import KeepSavepoint
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import CouldNotLook, Superseded

@@ -1,0 +1,251 @@
+"""Tags and properties of a table in one commit: protection of a snapshot, and the freeze of maintenance, which comes
+first: what is to be compared and gone back to must stay.
+
+Move `main` back by one compare-and-swap that also tags what it leaves.
+
+Move files that nothing names into a folder that keeps them, or back from it.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from bot.actions._effects.kind import Did, Hands, Kind, Looked
+from bot.actions._maintenance import commit_marks, freeze_change, frozen_by, stays_frozen_for
+from bot.actions._requirements import World
+from bot.domain.effects import FreezeMaintenance, MarkTable, MoveFiles, MoveTable
+from bot.domain.entries import PROPERTY, TAG, Check, EffectStarted
+from bot.domain.errors import Superseded
+from bot.domain.file_changes import MovedFiles
+from bot.domain.ids import short
+from bot.domain.paths import told_apart
+from bot.domain.requirements import HeadDescends, Requirement
+from bot.domain.table import TableState
+from bot.ports import TableChange
+
+
+class MarkingTable(Kind[MarkTable]):
+    """Doing it twice is the same as doing it once: what it leads to is what is looked at."""
+
+    def describe(self, effect: MarkTable) -> str:
+        return effect.why
+
+    def prepare(
+        self, effect: MarkTable, intent: EffectStarted, world: World, earlier: EffectStarted | None
+    ) -> EffectStarted:
+        """Fixes what is replaced, so that an undo knows it after a crash, too."""
+        return intent.model_copy(update={"before": _replaced(effect, world.table)})
+
+    def perform(self, effect: MarkTable, intent: EffectStarted, hands: Hands) -> Did:
+        """One commit that does not care how far the writer has come. `result`: what was there before, as in
+        the intent."""
+
+        def change(table: TableState) -> TableChange | None:
+            if not _missing(effect, table):
+                return None
+            return TableChange(
+                expected_uuid=table.uuid,
+                expected_head=None,
+                new_tags=effect.new_tags,
+                remove_refs=effect.remove_tags,
+                set_properties=effect.set_properties,
+                remove_properties=effect.remove_properties,
+            )
+
+        changed = commit_marks(hands.catalog, effect.table, change)
+        said = f"{_told(effect)}." if changed else "already done."
+        return Did(sentence=f"{effect.why}: {said}", result=intent.before)
+
+    def verify(self, effect: MarkTable, intent: EffectStarted, hands: Hands) -> Looked:
+        """By what the table carries."""
+        missing = _missing(effect, hands.catalog.load(effect.table))
+        if missing:
+            return Looked(happened="no", sentence=f"Not done: {missing[0]}.")
+        return Looked(happened="yes", sentence=f"The table has {_told(effect)}.", result=intent.before)
+
+    def checks(self, effect: MarkTable, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+        """Only new tags are checked: a property may rightly have been set back since."""
+        return tuple(
+            Check(
+                name=f"Tag {tag} keeps snapshot {short(snapshot)}",
+                passed=world.table.ref(tag) == snapshot,
+                sentence=f"Tag {tag} is on {short(world.table.ref(tag))}.",
+            )
+            for tag, snapshot in effect.new_tags.items()
+        )
+
+
+def _replaced(effect: MarkTable, table: TableState) -> dict[str, str]:
+    properties = (*effect.set_properties, *effect.remove_properties)
+    tags = {tag: table.ref(tag) for tag in (*effect.new_tags, *effect.remove_tags)}
+    return {
+        **{f"{PROPERTY}{key}": table.properties[key] for key in properties if key in table.properties},
+        **{f"{TAG}{tag}": str(snapshot) for tag, snapshot in tags.items() if snapshot is not None},
+    }
+
+
+def _missing(effect: MarkTable, table: TableState) -> list[str]:
+    """What of the effect the table does not carry."""
+    refs = {ref.name for ref in table.refs}
+    return [
+        *(f"tag {tag} is on {short(table.ref(tag))}" for tag, s in effect.new_tags.items() if table.ref(tag) != s),
+        *(f"tag {tag} is still there" for tag in effect.remove_tags if tag in refs),
+        *(
+            f"property {key} is {table.properties.get(key, 'not set')}"
+            for key, value in effect.set_properties.items()
+            if table.properties.get(key) != value
+        ),
+        *(f"property {key} is still set" for key in effect.remove_properties if key in table.properties),
+    ]
+
+
+def _told(effect: MarkTable) -> str:
+    said = [
+        *(f"tag {tag} on {short(snapshot)}" for tag, snapshot in effect.new_tags.items()),
+        *(f"no tag {tag}" for tag in effect.remove_tags),
+        *(f"{key}={value}" for key, value in effect.set_properties.items()),
+        *(f"no property {key}" for key in effect.remove_properties),
+    ]
+    return ", ".join(said)
+
+
+class FreezingMaintenance(Kind[FreezeMaintenance]):
+    """Doing it twice is the same as doing it once. The thaw is a duty of the incident's end, not of the proposal."""
+
+    def describe(self, effect: FreezeMaintenance) -> str:
+        return "Freeze maintenance"
+
+    def prepare(
+        self, effect: FreezeMaintenance, intent: EffectStarted, world: World, earlier: EffectStarted | None
+    ) -> EffectStarted:
+        """From this intent on compactions may be paused."""
+        return intent.model_copy(update={"pauses": True})
+
+    def perform(self, effect: FreezeMaintenance, intent: EffectStarted, hands: Hands) -> Did:
+        """Compactions are asked to pause; then one commit of properties that does not care how far the writer has
+        come. Its sign on the table says that both were done. Where it fails, the incident owes it to the compactions to
+        let them go on, from this effect's intent on."""
+        paused = hands.schedulers.pause(effect.table)
+        changed = commit_marks(hands.catalog, effect.table, lambda table: freeze_change(table, effect.incident))
+        done = "are stopped (gc.enabled=false) until the incident is closed" if changed else "were stopped already"
+        return Did(sentence=" ".join([f"Expiry and orphan removal {done}.", *paused]))
+
+    def verify(self, effect: FreezeMaintenance, intent: EffectStarted, hands: Hands) -> Looked:
+        """By the sign on the table, and by what keeps it from expiry."""
+        table = hands.catalog.load(effect.table)
+        if not stays_frozen_for(table, effect.incident):
+            return Looked(happened="no", sentence="Maintenance is not stopped for this incident.")
+        return Looked(happened="yes", sentence=f"Maintenance is stopped, by {frozen_by(table) or 'hand'}.")
+
+
+class MovingTable(Kind[MoveTable]):
+    """The head that was read after the writer stood still is what the commit compares with."""
+
+    uses_up = frozenset({"head-descends"})
+
+    def leaves(self, effect: MoveTable) -> tuple[Requirement, ...]:
+        """From then on nobody may have committed."""
+        return (HeadDescends(head=effect.to, job_id=None),)
+
+    def describe(self, effect: MoveTable) -> str:
+        return f"Move main to {short(effect.to)}"
+
+    def prepare(
+        self, effect: MoveTable, intent: EffectStarted, world: World, earlier: EffectStarted | None
+    ) -> EffectStarted:
+        """Fixes the head that is compared with."""
+        return intent.model_copy(update={"expected_head": world.table.head})
+
+    def perform(self, effect: MoveTable, intent: EffectStarted, hands: Hands) -> Did:
+        """One commit; none if main is there already, by an earlier request that landed late or by somebody else."""
+        head = intent.expected_head
+        assert head is not None
+        table = hands.catalog.load(effect.table)
+        if table.head == effect.to:
+            is_ours = table.ref(effect.keep_head_as) == head
+            return Did(
+                sentence=f"main is already at {short(effect.to)}.", result={"left": str(head)} if is_ours else {}
+            )
+        after = hands.catalog.commit(
+            effect.table,
+            TableChange(
+                expected_uuid=table.uuid,
+                expected_head=head,
+                move_main_to=effect.to,
+                new_tags={effect.keep_head_as: head},
+            ),
+        )
+        return Did(
+            sentence=f"main moved from {short(head)} to {short(after.head)}; the state left behind is tag "
+            f"{effect.keep_head_as}.",
+            result={"left": str(head)},
+        )
+
+    def verify(self, effect: MoveTable, intent: EffectStarted, hands: Hands) -> Looked:
+        """By the tag: it was set by the very commit that moved main."""
+        table = hands.catalog.load(effect.table)
+        if table.ref(effect.keep_head_as) == intent.expected_head and effect.to in table.chain_ids:
+            return Looked(
+                happened="yes",
+                sentence=f"main is at {short(table.head)} and tag {effect.keep_head_as} is there.",
+                result={"left": str(intent.expected_head)},
+            )
+        return Looked(
+            happened="no", sentence=f"main is at {short(table.head)} and tag {effect.keep_head_as} is not there."
+        )
+
+
+class MovingFiles(Kind[MoveFiles]):
+    """Doing it twice is the same as doing it once: a file that has arrived is passed over."""
+
+    def describe(self, effect: MoveFiles) -> str:
+        return effect.why
+
+    def perform(self, effect: MoveFiles, intent: EffectStarted, hands: Hands) -> Did:
+        """The list of moves is written first. A file that main, another branch or a tag names by now stops all of them.
+        `result`: `moved`, how many are at their new place."""
+        _must_be_named_by_nothing(effect, hands)
+        moved = hands.files.move(effect.table, effect.moves, effect.note)
+        return Did(sentence=_put_aside(effect, moved), result={"moved": str(moved.arrived)})
+
+    def verify(self, effect: MoveFiles, intent: EffectStarted, hands: Hands) -> Looked:
+        """By the files themselves; what was moved in part is moved on. `result`: `moved`, if any was."""
+        there = hands.files.written_at(effect.table, [path for pair in effect.moves for path in pair])
+        left = tuple(source for source, _ in effect.moves if source in there)
+        gone = tuple(source for source, target in effect.moves if source not in there and target not in there)
+        moved = MovedFiles(arrived=len(effect.moves) - len(left) - len(gone), gone=gone, left=left)
+        return Looked(
+            happened="no" if left else "yes",
+            sentence=_put_aside(effect, moved),
+            result={"moved": str(moved.arrived)} if moved.arrived else {},
+        )
+
+
+def _must_be_named_by_nothing(effect: MoveFiles, hands: Hands) -> None:
+    """Raises Superseded: a repair on its branch, or what an undo goes back to, may have come to need one."""
+    sources = [source for source, _ in effect.moves]
+    heads = {ref.snapshot_id: ref.name for ref in hands.catalog.load(effect.table).refs if ref.name != "main"}
+    for ref in ("main", *heads.values()):
+        named = hands.catalog.files_named(effect.table, ref, sources)
+        if named:
+            raise Superseded(
+                f"{len(named)} of the files to be moved have become part of the table.",
+                f"Expected no branch or tag to reference them; {ref} now does.",
+                "No further file is moved. Move back what was moved before (`/waterline undo`), then collect "
+                "evidence again.",
+            )
+
+
+def _put_aside(effect: MoveFiles, moved: MovedFiles) -> str:
+    """`8 of 10 files are at their new place; …`, and where the list is."""
+    names = told_apart([source for source, _ in effect.moves])
+    said = [f"{moved.arrived} of {len(effect.moves)} files are at their new place"]
+    if moved.gone:
+        said.append(f"somebody has removed {_files(moved.gone, names)}")
+    if moved.left:
+        said.append(
+            f"{_files(moved.left, names)} are still at their old place{f': {moved.problem}' if moved.problem else ''}"
+        )
+    return f"{'; '.join(said)}. The list is {effect.note}."
+
+
+def _files(paths: Sequence[str], names: Mapping[str, str]) -> str:
+    return f"{len(paths)} ({names[paths[0]]}{', …' if len(paths) > 1 else ''})"
