@@ -1,5 +1,5 @@
 """Tells the reduced story of each seed at which a rule is broken, whatever `not_yet` leaves out of the tests:
-`python -m tests.diagnosis.histories wrongly_safe 989 1785`."""
+`python -m tests.diagnosis.histories wrongly_safe 989 1785`, or `wrongly_safe wide 989` of the wide histories."""
 
 import sys
 
@@ -12,8 +12,9 @@ RULES = {
 
 if __name__ == "__main__":
     holds = RULES[sys.argv[1]]
-    for seed in map(int, sys.argv[2:]):
-        plan = plan_of(seed, with_mistakes=holds is not held.false_alarms)
+    wide = "wide" in sys.argv
+    for seed in (int(each) for each in sys.argv[2:] if each != "wide"):
+        plan = plan_of(seed, with_mistakes=holds is not held.false_alarms, wide=wide)
         if holds(played(plan)):
             plan = reduced(plan, lambda smaller: bool(holds(played(smaller))))
         sys.stdout.write(f"{held.in_words(plan, holds(played(plan)))}\n\n")

@@ -28,12 +28,13 @@ SEEDS = [range(first, min(first + TOGETHER, BASE + EXAMPLES)) for first in range
 Held = Callable[[Drawn], tuple[str, ...]]
 
 
+@pytest.mark.parametrize("wide", [False, True], ids=["plain", "wide"])
 @pytest.mark.parametrize("rule", [wrongly_safe, wrongly_clean, wrongly_acquitted])
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)
-def test_wrong_rows_are_never_called_right(seeds: range, rule: Held) -> None:
+def test_wrong_rows_are_never_called_right(seeds: range, rule: Held, wide: bool) -> None:
     """Where rows are lost or doubled, or will be: no answer is safe without a doubt, nothing above the first wrong
     commit is called clean, and not every mode that could be the cause is excluded."""
-    found = _stories(seeds, rule, with_mistakes=True)
+    found = _stories(seeds, rule, with_mistakes=True, wide=wide)
 
     assert [] == found, "\n\n".join(found)
 
@@ -68,16 +69,16 @@ def test_a_failing_seed_is_reduced_and_told() -> None:
     assert 6 >= len(story.split("\n\n", 1)[0].splitlines())
 
 
-def _stories(seeds: range, held: Held, *, with_mistakes: bool) -> list[str]:
+def _stories(seeds: range, held: Held, *, with_mistakes: bool, wide: bool = False) -> list[str]:
     """Of the first seeds at which something is wrong."""
-    told = _told(seeds, held, with_mistakes)
+    told = _told(seeds, held, with_mistakes, wide)
     return [story for _, story in zip(range(SHOWN), told, strict=False)]
 
 
-def _told(seeds: range, held: Held, with_mistakes: bool) -> Iterator[str]:
+def _told(seeds: range, held: Held, with_mistakes: bool, wide: bool) -> Iterator[str]:
     never_together = NOT_YET.get(held.__name__, ())
     for seed in seeds:
-        plan = plan_of(seed, with_mistakes=with_mistakes, never_together=never_together)
+        plan = plan_of(seed, with_mistakes=with_mistakes, wide=wide, never_together=never_together)
         if held(played(plan)):
             least = reduced(plan, lambda smaller: _fails(smaller, held))
             yield in_words(least, held(played(least)))
