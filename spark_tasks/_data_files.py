@@ -22,7 +22,9 @@ from bot.domain.record import Record
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._bounds import with_bounds
-from spark_tasks._reading import column, entries, whole_schema
+from spark_tasks._few_entries import Entry, few_entries
+from spark_tasks._manifests import own_manifests
+from spark_tasks._reading import column, entries_of, own_entries, whole_schema
 from spark_tasks._spelling import exact, stored_name
 
 
@@ -80,7 +82,12 @@ def files_of(
     """
     if not commits:
         return ()
-    read = entries(spark, commits, bounds=True, more={"referenced_data_file": "string"})
+    manifests = own_manifests(spark, commits)
+    few = few_entries(spark, manifests, (bounded,))
+    if few is not None:
+        wanted = {int(commit.snapshot_id) for commit in commits}
+        return tuple(_of_entry(each) for each in few if each.snapshot_id in wanted and each.status in {1, 2})
+    read = own_entries(entries_of(spark, manifests, bounds=True, more={"referenced_data_file": "string"}), commits)
     told = with_bounds(read, {"edge": bounded}).select(
         "snapshot_id",
         "status",
@@ -220,6 +227,22 @@ def _told(name: str, kind: str) -> Column:
 def _empty(asked: StructType) -> StructType:
     known = StructType().add(COMMIT, "long").add(PATH, "string")
     return StructType([*known.fields, *asked.fields])
+
+
+def _of_entry(entry: Entry) -> DataFile:
+    [edges] = entry.edges
+    return DataFile(
+        snapshot_id=SnapshotId(entry.snapshot_id),
+        is_added=entry.status == 1,
+        content=_CONTENT[entry.content],
+        path=entry.path,
+        format=entry.format.lower(),
+        rows=entry.rows,
+        low=edges.low,
+        high=edges.high,
+        size=entry.bytes,
+        of_file=entry.of_file,
+    )
 
 
 def _file(row: Row) -> DataFile:

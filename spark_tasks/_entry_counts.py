@@ -77,7 +77,7 @@ def written_by_commits(
     """What these commits themselves added and removed. Reads their manifest lists and the manifests they wrote."""
     event, position = range_columns(table, contract)
     manifests = own_manifests(spark, commits)
-    few = few_entries(spark, manifests, (position, event, source_columns(table, contract)[2]), parted, nulls=True)
+    few = few_entries(spark, manifests, (position, event, source_columns(table, contract)[2]), parted)
     if few is not None:
         wanted = {int(commit.snapshot_id) for commit in commits}
         own = [each for each in few if each.snapshot_id in wanted and each.status in {1, 2}]

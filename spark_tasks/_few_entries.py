@@ -7,17 +7,20 @@ Few entries may stand in many manifests, as Flink commits them: these are read s
 At most so many rows of each task of Spark's, whatever comes before.
 """
 
-from collections.abc import Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
-from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.table import Column as TableColumn
 from spark_tasks._bounds import NULLS
 from spark_tasks._manifests import Manifest
 from spark_tasks._parted import Parted, stored_text, struct_of
-from spark_tasks._reading import stored_entries
+from spark_tasks._spelling import exact
 
 _ROW_OF_A_TASK = (1 << 33) - 1
 """The bits in which Spark's rising id counts the rows of one task."""
@@ -30,12 +33,28 @@ def first_of_each_task(frame: DataFrame, most: int) -> DataFrame:
     return frame.where(row < most)
 
 
+_FILE = "content: int, file_path: string, file_format: string, record_count: bigint, file_size_in_bytes: bigint"
+BOUNDS = dict.fromkeys(("lower_bounds", "upper_bounds"), "array<struct<key: int, value: binary>>")
+_MANIFEST = "status int, snapshot_id bigint, sequence_number bigint, data_file struct<{}>"
+"""Reader schemas: manifests of different writers differ, and a field that one lacks is then null."""
+
+
+def stored_entries(
+    spark: SparkSession, manifests: Sequence[Manifest], *, bounds: bool = False, more: Mapping[str, str] | None = None
+) -> DataFrame:
+    """Shape: status, snapshot_id and sequence_number (null where inherited; in format v1 there is no such number),
+    data_file (a struct), as the manifests hold them, which are some; `_metadata` tells from which file each is.
+    Lazy."""
+    fields = {**(BOUNDS if bounds else {}), **(more or {})}
+    schema = _MANIFEST.format(", ".join([_FILE, *(f"{name}: {kind}" for name, kind in fields.items())]))
+    return spark.read.format("avro").schema(schema).load([exact(manifest.path) for manifest in manifests])
+
+
 FEW_ENTRIES = 2_500
 """Above, Spark counts: half a megabyte comes here, and the loop would cost as much as the plan."""
 _BOUND_BYTES = frozenset({4, 8})
-_EDGES = {"lower_bounds": "binary", "upper_bounds": "binary"}
-_COUNTED = {"null_value_counts": "bigint"}
-"""Fields of a data file, in the order of `Edges`, and the type of what they hold of one column."""
+_EDGES = ("lower_bounds", "upper_bounds", "null_value_counts")
+"""Fields of a data file, in the order of `Edges`."""
 
 
 class Edges(NamedTuple):
@@ -44,7 +63,7 @@ class Edges(NamedTuple):
     stored_low: bytes | None
     stored_high: bytes | None
     nulls: int | None = None
-    """Rows in which it is null; None where the file does not count them, or nobody asked."""
+    """Rows in which it is null; None where the file does not count them."""
 
     @property
     def low(self) -> int | None:
@@ -71,6 +90,79 @@ class Entry(NamedTuple):
     """Of each column asked about."""
     partition: tuple[str, ...] = ()
     """Of each field asked about, as `stored_text` has it."""
+    format: str = ""
+    bytes: int | None = None
+    of_file: str | None = None
+    """The one data file that a delete file is about, where it says so."""
+
+    @property
+    def told(self) -> tuple[object, ...]:
+        """As a row of `_reading.entries_of`."""
+        return (
+            self.snapshot_id, self.status, self.content, self.path, self.format, self.rows, self.bytes, self.spec_id
+        )  # fmt: skip
+
+
+_Asked = int | Parted
+"""The id of a column whose edges are told, or a field of the partitioning."""
+
+
+class _Stored(NamedTuple):
+    """An entry, and what is known of its columns and fields."""
+
+    entry: Entry
+    edges: Mapping[int, Edges]
+    partition: Mapping[str, str]
+
+
+class _Copy(NamedTuple):
+    """All entries of one manifest."""
+
+    known: frozenset[_Asked]
+    entries: Sequence[_Stored]
+
+    @property
+    def bytes(self) -> int:
+        """About so much memory."""
+        return _ENTRY_BYTES + sum(
+            _ENTRY_BYTES + len(each.entry.path) + _EDGE_BYTES * len(self.known) for each in self.entries
+        )
+
+
+_ENTRY_BYTES, _EDGE_BYTES = 800, 300
+MOST_BYTES = 32 * 1024 * 1024
+"""Of the copies of one session."""
+
+
+class _Copies:
+    """What tasks of one session have read of manifests, which never change: the last used, up to `MOST_BYTES`."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._of: OrderedDict[tuple[str, int | None], _Copy] = OrderedDict()
+        self._bytes = 0
+
+    def of(self, manifests: Iterable[Manifest]) -> dict[str, _Copy]:
+        found = {}
+        with self._lock:
+            for each in manifests:
+                if (copy := self._of.get(key := (each.path, each.length))) is not None:
+                    self._of.move_to_end(key)
+                    found[each.path] = copy
+        return found
+
+    def keep(self, manifest: Manifest, copy: _Copy) -> None:
+        key = (manifest.path, manifest.length)
+        with self._lock:
+            before = self._of.pop(key, None)
+            self._bytes += copy.bytes - (before.bytes if before is not None else 0)
+            self._of[key] = copy
+            while self._bytes > MOST_BYTES and self._of:
+                _, oldest = self._of.popitem(last=False)
+                self._bytes -= oldest.bytes
+
+
+_COPIES: WeakKeyDictionary[SparkSession, _Copies] = WeakKeyDictionary()
 
 
 def few_entries(
@@ -78,19 +170,54 @@ def few_entries(
     manifests: Sequence[Manifest],
     bounded: Sequence[TableColumn | None] = (),
     parted: Sequence[Parted] = (),
-    *,
-    nulls: bool = False,
 ) -> list[Entry] | None:
-    """Every entry of these manifests, with the edges of these columns (also their `nulls`) and its values of these
-    fields; None where there are more than `FEW_ENTRIES`, or nobody says how many. Reads the manifests now."""
+    """Every entry of these manifests, with the edges of these columns and its values of these fields; None where there
+    are more than `FEW_ENTRIES`, or nobody says how many. Reads now those manifests of which no task of the session has
+    read as much."""
     counts = [each for m in manifests for each in (m.added, m.existing, m.removed)]
     if None in counts or sum(m.entries for m in manifests) > FEW_ENTRIES:
         return None
-    if not manifests:
-        return []
-    edges = _EDGES | _COUNTED if nulls else _EDGES
-    more = NULLS if nulls and any(bounded) else {}
-    read = stored_entries(spark, manifests, bounds=any(bounded), more={**struct_of(parted), **more})
+    asked: frozenset[_Asked] = frozenset([*(column.field_id for column in bounded if column is not None), *parted])
+    copies = _COPIES.setdefault(spark, _Copies())
+    found = copies.of(manifests)
+    known = frozenset(_by_name([*(each for copy in found.values() for each in copy.known), *asked]).values())
+    missing = [each for each in manifests if each.path not in found or not asked <= found[each.path].known]
+    if missing:
+        read = _read(spark, missing, known)
+        if read is None:
+            return None
+        for each in missing:
+            found[each.path] = _Copy(known, read.get(each.path.rsplit("/", 1)[-1], ()))
+            copies.keep(each, found[each.path])
+    told = [stored for each in manifests for stored in found[each.path].entries]
+    if len(told) > FEW_ENTRIES:  # a writer that miscounts
+        return None
+    ids = [column.field_id if column is not None else None for column in bounded]
+    return [
+        stored.entry._replace(
+            edges=tuple(stored.edges.get(each, _NO_EDGES) if each is not None else _NO_EDGES for each in ids),
+            partition=tuple(stored.partition[each.stored] for each in parted),
+        )
+        for stored in told
+    ]
+
+
+def _by_name(asked: Iterable[_Asked]) -> dict[int | str, _Asked]:
+    """Each column and field once, as it was asked for last."""
+    return {each.stored if isinstance(each, Parted) else each: each for each in asked}
+
+
+_NO_EDGES = Edges(None, None)
+
+
+def _read(
+    spark: SparkSession, manifests: Sequence[Manifest], asked: Collection[_Asked]
+) -> dict[str, list[_Stored]] | None:
+    """Name of a manifest's file -> its entries; None where they are too many."""
+    ids = sorted(each for each in asked if isinstance(each, int))
+    parted = sorted((each for each in asked if isinstance(each, Parted)), key=lambda each: each.stored)
+    more = {"referenced_data_file": "string", **struct_of(parted), **(NULLS if ids else {})}
+    read = stored_entries(spark, manifests, bounds=bool(ids), more=more)
     file = F.col("data_file")
     told = read.select(
         F.col("_metadata.file_name"),
@@ -99,34 +226,54 @@ def few_entries(
         file["content"],
         file["file_path"],
         file["record_count"],
+        file["file_format"],
+        file["file_size_in_bytes"],
+        file["referenced_data_file"],
         *(file["partition"][each.stored] for each in parted),
-        *(_edge(edge, type_, column) for column in bounded for edge, type_ in edges.items()),
+        *(F.try_element_at(F.map_from_entries(file[edge]), F.lit(each)) for each in ids for edge in _EDGES),
     )
     rows = first_of_each_task(told, FEW_ENTRIES + 1).collect()
     if len(rows) > FEW_ENTRIES:  # a writer that miscounts
         return None
     by_name = {manifest.path.rsplit("/", 1)[-1]: manifest for manifest in manifests}
-    return [_entry(row, by_name[row[0]], len(parted), len(edges)) for row in rows]
+    found: dict[str, list[_Stored]] = {}
+    for row in rows:
+        name, *fields = row
+        values, edges = fields[_FIELDS : _FIELDS + len(parted)], fields[_FIELDS + len(parted) :]
+        stored = _Stored(
+            entry=_entry(by_name[name], *fields[:_FIELDS]),
+            edges={each: Edges(*edges[at * len(_EDGES) :][: len(_EDGES)]) for at, each in enumerate(ids)},
+            partition={each.stored: stored_text(value) for each, value in zip(parted, values, strict=True)},
+        )
+        found.setdefault(name, []).append(stored)
+    return found
 
 
-def _edge(edge: str, type_: str, column: TableColumn | None) -> Column:
-    if column is None:
-        return F.lit(None).cast(type_)
-    return F.try_element_at(F.map_from_entries(F.col("data_file")[edge]), F.lit(column.field_id))
+_FIELDS = 8
 
 
-def _entry(row: Row, manifest: Manifest, fields: int, edges: int) -> Entry:
-    _, status, snapshot_id, content, path, count, *more = row
-    bounds = more[fields:]
+def _entry(
+    manifest: Manifest,
+    status: int,
+    snapshot_id: int | None,
+    content: int | None,
+    path: str,
+    rows: int,
+    form: str,
+    size: int | None,
+    of_file: str | None,
+) -> Entry:
     return Entry(
         snapshot_id=manifest.snapshot_id if snapshot_id is None else snapshot_id,
         status=status,
         content=content or 0,
         path=path,
-        rows=count,
+        rows=rows,
         spec_id=manifest.spec_id,
-        edges=tuple(map(Edges, *(bounds[place::edges] for place in range(edges)))),
-        partition=tuple(map(stored_text, more[:fields])),
+        edges=(),
+        format=form,
+        bytes=size,
+        of_file=of_file,
     )
 
 

@@ -148,7 +148,7 @@ def _files(spark: SparkSession, manifests: Sequence[Manifest], window: Sequence[
     inside = [m for m in manifests if m.snapshot_id in wanted]
     if not inside:
         return []
-    live = entries_of(spark, inside).where("status != 2")
+    live = entries_of(spark, inside, anew=True).where("status != 2")
     files = live.where(F.col("snapshot_id").isin(list(wanted)))
     found = files.limit(MAX_PATHS + 1).collect()
     if len(found) > MAX_PATHS:

@@ -20,8 +20,8 @@ from bot.domain.ids import SnapshotId
 from bot.domain.paths import place_of
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
+from spark_tasks._few_entries import BOUNDS, few_entries, stored_entries
 from spark_tasks._manifests import Manifest, not_too_many, own_manifests
-from spark_tasks._spelling import exact
 
 _WIDER = {"int": "long", "float": "double"}
 _DATES = ("timestamp", "timestamp_ns")
@@ -70,10 +70,6 @@ _FEW, _FEW_BYTES = 64, 8 * 1024 * 1024
 """Up to here one task reads local manifests, and what an entry inherits is looked up in a literal: a second task, a
 shuffle and a broadcast would each cost more than the reading. Elsewhere, and above, tasks read side by side: one after
 the other, each manifest costs the storage's latency, however small it is."""
-_FILE = "content: int, file_path: string, file_format: string, record_count: bigint, file_size_in_bytes: bigint"
-_BOUNDS = dict.fromkeys(("lower_bounds", "upper_bounds"), "array<struct<key: int, value: binary>>")
-_MANIFEST = "status int, snapshot_id bigint, sequence_number bigint, data_file struct<{}>"
-"""Reader schemas: manifests of different writers differ, and a field that one lacks is then null."""
 
 
 def column(name: str) -> Column:
@@ -149,8 +145,8 @@ def entries(
     file_path, file_format, record_count, file_size_in_bytes, spec_id; with `bounds` also lower_bounds, upper_bounds
     (arrays of {key: field id, value: binary as Iceberg stores it}); then `more`, further fields of the data file
     (name -> type); one row per file and commit.
-    Cost: reads manifest lists now (see `own_manifests`); the manifests that these commits wrote later. Never the
-    table's others.
+    Cost: reads manifest lists now (see `own_manifests`), and the manifests that these commits wrote (see
+    `entries_of`). Never the table's others.
     """
     return own_entries(entries_of(spark, own_manifests(spark, snapshots), bounds=bounds, more=more), snapshots)
 
@@ -168,14 +164,23 @@ def local_ids(spark: SparkSession, order: Collection[SnapshotId]) -> DataFrame:
 
 
 def entries_of(
-    spark: SparkSession, manifests: Sequence[Manifest], *, bounds: bool = False, more: Mapping[str, str] | None = None
+    spark: SparkSession,
+    manifests: Sequence[Manifest],
+    *,
+    bounds: bool = False,
+    more: Mapping[str, str] | None = None,
+    anew: bool = False,
 ) -> DataFrame:
-    """Shape: as of `entries`; one row per manifest entry. Lazy. Raises EvidenceFailed if the manifests are too many.
+    """Shape: as of `entries`; one row per manifest entry. Raises EvidenceFailed if the manifests are too many.
 
-    An entry without a snapshot id inherits that of its manifest (Iceberg spec, "Sequence Number Inheritance").
+    An entry without a snapshot id inherits that of its manifest (Iceberg spec, "Sequence Number Inheritance"). Lazy;
+    but a few, without bounds and `more`, are read now, or were by another task: then `anew` reads them once more.
     """
     not_too_many(len(manifests))
-    fields = {**(_BOUNDS if bounds else {}), **(more or {})}
+    few = few_entries(spark, manifests) if not (bounds or more or anew) else None
+    if few:
+        return spark.createDataFrame([each.told for each in few], _SHAPE)
+    fields = {**(BOUNDS if bounds else {}), **(more or {})}
     if not manifests:
         return spark.createDataFrame([], ", ".join([_SHAPE, *(f"{name} {kind}" for name, kind in fields.items())]))
     return _inheriting(spark, stored_entries(spark, manifests, bounds=bounds, more=more), manifests).select(
@@ -189,17 +194,6 @@ def entries_of(
         "spec_id",
         *(F.col(f"data_file.{name}").alias(name) for name in fields),
     )
-
-
-def stored_entries(
-    spark: SparkSession, manifests: Sequence[Manifest], *, bounds: bool = False, more: Mapping[str, str] | None = None
-) -> DataFrame:
-    """Shape: status, snapshot_id and sequence_number (null where inherited; in format v1 there is no such number),
-    data_file (a struct), as the manifests hold them, which are some; `_metadata` tells from which file each is.
-    Lazy."""
-    fields = {**(_BOUNDS if bounds else {}), **(more or {})}
-    schema = _MANIFEST.format(", ".join([_FILE, *(f"{name}: {kind}" for name, kind in fields.items())]))
-    return spark.read.format("avro").schema(schema).load([exact(manifest.path) for manifest in manifests])
 
 
 def is_read_by_one(manifests: Sequence[Manifest]) -> bool:

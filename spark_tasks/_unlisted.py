@@ -13,9 +13,10 @@ from bot.domain.table import Snapshot
 from spark_tasks._bounds import with_bounds
 from spark_tasks._columns_of_before import renamed
 from spark_tasks._data_files import DataFile, rows_in
+from spark_tasks._few_entries import stored_entries
 from spark_tasks._manifests import Manifest, newest_of
 from spark_tasks._near import partition_of
-from spark_tasks._reading import column, stored_entries
+from spark_tasks._reading import column
 
 _MOST_MANIFESTS = 400
 _MOST_FILES = 10_000

@@ -163,7 +163,7 @@ def _told_by_manifests(
     spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot]
 ) -> Brought:
     manifests = own_manifests(spark, commits)
-    few = few_entries(spark, manifests, source_columns(table, contract), nulls=True)
+    few = few_entries(spark, manifests, source_columns(table, contract))
     if few is not None:
         wanted = {int(commit.snapshot_id) for commit in commits}
         brought = [each for each in few if each.snapshot_id in wanted and each.status == 1]

@@ -18,9 +18,10 @@ from bot.domain.evidence import Answer, Ask, Progress, Task
 from bot.domain.table import TableState
 from bot.evidence import TaskModule
 from spark_tasks._damaged import first_damaged
+from spark_tasks._few_entries import stored_entries
 from spark_tasks._kafka import topic_trouble
 from spark_tasks._manifests import newest_of
-from spark_tasks._reading import stored_entries, whole_schema
+from spark_tasks._reading import whole_schema
 from spark_tasks._spelling import exact
 
 _AGAIN_AFTER_S = 0.3

@@ -129,3 +129,26 @@ def test_a_probe_reads_a_file_of_each_kind(orders: Orders, runner: SparkEvidence
     table = orders.ours.load(orders.name)
 
     assert all(kind in runner.probe(table) for kind in ("metadata", "manifest list", "manifest", "data file"))
+
+
+def test_tasks_of_one_diagnosis_ask_s3_once_for_each_manifest(
+    orders: Orders, runner: SparkEvidenceRunner, storage: AilingS3
+) -> None:
+    """Which never change; only the task that checks the manifests themselves asks for them each time."""
+    orders.append(7)
+    asked: list[str] = []
+    storage.of = lambda _method, path: asked.append(path) is not None
+
+    def manifests(task: str) -> int:
+        """Requests for manifests that the task makes."""
+        asked.clear()
+        put(runner, task, orders)
+        return sum("-m0.avro" in path for path in asked)
+
+    first = manifests("ledger")
+    later = {task: manifests(task) for task in ("table_health", "duplicate_files", "ledger", "missing_files")}
+    checked = [manifests("unreadable_files") for _ in range(2)]
+
+    assert first > 0
+    assert {task for task, requests in later.items() if requests} <= {"missing_files"}
+    assert min(checked) >= first

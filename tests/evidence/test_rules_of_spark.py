@@ -1,9 +1,12 @@
 """Evidence is computed in Spark and not here, and small inputs get the same answers."""
 
 import ast
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 from pyiceberg.io.pyarrow import PyArrowFileIO
@@ -11,7 +14,7 @@ from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestEn
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.typedef import Record
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.adapters.spark import SparkEvidenceRunner
@@ -19,12 +22,12 @@ from bot.domain.errors import EvidenceFailed
 from bot.domain.evidence import Ask
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Window
-from spark_tasks import _few_entries, _source_ranges
+from spark_tasks import _few_entries, _reading, _source_ranges
 from spark_tasks._covered import Range
+from spark_tasks._data_files import files_of
 from spark_tasks._entry_counts import Written, written_by_commits
-from spark_tasks._few_entries import Edges, Entry, few_entries
+from spark_tasks._few_entries import Edges, Entry, few_entries, stored_entries
 from spark_tasks._manifests import Manifest, own_manifests
-from spark_tasks._reading import stored_entries
 from spark_tasks._window import reach_of
 from spark_tasks.duplicate_commits import Shared, brought_by
 from spark_tasks.duplicate_files import Repeats, repeats_in
@@ -337,4 +340,87 @@ def test_an_entry_inherits_the_commit_and_the_spec_of_its_manifest(spark: SparkS
 
     found = few_entries(spark, [listed], (None,))
 
-    assert found == [Entry(7, 1, 0, "s3://lake/one.parquet", 3, 5, (Edges(None, None),))]
+    inherited = Entry(7, 1, 0, "s3://lake/one.parquet", 3, 5, (Edges(None, None),), format="PARQUET", bytes=1)
+    assert found == [inherited]
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Paths of the manifests that were read, in order."""
+    read: list[str] = []
+    through = _few_entries.stored_entries
+
+    def stored(spark: SparkSession, manifests: Sequence[Manifest], **more: Any) -> DataFrame:
+        read.extend(each.path for each in manifests)
+        return through(spark, manifests, **more)
+
+    monkeypatch.setattr(_few_entries, "stored_entries", stored)
+    monkeypatch.setattr(_reading, "stored_entries", stored)
+    return read
+
+
+def test_what_one_task_has_read_of_a_manifest_serves_the_others(eventful: Ask, asks: Asks, reads: list[str]) -> None:
+    """Each is read once, and once more by the first task that asks for more of it; never by one that asks for less."""
+    asks("table_health", eventful)
+    bare = set(reads)
+    asks("duplicate_commits", eventful)
+    with_bounds = len(reads)
+    again = [asks(task, eventful) for task in ("ledger", "table_health", "duplicate_commits", "ledger")]
+
+    assert bare
+    assert max(Counter(reads[:with_bounds]).values()) <= 2
+    assert not set(reads[with_bounds:]) & bare
+    assert again[0] == again[3]
+
+
+def test_a_manifest_that_is_checked_is_read_itself(eventful: Ask, asks: Asks, reads: list[str]) -> None:
+    """A copy would say nothing of what storage has."""
+    asks("unreadable_files", eventful)
+    before = len(reads)
+
+    asks("unreadable_files", eventful)
+
+    assert before
+    assert len(reads) == 2 * before
+
+
+def test_copies_that_are_too_many_are_read_again(
+    eventful: Ask, asks: Asks, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bound is on memory, not on answers."""
+    whole = asks("ledger", eventful)
+    monkeypatch.setattr(_few_entries, "MOST_BYTES", 2_000)
+    monkeypatch.setattr(_few_entries, "_COPIES", WeakKeyDictionary())
+    before = len(reads)
+
+    cut = [asks("ledger", eventful) for _ in range(2)]
+
+    assert cut == [whole, whole]
+    assert len(reads) - before > before
+
+
+@pytest.mark.parametrize("task", ["missing_positions", "replayed_rows", "recovery_extent", "table_health"])
+def test_files_are_told_alike_from_copies_and_by_spark(
+    eventful: Ask, asks: Asks, monkeypatch: pytest.MonkeyPatch, task: str
+) -> None:
+    """Those of each commit, with their bounds."""
+    ways(monkeypatch, few=True)
+    here = asks(task, eventful)
+    ways(monkeypatch, few=False)
+
+    assert here == asks(task, eventful)
+
+
+def test_every_file_of_a_commit_is_told_alike_by_both(
+    spark: SparkSession, eventful: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what it deletes, and the file that a delete is about."""
+    table = eventful.observation.table
+    commits, position = eventful.window.of(table), next(c for c in table.columns if c.name == "source_position")
+    found = []
+    for few in (True, False):
+        ways(monkeypatch, few=few)
+        found.append(sorted(files_of(spark, commits, position), key=str))
+
+    assert found[0] == found[1]
+    assert {each.content for each in found[0]} >= {"data", "equality-deletes"}
