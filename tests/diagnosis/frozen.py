@@ -6,9 +6,10 @@ asked for have looked once more. Each history's story is kept as a checksum, so 
 differently is not taken for another answer.
 
     python -m tests.diagnosis.frozen record
-    python -m tests.diagnosis.frozen compare [--seeds 0-2000] [--tighten]
+    python -m tests.diagnosis.frozen compare [--seeds 0-2000] [--tighten] [--want LABEL --because REASON]
 
-`frozen_wanted.json` lists the differences that are wanted: kind -> why, the truth of those histories, and where.
+`frozen_wanted.json` lists the differences that are wanted: kind and truth -> why, and where. `compare --want LABEL
+--because REASON` adds all that begin with the label; read some of their histories first.
 """
 
 import argparse
@@ -91,13 +92,16 @@ class Difference(NamedTuple):
     key: str
     truth: str
 
+    @property
+    def label(self) -> str:
+        """Its kind, with what is true of the rows."""
+        return f"{self.kind} (rows are {self.truth})"
+
 
 class Wanted(BaseModel):
     """A kind of difference that is meant to be."""
 
     reason: str
-    truth: str
-    """`right` or `wrong`: what was true of all of them."""
     keys: tuple[str, ...]
 
 
@@ -214,8 +218,9 @@ def _kinds(before: Answer, now: Answer) -> Iterator[str]:
             yield f"{code}: rows up to it {then[2]} -> {here[2]}"
         if then[3] != here[3]:
             yield f"{code}: wrong run"
-    if told := _gone_and_come(before.asks, now.asks):
-        yield f"asks: {told}"
+    fewer, more = {*before.asks} - {*now.asks}, {*now.asks} - {*before.asks}
+    if fewer or more:
+        yield f"asks: {'others' if fewer and more else 'fewer' if fewer else 'more'}"
 
 
 def _gone_and_come(before: Iterable[str], now: Iterable[str]) -> str:
@@ -224,41 +229,55 @@ def _gone_and_come(before: Iterable[str], now: Iterable[str]) -> str:
 
 
 def not_wanted(found: Iterable[Difference]) -> list[Difference]:
-    """Those that `frozen_wanted.json` does not list with the truth that it tells."""
-    listed = {kind: {*each.keys} for kind, each in wanted().items()}
-    return [
-        each for each in found if each.key not in listed.get(each.kind, ()) or wanted()[each.kind].truth != each.truth
-    ]
+    """Those that `frozen_wanted.json` does not list."""
+    listed = {label: {*each.keys} for label, each in wanted().items()}
+    return [each for each in found if each.key not in listed.get(each.label, ())]
 
 
 def no_more(found: Iterable[Difference], looked_at: Iterable[str]) -> list[tuple[str, str]]:
-    """(kind, key) of differences that are listed as wanted, were looked at, and are none any more: the list only
+    """(label, key) of differences that are listed as wanted, were looked at, and are none any more: the list only
     shrinks."""
-    there, seen = {(each.kind, each.key) for each in found}, {*looked_at}
+    there, seen = {(each.label, each.key) for each in found}, {*looked_at}
     return [
-        (kind, key) for kind, each in wanted().items() for key in each.keys if key in seen and (kind, key) not in there
+        (label, key)
+        for label, each in wanted().items()
+        for key in each.keys
+        if key in seen and (label, key) not in there
     ]
 
 
 def grouped(found: Iterable[Difference]) -> Iterator[str]:
-    """Kind and truth, how many, and the first keys."""
-    groups = dict[tuple[str, str], list[str]]()
+    """How many of each label, and the first keys."""
+    groups = dict[str, list[str]]()
     for each in found:
-        groups.setdefault((each.kind, each.truth), []).append(each.key)
-    for (kind, truth), those in sorted(groups.items(), key=lambda pair: -len(pair[1])):
-        yield f"{len(those):5}  {kind}  (rows are {truth})  {'; '.join(those[:4])}"
+        groups.setdefault(each.label, []).append(each.key)
+    for label, those in sorted(groups.items(), key=lambda pair: -len(pair[1])):
+        yield f"{len(those):5}  {label}  {'; '.join(those[:4])}"
 
 
-def _tightened(found: Iterable[Difference], looked_at: Iterable[str]) -> int:
-    """Takes out of the list what is no difference any more; how many."""
-    gone = {*no_more(found, looked_at)}
+def with_more(found: Iterable[Difference], label: str, reason: str) -> dict[str, Wanted]:
+    """The list with these differences too, as far as their label begins so."""
+    listed = dict(wanted())
+    for each in found:
+        if each.label.startswith(label):
+            before = listed.get(each.label, Wanted(reason=reason, keys=()))
+            listed[each.label] = Wanted(reason=reason, keys=tuple(dict.fromkeys((*before.keys, each.key))))
+    return listed
+
+
+def without(gone: Iterable[tuple[str, str]]) -> dict[str, Wanted]:
+    """The list without these."""
+    out = {*gone}
     left = {
-        kind: each.model_copy(update={"keys": tuple(key for key in each.keys if (kind, key) not in gone)})
-        for kind, each in wanted().items()
+        label: each.model_copy(update={"keys": tuple(key for key in each.keys if (label, key) not in out)})
+        for label, each in wanted().items()
     }
-    body = {kind: each.model_dump() for kind, each in left.items() if each.keys}
-    WANTED.write_text(f"{json.dumps(body, indent=1)}\n")
-    return len(gone)
+    return {label: each for label, each in left.items() if each.keys}
+
+
+def _lists(these: Mapping[str, Wanted]) -> None:
+    WANTED.write_text(f"{json.dumps({label: each.model_dump() for label, each in these.items()}, indent=1)}\n")
+    wanted.cache_clear()
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -268,7 +287,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seeds", default=f"0-{DRAWN}", help="of both kinds; found plans and real cases always")
     parser.add_argument("--processes", type=int, choices=(1, 2), default=2)
     parser.add_argument("--tighten", action="store_true", help="take out of the list what is no difference any more")
+    parser.add_argument("--want", metavar="LABEL", help="add to the list what begins so, with --because")
+    parser.add_argument("--because", metavar="REASON")
     asked = parser.parse_args(arguments)
+    if asked.want is not None and not asked.because:
+        parser.error("--want needs --because REASON")
     first, _, end = asked.seeds.partition("-")
     these = keys() if asked.what == "record" else keys(range(int(first), int(end)))
     now = told_by_processes(these, asked.processes)
@@ -277,12 +300,15 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     before = kept()
     found = [each for told in now if told.key in before for each in differences(before[told.key], told)]
+    if asked.want is not None:
+        _lists(with_more(found, asked.want, asked.because))
     open_ones, stale = not_wanted(found), no_more(found, these)
     sys.stdout.write("".join(f"{line}\n" for line in grouped(open_ones)))
     sys.stdout.write(f"{len(these)} looked at; {len(found)} differences, of which {len(open_ones)} are not wanted\n")
     sys.stdout.write("".join(f"no difference any more: {kind}: {key}\n" for kind, key in stale))
     if asked.tighten:
-        sys.stdout.write(f"{_tightened(found, these)} taken out of {WANTED.name}\n")
+        _lists(without(stale))
+        sys.stdout.write(f"{len(stale)} taken out of {WANTED.name}\n")
     return int(bool(open_ones))
 
 

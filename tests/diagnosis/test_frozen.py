@@ -49,10 +49,14 @@ def test_each_aspect_of_an_answer_differs_by_itself() -> None:
         "F2: last good",
         "F2: rows up to it CLEAN -> WRONG",
         "F2: wrong run",
-        "asks: -ledger +orphan_files",
+        "asks: others",
     ]
     assert frozen.not_wanted(found) == found
     assert frozen.differences(Told("a", 1, was, None), Told("a", 1, was, was)) == []
+    more = frozen.with_more(found, "F2: ", "The new remedy is right.")
+    assert {label: each.keys for label, each in more.items()} == {
+        f"{each.kind} (rows are right)": ("a",) for each in found if each.kind.startswith("F2: ")
+    }
     story = frozen.differences(Told("a", 1, was, None), Told("a", 2, was, None, "wrong"))
     assert story == [Difference("the simulator plays another history", "a", "wrong")]
 
