@@ -82,7 +82,7 @@ def written_by_commits(
         wanted = {int(commit.snapshot_id) for commit in commits}
         own = [each for each in few if each.snapshot_id in wanted and each.status in {1, 2}]
         added = [each for each in own if each.status == 1]
-        return Written(counted_here(own), ranges_here(added, table, contract), _writers_here(added))
+        return Written(counted_here(own), ranges_here(added, table, contract), writers_here(added))
     read = own_entries(entries_of(spark, manifests, bounds=True, more={**struct_of(parted), **NULLS}), commits)
     own_ones = read.persist()
     try:
@@ -94,7 +94,13 @@ def written_by_commits(
         own_ones.unpersist()
 
 
-def _writers_here(added: Iterable[Entry]) -> dict[SnapshotId, tuple[FileWriter, ...]]:
+def is_flinks(path: str) -> bool:
+    """Whether the file has Flink's form of name."""
+    return _WRITER.search(path) is not None
+
+
+def writers_here(added: Iterable[Entry]) -> dict[SnapshotId, tuple[FileWriter, ...]]:
+    """Commit -> those whose names its files have; as `Written` has them."""
     numbers: dict[tuple[SnapshotId, str], list[int]] = {}
     for entry in added:
         if found := _WRITER.search(entry.path):

@@ -10,10 +10,10 @@ At most so many rows of each task of Spark's, whatever comes before.
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.table import Column as TableColumn
@@ -210,6 +210,22 @@ def _by_name(asked: Iterable[_Asked]) -> dict[int | str, _Asked]:
 _NO_EDGES = Edges(None, None)
 
 
+def edges_of(file: Column, column: TableColumn | None) -> list[Column]:
+    """What `edges_in` takes, of a data file with `BOUNDS` and `NULLS`; nulls without a column."""
+    if column is None:
+        return [F.lit(None).cast(kind) for kind in ("binary", "binary", "bigint")]
+    return _edges_of(file, column.field_id)
+
+
+def _edges_of(file: Column, field_id: int) -> list[Column]:
+    return [F.try_element_at(F.map_from_entries(file[edge]), F.lit(field_id)) for edge in _EDGES]
+
+
+def edges_in(told: Sequence[Any]) -> tuple[Edges, ...]:
+    """Of each column, three values in their order."""
+    return tuple(Edges(*told[at : at + len(_EDGES)]) for at in range(0, len(told), len(_EDGES)))
+
+
 def _read(
     spark: SparkSession, manifests: Sequence[Manifest], asked: Collection[_Asked]
 ) -> dict[str, list[_Stored]] | None:
@@ -230,7 +246,7 @@ def _read(
         file["file_size_in_bytes"],
         file["referenced_data_file"],
         *(file["partition"][each.stored] for each in parted),
-        *(F.try_element_at(F.map_from_entries(file[edge]), F.lit(each)) for each in ids for edge in _EDGES),
+        *(edge for each in ids for edge in _edges_of(file, each)),
     )
     rows = first_of_each_task(told, FEW_ENTRIES + 1).collect()
     if len(rows) > FEW_ENTRIES:  # a writer that miscounts
@@ -242,7 +258,7 @@ def _read(
         values, edges = fields[_FIELDS : _FIELDS + len(parted)], fields[_FIELDS + len(parted) :]
         stored = _Stored(
             entry=_entry(by_name[name], *fields[:_FIELDS]),
-            edges={each: Edges(*edges[at * len(_EDGES) :][: len(_EDGES)]) for at, each in enumerate(ids)},
+            edges=dict(zip(ids, edges_in(edges), strict=True)),
             partition={each.stored: stored_text(value) for each, value in zip(parted, values, strict=True)},
         )
         found.setdefault(name, []).append(stored)

@@ -1,6 +1,7 @@
 """The files that leaked Flink manifests list, and which of them the table has."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -8,22 +9,28 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
+from bot.domain.contract import TableContract
 from bot.domain.errors import EvidenceFailed
 from bot.domain.flink import FlinkManifest
+from bot.domain.ids import SnapshotId
+from bot.domain.ledger import MOST_RANGES, FileWriter, SourceRange
 from bot.domain.paths import ByPath
 from bot.domain.sentences import counted
 from bot.domain.table import Column, Snapshot, TableState
-from spark_tasks._bounds import with_bounds
+from spark_tasks._bounds import NULLS
+from spark_tasks._entry_counts import is_flinks, writers_here
+from spark_tasks._few_entries import Edges, Entry, edges_in, edges_of
 from spark_tasks._live import live_since
 from spark_tasks._other_branches import committed_elsewhere
 from spark_tasks._reading import entries
+from spark_tasks._source_ranges import ranges_here, told_ranges
 from spark_tasks._standing import committed_of
 from spark_tasks._storage import MAX_PATHS, load_files, sizes_of, unescaped
 
 _BOUNDS = "array<struct<key: int, value: binary>>"
 _MANIFEST = (
     "status int, data_file struct<content: int, file_path: string, record_count: bigint, "
-    f"lower_bounds: {_BOUNDS}, upper_bounds: {_BOUNDS}>"
+    f"lower_bounds: {_BOUNDS}, upper_bounds: {_BOUNDS}, null_value_counts: {NULLS['null_value_counts']}>"
 )
 _CLOCKS = timedelta(minutes=5)
 """How far the clocks of storage and of the committer may be apart."""
@@ -43,31 +50,67 @@ class Listed:
     """Whether a live entry of main names it, or a commit of main, or of the branch that its run writes, added it (a
     compaction may have removed it since)."""
     is_missing: bool
-    positions: tuple[int, int] | None = None
-    """The lowest and the highest source position of its rows; None: not known, and of a delete file."""
+    edges: tuple[Edges, ...] = ()
+    """Of `source_columns`."""
+
+    @property
+    def positions(self) -> tuple[int, int] | None:
+        """The lowest and the highest source position of its rows; None: not known, and of a delete file."""
+        low, high = (self.edges[0].low, self.edges[0].high) if self.edges and not self.deletes else (None, None)
+        return (low, high) if low is not None and high is not None else None
 
 
 @dataclass(frozen=True)
 class Named:
-    """One file as a manifest names it: `rows`, `deletes` and `positions` as `Listed` has them."""
+    """One file as a manifest names it: `rows`, `deletes` and `edges` as `Listed` has them."""
 
     path: str
     rows: int
     deletes: int
-    positions: tuple[int, int] | None
+    edges: tuple[Edges, ...]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a leaked manifest lists, as a row of the ledger has it."""
+
+    ranges: tuple[SourceRange, ...] | None = None
+    writers: tuple[FileWriter, ...] | None = None
+
+
+def contents_of(
+    listed: Mapping[str, tuple[Listed, ...] | None], table: TableState, contract: TableContract
+) -> dict[str, Contents]:
+    """Path of a manifest that was read -> its contents."""
+    read = [(path, files) for path, files in listed.items() if files]
+    entries = [
+        Entry(number, 1, 2 if file.deletes else 0, file.path, file.rows, 0, file.edges)
+        for number, (_, files) in enumerate(read)
+        for file in files
+    ]
+    ids = [SnapshotId(number) for number in range(len(read))]
+    ranges = told_ranges(ranges_here(entries, table, contract), table, contract, ids) or {}
+    writers, named = writers_here(entries), Counter(each.snapshot_id for each in entries if is_flinks(each.path))
+    return {
+        path: Contents(
+            ranges=few if len(few := ranges.get(number, ())) <= MOST_RANGES and number in ranges else None,
+            writers=writers.get(number) if named[number] == len(files) else None,
+        )
+        for number, (path, files) in zip(ids, read, strict=True)
+    }
 
 
 def files_listed(
-    spark: SparkSession, table: TableState, leaks: Sequence[FlinkManifest], position: Column | None = None
+    spark: SparkSession, table: TableState, leaks: Sequence[FlinkManifest], columns: Sequence[Column | None] = ()
 ) -> dict[str, tuple[Listed, ...] | None]:
-    """Path of a manifest -> its files, with their range of `position` where that is given; None where it cannot be
-    read. One that has gone meanwhile is left out: the sink has committed and deleted it.
+    """Path of a manifest -> its files, with the edges of `columns`; None where it cannot be read. One that has gone
+    meanwhile is left out: the sink has committed and deleted it.
 
     Cost: the leaked manifests; the head's manifests that were written since the oldest of them, because what is not
     yet there cannot be live; the manifests of the commits that should have taken the files along, and of our repairs;
     names and sizes of files that the table does not have.
     """
-    found = paths_in(spark, table, leaks, position)
+    found = paths_in(spark, table, leaks, columns)
     paths = sorted({file.path for files in found.values() for file in files})
     known = _known(spark, table, leaks, paths) if paths else set()
     sizes = sizes_of(spark, table, [path for path in paths if path not in known])
@@ -79,7 +122,7 @@ def files_listed(
                 deletes=file.deletes,
                 is_in_table=file.path in known,
                 is_missing=file.path not in known and sizes.lacks(file.path),
-                positions=file.positions,
+                edges=file.edges,
             )
             for file in found[leak.path]
         )
@@ -90,7 +133,7 @@ def files_listed(
 
 
 def paths_in(
-    spark: SparkSession, table: TableState, leaks: Sequence[FlinkManifest], position: Column | None = None
+    spark: SparkSession, table: TableState, leaks: Sequence[FlinkManifest], columns: Sequence[Column | None] = ()
 ) -> dict[str, list[Named]]:
     """Path of a manifest -> its files; empty where it cannot be read: a sink writes no empty manifest.
 
@@ -103,9 +146,9 @@ def paths_in(
             return {}
         try:
             read = load_files(spark, "avro", _MANIFEST, here).where("status != 2")
-            listed = with_bounds(read.select("_path", "data_file.*"), {"position": position})
-            told = ("_path", "file_path", "content", "record_count", "position_from", "position_until")
-            rows = listed.select(*told).limit(MAX_PATHS + 1).collect()
+            edges = [edge for each in columns for edge in edges_of(F.col("data_file"), each)]
+            told = ("_path", "data_file.file_path", "data_file.content", "data_file.record_count")
+            rows = read.select(*told, *edges).limit(MAX_PATHS + 1).collect()
         except AnalysisException as error:
             if error.getCondition() != "PATH_NOT_FOUND" or attempt == _ATTEMPTS - 1:
                 raise
@@ -114,12 +157,9 @@ def paths_in(
             raise _too_many(len(here))
         found: dict[str, list[Named]] = {}
         for row in rows:
-            lowest, highest = row["position_from"], row["position_until"]
-            is_known = lowest is not None and highest is not None and not row["content"]
-            count = int(row["record_count"])
-            rows_here, deletes = (0, count) if row["content"] else (count, 0)
-            file = Named(row["file_path"], rows_here, deletes, (lowest, highest) if is_known else None)
-            found.setdefault(row["_path"], []).append(file)
+            at, path, content, count, *bounds = row
+            rows_here, deletes = (0, int(count)) if content else (int(count), 0)
+            found.setdefault(at, []).append(Named(path, rows_here, deletes, edges_in(bounds)))
         by_path = ByPath((unescaped(path), files) for path, files in found.items())
         return {path: by_path.get(path) or [] for path in here}
     return {}

@@ -21,9 +21,10 @@ from bot.domain.table import Snapshot
 from bot.domain.unread_points import rows_of, rows_told
 from spark_tasks._bounds import range_columns
 from spark_tasks._commit_files import files_by_commit
-from spark_tasks._leaked_files import Listed, files_listed
+from spark_tasks._leaked_files import Contents, Listed, contents_of, files_listed
 from spark_tasks._other_branches import committed_elsewhere
 from spark_tasks._restarts import runs_of
+from spark_tasks._source_ranges import source_columns
 from spark_tasks._standing import standing
 from spark_tasks._storage import is_overdue
 from spark_tasks._words import MAX_ROWS, cell, could_not
@@ -83,7 +84,7 @@ TASK = Task(
     cost="the leaked manifests, the table's manifests since the oldest of them, and names of their files. Where a run "
     "that began with nothing may have read their rows, it also reads the manifests of its first 20 commits",
     reads="metadata",
-    version=7,
+    version=8,
 )
 MAX_LEAKS = 2_000
 _LOST = {LeakStanding.DROPPED, LeakStanding.LOST_STATE}
@@ -102,9 +103,15 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     newest_last = sorted(world.flink_manifests.values, key=lambda leak: (leak.written_at is not None, leak.written_at))
     leaks = newest_last[-MAX_LEAKS:]
     _, position = range_columns(world.table, ask.contract)
-    listed = files_listed(spark, world.table, leaks, position) if leaks else {}
+    _, _, partition = source_columns(world.table, ask.contract)
+    listed = files_listed(spark, world.table, leaks, (position, None, partition)) if leaks else {}
+    contents = contents_of(listed, world.table, ask.contract)
     first = cache(partial(first_positions, spark, ask))
-    found = tuple(_leak(ask, leak, listed[leak.path], first) for leak in leaks if leak.path in listed)
+    found = tuple(
+        _leak(ask, leak, listed[leak.path], contents.get(leak.path, Contents()), first)
+        for leak in leaks
+        if leak.path in listed
+    )
     lost = {
         file for leak in found if leak.standing in _LOST for file in listed[leak.path] or () if not file.is_in_table
     }
@@ -118,7 +125,11 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
 
 
 def _leak(
-    ask: Ask, leak: FlinkManifest, files: tuple[Listed, ...] | None, first: Callable[[], Mapping[JobId, int]]
+    ask: Ask,
+    leak: FlinkManifest,
+    files: tuple[Listed, ...] | None,
+    contents: Contents,
+    first: Callable[[], Mapping[JobId, int]],
 ) -> LeakedManifest:
     """`first`: gives the `first_positions` of runs that began with nothing, which tell where nothing else does."""
     ranges = [file.positions for file in files or ()]
@@ -146,6 +157,8 @@ def _leak(
         missing_files=sum(file.is_missing for file in files or ()),
         position_from=low,
         position_until=high,
+        ranges=contents.ranges,
+        writers=contents.writers,
         is_overdue=where is LeakStanding.PENDING and is_overdue(leak, ask),
         reason=reason,
     )

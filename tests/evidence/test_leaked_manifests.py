@@ -6,6 +6,8 @@ What is asked about manifests that lie on storage, and what was answered.
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from bot.domain.contract import TableContract
@@ -13,6 +15,7 @@ from bot.domain.evidence import Answer, Ask, Verdict
 from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
 from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun, Restored, StoredCheckpoint, Vertex
 from bot.domain.ids import DRAINED, CheckpointId, OperatorId, SnapshotId, short
+from bot.domain.ledger import FileWriter, SourceRange
 from bot.domain.looked import NotSeen
 from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import done
@@ -438,6 +441,42 @@ def test_without_positions_that_tell_nobody_knows_where_a_run_without_state_bega
     answer = begun_with_nothing(orders, asks, range(30, 40), contract=CONTRACT.model_copy(update=changes))
 
     assert told(answer) == [(3, LeakStanding.UNTOLD, 1, 10)]
+
+
+def test_a_manifest_tells_what_it_holds_of_each_source_partition_and_who_wrote_it(
+    orders: OrdersTable, asks: Asks
+) -> None:
+    """Exactly, or not at all: of a file of two partitions, and of a hidden position, nothing is told."""
+    orders.commits("a", 2, range(20))
+    name = "0000{}-0-23ffc85e-5a5f-4f4c-9b43-6a1f2b0c7d11-0000{}.parquet"
+    two = pa.concat_tables([rows(range(40, 45), partition=0), rows(range(7), partition=1)])
+    for file, table in {name.format(1, 4): rows([30, 32], partition=1), name.format(0, 7): two}.items():
+        pq.write_table(table, orders.data_folder / file)
+    orders.leaves_manifest("a", 3, {name.format(0, 5): range(20, 30), name.format(1, 4): (), "other.parquet": [30]})
+    orders.leaves_manifest("a", 4, {name.format(0, 7): ()})
+
+    def contents(contract: TableContract) -> dict[int, tuple[object, object]]:
+        finding = finding_of(
+            asks("leaked_manifests", ask_about(orders, None, ended("a")).model_copy(update={"contract": contract}))
+        )
+        assert LeakedManifestsFinding.model_validate_json(finding.model_dump_json()) == finding
+        return {each.checkpoint_id: (each.ranges, each.writers) for each in finding.manifests}
+
+    by_partition = CONTRACT.model_copy(update={"position_partition": "source_partition"})
+    told_of = contents(by_partition)
+    hidden = contents(by_partition.model_copy(update={"redacted": ("source_position",)}))
+
+    writer = FileWriter(subtask=0, attempt=0, id="23ffc85e-5a5f-4f4c-9b43-6a1f2b0c7d11", first=7, last=7)
+    assert told_of[3] == (
+        (
+            SourceRange(partition="0", low=20, high=30, rows=11),
+            SourceRange(partition="1", low=30, high=32, rows=2),
+        ),
+        None,
+    )
+    assert told_of[4] == (None, (writer,))
+    assert contents(CONTRACT)[4] == ((SourceRange(partition=None, low=0, high=44, rows=12),), (writer,))
+    assert {ranges for ranges, _ in hidden.values()} == {None}
 
 
 @pytest.mark.parametrize("before_it", ["rolled back", "never committed", "under its id before", "expired"])

@@ -218,7 +218,8 @@ def test_the_server_yields_to_the_bot(server: SparkServer) -> None:
 def test_java_options_are_added_to_our_own(server: SparkServer) -> None:
     """A trust store must not cost the options without which manifests fill the heap."""
     jvm = psutil.Process(server.pid)
-    commands = [" ".join(each.cmdline()) for each in (jvm, *jvm.children())]
+    told = [each.as_dict(["cmdline"], ad_value=[])["cmdline"] for each in (jvm, *jvm.children())]  # a zombie has none
+    commands = [" ".join(each) for each in told]
 
     assert [c for c in commands if "-Dwaterline.runs=tests" in c and "-Dorg.apache.avro.fastread=false" in c]
 

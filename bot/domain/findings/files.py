@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
+from bot.domain.ledger import FileWriter, SourceRange
 from bot.domain.record import Record, Utc
 
 COMMITS_TOLD = 500
@@ -75,6 +76,10 @@ class LeakedManifest(Record):
     versions, or where it lists deletes too."""
     position_until: int | None = None
     """The highest one, inclusive."""
+    ranges: tuple[SourceRange, ...] | None = Field(default=None, exclude_if=lambda told: told is None)
+    """Exactly what its data files hold, by source partition. None: as of a row of the ledger, or it was not read."""
+    writers: tuple[FileWriter, ...] | None = Field(default=None, exclude_if=lambda told: told is None)
+    """Who wrote its files; None as of a row of the ledger, or it was not read."""
     is_overdue: bool = False
     """Pending for longer than a healthy job lets it wait."""
     reason: str
