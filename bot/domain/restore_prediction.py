@@ -14,7 +14,7 @@ from pydantic import Field
 from bot.domain.contract import why_by_key
 from bot.domain.diagnosis import Case
 from bot.domain.findings import Pairing, PairVerdict
-from bot.domain.flink import CheckpointKind, RememberedStart, StoredCheckpoint, names_run
+from bot.domain.flink import CLOCKS_DIFFER, CheckpointKind, RememberedStart, StoredCheckpoint, names_run
 from bot.domain.guests import Guests, commits_that_bind
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName, short_job
 from bot.domain.looked import NotSeen
@@ -130,7 +130,7 @@ class _Start:
         ways: dict[PairVerdict, Callable[[], RestorePrediction]] = {
             PairVerdict.UNREADABLE: lambda: self._open(self._pair.reason, "Make its _metadata readable here."),
             PairVerdict.FOREIGN: lambda: self._wrong(f"{self._pair.reason} The state is not this job's."),
-            PairVerdict.PAIRED: lambda: self._from_state(self._pair.snapshot_id),
+            PairVerdict.PAIRED: self._paired,
             PairVerdict.AHEAD: self._ahead,
             PairVerdict.BEHIND: self._behind,
             PairVerdict.UNPAIRABLE: self._unpaired,
@@ -141,15 +141,38 @@ class _Start:
                 found = further(found)
         return found
 
+    def _paired(self) -> RestorePrediction:
+        """Under one job id an earlier start may have left a state with the id of a later start's commit (F14)."""
+        commit = self._table.by_id.get(self._pair.snapshot_id) if self._pair.snapshot_id is not None else None
+        if commit is not None and self._is_of_another_start(commit):
+            return self._open(
+                f"{self._pair.reason} But this state does not hold what that commit brought: it may be of an earlier "
+                "start under the same job id.",
+                self._diagnose,
+            )
+        return self._from_state(self._pair.snapshot_id)
+
+    def _is_of_another_start(self, commit: Snapshot) -> bool:
+        """Whether the state was written before its run started, and the commit was made after that; or names no file of
+        its own commit, which each checkpoint with files does until that is made."""
+        stored, run = self._stored, next((run for run in self._main.runs if run.job_id == self._stored.job_id), None)
+        if commit.is_repair:
+            return False
+        if run is not None and stored.written_at + CLOCKS_DIFFER < run.started_at <= commit.committed_at:
+            return True
+        brought = commit.counted("added-data-files") + commit.counted("added-delete-files")
+        is_whole = stored.is_committer_read and bool(stored.state_bytes)
+        owes_none = is_whole and owed_checkpoints(stored, self._table) == ()
+        return owes_none and brought > 0 and commit.checkpoint_id == stored.checkpoint_id
+
     def _from_state(self, state: SnapshotId | None) -> RestorePrediction:
         """The state pairs with this snapshot: what main has beyond it is repeated, what main has lost of it is lost."""
         line = list(self._table.ancestors(state))
         held = {s.snapshot_id for s in line}
-        key = (line[0].job_id, line[0].checkpoint_id)
         after = [
             s
             for s in commits_that_bind(self._main)
-            if s.snapshot_id not in held and (s.job_id, s.checkpoint_id) != key and not brings_nothing(self._table, s)
+            if s.snapshot_id not in held and not self._is_copy(s, line[0]) and not brings_nothing(self._table, s)
         ]
         aside = [s for s in line if s.snapshot_id not in self._table.chain_ids and s.job_id is not None]
         lost = [s for s in aside if not self._is_back(s)]
@@ -163,6 +186,16 @@ class _Start:
             repeated=self._extent([*after, *([repair] if repair is not None else [])]),
             lost=self._extent(lost[::-1]),
         )
+
+    def _is_copy(self, commit: Snapshot, state: Snapshot) -> bool:
+        """Whether it brought what `state` had brought, once more: put back, or committed twice (F1). Under one job id
+        another start may have made a commit of the same checkpoint (F14)."""
+        if (commit.job_id, commit.checkpoint_id) != (state.job_id, state.checkpoint_id):
+            return False
+        is_twice = state.snapshot_id in self._table.chain_ids and all(
+            commit.counted(key) == state.counted(key) for key in ("added-records", "added-data-files")
+        )
+        return commit.is_repair or is_twice
 
     def _ahead(self) -> RestorePrediction:
         """Newer than any commit of its run: the sink first commits what the state holds."""

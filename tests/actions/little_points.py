@@ -37,6 +37,7 @@ def _stored(point: Point, *, savepoints: bool) -> StoredCheckpoint:
         is_committer_read=True,
         operator_ids=(OPERATOR,),
         digest="d" * 64,
+        state_bytes={OPERATOR: 512},
     )
 
 

@@ -89,7 +89,7 @@ def _is_as_right_as_before(world: World, there: World, proposal: Proposal) -> No
     before, after = wrong_rows(world), wrong_rows(there)
     target = next((each.to for each in proposal.effects if isinstance(each, MoveTable)), world.tale.head)
     assert target is not None
-    excused = wrong_before(there, target, after) | touched_by(there, [*_named(proposal), *_not_told_apart(world)])
+    excused = wrong_before(there, target, after) | touched_by(there, [*_named(proposal), *not_told_apart(world)])
     doubled = {each for each, n in after.doubled.items() if n > before.doubled[each]}
     assert (set(), set()) == (after.lost - before.lost - excused, doubled - excused), (before, after)
 
@@ -98,7 +98,7 @@ def _named(proposal: Proposal) -> list[SnapshotId]:
     return [each for other in proposal.preview.others for each in other.commits]
 
 
-def _not_told_apart(world: World) -> list[SnapshotId]:
+def not_told_apart(world: World) -> list[SnapshotId]:
     """Another job's commits under the job's own operator id: nothing shows whose they are."""
     return [s.snapshot_id for s in world.tale.snapshots if s.job_id == job_id("z") and s.operator_id == OPERATOR]
 

@@ -1,6 +1,7 @@
 """What a start from a restore point would do to the table, told from a story of commits, runs and Flink's files."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 
 import pytest
 
@@ -21,20 +22,24 @@ RIGHT, WRONG, CANNOT_TELL = RestoreVerdict.RIGHT, RestoreVerdict.WRONG, RestoreV
 def point(
     run: str | None, checkpoint: int | None, *, owes: Mapping[str, tuple[int, ...]] | None = None, **told: object
 ) -> StoredCheckpoint:
-    """A savepoint of the run. `owes`: run -> checkpoints whose Flink manifests its committer still lists."""
+    """A savepoint of the run. `owes`: run -> checkpoints whose Flink manifests its committer still lists; by default
+    its own, as of each checkpoint with files, whose commit comes after it."""
+    if owes is None:
+        owes = {run: (checkpoint,)} if run is not None and checkpoint is not None else {}
     pending = tuple(
-        f"{job_id(of)}-{OPERATOR}-00000-0-{number}-00001.avro" for of, ids in (owes or {}).items() for number in ids
+        f"{job_id(of)}-{OPERATOR}-00000-0-{number}-00001.avro" for of, ids in owes.items() for number in ids
     )
     return StoredCheckpoint(
         path=f"s3://state/savepoint-{job_id(run or 'f')[:6]}-{checkpoint or 0:012x}",
         kind=CheckpointKind.STOP_SAVEPOINT,
         checkpoint_id=CheckpointId(checkpoint) if checkpoint is not None else None,
         job_id=job_id(run) if run is not None else None,
-        written_at=NOON,
+        written_at=NOON + timedelta(minutes=1),
         pending_manifests=pending,
         manifest_folders=dict.fromkeys(pending, ("s3://lake/sales/orders/metadata",)),
         is_committer_read=True,
         digest="d" * 64,
+        state_bytes={OPERATOR: 512},
     ).model_copy(update=told)
 
 
@@ -250,18 +255,34 @@ def test_a_run_that_wrote_nothing_since_it_began_at_main_s_end_is_right() -> Non
     began = point("a", 2)
     tale.flink_runs("b").came_from("b", 2, began.path).becomes("b", "FINISHED")
 
-    found = predicted(tale, point("b", 5), also=(began,))
+    idle = point("b", 5, owes={})
+    found = predicted(tale, idle, also=(began,))
 
     assert found.verdict is RIGHT
-    assert predicted(tale, point("b", 5)).verdict is CANNOT_TELL
+    assert predicted(tale, idle).verdict is CANNOT_TELL
 
 
 def test_a_table_without_any_commit_has_nothing_to_repeat() -> None:
     """As one that was added to the job, and to which nothing came yet."""
     tale = Tale().flink_runs("a").becomes("a", "FINISHED")
 
-    assert predicted(tale, point("a", 5)).verdict is RIGHT
+    assert predicted(tale, point("a", 5, owes={})).verdict is RIGHT
     assert predicted(tale, point("a", 5, owes={"a": (5,)})).verdict is CANNOT_TELL
+
+
+def test_a_state_that_names_no_file_of_its_own_commit_leaves_it_open() -> None:
+    """Under one job id an earlier start was at this checkpoint too, and brought nothing."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FINISHED")
+
+    assert predicted(tale, point("a", 2, owes={})).verdict is CANNOT_TELL
+
+
+def test_a_state_from_before_its_run_started_leaves_it_open() -> None:
+    """The job id was used before, and the commit with its checkpoint id came later."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "FINISHED")
+    early = tale.runs["a"].started_at - timedelta(minutes=1)
+
+    assert predicted(tale, point("a", 2, written_at=early)).verdict is CANNOT_TELL
 
 
 def test_a_run_that_is_alive_leaves_it_open() -> None:
