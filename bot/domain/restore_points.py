@@ -12,7 +12,7 @@ from typing import NamedTuple
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import Pairing, PairVerdict
-from bot.domain.flink import JobRun, StoredCheckpoint
+from bot.domain.flink import CLOCKS_DIFFER, JobRun, StoredCheckpoint
 from bot.domain.guests import case_of, commits_that_bind, those_that_bind
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.kin import began_from
@@ -276,7 +276,36 @@ def _why_below(pair: Pairing, point: RestorePoint, commits: Sequence[Snapshot], 
 
 def on_main(case: Case, idle: Idle | None = None) -> Fits:
     """The same, by the commits that bind in this case."""
-    return where_main_ends(case.observation.table, commits_that_bind(case), idle)
+    return _of_its_own_start(case, where_main_ends(case.observation.table, commits_that_bind(case), idle))
+
+
+def _of_its_own_start(case: Case, fits: Fits) -> Fits:
+    """The same, without the points that pair with a commit of another start under one job id."""
+
+    def own(stored: StoredCheckpoint | None, pair: Pairing) -> RestorePoint | str:
+        found = fits(stored, pair)
+        commit = case.observation.table.by_id.get(found.snapshot_id) if isinstance(found, RestorePoint) else None
+        is_of_another = stored is not None and commit is not None and is_of_another_start(stored, commit, case)
+        if commit is not None and is_of_another:
+            return f"It may be of an earlier start under the job id that made {short(commit.snapshot_id)}."
+        return found
+
+    return own
+
+
+def is_of_another_start(stored: StoredCheckpoint, commit: Snapshot, case: Case) -> bool:
+    """Of a point that pairs with the commit of its run: whether the state was written before the run started, and the
+    commit was made after that; or names no file of its own commit, which each checkpoint with files does until that is
+    made. Under a job id that never changes (F14) checkpoint ids come again."""
+    if commit.is_repair or commit.job_id != stored.job_id:
+        return False
+    run = next((run for run in case.runs if run.job_id == stored.job_id), None)
+    if run is not None and stored.written_at + CLOCKS_DIFFER < run.started_at <= commit.committed_at:
+        return True
+    brought = commit.counted("added-data-files") + commit.counted("added-delete-files")
+    is_whole = stored.is_committer_read and bool(stored.state_bytes)
+    owes_none = is_whole and owed_checkpoints(stored, case.observation.table) == ()
+    return owes_none and brought > 0 and commit.checkpoint_id == stored.checkpoint_id
 
 
 def where_files_are_owed(case: Case) -> Fits:
@@ -323,7 +352,7 @@ def for_rewind(case: Case, last_good: SnapshotId) -> Ranking:
             return f"Repair {short(point.snapshot_id)} has put back its commit above commits of another run."
         return point
 
-    found = ranked(in_evidence(case), fits, lasting=True)
+    found = ranked(in_evidence(case), _of_its_own_start(case, fits), lasting=True)
     places = {snapshot: place for place, snapshot in enumerate(below)}
     nearest = sorted(found.right, key=lambda each: places[each.point.snapshot_id] if each.point else len(places))
     return found._replace(right=tuple(nearest))

@@ -14,7 +14,7 @@ from pydantic import Field
 from bot.domain.contract import why_by_key
 from bot.domain.diagnosis import Case
 from bot.domain.findings import Pairing, PairVerdict
-from bot.domain.flink import CLOCKS_DIFFER, CheckpointKind, RememberedStart, StoredCheckpoint, names_run
+from bot.domain.flink import CheckpointKind, RememberedStart, StoredCheckpoint, names_run
 from bot.domain.guests import Guests, commits_that_bind
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName, short_job
 from bot.domain.looked import NotSeen
@@ -23,7 +23,7 @@ from bot.domain.own_points import EndOfMain, brought_again, told_apart
 from bot.domain.pairing import owed_checkpoints, pairing
 from bot.domain.record import Record, Utc
 from bot.domain.recovery_deadline import records_lost
-from bot.domain.restore_points import began_with, idle_point, missing_manifests
+from bot.domain.restore_points import began_with, idle_point, is_of_another_start, missing_manifests
 from bot.domain.run_commits import CommitsByRun
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
@@ -144,26 +144,13 @@ class _Start:
     def _paired(self) -> RestorePrediction:
         """Under one job id an earlier start may have left a state with the id of a later start's commit (F14)."""
         commit = self._table.by_id.get(self._pair.snapshot_id) if self._pair.snapshot_id is not None else None
-        if commit is not None and self._is_of_another_start(commit):
+        if commit is not None and is_of_another_start(self._stored, commit, self._main):
             return self._open(
                 f"{self._pair.reason} But this state does not hold what that commit brought: it may be of an earlier "
                 "start under the same job id.",
                 self._diagnose,
             )
         return self._from_state(self._pair.snapshot_id)
-
-    def _is_of_another_start(self, commit: Snapshot) -> bool:
-        """Whether the state was written before its run started, and the commit was made after that; or names no file of
-        its own commit, which each checkpoint with files does until that is made."""
-        stored, run = self._stored, next((run for run in self._main.runs if run.job_id == self._stored.job_id), None)
-        if commit.is_repair:
-            return False
-        if run is not None and stored.written_at + CLOCKS_DIFFER < run.started_at <= commit.committed_at:
-            return True
-        brought = commit.counted("added-data-files") + commit.counted("added-delete-files")
-        is_whole = stored.is_committer_read and bool(stored.state_bytes)
-        owes_none = is_whole and owed_checkpoints(stored, self._table) == ()
-        return owes_none and brought > 0 and commit.checkpoint_id == stored.checkpoint_id
 
     def _from_state(self, state: SnapshotId | None) -> RestorePrediction:
         """The state pairs with this snapshot: what main has beyond it is repeated, what main has lost of it is lost."""
