@@ -14,11 +14,6 @@ from bot.domain.rewinds import FROM_NOTHING, began_from, came_up_at, start_shown
 from bot.domain.table import Snapshot
 
 
-def may_have_begun_below(case: Case) -> CannotTell | None:
-    """What is missing to know that no run was; None: nothing is."""
-    return next((said for _, said in _untold(case)), None)
-
-
 def may_have_begun_below_as_new(case: Case) -> CannotTell | None:
     """The same of runs that took over from another (F2)."""
     return next((said for run, said in _untold(case) if not _keeps_job_id(run)), None)

@@ -78,18 +78,24 @@ def _catalogue_order(code: str) -> tuple[int, int, str]:
 
 VOUCHING = frozenset({HEALTHY, "no-advance"})
 """The modes that say that the rows are right."""
+_OF_HISTORY = frozenset({"F1", "F2", "F3", "F4", "F5", "F6", "F12", "F13", "F15", "F18"})
+"""Modes by which rows of a job are lost or doubled through what became of its states: what the proof is about."""
 _OF_NOW = frozenset({Act.CONTAIN, Act.RECOVER, Act.REPAIR})
 
 
 def agreeing(case: Case, results: Iterable[ModeResult]) -> tuple[ModeResult, ...]:
-    """The same answers, but that none of `VOUCHING` holds beside a mode by which rows are wrong, nor beside a doubt of
-    one: what is missing there is missing here. Evidence that nobody asked for is no doubt: not all there is must be
-    collected."""
+    """The same answers, but that none of `VOUCHING` holds beside a mode by which rows are wrong. Where the rows are
+    proven right, a doubt of one that is about the same rows is settled; any other doubt of rows is a doubt of that
+    answer too. Evidence that nobody asked for is no doubt: not all there is must be collected."""
     told = tuple(results)
     wrong = next((each for each in told if _accuses(each)), None)
     if wrong is not None and isinstance(wrong.examined, Matches):
         out = Excluded(reason=f"{wrong.mode.code} holds: {wrong.examined.headline}")
         return tuple(each.model_copy(update={"examined": out}) if _vouches(each) else each for each in told)
+    right = next((each for each in told if _vouches(each)), None)
+    if right is not None:
+        settled = Excluded(reason=f"Every row of the window is there once, and stays so: see `{right.mode.code}`.")
+        told = tuple(each.model_copy(update={"examined": settled}) if _is_settled(each) else each for each in told)
     doubts = tuple(_doubts_in(case, told))
     if not doubts:
         return told
@@ -98,6 +104,10 @@ def agreeing(case: Case, results: Iterable[ModeResult]) -> tuple[ModeResult, ...
         asks=tuple(dict.fromkeys(task for doubt in doubts for task in doubt.asks)),
     )
     return tuple(each.model_copy(update={"examined": left}) if _vouches(each) else each for each in told)
+
+
+def _is_settled(result: ModeResult) -> bool:
+    return isinstance(result.examined, CannotTell) and result.mode.code in _OF_HISTORY
 
 
 def _doubts_in(case: Case, told: Iterable[ModeResult]) -> Iterator[CannotTell]:

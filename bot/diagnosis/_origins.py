@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-from bot.diagnosis._another_had_it import has_completed
 from bot.diagnosis._case import in_window, living
 from bot.diagnosis._read_again_once import uncounted
 from bot.diagnosis._which_point import which_point
@@ -18,28 +17,6 @@ from bot.domain.table import Snapshot
 
 _FASTER = 10
 """So many times as often as now a run may have taken checkpoints, by its settings of then and savepoints beside."""
-
-
-def unknown_origin(case: Case) -> str | None:
-    """What is missing to know that a restore pairs with the table: the path of the restore leads elsewhere, or several
-    runs have completed a checkpoint of that id, and the path does not say that it was the one whose commit main
-    carries. None where there is no such doubt."""
-    if (other := other_state(case)) is not None:
-        return other
-    for run in case.runs:
-        if run.restored is None:
-            continue
-        checkpoint = run.restored.checkpoint_id
-        writer = _writer_of(case, checkpoint, run)
-        others = {other.job_id for other in case.observation.jobs.values if has_completed(other, checkpoint)}
-        if writer is None or not others - {run.job_id, writer} or names_run(run.restored.path, writer):
-            continue
-        told = ", ".join(short_job(job_id) for job_id in sorted(others - {run.job_id}))
-        return (
-            f"whose checkpoint {checkpoint} run {short_job(run.job_id)} was restored from: runs {told} each completed "
-            f"one, main carries that of {short_job(writer)}, and Flink's path of the restore does not name it"
-        )
-    return None
 
 
 def other_state(case: Case) -> str | None:

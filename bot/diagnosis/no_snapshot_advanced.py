@@ -5,14 +5,16 @@ A job that stands still and has never committed to this table: what it has left 
 Others may have written the table; the job itself owes it what its checkpoints hold, and nothing else.
 """
 
-from bot.diagnosis._asked import answers, checked_until, reaches_head
+from bot.diagnosis._asked import answers, checked_until, lacking, reaches_head, unasked
 from bot.diagnosis._case import living, time_in, unseen
+from bot.diagnosis._leaks import came_again
 from bot.diagnosis._may_commit_on import is_forgotten, may_commit_on, standstill
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._other_writers import is_known_to_keep_rows
 from bot.diagnosis._restoring import can_rewind_to, newer_than_head, pair_with_head, restore_in_words
-from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, begins_above, doubt, looks_again, not_looked_at, speaks_against
+from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, begins_above, proven
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, LastGoodRows, Matches, Mode, Remedy
+from bot.domain.findings import LeakStanding
 from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.guests import commits_of_job
 from bot.domain.highest_position import highest_position
@@ -21,7 +23,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.own_points import pairings_of
 from bot.domain.pairing import owed_checkpoints
 from bot.domain.sentences import clock_time, counted
-from bot.domain.unread_points import beside, unread_points
+from bot.domain.unread_points import beside, rows_of, unread_points
 
 _TAKES_ROWS = frozenset({"delete", "replace"})
 """Operations with which no table begins: they need rows that were there before."""
@@ -90,8 +92,8 @@ MODE = Mode(
     code="no-advance",
     name="no_snapshot_advanced",
     title="the job is down, and the table is as it should be",
-    needs=(*RESTS_ON, "checkpoint_pairing"),
-    asks_for=ASKS_FOR,
+    needs=(*RESTS_ON, "leaked_manifests", "checkpoint_pairing"),
+    asks_for=tuple(task for task in ASKS_FOR if task != "leaked_manifests"),
     false_positives=(
         "A job that was stopped on purpose, before an upgrade for example.",
         "A bounded job that has finished.",
@@ -118,21 +120,24 @@ def examine(case: Case) -> Examined:
     """Matches when no run commits any more, or one only fails or does not come up, who made the newest commit is known
     to write no longer, and all that was looked at says that the table is right."""
     if isinstance(case.observation.jobs, NotSeen):
-        return CannotTell(missing=(*not_looked_at(case, *RESTS_ON), unseen(case.observation.jobs)))
+        return CannotTell(missing=(unseen(case.observation.jobs),))
     why = standstill(case)
     if why is None:
         return Excluded(reason=_who_runs(case))
     if (never := never_committed(case, why)) is not None:
         return never
-    wrong = _wrong(case)
+    wrong, right = _wrong(case), proven(case, is_down=True)
+    if wrong is None and isinstance(right, Excluded):
+        wrong = right.reason
     if wrong is not None:
         return Excluded(reason=f"{why} But it is not the job alone: {wrong[0].lower()}{wrong[1:]}")
-    until = checked_until(case, *RESTS_ON)
     writes_on = may_commit_on(case)
-    on = (writes_on,) if writes_on is not None else ()
-    if missing := (*not_looked_at(case, *RESTS_ON), *_came_after(case, until), *on):
-        return CannotTell(missing=missing, asks=looks_again(case, missing))
-    return doubt(case, until) or _matches(case, why)
+    missing = (*_came_after(case, checked_until(case, *RESTS_ON)), *((writes_on,) if writes_on is not None else ()))
+    left = lacking(case, "leaked_manifests", whole=True)
+    asks = unasked(case, "leaked_manifests") if left else ()
+    if isinstance(right, CannotTell):
+        return CannotTell(missing=(*right.missing, *missing, *left), asks=(*right.asks, *asks))
+    return CannotTell(missing=(*left, *missing), asks=asks) if left or missing else _matches(case, why)
 
 
 def _came_after(case: Case, until: SnapshotId | None) -> tuple[str, ...]:
@@ -165,7 +170,11 @@ def _wrong(case: Case) -> str | None:
         return "The table lists no commit of the job."
     if newest.checkpoint_id == DRAINED:
         return f"{short(newest.snapshot_id)} is the last commit of a drained or finished job (F5)."
-    return speaks_against(case)
+    dropped = case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE) if case.leaked is not None else ()
+    if lost := tuple(leak for leak in dropped if came_again(leak, case) is not True):
+        were = "was never committed and never will be" if len(lost) == 1 else "were never committed and never will be"
+        return f"{counted(len(lost), 'Flink manifest')} with {rows_of(lost)} {were}."
+    return None
 
 
 def _matches(case: Case, why: str) -> Matches:

@@ -10,26 +10,25 @@ main alone, so it cannot tell of a job that writes another branch.
 """
 
 from bot.diagnosis._arrivals import checkpoint_silence, silence, untold_silence
-from bot.diagnosis._asked import answers, checked_until, reaches_head, rows_were_read_again
-from bot.diagnosis._case import at_position, in_window, living, time_in, unseen
+from bot.diagnosis._asked import answers, reaches_head
+from bot.diagnosis._case import at_position, living, time_in
 from bot.diagnosis._may_commit_on import stuck
-from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, begins_above, doubt, looks_again, not_looked_at, speaks_against
+from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, begins_above, proven
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.diagnosis.flink_is_recovering import is_recovering
 from bot.domain.diagnosis import HEALTHY, Act, CannotTell, Case, Examined, Excluded, LastGoodRows, Matches, Mode, Remedy
-from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import JobRun
-from bot.domain.guests import Guests
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.ledger import Ledger
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
+from bot.history.proof import Right
 
 MODE = Mode(
     code=HEALTHY,
     name="recovered_by_itself",
     title="nothing is wrong with the table",
-    needs=("ledger", *RESTS_ON),
+    needs=RESTS_ON,
     asks_for=ASKS_FOR,
     false_positives=(
         "The V1 sink before it commits late: the table looks healthy and idle (F3).",
@@ -52,33 +51,39 @@ MODE = Mode(
     act=Act.TELL,
     remedies=(Remedy.NOTHING,),
 )
-_TOLD = 5
-"""So many manifests are named."""
 
 
 def examine(case: Case) -> Examined:
-    """Excluded by the first thing that is wrong; matches only when every source was looked at."""
-    wrong = speaks_against(case) or _wrong_run(case)
-    if wrong is not None:
+    """Excluded by the first thing that is wrong; matches only where the proof holds and the run is well."""
+    if (wrong := _wrong_run(case)) is not None:
         return Excluded(reason=wrong)
-    missing = not_looked_at(case, *MODE.needs)
+    if case.gaps is not None and case.gaps.to_come:
+        return Excluded(reason=f"{case.gaps.to_come} positions of rolled-back commits are not written again yet.")
+    told = proven(case)
+    if isinstance(told, Excluded):
+        return told
+    quiet = _untold_silence(case)
+    if isinstance(told, CannotTell):
+        return told.model_copy(update={"missing": (*told.missing, *quiet)})
+    return CannotTell(missing=quiet) if quiet else _matches(case, living(case)[-1], told)
+
+
+def _untold_silence(case: Case) -> tuple[str, ...]:
     if isinstance(case.observation.jobs, NotSeen):
-        missing = (*missing, unseen(case.observation.jobs))
-    elif (quiet := checkpoint_silence(case, living(case)[-1])) is not None:
-        missing = (*missing, quiet.in_words)
-    elif (untold := untold_silence(case, living(case)[-1])) is not None:
-        missing = (*missing, untold)
-    if missing:
-        return CannotTell(missing=missing, asks=looks_again(case, missing))
-    until = checked_until(case, *MODE.needs)
-    return doubt(case, until) or _matches(case, living(case)[-1], until)
+        return ()
+    run = living(case)[-1]
+    if (quiet := checkpoint_silence(case, run)) is not None:
+        return (quiet.in_words,)
+    untold = untold_silence(case, run)
+    return (untold,) if untold is not None else ()
 
 
-def _matches(case: Case, run: JobRun, until: SnapshotId | None) -> Matches:
+def _matches(case: Case, run: JobRun, proof: Right) -> Matches:
+    until = proof.until
     return Matches(
         headline=f"Nothing is wrong: run {short_job(run.job_id)} {_goes_on(case, run)}, and the table is complete "
         f"{_from(case)}up to {short(until)}.",
-        reasons=_reasons(case, run, until),
+        reasons=_reasons(case, run, proof),
         rows=tuple(row.snapshot_id for row in case.ledger.main) if case.ledger else (),
         last_good=until,
         wrong_run=None,
@@ -112,16 +117,8 @@ def _wrong_run(case: Case) -> str | None:
     return silence(case, run)
 
 
-def _reasons(case: Case, run: JobRun, until: SnapshotId | None) -> tuple[str, ...]:
-    guests = Guests(case)
-    commits = [s for s in in_window(case) if s.job_id and not guests.has(s)]
-    said = [_how_it_recovered(case, run)]
-    if commits:
-        first, last = commits[0], commits[-1]
-        said.append(
-            f"The checkpoint ids on main rise from {first.checkpoint_id} ({short(first.snapshot_id)}) to "
-            f"{last.checkpoint_id} ({short(last.snapshot_id)}) without a repeat."
-        )
+def _reasons(case: Case, run: JobRun, proof: Right) -> tuple[str, ...]:
+    said, until = [_how_it_recovered(case, run), proof.anchor], proof.until
     if case.duplicates is not None:
         said.append(f"No key lives twice among the {counted(case.duplicates.rows_checked, 'row')} that were checked.")
     if case.gaps is not None:
@@ -131,13 +128,9 @@ def _reasons(case: Case, run: JobRun, until: SnapshotId | None) -> tuple[str, ..
             if case.gaps.has_positions
             else "No row came in the window, so no source position can be missing from it."
         )
-    if case.unreadable is not None and case.leaked is not None:
-        said.append(
-            f"All {case.unreadable.files_checked} files that were tried are on storage in their sizes, and no Flink "
-            f"manifest was dropped.{_older_files(case)}"
-        )
-    if case.leaked is not None and rows_were_read_again(case):
-        said += [_read_again(case, leak) for leak in case.leaked.of(LeakStanding.UNTOLD)[:_TOLD]]
+    if case.unreadable is not None:
+        tried = f"All {case.unreadable.files_checked} files that were tried are on storage in their sizes."
+        said.append(f"{tried}{_older_files(case)}")
     if case.ledger is not None and case.ledger.branches:
         said.append(_other_branches(case.ledger))
     newer = _newer_than(case, until)
@@ -154,14 +147,6 @@ def _other_branches(ledger: Ledger) -> str:
     others = f" and of {counted(more, 'more branch', 'more branches')}" if more else ""
     commits = f"{counted(first.commits, 'commit')} on branch {first.branch}{others}"
     return f"This is said of main: rows of {commits} were not looked at."
-
-
-def _read_again(case: Case, leak: LeakedManifest) -> str:
-    low, high = at_position(case, leak.position_from), at_position(case, leak.position_until)
-    return (
-        f"The Flink manifest of checkpoint {leak.checkpoint_id} of run {short_job(leak.job_id)} was left behind, and "
-        f"its rows were read again: every source position from {low} to {high} is in the table."
-    )
 
 
 def _older_files(case: Case) -> str:

@@ -18,7 +18,7 @@ from bot.diagnosis._read_again_once import (
     started_after_a_drain,
     uncounted,
 )
-from bot.diagnosis._rightness import ASKS_FOR, doubt
+from bot.diagnosis._rightness import ASKS_FOR, proven
 from bot.diagnosis._which_point import taken_over_unseen
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.doubt import rows_are_right
@@ -150,7 +150,8 @@ def _open_before_a_start(case: Case) -> CannotTell | None:
         return CannotTell(missing=(f"{', '.join(_ROWS)}, once more: {end}",))
     if below := tuple(task for task in _ROWS if checked_until(case, task) != head):
         return CannotTell(missing=(f"{', '.join(below)}, once more, up to the head {short(head)}",), asks=below)
-    return doubt(case, head)
+    left = proven(case, is_down=True)
+    return left if isinstance(left, CannotTell) else None
 
 
 def _must_be_known(left: CannotTell) -> str:

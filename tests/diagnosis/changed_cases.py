@@ -15,6 +15,7 @@ from typing import Any
 import spark_tasks
 from bot.adapters.case_sources import read_case
 from bot.diagnosis._asked import _FIELDS as FIELDS
+from bot.domain.contract import why_by_key
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import DuplicatesFinding, GapsFinding
@@ -118,6 +119,11 @@ class Changed:
         return self.case.observation.table
 
     @property
+    def is_by_key(self) -> bool:
+        """Whether a newer row of a key replaces the older."""
+        return why_by_key(self.table.properties, self.case.window.of(self.table)) is not None
+
+    @property
     def commits(self) -> Sequence[Snapshot]:
         """Those on main that hold positions, oldest first."""
         return [each for each in reversed(self.table.chain) if each.snapshot_id in self.holds]
@@ -134,7 +140,9 @@ class Changed:
         return {each for each in self.was if each not in live and each > min(live, default=0)}
 
     def doubled(self, until: SnapshotId | None) -> set[int]:
-        """Positions in more than one live row at this commit."""
+        """Positions in more than one live row at this commit; none where a newer row replaces an older."""
+        if self.is_by_key:
+            return set()
         return {each for each, rows in self.live(until).items() if rows > 1}
 
     # ------------------------------------------------------------------ changes

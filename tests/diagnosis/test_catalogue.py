@@ -504,8 +504,8 @@ DOUBT = CannotTell(missing=("whether the rows of checkpoint 2 come",), asks=("or
 
 
 def test_a_doubt_of_a_mode_of_rows_is_the_tables() -> None:
-    """With what is missing, and what would settle it."""
-    found = answer(well().looked_at(), "F12", DOUBT)
+    """With what is missing, and what would settle it; of one that the proof does not speak of."""
+    found = answer(well().looked_at(), "F21", DOUBT)
 
     assert isinstance(found, CannotTell)
     assert (DOUBT.missing, DOUBT.asks) == (found.missing, found.asks)
@@ -524,10 +524,10 @@ def test_nor_is_evidence_that_nobody_asked_for() -> None:
     assert isinstance(answer(case, "F1", CannotTell(missing=lacking(case, "duplicate_files"))), Matches)
 
 
-def test_a_doubt_counts_also_where_other_evidence_was_not_asked_for() -> None:
-    """F1 rests on files, too, and these say nothing of it."""
-    assert isinstance(answer(well().looked_at(duplicate_files=None), "F1", DOUBT), CannotTell)
-    assert isinstance(answer(well().looked_at(), "F1", DOUBT), CannotTell)
+def test_a_doubt_that_the_proof_settles_is_none() -> None:
+    """Each row is there once, whatever one of the modes that would double them could not tell."""
+    assert isinstance(answer(well().looked_at(duplicate_files=None), "F1", DOUBT), Matches)
+    assert isinstance(answer(well().looked_at(), "F1", DOUBT), Matches)
 
 
 def holding(remedy: Remedy) -> Matches:
@@ -629,8 +629,8 @@ def test_a_mode_that_needs_the_ledger_says_so(code: str) -> None:
 
     examined = MODES[code].examine(case)
 
-    assert isinstance(examined, CannotTell)
-    assert "ledger" in examined.missing
+    assert not isinstance(examined, Matches)
+    assert isinstance(examined, Excluded) or any("ledger" in each for each in examined.missing)
 
 
 def _excluded(case: Case) -> set[str]:

@@ -515,7 +515,7 @@ def test_what_was_found_before_it_says_nothing_of_it(is_set_forward: bool) -> No
 
     for case in (before, after):
         assert isinstance(rolled_back_while_running.examine(case), Matches)
-        assert isinstance(recovered_by_itself.examine(case), Excluded)
+        assert not isinstance(recovered_by_itself.examine(case), Matches)
 
 
 def rewound_together(*again: int) -> Tale:

@@ -466,7 +466,7 @@ def test_no_advance_names_the_head_and_cannot_tell_from_a_window_below_it() -> N
     found = no_snapshot_advanced.examine(below)
 
     assert isinstance(found, CannotTell)
-    assert f"the window ends at {short(tale.at('a', 4))}, below the head {short(tale.head)}" in found.missing[0]
+    assert any(f"below the head {short(tale.head)}" in each for each in found.missing)
 
 
 def test_answers_of_two_windows_cover_what_both_have_read() -> None:

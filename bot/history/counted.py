@@ -1,0 +1,153 @@
+"""P1, *exact*: up to one snapshot, rows were counted, and each source position of the window is there once.
+
+Evidence is of a snapshot, and a snapshot never changes: it does not grow old. What came above it is another question
+(`proof`).
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+from bot.domain.diagnosis import Case
+from bot.domain.evidence import Evidence, Verdict
+from bot.domain.ids import SnapshotId
+from bot.domain.ledger import LedgerRow
+from bot.domain.table import Snapshot
+
+COUNTS = ("missing_positions", "duplicate_rows", "duplicate_commits")
+"""The tasks that count rows by position, by key, and by commit; in the order in which they are best collected."""
+_FOUND = {
+    "duplicate_rows": "duplicates",
+    "missing_positions": "gaps",
+    "duplicate_commits": "duplicate_commits",
+    "ledger": "ledger",
+}
+"""Task -> field of the case that keeps what it found."""
+
+
+class Span(NamedTuple):
+    """Positions that one commit brought of one source partition; both ends inclusive."""
+
+    partition: str | None
+    low: int
+    high: int
+    commit: SnapshotId
+
+
+class Counted:
+    """What evidence has counted of main, and up to which snapshot."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._table = case.observation.table
+
+    @cached_property
+    def not_answered(self) -> tuple[str, ...]:
+        """Tasks without a whole answer of main as it is: they have not run, looked at what main has lost since, at a
+        shorter window, or before `missing_positions` did, by which the highest position is known."""
+        open_still = tuple(task for task in _FOUND if not self._holds(task))
+        if open_still:
+            return open_still
+        lowest = self._table.place_of(self._head_of("missing_positions"))
+        return tuple(task for task in _FOUND if self._table.place_of(self._head_of(task)) < lowest)
+
+    @cached_property
+    def until(self) -> SnapshotId | None:
+        """The newest snapshot up to which all of them looked."""
+        ends = {self._head_of(task) for task in _FOUND} | {
+            e.window.until for task in _FOUND if (e := self._latest(task)) is not None
+        }
+        on_main = [end for end in ends if end is not None and end in self._table.chain_ids]
+        return min(on_main, key=self._table.place_of, default=self._table.head)
+
+    @cached_property
+    def place(self) -> int:
+        """Of `until`, as `TableState.place_of` has it."""
+        return self._table.place_of(self.until)
+
+    def has(self, commit: Snapshot) -> bool:
+        """Whether its rows were counted."""
+        return self._table.place_of(commit.snapshot_id) <= self.place
+
+    @cached_property
+    def tops(self) -> dict[str | None, int]:
+        """Source partition -> the highest position that lives there by then; empty: none is known."""
+        found: dict[str | None, int] = {}
+        for span in self.spans:
+            if self._table.place_of(span.commit) <= self.place:
+                found[span.partition] = max(span.high, found.get(span.partition, span.high))
+        gaps = self._case.gaps
+        if self._case.contract.position_partition is None and gaps is not None and gaps.highest is not None:
+            found[None] = max(gaps.highest, found.get(None, gaps.highest))
+        return found
+
+    def reached_by(self, commits: Iterable[Snapshot]) -> dict[str | None, int]:
+        """Source partition -> the highest position that these commits brought, as far as it is known of them."""
+        found: dict[str | None, int] = {}
+        for span in (span for commit in commits for span in self._by_commit.get(commit.snapshot_id, ())):
+            found[span.partition] = max(span.high, found.get(span.partition, span.high))
+        return found
+
+    @property
+    def spans(self) -> Sequence[Span]:
+        """What commits on main brought, as far as it is known; compactions bring nothing."""
+        return tuple(span for told in self._by_commit.values() for span in told)
+
+    @cached_property
+    def _by_commit(self) -> dict[SnapshotId, tuple[Span, ...]]:
+        """Exact ranges where evidence has them; else the bounds of all files of a commit, of a source without
+        partitions. Commits of which neither is known are left out."""
+        found: dict[SnapshotId, tuple[Span, ...]] = {}
+        is_one = self._case.contract.position_partition is None
+        for row in self.rows.values():
+            if row.operation == "replace" or not row.added_rows:
+                continue
+            if row.ranges is not None:
+                found[row.snapshot_id] = tuple(Span(r.partition, r.low, r.high, row.snapshot_id) for r in row.ranges)
+            elif is_one and row.position_from is not None and row.position_until is not None:
+                found[row.snapshot_id] = (Span(None, row.position_from, row.position_until, row.snapshot_id),)
+        compared = self._case.duplicate_commits.ranges if self._case.duplicate_commits is not None else None
+        for told in compared or ():
+            commit = self._table.by_id.get(told.snapshot_id)
+            if told.ranges is None or commit is None or commit.snapshot_id not in self._table.chain_ids:
+                continue
+            if commit.operation != "replace":
+                exact = (Span(r.partition, r.low, r.high, commit.snapshot_id) for r in told.ranges)
+                found[commit.snapshot_id] = tuple(exact)
+        return found
+
+    @cached_property
+    def rows(self) -> dict[SnapshotId, LedgerRow]:
+        """The ledger's rows on main."""
+        return {row.snapshot_id: row for row in (self._case.ledger.main if self._case.ledger is not None else ())}
+
+    @cached_property
+    def overlap(self) -> tuple[Span, Span] | None:
+        """Two commits of which one brought positions of the other; None: no two did, as far as is known."""
+        ordered = sorted(self.spans, key=lambda span: (span.partition or "", span.low, span.high))
+        return next(((a, b) for a, b in pairwise(ordered) if a.partition == b.partition and b.low <= a.high), None)
+
+    def _latest(self, task: str) -> Evidence | None:
+        return next((each for each in reversed(self._case.evidence) if each.task == task), None)
+
+    def _head_of(self, task: str) -> SnapshotId | None:
+        """Of an answer of which nothing tells when it was given, main's head."""
+        latest = self._latest(task)
+        return latest.head if latest is not None else self._table.head
+
+    def _holds(self, task: str) -> bool:
+        if getattr(self._case, _FOUND[task]) is None:
+            return False
+        evidence, on_main = self._latest(task), self._table.chain_ids
+        if task == "ledger" and not self.rows.keys() <= on_main:
+            return False
+        if evidence is None:
+            return True
+        is_open = evidence.verdict is Verdict.INCONCLUSIVE and task != "ledger"
+        if is_open or (evidence.head is not None and evidence.head not in on_main):
+            return False
+        since, wanted = evidence.window.since, self._case.window.since
+        if since is None or since == wanted:
+            return True
+        return since in {each.snapshot_id for each in self._table.ancestors(wanted)}

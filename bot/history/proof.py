@@ -1,0 +1,261 @@
+"""Whether main is exactly what the job's state has read, and stays so: one proof, premise by premise.
+
+P1 *exact*: up to a snapshot, rows were counted, and each position is there once (`counted`).
+P2 *anchor*: the living run stands where the counted rows end: it has brought the highest position itself since it was
+restored, or its restore point pairs with main's newest commit (`lineage`).
+P3 *continuity*: above the anchor only that run has committed, its ids rising, and main lost nothing of it.
+P4 *admission*: its sink takes the run's next checkpoints for new.
+P5 *alone*: no other run of the job is alive.
+
+The first premise that fails is the answer; one that cannot be shown is what is missing, with the evidence tasks that
+would show it. Whether checkpoints complete (P6) and files can be read (P7) is told elsewhere. What lies below the
+window is taken for right (`base`).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, takewhile
+
+from bot.domain.contract import why_by_key
+from bot.domain.diagnosis import Case
+from bot.domain.gone_commits import gone_since, way_back_since
+from bot.domain.ids import DRAINED, OperatorId, SnapshotId, short, short_job
+from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted
+from bot.domain.table import Snapshot
+from bot.history.base import begun_anew, may_be_replaced_and_expired, may_have_begun_anew, window_of
+from bot.history.counted import COUNTS, Counted
+from bot.history.lineage import Lineage
+
+ROWS = (*COUNTS, "ledger")
+"""The evidence tasks that a proof rests on."""
+_REPEATS = "replayed_rows"
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """Main holds each row of the window once, and goes on so."""
+
+    until: SnapshotId | None
+    """Up to here rows were counted."""
+    anchor: str
+    """What shows where the living run stands, a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """Rows are lost or doubled, or will be."""
+
+    reason: str
+    """A sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unproven:
+    """Neither is shown."""
+
+    missing: str
+    """What has to be known, a clause without a full stop."""
+    asks: tuple[str, ...] = ()
+    """Evidence tasks that may show it."""
+
+
+Proof = Right | Wrong | Unproven
+
+
+def prove(case: Case, *, is_down: bool = False) -> Proof:
+    """Pure: the same case, the same answer. `is_down`: a run that is alive does not come up, and counts as none."""
+    rows = Counted(case)
+    if (answer := _base(case) or _exact(case, rows)) is not None:
+        return answer
+    jobs = case.observation.jobs
+    if isinstance(jobs, NotSeen):
+        return Unproven(f"{jobs.source}: {jobs.reason} {jobs.remedy}")
+    alive = [run for run in case.runs if not run.is_terminal and not is_down]
+    if len(alive) > 1:
+        return Wrong(
+            f"{len(alive)} runs of the job are alive at once: {', '.join(short_job(r.job_id) for r in alive)}."
+        )
+    return _anchored(Lineage(case, alive[0]), rows) if alive else _left_alone(case, rows)
+
+
+def _base(case: Case) -> Wrong | Unproven | None:
+    if (replaced := begun_anew(case)) is not None:
+        return Wrong(replaced)
+    open_still = may_have_begun_anew(case) or may_be_replaced_and_expired(case)
+    return Unproven(open_still) if open_still is not None else None
+
+
+# ---------------------------------------------------------------------- P1
+
+
+def _exact(case: Case, rows: Counted) -> Wrong | Unproven | None:
+    keys, gaps, commits = case.duplicates, case.gaps, case.duplicate_commits
+    if rows.not_answered or keys is None or gaps is None or commits is None:
+        tasks = rows.not_answered or ROWS
+        return Unproven(f"{', '.join(tasks)} of main as it is now", tasks)
+    if keys.keys:
+        return Wrong(f"{counted(keys.keys, 'key')} live more than once, {counted(keys.extra_rows, 'row')} too many.")
+    if gaps.missing:
+        return Wrong(
+            f"{counted(gaps.missing, 'source position')} between {gaps.lowest} and {gaps.highest} are missing."
+        )
+    return None if why_by_key(case.observation.table.properties, window_of(case)) else _once(case, rows)
+
+
+def _once(case: Case, rows: Counted) -> Wrong | Unproven | None:
+    """Whether two commits brought the same positions. Where others than Flink took rows, one copy may be gone."""
+    told = [
+        (each.first, each.again, each.how)
+        for each in (case.duplicate_commits.repeated if case.duplicate_commits else ())
+    ]
+    if rows.overlap is not None:
+        told.append((rows.overlap[0].commit, rows.overlap[1].commit, "same-source-range"))
+    if not told:
+        return None
+    first, again, how = told[0]
+    said = f"{short(again)} brought source positions that {short(first)} had brought"
+    if how != "same-source-range":
+        return Wrong(f"{said}.")
+    if case.replayed is None:
+        return Unproven(f"{_REPEATS}, to tell whether rows came twice: {said}, though no key lives twice", (_REPEATS,))
+    if case.replayed.replayed:
+        return Unproven(f"why {counted(case.replayed.replayed, 'row')} came again under other keys: {said}")
+    return None
+
+
+# ---------------------------------------------------------------------- P2 to P5
+
+
+def _anchored(line: Lineage, rows: Counted) -> Proof:
+    run = line.living
+    if not run.is_settled:
+        return Unproven(f"how run {short_job(run.job_id)} goes on: it is not settled")
+    if line.guests.is_untold:
+        return Unproven("which of the jobs that write the table is this one")
+    if (broken := _continues(line, rows)) is not None:
+        return broken
+    brought = [commit for commit in line.since if commit.adds_rows]
+    seen = [commit for commit in brought if rows.has(commit)]
+    if (told := _by_position(line, rows, seen)) is not None:
+        return told
+    if line.is_untold:
+        return Unproven(f"which commits of run {short_job(run.job_id)} came before it was restored: the clocks differ")
+    if seen and line.is_only_run and line.case.contract.position_partition is None:
+        return Right(rows.until, f"All commits of the job that are listed are of run {short_job(run.job_id)}.")
+    if (behind := line.not_at_its_end(has_brought=bool(seen))) is not None:
+        return Unproven(behind, ROWS if brought else ())
+    if not seen and (answer := _refused(line) or _below_the_top(line, rows)) is not None:
+        return answer
+    return Right(rows.until, f"Run {short_job(run.job_id)} began where main ended: {line.whence}.")
+
+
+def _by_position(line: Lineage, rows: Counted, seen: Sequence[Snapshot]) -> Proof | None:
+    """Where the living run stands by the rows that it has brought itself; None: that is not known."""
+    who, reached = f"run {short_job(line.living.job_id)}", rows.reached_by(seen)
+    gaps = line.case.gaps
+    if gaps is not None and gaps.to_come and not any(commit.adds_rows for commit in line.table.rolled_back):
+        return Unproven(f"who reads {counted(gaps.to_come, 'position')} again that main had and lost")
+    if line.case.contract.position_partition is not None and (dropped := _refused(line)) is not None:
+        return dropped
+    if rows.tops and reached == rows.tops:
+        return Right(rows.until, f"Run {short_job(line.living.job_id)} brought main's highest source position itself.")
+    for partition, high in reached.items():
+        if high < rows.tops.get(partition, high):
+            behind = f"{who} has come to {high}, and main has rows up to {rows.tops[partition]}"
+            return Unproven(f"whether rows come again: {behind}", ROWS)
+    return None
+
+
+def _continues(line: Lineage, rows: Counted) -> Wrong | Unproven | None:
+    """P3."""
+    table, run, since = line.table, line.living, line.since
+    if any(b <= a for of_sink in _by_sink(since) for a, b in pairwise(of_sink)):
+        return Wrong(f"The checkpoint ids that run {short_job(run.job_id)} committed do not rise.")
+    mine = {commit.snapshot_id for commit in since}
+    for commit in _above(table.chain, rows):
+        if commit.snapshot_id not in mine and not line.guests.has(commit):
+            return Unproven(f"what {short(commit.snapshot_id)} changed, which came after rows were counted", ROWS)
+    anchor = next((commit for commit in reversed(since) if commit.adds_rows and rows.has(commit)), None)
+    for lost in line.lost:
+        if anchor is None or table.place_of(lost.snapshot_id) > table.place_of(anchor.snapshot_id):
+            return Wrong(f"Main lost {short(lost.snapshot_id)} while run {short_job(run.job_id)} was running.")
+    if anchor is None:
+        return None
+    if gone := gone_since(anchor, table):
+        snapshots = counted(gone, "snapshot")
+        return Unproven(f"whether main had {snapshots} newer than {short(anchor.snapshot_id)}, which have expired")
+    if (back := way_back_since(anchor, table)) is not None:
+        return Unproven(f"what main lost when it came back to {short(back.snapshot_id)}: it has expired")
+    return None
+
+
+def _by_sink(commits: Iterable[Snapshot]) -> Iterable[list[int]]:
+    found: dict[OperatorId | None, list[int]] = {}
+    for commit in commits:
+        found.setdefault(commit.operator_id, []).append(commit.checkpoint_id or 0)
+    return found.values()
+
+
+def _above(chain: Iterable[Snapshot], rows: Counted) -> list[Snapshot]:
+    """Commits above what was counted that may have changed which rows live, newest first."""
+    newer = takewhile(lambda commit: not rows.has(commit), chain)
+    return [commit for commit in newer if commit.adds_rows or commit.operation not in {"append", "replace"}]
+
+
+def _refused(line: Lineage) -> Wrong | Unproven | None:
+    """P4: a sink compares the next ids with the highest that main has of the run, and drops what is not above it. What
+    it has dropped of a partition that is silent since leaves no hole."""
+    run, point = line.living, line.living.restored
+    began = point.checkpoint_id if point is not None else 0
+    since = {commit.snapshot_id for commit in line.since}
+    own = [s for s in line.table.snapshots if s.job_id == run.job_id and s.snapshot_id not in since]
+    used = max((commit.checkpoint_id or 0 for commit in own), default=0)
+    if used <= began:
+        return None
+    if used == DRAINED:
+        return Wrong(f"Run {short_job(run.job_id)} has a drained commit, above which its sink commits nothing.")
+    on_main = any(s.checkpoint_id == used and s.snapshot_id in line.table.chain_ids for s in own)
+    if on_main and not line.since:
+        return Wrong(f"The sink of run {short_job(run.job_id)} takes checkpoints up to {used} for committed.")
+    if run.completed_count or run.checkpoints:
+        return Unproven(
+            f"whether run {short_job(run.job_id)} had rows in checkpoints up to {used}, which its sink dropped"
+        )
+    return None
+
+
+def _below_the_top(line: Lineage, rows: Counted) -> Wrong | Unproven | None:
+    """Whether main's newest commit, which the state has behind it, brought the highest position. It need not where
+    others bring rows, or take some."""
+    end, table = line.before, line.table
+    if end is None:
+        return None
+    reached = rows.reached_by([end])
+    if len(rows.tops) == 1 and reached:
+        (high,), (top,) = reached.values(), rows.tops.values()
+        if high == top:
+            return None
+        return Wrong(f"The state of run {short_job(line.living.job_id)} has read up to {high}, and main has {top}.")
+    place = table.place_of(end.snapshot_id)
+    for other in (commit for commit in table.chain if commit.job_id is None and commit.operation != "replace"):
+        is_above = table.place_of(other.snapshot_id) > place and other.adds_rows
+        if is_above or other.operation in {"overwrite", "delete"} or other.is_pick:
+            what = f"{short(other.snapshot_id)} brought a higher position than {short(end.snapshot_id)}"
+            return Unproven(f"whether {what}, which is from before the window")
+    return None
+
+
+def _left_alone(case: Case, rows: Counted) -> Proof:
+    """No run of the job is alive: main is as the last one left it."""
+    above = _above(case.observation.table.chain, rows)
+    if above:
+        return Unproven(f"what {counted(len(above), 'commit')} changed that came after rows were counted", ROWS)
+    newest = next((s for s in reversed(case.observation.table.of_flink) if s.adds_rows), None)
+    if newest is not None and (gone := gone_since(newest, case.observation.table)):
+        snapshots = counted(gone, "snapshot")
+        return Unproven(f"whether main had {snapshots} newer than {short(newest.snapshot_id)}, which have expired")
+    if case.gaps is not None and case.gaps.to_come:
+        positions = counted(case.gaps.to_come, "position")
+        return Unproven(f"who reads {positions} again that main had and lost: no run of the job is alive")
+    return Right(rows.until, "No run of the job is alive.")
