@@ -6,7 +6,6 @@ Who calls the table healthy and who leaves it as a dead job left it rest on the 
 from bot.diagnosis._arrivals import unaccounted
 from bot.diagnosis._asked import answers, unasked
 from bot.diagnosis._case import living, not_asked, unseen
-from bot.diagnosis._leaks import came_again
 from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
 from bot.diagnosis._other_branch import writes_a_branch
 from bot.diagnosis._other_writers import COMPARES, changes_by_others, unknown_pick, unsettled_compactions
@@ -20,6 +19,7 @@ from bot.domain.other_writers import name_of
 from bot.domain.sentences import counted
 from bot.domain.staleness import is_just_given, manifests_since
 from bot.domain.unread_points import rows_of
+from bot.history.counted import Counted
 from bot.history.proof import ROWS, Right, Unproven, Wrong, prove
 
 RESTS_ON = (*ROWS, "unreadable_files")
@@ -81,11 +81,25 @@ def _dropped(case: Case) -> str | None:
     are on main, or the living run stands below them."""
     alive = {run.job_id for run in living(case)}
     dropped = case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE) if case.leaked is not None else ()
-    lost = tuple(leak for leak in dropped if leak.job_id in alive and came_again(leak, case) is not True)
+    rows = Counted(case)
+    lost = tuple(leak for leak in dropped if leak.job_id in alive and not rows.has_come_to(leak))
     if not lost:
         return None
     were = "was" if len(lost) == 1 else "were"
     return f"{counted(len(lost), 'Flink manifest')} with {rows_of(lost)} {were} not committed, and will not be."
+
+
+def _passed_over(case: Case) -> CannotTell | None:
+    """A manifest of a living run that holds rows above main's, though its sink has committed a later checkpoint, or of
+    which nothing tells what becomes."""
+    table, rows = case.observation.table, Counted(case)
+    newest = {s.job_id: s.checkpoint_id or 0 for s in table.of_flink}
+    for leak in case.leaked.manifests if case.leaked is not None else ():
+        is_of_now = leak.job_id in {run.job_id for run in living(case)} and not leak.is_empty
+        is_open = leak.standing is LeakStanding.UNTOLD or leak.checkpoint_id <= newest.get(leak.job_id, -1)
+        if is_of_now and is_open and not rows.has_come_to(leak):
+            return CannotTell(missing=(f"whether the rows of Flink manifest {leak.path.rsplit('/', 1)[-1]} come",))
+    return None
 
 
 def _waiting(case: Case) -> CannotTell | None:
@@ -132,6 +146,7 @@ def _open(case: Case) -> tuple[CannotTell | None, ...]:
     return (
         None if answers(case, files) else CannotTell(missing=(not_asked(case, files),), asks=unasked(case, files)),
         missing if isinstance(missing, CannotTell) else None,
+        _passed_over(case),
         _waiting(case),
         unsettled_compactions(case),
         *(CannotTell(missing=(what,)) for what in told if what is not None),

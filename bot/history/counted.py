@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Evidence, Verdict
+from bot.domain.findings import LeakedManifest
 from bot.domain.ids import SnapshotId
 from bot.domain.ledger import LedgerRow
 from bot.domain.table import Snapshot
@@ -116,6 +117,14 @@ class Counted:
                 exact = (Span(r.partition, r.low, r.high, commit.snapshot_id) for r in told.ranges)
                 found[commit.snapshot_id] = tuple(exact)
         return found
+
+    def has_come_to(self, leak: LeakedManifest) -> bool:
+        """Whether main has come as far as the rows of a Flink manifest: they are there, or some are missing."""
+        if leak.ranges is not None:
+            return all(each.high <= self.tops.get(each.partition, each.high - 1) for each in leak.ranges)
+        top, until = self.tops.get(None), leak.position_until
+        is_one = self._case.contract.position_partition is None
+        return is_one and top is not None and until is not None and until <= top
 
     @cached_property
     def rows(self) -> dict[SnapshotId, LedgerRow]:

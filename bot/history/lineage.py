@@ -189,7 +189,8 @@ class Lineage:
             return f"which start of {who} made checkpoint {point.checkpoint_id}: main lost a later commit of that id"
         starts = tuple(self._starts(writer))
         of_others = [each for each in starts if writer != self.living.job_id and each.at > edge]
-        if any(s.restored is None or s.restored.checkpoint_id < point.checkpoint_id for s in of_others if s.is_listed):
+        reached = end.checkpoint_id or CheckpointId(0)
+        if any(s.restored is None or s.restored.checkpoint_id < reached for s in of_others if s.is_listed):
             return f"which start of {who} made checkpoint {point.checkpoint_id}: it has started again since"
         is_known = any(each.at <= edge for each in starts)
         if end.checkpoint_id != point.checkpoint_id:

@@ -255,6 +255,9 @@ def _left_alone(case: Case, rows: Counted) -> Proof:
     if newest is not None and (gone := gone_since(newest, case.observation.table)):
         snapshots = counted(gone, "snapshot")
         return Unproven(f"whether main had {snapshots} newer than {short(newest.snapshot_id)}, which have expired")
+    lost = any(commit.adds_rows for commit in case.observation.table.rolled_back)
+    if case.gaps is not None and not case.gaps.has_positions and lost:
+        return Unproven("who reads the rows again that main had and lost: no run of the job is alive")
     if case.gaps is not None and case.gaps.to_come:
         positions = counted(case.gaps.to_come, "position")
         return Unproven(f"who reads {positions} again that main had and lost: no run of the job is alive")

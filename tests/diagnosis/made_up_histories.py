@@ -252,9 +252,20 @@ class Story(NamedTuple):
     looked: Looked
 
 
+OF_THE_ROOT = (
+    "from which run's",
+    "where ",
+    "which start of",
+    "when run",
+    "whether main has the rows",
+    "whether checkpoint",
+)
+"""How it begins what has to be known of where a living run stands, before rows of its own show it."""
+
+
 def first_rows_tell(found: Examined) -> bool:
-    """Whether only the start of a run is open that has brought no rows, and whose first restore a failover hides."""
-    return isinstance(found, CannotTell) and all("it has brought none yet" in each for each in found.missing)
+    """Whether only the start of a run is open that has brought no rows."""
+    return isinstance(found, CannotTell) and all(each.startswith(OF_THE_ROOT) for each in found.missing)
 
 
 @st.composite
