@@ -14,6 +14,7 @@ from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import LeakedManifest
 from bot.domain.ids import SnapshotId
 from bot.domain.ledger import LedgerRow
+from bot.domain.staleness import is_just_given
 from bot.domain.table import Snapshot
 
 COUNTS = ("missing_positions", "duplicate_rows", "duplicate_commits")
@@ -34,6 +35,13 @@ class Span(NamedTuple):
     low: int
     high: int
     commit: SnapshotId
+    rows: int | None = None
+    """How many have a position in it; None: only its ends are known."""
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether some position in it has no row."""
+        return self.rows is not None and self.rows < self.high - self.low + 1
 
 
 class Counted:
@@ -90,6 +98,16 @@ class Counted:
             found[span.partition] = max(span.high, found.get(span.partition, span.high))
         return found
 
+    def spans_of(self, commit: Snapshot) -> Sequence[Span] | None:
+        """What it brought; None: not known."""
+        return self._by_commit.get(commit.snapshot_id)
+
+    @property
+    def is_ledger_old(self) -> bool:
+        """Whether the ledger was read longer ago than a moment, so that another look may list more."""
+        latest = self._latest("ledger")
+        return latest is not None and not is_just_given(latest, self._table.read_at)
+
     @property
     def spans(self) -> Sequence[Span]:
         """What commits on main brought, as far as it is known; compactions bring nothing."""
@@ -105,7 +123,9 @@ class Counted:
             if row.operation == "replace" or not row.added_rows:
                 continue
             if row.ranges is not None:
-                found[row.snapshot_id] = tuple(Span(r.partition, r.low, r.high, row.snapshot_id) for r in row.ranges)
+                found[row.snapshot_id] = tuple(
+                    Span(r.partition, r.low, r.high, row.snapshot_id, r.rows) for r in row.ranges
+                )
             elif is_one and row.position_from is not None and row.position_until is not None:
                 found[row.snapshot_id] = (Span(None, row.position_from, row.position_until, row.snapshot_id),)
         compared = self._case.duplicate_commits.ranges if self._case.duplicate_commits is not None else None
@@ -114,7 +134,7 @@ class Counted:
             if told.ranges is None or commit is None or commit.snapshot_id not in self._table.chain_ids:
                 continue
             if commit.operation != "replace":
-                exact = (Span(r.partition, r.low, r.high, commit.snapshot_id) for r in told.ranges)
+                exact = (Span(r.partition, r.low, r.high, commit.snapshot_id, r.rows) for r in told.ranges)
                 found[commit.snapshot_id] = tuple(exact)
         return found
 

@@ -176,6 +176,8 @@ def _continues(line: Lineage, rows: Counted) -> Wrong | Unproven | None:
     for commit in _above(table.chain, rows):
         if commit.snapshot_id not in mine and not line.guests.has(commit):
             return Unproven(f"what {short(commit.snapshot_id)} changed, which came after rows were counted", ROWS)
+    if (skipped := _skips(line, rows)) is not None:
+        return skipped
     anchor = next((commit for commit in reversed(since) if commit.adds_rows and rows.has(commit)), None)
     for lost in line.lost:
         if anchor is None or table.place_of(lost.snapshot_id) > table.place_of(anchor.snapshot_id):
@@ -187,6 +189,26 @@ def _continues(line: Lineage, rows: Counted) -> Wrong | Unproven | None:
         return Unproven(f"whether main had {snapshots} newer than {short(anchor.snapshot_id)}, which have expired")
     if (back := way_back_since(anchor, table)) is not None:
         return Unproven(f"what main lost when it came back to {short(back.snapshot_id)}: it has expired")
+    return None
+
+
+def _skips(line: Lineage, rows: Counted) -> Unproven | None:
+    """Whether a newer commit of the living run leaves positions out: its source may have lost records before it read
+    them. Where the ledger does not list such a commit yet, it is asked for, but not again at once."""
+    newer = [commit for commit in line.since if commit.adds_rows and not rows.has(commit)]
+    tops = dict(rows.tops)
+    for commit in newer:
+        spans = rows.spans_of(commit)
+        if spans is None:
+            if rows.is_ledger_old:
+                return Unproven(
+                    f"what {short(commit.snapshot_id)} brought, which the ledger does not list", ("ledger",)
+                )
+            return None
+        for span in sorted(spans, key=lambda span: span.low):
+            if span.has_holes or (span.partition in tops and span.low > tops[span.partition] + 1):
+                return Unproven(f"whether positions are missing in {short(commit.snapshot_id)}, or below it", ROWS)
+            tops[span.partition] = max(span.high, tops.get(span.partition, span.high))
     return None
 
 
