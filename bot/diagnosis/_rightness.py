@@ -9,6 +9,7 @@ from bot.diagnosis._case import living, not_asked, unseen
 from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
 from bot.diagnosis._other_branch import writes_a_branch
 from bot.diagnosis._other_writers import COMPARES, changes_by_others, unknown_pick, unsettled_compactions
+from bot.diagnosis._overdue import settled
 from bot.diagnosis._upsert import may_be_replaced
 from bot.diagnosis._wrong_rows import ALL_FILES, missing_now
 from bot.diagnosis.schema_changed_under_the_job import unwritten, writes_unknown, written_in_vain
@@ -90,15 +91,19 @@ def _dropped(case: Case) -> str | None:
 
 
 def _passed_over(case: Case) -> CannotTell | None:
-    """A manifest of a living run that holds rows above main's, though its sink has committed a later checkpoint, or of
-    which nothing tells what becomes."""
-    table, rows = case.observation.table, Counted(case)
-    newest = {s.job_id: s.checkpoint_id or 0 for s in table.of_flink}
-    for leak in case.leaked.manifests if case.leaked is not None else ():
-        is_of_now = leak.job_id in {run.job_id for run in living(case)} and not leak.is_empty
-        is_open = leak.standing is LeakStanding.UNTOLD or leak.checkpoint_id <= newest.get(leak.job_id, -1)
-        if is_of_now and is_open and not rows.has_come_to(leak):
-            return CannotTell(missing=(f"whether the rows of Flink manifest {leak.path.rsplit('/', 1)[-1]} come",))
+    """A manifest of a living run that holds rows above main's, though its sink has committed a later checkpoint long
+    enough ago to have deleted it, or of which nothing tells what becomes."""
+    rows = Counted(case)
+    for run in living(case):
+        due = settled(case, run)
+        for leak in case.leaked.manifests if case.leaked is not None else ():
+            if leak.job_id != run.job_id or leak.is_empty or rows.has_come_to(leak):
+                continue
+            of_sink = (s for s in case.observation.table.of_flink if s.committed_at <= due)
+            of_sink = (s for s in of_sink if (s.job_id, s.operator_id) == (leak.job_id, leak.operator_id))
+            is_passed = any((s.checkpoint_id or 0) > leak.checkpoint_id for s in of_sink)
+            if is_passed or leak.standing is LeakStanding.UNTOLD:
+                return CannotTell(missing=(f"whether the rows of Flink manifest {leak.path.rsplit('/', 1)[-1]} come",))
     return None
 
 
