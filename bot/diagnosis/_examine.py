@@ -84,18 +84,21 @@ _OF_NOW = frozenset({Act.CONTAIN, Act.RECOVER, Act.REPAIR})
 
 
 def agreeing(case: Case, results: Iterable[ModeResult]) -> tuple[ModeResult, ...]:
-    """The same answers, but that none of `VOUCHING` holds beside a mode by which rows are wrong. Where the rows are
-    proven right, a doubt of one that is about the same rows is settled; any other doubt of rows is a doubt of that
-    answer too. Evidence that nobody asked for is no doubt: not all there is must be collected."""
+    """The same answers, but that none of `VOUCHING` holds beside a mode by which rows are wrong, or were: who read them
+    must be told. Where the rows are proven right, a doubt of one that is about the same rows is settled; any other
+    doubt of rows is a doubt of that answer too. Evidence that nobody asked for is no doubt: not all there is must be
+    collected."""
     told = tuple(results)
-    wrong = next((each for each in told if _accuses(each)), None)
+    wrong = next((each for each in told if _accuses(each) or _is_of_history(each, Matches)), None)
     if wrong is not None and isinstance(wrong.examined, Matches):
         out = Excluded(reason=f"{wrong.mode.code} holds: {wrong.examined.headline}")
         return tuple(each.model_copy(update={"examined": out}) if _vouches(each) else each for each in told)
     right = next((each for each in told if _vouches(each)), None)
     if right is not None:
         settled = Excluded(reason=f"Every row of the window is there once, and stays so: see `{right.mode.code}`.")
-        told = tuple(each.model_copy(update={"examined": settled}) if _is_settled(each) else each for each in told)
+        told = tuple(
+            each.model_copy(update={"examined": settled}) if _is_of_history(each, CannotTell) else each for each in told
+        )
     doubts = tuple(_doubts_in(case, told))
     if not doubts:
         return told
@@ -106,8 +109,8 @@ def agreeing(case: Case, results: Iterable[ModeResult]) -> tuple[ModeResult, ...
     return tuple(each.model_copy(update={"examined": left}) if _vouches(each) else each for each in told)
 
 
-def _is_settled(result: ModeResult) -> bool:
-    return isinstance(result.examined, CannotTell) and result.mode.code in _OF_HISTORY
+def _is_of_history(result: ModeResult, said: type[Matches | CannotTell]) -> bool:
+    return isinstance(result.examined, said) and result.mode.code in _OF_HISTORY
 
 
 def _doubts_in(case: Case, told: Iterable[ModeResult]) -> Iterator[CannotTell]:
