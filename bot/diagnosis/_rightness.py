@@ -4,7 +4,7 @@ Who calls the table healthy and who leaves it as a dead job left it rest on the 
 """
 
 from bot.diagnosis._arrivals import unaccounted
-from bot.diagnosis._asked import answers, unasked
+from bot.diagnosis._asked import answers, gave_nothing, lacking, unasked
 from bot.diagnosis._case import living, not_asked, unseen
 from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
 from bot.diagnosis._other_branch import writes_a_branch
@@ -34,18 +34,19 @@ _NO_POSITION = (
 
 def proven(case: Case, *, is_down: bool = False) -> Right | CannotTell | Excluded:
     """The proof; or what speaks against it, or is missing for it. `is_down`: as `prove` has it."""
-    against = _files(case) or _dropped(case) or _columns(case) or _others(case)
+    rows = Counted(case)
+    against = _files(case) or _dropped(case, rows) or _columns(case) or _others(case)
     if against is not None:
         return Excluded(reason=against)
-    open_still = [told for told in _open(case) if told is not None]
+    open_still = [told for told in _open(case, rows) if told is not None]
     if case.contract.position is None:
         return CannotTell(missing=(_NO_POSITION, *(what for each in open_still for what in each.missing)))
     match prove(case, is_down=is_down):
         case Wrong(reason) if may_be_replaced(case) is None:
             return Excluded(reason=reason)
         case Unproven(missing, asks):
-            again = unasked(case, *(task for task in asks if task not in ROWS))
-            open_still.append(CannotTell(missing=(missing,), asks=(*(task for task in asks if task in ROWS), *again)))
+            said = tuple(_why(case, task) for task in rows.not_answered) or (missing,)
+            open_still.append(CannotTell(missing=said, asks=_may_answer(case, asks)))
         case Right() as right:
             if (overdue := unaccounted(case, right.until)) is not None:
                 open_still.append(overdue)
@@ -55,6 +56,18 @@ def proven(case: Case, *, is_down: bool = False) -> Right | CannotTell | Exclude
                 return right
     left = tuple(dict.fromkeys(what for each in open_still for what in each.missing))
     return CannotTell(missing=left, asks=tuple(dict.fromkeys(task for each in open_still for task in each.asks)))
+
+
+def _why(case: Case, task: str) -> str:
+    """A task of which no answer holds, with the reason: it has not run, could not answer, or has grown old."""
+    return next(iter(lacking(case, task, whole=True)), f"{task}, once more, up to the newest commit that was looked at")
+
+
+def _may_answer(case: Case, tasks: tuple[str, ...]) -> tuple[str, ...]:
+    """Of these tasks those that another run may answer: one that could not is not run again for the same state. Rows
+    are counted again for newer commits of the job, which make no other answer old."""
+    again = frozenset(unasked(case, *tasks))
+    return tuple(task for task in tasks if task in again or (task in ROWS and not gave_nothing(case, task)))
 
 
 def begins_above(case: Case) -> SnapshotId | None:
@@ -77,12 +90,11 @@ def _files(case: Case) -> str | None:
     return None
 
 
-def _dropped(case: Case) -> str | None:
+def _dropped(case: Case, rows: Counted) -> str | None:
     """Manifests of a living run that its sink will not commit. Those of ended runs are told by the proof: their rows
     are on main, or the living run stands below them."""
     alive = {run.job_id for run in living(case)}
     dropped = case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE) if case.leaked is not None else ()
-    rows = Counted(case)
     lost = tuple(leak for leak in dropped if leak.job_id in alive and not rows.has_come_to(leak))
     if not lost:
         return None
@@ -90,10 +102,9 @@ def _dropped(case: Case) -> str | None:
     return f"{counted(len(lost), 'Flink manifest')} with {rows_of(lost)} {were} not committed, and will not be."
 
 
-def _passed_over(case: Case) -> CannotTell | None:
+def _passed_over(case: Case, rows: Counted) -> CannotTell | None:
     """A manifest of a living run that holds rows above main's, though its sink has committed a later checkpoint long
     enough ago to have deleted it, or of which nothing tells what becomes."""
-    rows = Counted(case)
     for run in living(case):
         due = settled(case, run)
         for leak in case.leaked.manifests if case.leaked is not None else ():
@@ -138,7 +149,7 @@ def _others(case: Case) -> str | None:
     return f"{short(foreign.snapshot_id)} ({foreign.operation}) was committed by {name_of(foreign)}, not by the job."
 
 
-def _open(case: Case) -> tuple[CannotTell | None, ...]:
+def _open(case: Case, rows: Counted) -> tuple[CannotTell | None, ...]:
     """What of files, columns and other writers has to be known, of which the proof does not speak."""
     missing = missing_now(case)
     written, files = writes_unknown(case), "unreadable_files"
@@ -151,7 +162,7 @@ def _open(case: Case) -> tuple[CannotTell | None, ...]:
     return (
         None if answers(case, files) else CannotTell(missing=(not_asked(case, files),), asks=unasked(case, files)),
         missing if isinstance(missing, CannotTell) else None,
-        _passed_over(case),
+        _passed_over(case, rows),
         _waiting(case),
         unsettled_compactions(case),
         *(CannotTell(missing=(what,)) for what in told if what is not None),

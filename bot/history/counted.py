@@ -157,6 +157,14 @@ class Counted:
         ordered = sorted(self.spans, key=lambda span: (span.partition or "", span.low, span.high))
         return next(((a, b) for a, b in pairwise(ordered) if a.partition == b.partition and b.low <= a.high), None)
 
+    def looked_at(self, task: str, commit: SnapshotId) -> bool:
+        """Whether the task's newest answer is whole, and of main with this commit."""
+        evidence = self._latest(task)
+        if evidence is None:
+            return True
+        is_whole = evidence.verdict is not Verdict.INCONCLUSIVE and evidence.head in self._table.chain_ids
+        return is_whole and self._table.place_of(evidence.head) >= self._table.place_of(commit)
+
     def _latest(self, task: str) -> Evidence | None:
         return next((each for each in reversed(self._case.evidence) if each.task == task), None)
 

@@ -25,6 +25,7 @@ from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, short, shor
 from bot.domain.looked import NotSeen
 from bot.domain.paths import may_be_same
 from bot.domain.rewinds import first_shown, is_its_own
+from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 
 
@@ -112,7 +113,7 @@ class Lineage:
             return self._nothing_before(me)
         if point is None:
             began = "without state" if run.restored_count == 0 else "from a point that Flink no longer shows"
-            return f"where in the source {me} began: it started {began} after {short(end.snapshot_id)} "
+            return f"where in the source {me} began: it started {began} after {short(end.snapshot_id)}"
         reached = end.checkpoint_id or CheckpointId(0)
         if reached == DRAINED:
             return f"whether the sink of {me} commits at all: {short(end.snapshot_id)} is of a drained run"
@@ -248,14 +249,11 @@ class Lineage:
         for lost in self._rolled_back:
             number = lost.checkpoint_id or 0
             is_of_it = (lost.job_id, lost.operator_id) == (end.job_id, end.operator_id)
-            is_in_state = is_of_it and (
-                (reached < point.checkpoint_id < DRAINED and number > reached) or number == DRAINED
-            )
-            if is_in_state and lost.adds_rows:
+            if is_of_it and number > reached and point.checkpoint_id > reached and lost.adds_rows:
                 return f"whether the rows of {short(lost.snapshot_id)} come again: the state has read them"
         listing = self.case.observation.flink_manifests
         if isinstance(listing, NotSeen):
-            return f"which Flink manifests lie on storage: {listing.reason}"
+            return f"{listing.source}: {listing.reason} {listing.remedy}"
         for manifest in sorted(listing.values, key=lambda each: each.path):
             is_of_state = self._may_be_of(point, manifest.job_id) and manifest.checkpoint_id <= point.checkpoint_id
             if is_of_state and not self._is_live(manifest.path, end):
@@ -278,8 +276,9 @@ class Lineage:
         if end.checkpoint_id == point.checkpoint_id and (is_new or has_brought):
             return None
         if gone := gone_since(end, self.table):
-            return f"what {gone} snapshots newer than {short(end.snapshot_id)} had, which have expired"
-        return gone_between(end, point.checkpoint_id, self.table, self.case.observation.jobs)
+            return f"what {counted(gone, 'snapshot')} newer than {short(end.snapshot_id)} had: all that has expired"
+        told = gone_between(end, point.checkpoint_id, self.table, self.case.observation.jobs)
+        return f"whether commits are gone: {told.rstrip('.')}" if told is not None else None
 
 
 def _began_at(run: JobRun) -> int:

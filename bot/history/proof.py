@@ -95,29 +95,27 @@ def _exact(case: Case, rows: Counted) -> Wrong | Unproven | None:
         tasks = rows.not_answered or ROWS
         return Unproven(f"{', '.join(tasks)} of main as it is now", tasks)
     if keys.keys:
-        return Wrong(f"{counted(keys.keys, 'key')} live more than once, {counted(keys.extra_rows, 'row')} too many.")
+        live = "lives" if keys.keys == 1 else "live"
+        return Wrong(f"{counted(keys.keys, 'key')} {live} more than once, {counted(keys.extra_rows, 'row')} too many.")
     if gaps.missing:
-        return Wrong(
-            f"{counted(gaps.missing, 'source position')} between {gaps.lowest} and {gaps.highest} are missing."
-        )
+        are = "is" if gaps.missing == 1 else "are"
+        return Wrong(f"{counted(gaps.missing, 'source position')} {are} missing.")
     return None if why_by_key(case.observation.table.properties, window_of(case)) else _once(case, rows)
 
 
 def _once(case: Case, rows: Counted) -> Wrong | Unproven | None:
-    """Whether two commits brought the same positions. Where others than Flink took rows, one copy may be gone."""
-    told = [
-        (each.first, each.again, each.how)
-        for each in (case.duplicate_commits.repeated if case.duplicate_commits else ())
-    ]
-    if rows.overlap is not None:
-        told.append((rows.overlap[0].commit, rows.overlap[1].commit, "same-source-range"))
-    if not told:
+    """Whether two commits brought the same positions. Of ranges, which are bounds of files, rows have to tell."""
+    repeated = case.duplicate_commits.repeated if case.duplicate_commits is not None else ()
+    surely = next((each for each in repeated if each.how != "same-source-range"), None)
+    if surely is not None:
+        return Wrong(f"{short(surely.again)} brought again what {short(surely.first)} had brought.")
+    ranges = [(each.first, each.again) for each in repeated]
+    ranges += [(rows.overlap[0].commit, rows.overlap[1].commit)] if rows.overlap is not None else []
+    if not ranges:
         return None
-    first, again, how = told[0]
+    first, again = ranges[0]
     said = f"{short(again)} brought source positions that {short(first)} had brought"
-    if how != "same-source-range":
-        return Wrong(f"{said}.")
-    if case.replayed is None:
+    if case.replayed is None or not all(rows.looked_at(_REPEATS, later) for _, later in ranges):
         return Unproven(f"{_REPEATS}, to tell whether rows came twice: {said}, though no key lives twice", (_REPEATS,))
     if case.replayed.replayed:
         return Unproven(f"why {counted(case.replayed.replayed, 'row')} came again under other keys: {said}")
@@ -153,16 +151,17 @@ def _anchored(line: Lineage, rows: Counted) -> Proof:
 def _by_position(line: Lineage, rows: Counted, seen: Sequence[Snapshot]) -> Proof | None:
     """Where the living run stands by the rows that it has brought itself; None: that is not known."""
     who, reached = f"run {short_job(line.living.job_id)}", rows.reached_by(seen)
-    gaps = line.case.gaps
+    gaps, contract = line.case.gaps, line.case.contract
     if gaps is not None and gaps.to_come and not any(commit.adds_rows for commit in line.table.rolled_back):
         return Unproven(f"who reads {counted(gaps.to_come, 'position')} again that main had and lost")
-    if line.case.contract.position_partition is not None and (dropped := _refused(line)) is not None:
+    if contract.position_partition is not None and (dropped := _refused(line)) is not None:
         return dropped
     if rows.tops and reached == rows.tops:
         return Right(rows.until, f"Run {short_job(line.living.job_id)} brought main's highest source position itself.")
     for partition, high in reached.items():
         if high < rows.tops.get(partition, high):
-            behind = f"{who} has come to {high}, and main has rows up to {rows.tops[partition]}"
+            shown = [contract.shown(contract.position, each) for each in (high, rows.tops[partition])]
+            behind = f"{who} has come to {shown[0]}, and main has rows up to {shown[1]}"
             return Unproven(f"whether rows come again: {behind}", ROWS)
     return None
 
@@ -258,7 +257,9 @@ def _below_the_top(line: Lineage, rows: Counted) -> Wrong | Unproven | None:
         (high,), (top,) = reached.values(), rows.tops.values()
         if high == top:
             return None
-        return Wrong(f"The state of run {short_job(line.living.job_id)} has read up to {high}, and main has {top}.")
+        contract = line.case.contract
+        read, there = (contract.shown(contract.position, each) for each in (high, top))
+        return Wrong(f"The state of run {short_job(line.living.job_id)} has read up to {read}, and main has {there}.")
     place = table.place_of(end.snapshot_id)
     for other in (commit for commit in table.chain if commit.job_id is None and commit.operation != "replace"):
         is_above = table.place_of(other.snapshot_id) > place and other.adds_rows

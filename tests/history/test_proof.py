@@ -1,0 +1,229 @@
+"""The proof, premise by premise: one story for each way in which it holds, fails, or stays open, and what is said."""
+
+from collections.abc import Callable
+
+import pytest
+
+from bot.diagnosis import recovered_by_itself
+from bot.domain.diagnosis import CannotTell, Case, Matches
+from bot.domain.evidence import Verdict
+from bot.domain.findings import RepeatedCommit, ReplayedRowsFinding
+from bot.domain.flink import RememberedStart
+from bot.domain.ids import DRAINED, SnapshotId
+from bot.history.proof import ROWS, Right, Unproven, Wrong, prove
+from tests.cases import NOON, Tale, job_id
+from tests.found import repeats, ruled_out
+
+TEN = 10
+"""Rows of each commit of a tale."""
+CHK = f"s3://state/{job_id('a')}/chk-3"
+
+
+def running() -> Tale:
+    """Run a has committed three checkpoints and goes on."""
+    return Tale().flink_runs("a").commits("a", 1, 2, 3)
+
+
+def upgraded(checkpoint: int = 3) -> Tale:
+    """Run b was restored from this checkpoint of run a."""
+    tale = running().becomes("a", "CANCELED").flink_runs("b")
+    return tale.came_from("b", checkpoint, f"s3://state/{job_id('a')}/chk-{checkpoint}")
+
+
+def started_again() -> Tale:
+    """Run a was started once more under its job id, from the checkpoint below its newest commit, which has no rows."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits("a", 3, rows=0).flink_runs("a")
+    return tale.came_from("a", 2, CHK.replace("chk-3", "chk-2"))
+
+
+def drained() -> Tale:
+    """Run b goes on after a drained commit."""
+    tale = running().commits("a", DRAINED).becomes("a", "FINISHED")
+    return tale.flink_runs("b", restored=4)
+
+
+def placed(case: Case, *lows: int) -> Case:
+    """Each commit on main with ten positions from these on, in their order; without any, one after the other."""
+    assert case.ledger is not None
+    assert case.gaps is not None
+    begins = iter(lows or range(0, TEN * len(case.ledger.rows), TEN))
+    rows = [
+        row.model_copy(update={"position_from": low, "position_until": low + TEN - 1})
+        if row.on_main and row.added_rows and (low := next(begins, None)) is not None
+        else row
+        for row in case.ledger.rows
+    ]
+    highest = max(row.position_until for row in rows if row.position_until is not None)
+    found = {
+        "ledger": case.ledger.model_copy(update={"rows": tuple(rows)}),
+        "gaps": case.gaps.model_copy(update={"highest": highest}),
+    }
+    return case.model_copy(update=found)
+
+
+def looked_until(case: Case, until: SnapshotId) -> Case:
+    """All evidence is of main at this commit."""
+    evidence = tuple(ruled_out(case, task, until) for task in (*ROWS, "unreadable_files"))
+    return case.model_copy(update={"evidence": evidence})
+
+
+def again(tale: Tale, first: int, second: int, how: str) -> RepeatedCommit:
+    told = {"first": tale.at("a", first), "again": tale.at("a", second), "how": how, "job_id": job_id("a")}
+    return RepeatedCommit.model_validate({**told, "checkpoint_id": second, "rows": TEN})
+
+
+def replayed(rows: int) -> ReplayedRowsFinding:
+    return ReplayedRowsFinding(rows_checked=30, replayed=rows, changed=0, first=None, last=None, pairs=())
+
+
+def forgotten(*, is_remembered: bool) -> Case:
+    """Run b goes on from checkpoint 3 of run a, an hour later, though a's newest commit is 2: Flink lists a no more."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED").forgets("a").flink_runs("b")
+    case = placed(tale.came_from("b", 3, CHK).looked_at())
+    start = RememberedStart(
+        job="orders",
+        job_id=job_id("a"),
+        name="orders",
+        started_at=NOON,
+        restored=None,
+        first_count=0,
+        last_count=0,
+        last_at=None,
+        operator_ids=(),
+        ended_at=None,
+        first_seen=NOON,
+    )
+    remembered = (start,) if is_remembered else ()
+    return case.model_copy(update={"observation": case.observation.model_copy(update={"remembered": remembered})})
+
+
+HOLDS: dict[str, Callable[[], Case]] = {
+    "it brought the highest position": lambda: placed(running().looked_at()),
+    "its restore point pairs with main's end": lambda: placed(upgraded().looked_at()),
+    "it brought the highest position, wherever it began": lambda: placed(upgraded(2).commits("b", 4).looked_at()),
+    "a run that was once seen to start": lambda: forgotten(is_remembered=True),
+    "nobody runs, and all was counted": lambda: placed(running().becomes("a", "FAILED").looked_at()),
+}
+FAILS: dict[str, tuple[Callable[[], Case], str]] = {
+    "P1: keys twice": (lambda: placed(running().looked_at(duplicates=2)), "2 keys live more than once"),
+    "P1: positions missing": (lambda: placed(running().looked_at(missing=3)), "3 source positions are missing"),
+    "P3: ids that do not rise": (lambda: placed(running().commits("a", 3).looked_at()), "do not rise"),
+    "P4: ids that its sink has had": (lambda: placed(started_again().looked_at()), "takes checkpoints up to 3 for"),
+    "P5: two runs": (lambda: placed(running().flink_runs("b").looked_at()), "2 runs of the job are alive at once"),
+}
+OPEN: dict[str, tuple[Callable[[], Case], str]] = {
+    "P1: not counted": (lambda: running().looked_at(gaps=None), "missing_positions of main as it is now"),
+    "P2: below main's end": (lambda: placed(upgraded(2).looked_at()), "restored from checkpoint 2, and main has"),
+    "P2: behind by its rows": (
+        lambda: placed(upgraded(1).commits("b", 2).looked_at(), 0, 10, 20, 15),
+        "brought source positions",
+    ),
+    "P2: began without state": (
+        lambda: placed(running().becomes("a", "CANCELED").flink_runs("b").looked_at()),
+        "it started without state after …003003",
+    ),
+    "P2: a run that nobody saw start": (lambda: forgotten(is_remembered=False), "which Flink does not list"),
+    "P2: of a drained run": (lambda: placed(drained().looked_at()), "is of a drained run"),
+}
+
+
+@pytest.mark.parametrize("tell", HOLDS.values(), ids=HOLDS)
+def test_it_holds(tell: Callable[[], Case]) -> None:
+    """Each way to show where the job stands."""
+    found = prove(tell())
+
+    assert isinstance(found, Right), found
+
+
+@pytest.mark.parametrize(("tell", "said"), FAILS.values(), ids=FAILS)
+def test_a_premise_that_fails_is_the_answer(tell: Callable[[], Case], said: str) -> None:
+    """And the table is not called healthy."""
+    case = tell()
+    found = prove(case)
+
+    assert isinstance(found, Wrong | Unproven), found
+    assert said in (found.reason if isinstance(found, Wrong) else found.missing)
+    assert not isinstance(recovered_by_itself.examine(case), Matches)
+
+
+@pytest.mark.parametrize(("tell", "said"), OPEN.values(), ids=OPEN)
+def test_a_premise_that_nothing_shows_is_what_is_missing(tell: Callable[[], Case], said: str) -> None:
+    """It is neither held for right nor for wrong."""
+    found = prove(tell())
+
+    assert isinstance(found, Unproven), found
+    assert said in found.missing
+    assert found.missing == found.missing.strip()
+
+
+def test_of_several_repeats_the_sure_one_is_told() -> None:
+    """That ranges touch is no proof, and hides none."""
+    tale = running()
+    told = repeats(again(tale, 1, 2, "same-source-range"), again(tale, 1, 3, "same-files"))
+
+    found = prove(placed(tale.looked_at(duplicate_commits=told, replayed=replayed(0))))
+
+    assert isinstance(found, Wrong)
+    assert "…003003 brought again what …001001 had brought" in found.reason
+
+
+def test_rows_that_came_again_are_not_acquitted_by_an_older_look() -> None:
+    """`replayed_rows` found nothing before the commit in question was made."""
+    tale = running()
+    told = repeats(again(tale, 1, 3, "same-source-range"))
+    case = placed(tale.looked_at(duplicate_commits=told, replayed=replayed(0)))
+    before, after = (
+        case.model_copy(update={"evidence": (ruled_out(case, "replayed_rows", tale.at("a", each)),)}) for each in (2, 3)
+    )
+
+    old, new = prove(before), prove(after)
+
+    assert isinstance(old, Unproven)
+    assert old.asks == ("replayed_rows",)
+    assert isinstance(new, Right), new
+
+
+def test_newer_commits_of_the_run_are_looked_at_for_what_they_leave_out() -> None:
+    """The source may have lost records before it read them."""
+    tale = running()
+    until = tale.at("a", 3)
+    tale.commits("a", 4)
+    close, apart = (placed(tale.looked_at(), 0, 10, 20, low) for low in (30, 35))
+    counted = {"gaps": close.gaps.model_copy(update={"highest": 29})} if close.gaps is not None else {}
+
+    found = [prove(looked_until(case.model_copy(update=counted), until)) for case in (close, apart)]
+
+    assert isinstance(found[0], Right), found[0]
+    assert isinstance(found[1], Unproven)
+    assert "whether positions are missing in …004004" in found[1].missing
+
+
+def test_a_hidden_position_is_not_named() -> None:
+    """Whatever is said of where the run stands."""
+    tale = running().becomes("a", "CANCELED").flink_runs("b").commits("b", 1)
+    case = placed(tale.looked_at(), 100, 110, 120, 90)
+    redacted = case.contract.model_copy(update={"redacted": (case.contract.position,)})
+    hidden = case.model_copy(update={"contract": redacted})
+
+    shown, veiled = prove(case), prove(hidden)
+
+    assert isinstance(shown, Unproven)
+    assert isinstance(veiled, Unproven)
+    assert "99" in shown.missing
+    assert "99" not in veiled.missing
+
+
+def test_a_task_that_could_not_answer_says_why_and_is_not_run_again() -> None:
+    """Counting rows takes minutes; whoever reads it must know that somebody looked."""
+    case = placed(running().looked_at())
+    failed = ruled_out(case, "duplicate_rows", case.observation.table.head or SnapshotId(0))
+    failed = failed.model_copy(
+        update={"verdict": Verdict.INCONCLUSIVE, "headline": "Spark went away.", "finding": None}
+    )
+    case = case.model_copy(update={"duplicates": None, "evidence": (failed,)})
+
+    found = recovered_by_itself.examine(case)
+
+    assert isinstance(found, CannotTell)
+    assert "duplicate_rows (it ran and could not answer: Spark went away.)" in found.missing
+    assert "duplicate_rows" not in found.asks
