@@ -5,7 +5,7 @@ Whether the files of a restore point's state are there: without one of them Flin
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -201,12 +201,6 @@ def unopened(files: FileSystem, folder: str, error: Exception) -> StoredCheckpoi
     return _without_words(
         address(files, folder), written_at(info), f"Its _metadata is there and could not be opened: {first_line(error)}"
     )
-
-
-def stored_as(content: bytes, folder: str, at: datetime, beside: Callable[[Handle], bytes | None]) -> StoredCheckpoint:
-    """What a `_metadata` file and its folder's name say; `at`: when it was written; `beside` gives a state that lies
-    in another file."""
-    return _stored(told_by(content, beside), content, folder, at)
 
 
 def _stored(told: Told, content: bytes, folder: str, at: datetime) -> StoredCheckpoint:

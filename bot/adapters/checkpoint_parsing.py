@@ -51,8 +51,6 @@ class JavaBytes:
     def __init__(self, content: bytes, at: int = 0) -> None:
         self._content = content
         self.at = at
-        self.blocks: list[tuple[int, int]] = []
-        """Where each block that was passed lies, and its length: content of a state, not its frame."""
         self.files: list[StateFile] = []
         """Each file that was named, in that order; one may come more than once."""
 
@@ -87,9 +85,7 @@ class JavaBytes:
 
     def block(self) -> bytes:
         """Bytes with their length before them."""
-        content = self.take(self._not_negative(self.int32(), "a length"))
-        self.blocks.append((self.at - len(content), len(content)))
-        return content
+        return self.take(self._not_negative(self.int32(), "a length"))
 
     def times(self, read: Callable[[], object]) -> None:
         """A count, and that many parts, of which nothing is kept."""
@@ -322,20 +318,8 @@ class OperatorPart(Record):
     """Its operator state (not the keyed one): list states by name, and where they lie."""
 
 
-def operators_in(content: bytes, version: int) -> tuple[OperatorPart, ...]:
-    """In the file's order. `content` is the whole file. Raises NotUnderstood."""
-    return _read(JavaBytes(content, _AFTER_CHECKPOINT_ID), version)
-
-
-def blocks_in(content: bytes, version: int) -> tuple[tuple[int, int], ...]:
-    """Where the file holds content of a state rather than its frame: each begin and length. Raises NotUnderstood."""
-    data = JavaBytes(content, _AFTER_CHECKPOINT_ID)
-    _read(data, version)
-    return tuple(data.blocks)
-
-
 def operators_and_files(content: bytes, version: int) -> tuple[tuple[OperatorPart, ...], tuple[StateFile, ...]]:
-    """The same, and the files that hold what this one does not. Raises NotUnderstood."""
+    """The parts in the file's order, and the files that hold what this one does not. Raises NotUnderstood."""
     data = JavaBytes(content, _AFTER_CHECKPOINT_ID)
     return _read(data, version), tuple(data.files)
 
@@ -551,13 +535,6 @@ def _problem_of_header(content: bytes) -> str | None:
     if checkpoint_id < 0:
         return f"Its _metadata carries the impossible checkpoint id {checkpoint_id}."
     return None
-
-
-def understood_handles(operators: tuple[OperatorPart, ...], *, of_kafka: bool) -> list[Handle]:
-    """Where the state lies that is read: of Iceberg's committers, and (`of_kafka`: where they are known to be Kafka's)
-    of the sources' readers. It holds no values of rows."""
-    readers = [handle for _, handle, _ in readers_handles(operators)] if of_kafka else []
-    return [*_committers_handles(operators), *readers]
 
 
 def _committer_state(

@@ -81,11 +81,8 @@ class FlinkHttp:
         *,
         read_limit_s: float = 30.0,
         tries: int = 3,
-        tape: dict[str, bytes] | None = None,
         logins: Logins | None = None,
     ) -> None:
-        """`tape` is given the body of every read that was answered, by address: the newest of each."""
-        self._tape = tape
         self.url = url.rstrip("/")
         self.what = what
         self._tries = tries
@@ -114,8 +111,6 @@ class FlinkHttp:
             return None
         if not answer.is_success:
             raise self.refused(f"GET {path}", answer)
-        if self._tape is not None:
-            self._tape[str(answer.url)] = answer.content
         return answer.content
 
     def send(self, method: str, path: str, body: Mapping[str, object] | None, doing: str) -> httpx.Response:

@@ -10,11 +10,12 @@ parts, and the percentiles (sometimes the string "NaN") are left alone.
 
 import re
 from datetime import UTC, datetime
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from bot.domain.errors import CouldNotLook, WaterlineError
+from bot.adapters.flink_http import FlinkHttp
+from bot.domain.errors import CouldNotLook
 from bot.domain.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, Failure, JobRun, Restored, Vertex
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 from bot.domain.masking import LONGEST_CAUSE, LONGEST_MESSAGE
@@ -331,23 +332,10 @@ def _utc(milliseconds: int) -> datetime:
 B = TypeVar("B", bound=BaseModel)
 
 
-class Answers(Protocol):
-    """Whoever answers for an address: Flink itself, or what was kept of it."""
-
-    url: str
-    what: str
-
-    def get(self, path: str) -> bytes | None:
-        """The body of a page; None when it is not known. Raises CouldNotLook."""
-
-    def garbled(self, asked: str, error: ValidationError) -> WaterlineError:
-        """What is raised for a body that is not Flink's."""
-
-
 class RunPages:
     """Reads runs at one address. Cost: five calls a run, and one a vertex where it failed over."""
 
-    def __init__(self, http: Answers, *, is_history: bool = False) -> None:
+    def __init__(self, http: FlinkHttp, *, is_history: bool = False) -> None:
         self._http = http
         self._is_history = is_history
 

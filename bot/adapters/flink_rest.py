@@ -290,11 +290,10 @@ class FlinkRest:
         stop_limit: timedelta = timedelta(minutes=2),
         start_limit: timedelta = timedelta(minutes=1),
         poll_every: timedelta = timedelta(milliseconds=200),
-        tape: dict[str, bytes] | None = None,
         logins: Logins | None = None,
     ) -> None:
         """`savepoint_dir` None leaves the place to the cluster's default; `starter` None cannot start."""
-        self._http = FlinkHttp(url, "Flink REST", tape=tape, logins=logins)
+        self._http = FlinkHttp(url, "Flink REST", logins=logins)
         self._pages = RunPages(self._http)
         self._savepoint_dir = savepoint_dir
         self._starter = starter
@@ -424,9 +423,8 @@ class FlinkHistory:
     """One history server. It serves the same pages as a JobManager, of terminal runs only, some seconds late
     (`historyserver.archive.fs.refresh-interval`)."""
 
-    def __init__(self, url: str, *, tape: dict[str, bytes] | None = None, logins: Logins | None = None) -> None:
-        """`tape`: see FlinkHttp."""
-        self._http = FlinkHttp(url, "The Flink history server", tape=tape, logins=logins)
+    def __init__(self, url: str, *, logins: Logins | None = None) -> None:
+        self._http = FlinkHttp(url, "The Flink history server", logins=logins)
         self._pages = RunPages(self._http, is_history=True)
         self.url = self._http.url
 

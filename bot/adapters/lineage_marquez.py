@@ -20,7 +20,6 @@ from bot.adapters.lineage_reading import (
     LineageEvent,
     downstream_in,
     is_before,
-    kept_answers,
     reads_in,
     refused,
 )
@@ -65,15 +64,12 @@ class Marquez:
         *,
         limit_s: float = 20.0,
         page: int = PAGE,
-        tape: dict[str, bytes] | None = None,
         logins: Logins | None = None,
     ) -> None:
-        """`other_names`: what else engines call the catalog; None: not told. `limit_s` is the time limit of one page.
-        `tape` is given the events that name a table whose readers were asked for, as `kept_answers` keeps them."""
+        """`other_names`: what else engines call the catalog; None: not told. `limit_s` is one page's time limit."""
         self.url = url.rstrip("/")
         self._names = CatalogNames(catalog, other_names)
         self._page = page
-        self._tape = tape
         self._http = (logins or Logins()).client(self.url, timeout=httpx.Timeout(limit_s, connect=min(limit_s, 5.0)))
 
     def close(self) -> None:
@@ -82,11 +78,7 @@ class Marquez:
     def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
         """See the port. An event that cannot be read does not hide the others; but nothing found beside one is
         "could not look"."""
-        bodies = list(self._events(since)) if self._tape is not None else self._events(since)
-        events, bad = _readable(bodies, since)
-        if self._tape is not None:
-            address, kept = kept_answers(self.url + _PATH, self._names, bodies, table, since)
-            self._tape[address] = kept
+        events, bad = _readable(self._events(since), since)
         told = reads_in(events, table, self._names.of(table), since)
         if bad:
             _log.warning("lineage events could not be read", url=self.url, count=bad)

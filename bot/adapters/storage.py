@@ -20,7 +20,7 @@ from pyarrow.fs import FileSystem, S3FileSystem
 from pyiceberg.avro.file import AvroFile
 from pyiceberg.exceptions import ResolveError
 from pyiceberg.io import InputFile, InputStream
-from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
+from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.manifest import (
     DEFAULT_READ_VERSION,
     MANIFEST_ENTRY_SCHEMAS,
@@ -35,7 +35,6 @@ from pyiceberg.manifest import (
 from pyiceberg.typedef import Properties
 
 from bot.domain.ids import TableName
-from bot.domain.table import Snapshot
 
 _SCHEMES = {"local": "file:", "s3": "s3://", "gcs": "gs://", "abfs": "abfss://", "hdfs": "hdfs://"}
 TROUBLE = (OSError, ArrowException, ValueError)
@@ -148,7 +147,7 @@ _TROUBLE = (
 """What PyIceberg raises beside ValueError where an Avro file is cut off or is none."""
 
 
-class KeptFile(InputFile):
+class _KeptFile(InputFile):
     def __init__(self, location: str, content: bytes) -> None:
         super().__init__(location)
         self._content = content
@@ -163,34 +162,21 @@ class KeptFile(InputFile):
         return cast(InputStream, io.BytesIO(self._content))
 
 
-def manifest_file(file: InputFile) -> AvroFile[ManifestEntry]:
-    """A manifest, Iceberg's or Flink's, to be read within a `with`. Raises ValueError, OSError for anything else."""
-    return AvroFile[ManifestEntry](
-        file,
-        MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION],
-        read_types={-1: ManifestEntry, 2: DataFile},
-        read_enums={0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
-    )
-
-
-def entries_in(content: bytes) -> list[ManifestEntry]:
-    """Every entry of a manifest, deleted ones too, as they are written: nothing is inherited from a list.
-
-    Raises ValueError for anything else.
-    """
-    with _as_value_error(), manifest_file(KeptFile("kept", content)) as entries:
-        return list(entries)
-
-
 def head_of(content: bytes) -> dict[str, str]:
     """What an Avro file says of itself before its first entry; its beginning is enough. Raises ValueError."""
-    with _as_value_error(), AvroFile[ManifestEntry](KeptFile("kept", content)) as file:
+    with _as_value_error(), AvroFile[ManifestEntry](_KeptFile("kept", content)) as file:
         return dict(file.header.meta)
 
 
 def added_in(content: bytes, most: int) -> DataFile | None:
     """The first data file that a manifest adds, among its first `most` entries. Raises ValueError."""
-    with _as_value_error(), manifest_file(KeptFile("kept", content)) as entries:
+    manifest = AvroFile[ManifestEntry](
+        _KeptFile("kept", content),
+        MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION],
+        read_types={-1: ManifestEntry, 2: DataFile},
+        read_enums={0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
+    )
+    with _as_value_error(), manifest as entries:
         for entry in islice(entries, most):
             if entry.status is ManifestEntryStatus.ADDED and entry.data_file.content is DataFileContent.DATA:
                 return entry.data_file
@@ -200,7 +186,7 @@ def added_in(content: bytes, most: int) -> DataFile | None:
 def manifests_in(path: str, content: bytes) -> list[ManifestFile]:
     """The manifests that a manifest list names. Raises ValueError for anything else."""
     with _as_value_error():
-        return list(read_manifest_list(KeptFile(path, content)))
+        return list(read_manifest_list(_KeptFile(path, content)))
 
 
 @contextmanager
@@ -209,14 +195,3 @@ def _as_value_error() -> Iterator[None]:
         yield
     except _TROUBLE as error:
         raise ValueError(f"{type(error).__name__}: {error}") from error
-
-
-def manifests_of(snapshot: Snapshot, opened: Opened) -> Iterator[str]:
-    """Paths of the manifests that `snapshot` itself added; those it took over from others are left out.
-
-    Cost: one manifest list. Raises OSError, ValueError when it cannot be read.
-    """
-    files, path = opened(snapshot.manifest_list)
-    with _as_value_error():
-        manifests = list(read_manifest_list(PyArrowFile(snapshot.manifest_list, path, files)))
-    return (each.manifest_path for each in manifests if each.added_snapshot_id == snapshot.snapshot_id)

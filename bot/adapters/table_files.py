@@ -38,8 +38,6 @@ from bot.domain.record import Record
 from bot.domain.table import Snapshot, TableState
 from bot.domain.written import LOOK_YOURSELF, WriterSource, WrittenSchema
 
-SCHEMA = "schema:"
-"""Begins the address under which a saved case keeps what was told."""
 _LARGEST_MANIFEST = 8 * 1024 * 1024
 _ENTRIES_READ = 2_000
 _FOOTER_KEY = b"iceberg.schema"
@@ -47,7 +45,7 @@ TROUBLE = (OSError, ArrowException, ValueError, KeyError, ResolveError)
 
 
 class Told(Record):
-    """What one file said, in Iceberg's own JSON; as a saved case keeps it."""
+    """What one file said, in Iceberg's own JSON."""
 
     told_by: Literal["pending-manifest", "pending-files", "committed-files"]
     path: str
@@ -79,11 +77,6 @@ def written_as(told: Told, source: WriterSource) -> WrittenSchema:
     return WrittenSchema(
         **_in_words(told), job_id=source.job_id, checkpoint_id=source.checkpoint_id, restore_point=source.restore_point
     )
-
-
-def written_again(told: Told, recorded: WrittenSchema) -> WrittenSchema:
-    """What this version makes of what was kept. Raises ValueError."""
-    return recorded.model_copy(update=_in_words(told))
 
 
 def _in_words(told: Told) -> dict[str, object]:
@@ -316,11 +309,9 @@ _NAME = re.compile(
 
 
 class FolderOfTable:
-    def __init__(self, storage: TableStorage | None = None, tape: dict[str, bytes] | None = None) -> None:
-        """`storage` knows what the catalog says of it; None: the environment does. `tape` is given what files said of
-        their writer's schema, by address."""
+    def __init__(self, storage: TableStorage | None = None) -> None:
+        """`storage` knows what the catalog says of it; None: the environment does."""
         self._storage = storage or TableStorage({})
-        self._tape = tape
         self._told: dict[tuple[TableName, SnapshotId], Told] = {}
 
     def flink_manifests(self, table: TableState) -> tuple[FlinkManifest, ...]:
@@ -359,8 +350,6 @@ class FolderOfTable:
             ) from error
         if key is not None:
             self._told = {known: kept for known, kept in self._told.items() if known[0] != table.name} | {key: told}
-        if self._tape is not None:
-            self._tape[f"{SCHEMA}{told.path}"] = told.model_dump_json().encode()
         return written
 
     def written_at(self, table: TableName, paths: Sequence[str]) -> dict[str, datetime | None]:

@@ -18,7 +18,6 @@ from bot.adapters.scheduler import SchedulerTimers
 from bot.adapters.table_files import FolderOfTable
 from bot.bootstrap.content import CONTENT
 from bot.bootstrap.outside import filed_contracts, job_ports, lineage, replays, schedulers, spark_runner
-from bot.bootstrap.outside import files_of as files_of
 from bot.bootstrap.watching import findings_of, with_watch
 from bot.diagnosis._examine import ModeModule
 from bot.diagnosis._examine import scan as find_modes
@@ -79,14 +78,12 @@ def build(
     keep_record: bool = True,
     record: Store | None = None,
     alone_with: AloneWith | None = None,
-    tape: dict[str, bytes] | None = None,
 ) -> Iterator[Built]:
     """Everything but the surfaces, closed in the opposite order at the end. Raises BadConfiguration.
 
     `keep_record` False is for commands that open no incident: they work on an empty record that is thrown away.
     `record`: the settings' record, opened already; it stays open. With `alone_with`, which then says what this process
-    may do, nobody joins those who work on it: a bot may be running. `tape` is given every body that Flink and Marquez
-    answer, and what files said of their writer's schema, by address: the newest of each.
+    may do, nobody joins those who work on it: a bot may be running.
     """
     with ExitStack() as stack:
         store = record or stack.enter_context(record_of(settings, keep=keep_record))
@@ -104,11 +101,10 @@ def build(
             catalog=catalog,
             tables=setups_of(settings),
             jobs={
-                name: job_ports(job, stack, tape, logins, settings.catalog.properties)
-                for name, job in settings.jobs.items()
+                name: job_ports(job, stack, logins, settings.catalog.properties) for name, job in settings.jobs.items()
             },
-            reads=lineage(settings, stack, tape),
-            files=FolderOfTable(catalog.storage, tape),
+            reads=lineage(settings, stack),
+            files=FolderOfTable(catalog.storage),
             replays=replays(settings, runner),
             schedulers=schedulers(settings, stack),
             starts=Starts(store.starts, now),
@@ -168,7 +164,7 @@ def restore_desk(settings: Settings, table: TableName | None = None) -> Iterator
             if table in setups and setup.job == setups[table].job:
                 asked |= {setup.job, *setup.other_jobs}
         ports = {
-            name: job_ports(job.model_copy(update={"start": None}), stack, None, logins, settings.catalog.properties)
+            name: job_ports(job.model_copy(update={"start": None}), stack, logins, settings.catalog.properties)
             for name, job in settings.jobs.items()
             if name in asked
         }

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 
 import spark_tasks
@@ -18,7 +17,6 @@ from bot.adapters.flink_operator import FlinkOperator
 from bot.adapters.flink_rest import FlinkHistory, FlinkRest
 from bot.adapters.flink_starting import UID_SUFFIX, JarStart, SqlGatewayStart, Starter
 from bot.adapters.http import Logins
-from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.kafka import Kafka
 from bot.adapters.kubernetes import as_pod, by_kubeconfig, flink_resource
 from bot.adapters.lineage import AllLineage, OpenLineageFile
@@ -29,7 +27,6 @@ from bot.adapters.spark_repairs import SparkCatalogSettings, SparkReplays, drive
 from bot.adapters.spark_server import EmbeddedSpark
 from bot.adapters.spark_session import RemoteSpark
 from bot.adapters.spark_storage import AccessOf
-from bot.adapters.storage import Opened, opened_with
 from bot.domain.contract import TableContract
 from bot.domain.ids import TableName
 from bot.evidence import find_tasks
@@ -40,23 +37,21 @@ from bot.settings import JarStartSettings, JobSettings, OperatorStartSettings, S
 def job_ports(
     job: JobSettings,
     stack: ExitStack,
-    tape: dict[str, bytes] | None,
     logins: Logins | None = None,
     catalog: Mapping[str, str] | None = None,
 ) -> JobPorts:
-    """One job's cluster, storage and history; closed with the stack. What Flink answers goes to `tape`. `catalog`: its
-    properties, which open the job's storage where its own settings do not say how."""
+    """One job's cluster, storage and history; closed with the stack. `catalog`: its properties, which open the job's
+    storage where its own settings do not say how."""
     rest = FlinkRest(
         job.flink,
         savepoint_dir=job.savepoint_dir,
         starter=_starter(job, logins),
         stop_limit=job.stop_within,
-        tape=tape,
         logins=logins,
     )
     flink = _operated(rest, job.start, job.stop_within) if isinstance(job.start, OperatorStartSettings) else rest
     stack.callback(flink.close)
-    history = FlinkHistory(job.history_server, tape=tape, logins=logins) if job.history_server is not None else None
+    history = FlinkHistory(job.history_server, logins=logins) if job.history_server is not None else None
     if history is not None:
         stack.callback(history.close)
     return JobPorts(
@@ -75,14 +70,14 @@ def _storage_of(job: JobSettings | None, catalog: Mapping[str, str]) -> dict[str
     return dict(catalog if job is None or job.storage is None else job.storage)
 
 
-def lineage(settings: Settings, stack: ExitStack, tape: dict[str, bytes] | None) -> ReadEvents:
-    """Who read what: every source that is configured; closed with the stack. What Marquez answers goes to `tape`."""
+def lineage(settings: Settings, stack: ExitStack) -> ReadEvents:
+    """Who read what: every source that is configured; closed with the stack."""
     sources: list[ReadEvents] = []
     names = (settings.catalog.name, settings.lineage.catalog_names)
     if settings.lineage.events is not None:
         sources.append(OpenLineageFile(settings.lineage.events, *names))
     if settings.lineage.marquez is not None:
-        marquez = Marquez(settings.lineage.marquez, *names, tape=tape, logins=Logins(settings.logins))
+        marquez = Marquez(settings.lineage.marquez, *names, logins=Logins(settings.logins))
         stack.callback(marquez.close)
         sources.append(marquez)
     return AllLineage(sources)
@@ -193,16 +188,3 @@ def filed_contracts(settings: Settings) -> Callable[[TableName], TableContract |
         return None if file is None else contract_of(file, table)
 
     return filed
-
-
-def files_of(config: Path, table: TableName) -> tuple[Opened, Opened]:
-    """Opens the table's own files as its catalog says now (one catalog call), and the state of its job as the settings
-    say. Raises UnknownTable, CouldNotLook."""
-    settings = Settings.load(config)
-    catalog = PyIcebergCatalog(settings.catalog.name, settings.catalog.properties, SystemClock())
-    try:
-        catalog.load(table)
-    finally:
-        catalog.close()
-    job = settings.jobs.get(settings.setups[table].job or "")
-    return catalog.storage.of(table), partial(opened_with, _storage_of(job, settings.catalog.properties))

@@ -8,10 +8,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bot.adapters.case_rereading import ReadAgain, read_again
-from bot.adapters.case_sources import check_free, left_out_in_short, raw_of, read_case, sources_of, write_case
-from bot.adapters.lineage_reading import kept_events
-from bot.bootstrap import failure_modes, files_of
+from bot.adapters.saved_case import check_free, read_case, write_case
+from bot.bootstrap import failure_modes
 from bot.cli.options import COULD_NOT_TELL, DEFAULT_CONFIG, ConfigOption, JsonOption, WindowOption, chosen, print_exact
 from bot.cli.tables import followed, print_evidence, services_for
 from bot.diagnosis._examine import diagnose as examine
@@ -21,7 +19,6 @@ from bot.domain.hidden_values import outgoing_case
 from bot.domain.ids import TableName, short
 from bot.domain.recovery_deadline import deadline_in_words, deadline_of
 from bot.service.examining import Examination
-from bot.service.observing import readers_since
 from bot.service.services import Services
 from bot.settings import Settings, masking
 
@@ -31,7 +28,7 @@ case_app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 @case_app.callback()
 def case() -> None:
-    """Save a diagnosis with all its sources in one file."""
+    """Save a diagnosis with its evidence in one file."""
 
 
 def diagnose(
@@ -50,8 +47,7 @@ def diagnose(
         )
     if case is not None:
         saved = read_case(case)
-        again = read_again(saved.case, raw_of(case))
-        _print(saved.case, examine(saved.case, failure_modes()), as_json, (saved, again))
+        _print(saved.case, examine(saved.case, failure_modes()), as_json, saved)
         return
     with services_for(config) as services:
         found = _examined(services, TableName(table or ""), window)
@@ -68,42 +64,26 @@ def could_not_tell(case: Case, diagnosis: Diagnosis) -> bool:
 @case_app.command()
 def save(
     table: Annotated[str, typer.Argument(help="The table as namespace.table.")],
-    to: Annotated[Path, typer.Option(help="File to write. It must not exist yet.")],
+    to: Annotated[Path, typer.Option(help="JSON file to write; `.json.gz` packs it. It must not exist yet.")],
     window: WindowOption = None,
     values: Annotated[
-        bool,
-        typer.Option(
-            help="Keep values of rows, state, stack traces and statements too. Redacted columns are always left out."
-        ),
+        bool, typer.Option(help="Keep sample rows and partitions too. Redacted columns are always left out.")
     ] = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
-    """Diagnose a table, and write the answer with all its sources to one file."""
+    """Diagnose a table, and write the answer with its evidence to one file."""
     check_free(to)
-    tape: dict[str, bytes] = {}
-    with services_for(config, tape) as services:
+    with services_for(config) as services:
         found = _examined(services, TableName(table), window)
-    settings = Settings.load(config)
-    unread = _add_lineage(tape, settings, found.case)
-    of_table, of_state = files_of(config, TableName(table))
-    sources = sources_of(found.case, tape, with_values=values, of_table=of_table, of_state=of_state)
     saved = SavedCase(
         saved_at=datetime.now(UTC),
         version=version("waterline"),
         case=outgoing_case(found.case if values else found.case.without_samples(), found.case.contract),
         diagnosis=found.diagnosis,
-        left_out=(*sources.left_out, *unread),
-        cut=tuple(sources.cut),
     )
-    write_case(to, saved, sources.raw, masking(settings))
+    write_case(to, saved, masking(Settings.load(config)))
     codes = ", ".join(found.diagnosis.codes) or "no failure mode matches"
-    console.print(f"{to}: {codes}; {len(sources.raw)} source files, {to.stat().st_size / 1024:.0f} KiB.", markup=False)
-    if sources.cut:
-        console.print(
-            f"  values of rows were removed from {len(sources.cut)} of them; --values keeps them", markup=False
-        )
-    for each in left_out_in_short(saved.left_out):
-        console.print(f"  left out: {each}", markup=False)
+    console.print(f"{to}: {codes}; {to.stat().st_size / 1024:.0f} KiB.", markup=False)
 
 
 def _examined(services: Services, table: TableName, window: str | None) -> Examination:
@@ -111,32 +91,16 @@ def _examined(services: Services, table: TableName, window: str | None) -> Exami
     return followed(examiner, lambda course: examiner.examine(table, chosen(window), course=course))
 
 
-def _add_lineage(tape: dict[str, bytes], settings: Settings, case: Case) -> list[str]:
-    """Adds the events of the lineage file that name the table; the answer says what could not be kept."""
-    table, told = case.observation.table, settings.lineage
-    if told.events is None:
-        return []
-    since = readers_since(table, None)
-    try:
-        address, events = kept_events(told.events, settings.catalog.name, table, since, told.catalog_names)
-    except OSError as error:
-        return [f"{told.events}: {type(error).__name__}"]
-    tape[address] = events
-    return []
-
-
-def _print(case: Case, diagnosis: Diagnosis, as_json: bool, kept: tuple[SavedCase, ReadAgain] | None) -> None:
+def _print(case: Case, diagnosis: Diagnosis, as_json: bool, saved: SavedCase | None) -> None:
     if as_json:
-        print_exact(console, _as_json(case, diagnosis, kept))
+        print_exact(console, _as_json(case, diagnosis, saved))
         return
-    if kept is not None:
-        saved, again = kept
+    if saved is not None:
         console.print(
             f"{case.observation.table.name}, saved {saved.saved_at:%Y-%m-%d %H:%M} UTC by Waterline {saved.version}; "
             + ("the same answer as then." if saved.diagnosis.codes == diagnosis.codes else _other_then(saved)),
             markup=False,
         )
-        _print_again(case, diagnosis, again)
     _print_diagnosis(diagnosis)
     if (deadline := deadline_of(case, diagnosis)) is not None:
         console.print("\nRecovery deadline", style="bold")
@@ -147,35 +111,11 @@ def _print(case: Case, diagnosis: Diagnosis, as_json: bool, kept: tuple[SavedCas
         print_evidence(item)
 
 
-def _print_again(case: Case, diagnosis: Diagnosis, again: ReadAgain) -> None:
-    """What this version makes of the sources in the file: the same, or where it reads them otherwise."""
-    if not again.read:
-        console.print("The file has no sources that can be read again.", markup=False)
-        return
-    what = ", ".join(again.read)
-    if not again.differences:
-        console.print(
-            f"Read again from the file: {what}. All are as recorded. What Spark counted is not repeated.\n",
-            markup=False,
-        )
-        return
-    console.print(f"Read again from the file: {what}. This version reads the same sources differently:", markup=False)
-    for each in again.differences:
-        console.print(f"  - {each}", markup=False)
-    codes = _codes_now(case, again)
-    same = "the same answer" if codes == diagnosis.codes else f"another answer: {', '.join(codes) or 'no match'}"
-    console.print(f"Read this way, they give {same}. The answer below is for what was recorded.\n", markup=False)
-
-
-def _codes_now(case: Case, again: ReadAgain) -> tuple[str, ...]:
-    return examine(case.model_copy(update={"observation": again.observation}), failure_modes()).codes
-
-
 def _other_then(saved: SavedCase) -> str:
     return f"the answer then was {', '.join(saved.diagnosis.codes) or 'no match'}."
 
 
-def _as_json(case: Case, diagnosis: Diagnosis, kept: tuple[SavedCase, ReadAgain] | None) -> dict[str, object]:
+def _as_json(case: Case, diagnosis: Diagnosis, saved: SavedCase | None) -> dict[str, object]:
     deadline = deadline_of(case, diagnosis)
     told: dict[str, object] = {
         "table": case.observation.table.name,
@@ -190,16 +130,8 @@ def _as_json(case: Case, diagnosis: Diagnosis, kept: tuple[SavedCase, ReadAgain]
         "results": [result.model_dump(mode="json") for result in diagnosis.results],
         "evidence": [item.model_dump(mode="json", exclude={"finding"}) for item in case.evidence],
     }
-    if kept is not None:
-        saved, again = kept
+    if saved is not None:
         told["saved"] = {"at": saved.saved_at.isoformat(), "codes": list(saved.diagnosis.codes)}
-        told["read_again"] = {
-            "sources": again.read,
-            "differences": again.differences,
-            "codes": list(_codes_now(case, again) if again.differences else diagnosis.codes),
-            "left_out": list(saved.left_out),
-            "cut": list(saved.cut),
-        }
     return told
 
 

@@ -170,13 +170,10 @@ def tasks(as_json: JsonOption = False) -> None:
 
 
 @contextmanager
-def services_for(config: ConfigOption, tape: dict[str, bytes] | None = None) -> Iterator[Services]:
-    """The application over the configured sources, with an empty record that is thrown away.
-
-    `tape` is given what Flink and Marquez answer, by address.
-    """
+def services_for(config: ConfigOption) -> Iterator[Services]:
+    """The application over the configured sources, with an empty record that is thrown away."""
     settings = Settings.load(config)
-    with build(settings, NobodyThere(), keep_record=False, tape=tape) as built:
+    with build(settings, NobodyThere(), keep_record=False) as built:
         yield built.services
 
 

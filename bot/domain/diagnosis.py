@@ -344,7 +344,7 @@ class Diagnosis(Record):
 
 
 class SavedCase(Record):
-    """What `waterline case save` writes beside the raw sources."""
+    """What `waterline case save` writes."""
 
     format: Literal[1] = 1
     saved_at: Utc
@@ -353,7 +353,3 @@ class SavedCase(Record):
     case: Case
     diagnosis: Diagnosis
     """The answer as it was given then."""
-    left_out: tuple[str, ...]
-    """Raw sources that are not in the file, each with the reason."""
-    cut: tuple[str, ...] = ()
-    """Raw sources of which values of rows were cut out."""

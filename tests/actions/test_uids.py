@@ -10,7 +10,7 @@ import pytest
 
 from bot.actions import change_operator_uid, forward_job, rewind_table_and_job
 from bot.actions._completing import completed
-from bot.adapters.case_sources import read_case
+from bot.adapters.saved_case import read_case
 from bot.domain.action import Plan
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.diagnosis import Matches, Remedy
@@ -139,7 +139,7 @@ CASES = Path(__file__).parents[1] / "data" / "cases"
 
 def real_planned(name: str) -> Plan:
     """As the service plans it, where the start is declared as SQL with a suffix."""
-    case = read_case(CASES / f"{name}.zip").case
+    case = read_case(CASES / f"{name}.json.gz").case
     seen = case.observation
     told = PairingFinding(pairings=pairings(seen.checkpoints.values, seen.table, seen.jobs))
     match = Matches(

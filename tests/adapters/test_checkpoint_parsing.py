@@ -20,7 +20,7 @@ from bot.adapters.checkpoint_parsing import (
     Told,
     channels,
     keyed,
-    operators_in,
+    operators_and_files,
     positions_in,
     stream,
     told_by,
@@ -256,7 +256,7 @@ def every_handle(version: int) -> bytes:
 @pytest.mark.parametrize("version", WRITTEN_BY_FLINK)
 def test_every_kind_of_state_is_as_large_as_flink_says(version: int) -> None:
     """Hash and RocksDB state, changelogs, records in flight, coordinators, shared files, finished operators."""
-    parts = operators_in(every_handle(version), version)
+    parts = operators_and_files(every_handle(version), version)[0]
 
     assert [part.bytes for part in parts] == SIZES_AS_FLINK_SAYS
     assert [int(part.operator_id[16:], 16) for part in parts] == [1, 2, 3, 4, 5, 6]
@@ -265,7 +265,7 @@ def test_every_kind_of_state_is_as_large_as_flink_says(version: int) -> None:
 @pytest.mark.parametrize(("version", "name"), [(4, None), (5, "keyed by hash"), (6, "keyed by hash")])
 def test_operators_have_names_since_version_5(version: int, name: str | None) -> None:
     """Flink 1.20 writes version 4 and no names."""
-    assert operators_in(every_handle(version), version)[0].name == name
+    assert operators_and_files(every_handle(version), version)[0][0].name == name
 
 
 @pytest.mark.parametrize("version", WRITTEN_BY_FLINK)
@@ -273,7 +273,7 @@ def test_a_list_state_is_told_with_its_place(version: int) -> None:
     """Inline, beside the file, or a piece of a file that is shared."""
     lists = {
         next(iter(each.offsets)): each.handle
-        for part in operators_in(every_handle(version), version)
+        for part in operators_and_files(every_handle(version), version)[0]
         for each in part.lists
     }
 
@@ -298,7 +298,7 @@ def test_a_real_jobs_operators_are_all_told(name: str, sizes: dict[str, int]) ->
     """Those without state too, among them the one whose id the V2 sink writes into its commits."""
     content = recorded(name)
 
-    parts = operators_in(content, int.from_bytes(content[4:8], "big"))
+    parts = operators_and_files(content, int.from_bytes(content[4:8], "big"))[0]
 
     assert {part.operator_id[:6]: part.bytes for part in parts} == sizes
 
@@ -312,7 +312,7 @@ def test_bytes_that_do_not_follow_the_layout_are_not_understood(version: int, da
     keep = data.draw(st.integers(16, end - 1))
 
     with pytest.raises(NotUnderstood):
-        operators_in(whole[:keep], version)
+        operators_and_files(whole[:keep], version)[0]
 
 
 @pytest.mark.parametrize("version", [4, 5, 6])
@@ -320,7 +320,7 @@ def test_bytes_that_do_not_follow_the_layout_are_not_understood(version: int, da
 def test_garbage_is_understood_or_not_but_nothing_else_happens(version: int, garbage: bytes) -> None:
     """No other exception, no endless loop, no list of a billion parts."""
     with suppress(NotUnderstood):
-        assert len(operators_in(bytes(16) + garbage, version)) <= 300
+        assert len(operators_and_files(bytes(16) + garbage, version)[0]) <= 300
 
 
 def ints(*values: int) -> bytes:
@@ -381,7 +381,7 @@ def test_the_fixtures_are_all_read_to_their_properties() -> None:
 
     versions = {name: int.from_bytes(recorded(name)[4:8], "big") for name in names}
 
-    assert all(operators_in(recorded(name), version) for name, version in versions.items())
+    assert all(operators_and_files(recorded(name), version)[0] for name, version in versions.items())
     assert set(versions.values()) == {3, 4, 5, 6}
 
 

@@ -13,10 +13,9 @@ from pyiceberg.table.deletion_vector import DeletionVector, deletion_vectors_fro
 from pyiceberg.table.puffin import PuffinFile
 
 import bot.diagnosis
-from bot.adapters.case_sources import raw_of
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.iceberg.format_v3 import places_in, puffin_of, vector_of
-from bot.adapters.table_files import SCHEMA, FolderOfTable, Told, written_again
+from bot.adapters.table_files import FolderOfTable
 from bot.diagnosis._examine import diagnose, scan
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case, Excluded, Remedy
@@ -350,8 +349,8 @@ def test_a_folder_that_cannot_be_listed_is_said(table_files_orders: OrdersTable)
     assert "/no/such" in refused.value.found
 
 
-CASES = Path(__file__).parents[1] / "data" / "cases"
-REAL = ("notification-lost-v1", "notification-lost-v2", "restarted-empty-same-job-id-dynamic")
+MANIFESTS = Path(__file__).parent / "fixtures" / "pending_manifests"
+REAL = sorted(MANIFESTS.iterdir())
 POINT = "file:/savepoints/savepoint-1"
 
 
@@ -385,16 +384,10 @@ def writes_under(writer_schema_orders: OrdersTable, name: str, schema_id: int, *
     )
 
 
-@pytest.mark.parametrize("case", REAL)
-def test_a_real_pending_manifest_carries_schema_and_spec(
-    writer_schema_orders: OrdersTable, tmp_path: Path, case: str
-) -> None:
+@pytest.mark.parametrize("pending", REAL, ids=lambda path: path.stem)
+def test_a_real_pending_manifest_carries_schema_and_spec(writer_schema_orders: OrdersTable, pending: Path) -> None:
     """Both sinks' and the dynamic sink's, as Flink wrote them; their data files are gone."""
-    raw = raw_of(CASES / f"{case}.zip")
-    kept = next(content for path, content in sorted(raw.items()) if path.rpartition("/")[2].count("-00000-0-"))
-    (tmp_path / "pending.avro").write_bytes(kept)
-
-    told = FolderOfTable().written_under(writer_schema_orders.state(), source(tmp_path / "pending.avro"))
+    told = FolderOfTable().written_under(writer_schema_orders.state(), source(pending))
 
     assert (told.told_by, told.schema_id, told.spec_id) == ("pending-manifest", 0, 0)
     assert [(c.field_id, c.name, c.type, c.is_required) for c in told.columns[1:4]] == [
@@ -451,15 +444,3 @@ def test_files_that_are_gone_or_tell_nothing_are_said_so(writer_schema_orders: O
 
     assert "No file of checkpoint 2 shows with which columns" in gone.value.happened
     assert "No file of checkpoint 2 shows" in silent.value.happened
-
-
-def test_what_was_told_is_kept_for_a_case_and_reads_the_same(writer_schema_orders: OrdersTable) -> None:
-    """A running job deletes its manifests within a second: the tape has what was read."""
-    tape: dict[str, bytes] = {}
-    left = writer_schema_orders.leaves_manifest("a", 2, {"x.parquet": [1]})
-
-    told = FolderOfTable(tape=tape).written_under(writer_schema_orders.state(), source(left))
-
-    ((address, kept),) = tape.items()
-    assert address == f"{SCHEMA}{left}"
-    assert written_again(Told.model_validate_json(kept), told) == told

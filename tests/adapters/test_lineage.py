@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bot.adapters.lineage import AllLineage, EventLines, OpenLineageFile
-from bot.adapters.lineage_reading import MOST_STEPS, kept_events, reads_again
+from bot.adapters.lineage_reading import MOST_STEPS
 from bot.bootstrap import outside
 from bot.domain.errors import CouldNotLook
 from bot.domain.looked import unread_in
@@ -531,15 +531,6 @@ def test_old_reads_and_events_of_no_run_put_nothing_in_doubt(file: Path) -> None
     assert unread_in(found) is None
 
 
-def test_kept_events_are_read_again_under_the_same_names(file: Path) -> None:
-    """A saved case tells what was told then."""
-    source(file, event(scanned(BY_TRINO, 7)))
-
-    address, events = kept_events(file, "lake", TABLE, AGES_AGO, ["iceberg"])
-
-    assert [read.snapshot_id for read in reads_again(address, events, TABLE)] == [7]
-
-
 def test_the_setting_reaches_every_source(file: Path, tmp_path: Path) -> None:
     """As it stands in the configuration file."""
     config = tmp_path / "waterline.yaml"
@@ -551,6 +542,6 @@ def test_the_setting_reaches_every_source(file: Path, tmp_path: Path) -> None:
     )
     source(file, event(BY_TRINO))
     with ExitStack() as stack:
-        told = outside.lineage(Settings.load(config), stack, None).reads(TABLE, AGES_AGO)
+        told = outside.lineage(Settings.load(config), stack).reads(TABLE, AGES_AGO)
 
     assert [read.run_id for read in told] == ["r1"]

@@ -19,9 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from bot.adapters import lineage_marquez
-from bot.adapters.case_redaction import lineage_events
 from bot.adapters.lineage_marquez import Marquez
-from bot.adapters.lineage_reading import reads_again
 from bot.domain.errors import CouldNotLook
 from bot.domain.looked import unread_in
 from tests.adapters.conftest import NOON
@@ -152,23 +150,6 @@ def test_a_strange_event_does_not_hide_a_read_but_is_not_nobody(little: LittleMa
         told(marquez)
     little.is_sent(event(scanned(BY_NAME, 7)))
     assert told(marquez) == [("r1", 7)]
-
-
-def test_what_it_told_is_kept_and_tells_the_same_again(little: LittleMarquez) -> None:
-    """Page after page, without events of other tables; also where values are cut out of them."""
-    little.is_sent(*(event(scanned(BY_NAME, n), run=f"r{n}", minute=n) for n in range(5)))
-    little.is_sent(event({"namespace": "lake", "name": "sales.customers"}, run="elsewhere"))
-    tape: dict[str, bytes] = {}
-    adapter = Marquez(little.url, "lake", page=2, tape=tape)
-
-    reads = adapter.reads(TABLE, AGES_AGO)
-    adapter.close()
-
-    [(address, events)] = tape.items()
-    assert address.startswith(f"openlineage:{little.url}/api/v1/events/lineage?")
-    assert b"elsewhere" not in events
-    assert 5 == len(reads)
-    assert [reads, reads] == [reads_again(address, each, TABLE) for each in (events, lineage_events(events))]
 
 
 def test_a_moment_of_overload_is_passed_over(little: LittleMarquez, marquez: Marquez) -> None:

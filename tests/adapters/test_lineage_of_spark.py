@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.case_redaction import lineage_events
 from bot.adapters.lineage import OpenLineageFile
-from bot.adapters.lineage_reading import LINEAGE, reads_again
 from bot.domain.ids import SnapshotId
 from bot.domain.reads import ReadRun
 from bot.domain.table import Snapshot, TableState
@@ -123,16 +121,6 @@ def test_whoever_read_what_it_wrote_is_found() -> None:
     told = OpenLineageFile(EVENTS, "lake").downstream(ORDERS, AGES_AGO)
 
     assert ("43aef9", "2bc4b8") in {(far.run_id[-6:], far.origin[-6:]) for far in told}
-
-
-def test_a_kept_case_reads_the_same_from_them() -> None:
-    """Also when texts and settings are cut out."""
-    cut = lineage_events(EVENTS.read_bytes())
-
-    again = reads_again(f"{LINEAGE}file?catalog=lake&since=2000-01-01T00:00:00%2B00:00", cut, ORDERS)
-
-    assert again == reads()
-    assert b"group by" not in cut
 
 
 def test_an_event_may_leave_its_datasets_out(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 import spark_tasks
-from bot.adapters.case_sources import read_case
+from bot.adapters.saved_case import read_case
 from bot.diagnosis._asked import _FIELDS as FIELDS
 from bot.domain.contract import why_by_key
 from bot.domain.diagnosis import Case
@@ -24,10 +24,10 @@ from bot.domain.looked import NotSeen
 from bot.domain.table import HeadMove, Snapshot, TableState
 from bot.evidence import find_tasks
 from tests.found import ledger_of
-from tests.matrix.asking import CASES
+from tests.matrix.asking import CASES, name_of
 from tests.matrix.told import kept
 
-NAMES = tuple(sorted(path.stem for path in CASES.glob("*.zip")))
+NAMES = tuple(sorted(name_of(path) for path in CASES.glob("*.json.gz")))
 _WRONG = re.compile(r"[1-9]\d* (duplicates|missing|rows too many)|cannot be read")
 _AFTER = timedelta(seconds=1)
 _ON_ITS_WAY = timedelta(seconds=10)
@@ -38,7 +38,7 @@ TASKS = {name: found.task for name, found in find_tasks(spark_tasks).items()}
 @cache
 def case_named(name: str) -> Case:
     """What the bot had seen and found in a real run."""
-    return read_case(CASES / f"{name}.zip").case
+    return read_case(CASES / f"{name}.json.gz").case
 
 
 def is_wrong(name: str) -> bool:

@@ -18,14 +18,10 @@ from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
 import spark_tasks
-from bot.adapters.case_rereading import read_again
-from bot.adapters.case_sources import raw_of, read_case
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.spark import SparkEvidenceRunner
 from bot.adapters.spark_server import SparkServer
-from bot.adapters.storage import entries_in
-from bot.adapters.table_files import SCHEMA
 from bot.cli import app
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Ask, Observation, Verdict
@@ -414,24 +410,3 @@ def test_a_saved_case_is_diagnosed_the_same_without_any_source(config: str, tmp_
     assert "F2" in saved.stdout
     assert here["codes"] == json.loads(there.stdout)["codes"]
     assert verdicts(here) == verdicts(json.loads(there.stdout))
-
-
-def test_a_saved_case_holds_no_value_of_a_row_unless_asked(config: str, tmp_path: Path) -> None:
-    """Bounds in manifests and sample rows are values: they leave the machine only with `--values`."""
-    bare, whole = tmp_path / "bare.case", tmp_path / "whole.case"
-    RUN.invoke(app, ["case", "save", ORDERS, "--to", str(bare), "-c", config])
-    RUN.invoke(app, ["case", "save", ORDERS, "--to", str(whole), "--values", "-c", config])
-
-    raw = [raw_of(path) for path in (bare, whole)]
-    keys = [{any(bound) for bound in _bounds_of_keys(found)} for found in raw]
-
-    assert [{False}, {True}] == keys
-    assert all(any(name.endswith(".metadata.json") for name in found) for found in raw)
-    assert [[], []] == [read_again(read_case(path).case, raw_of(path)).differences for path in (bare, whole)]
-
-
-def _bounds_of_keys(raw: dict[str, bytes]) -> list[bytes]:
-    """The lowest value of the first column in each manifest."""
-    files = ((name, content) for name, content in raw.items() if not name.startswith(SCHEMA))
-    manifests = [content for name, content in files if name.endswith("-m0.avro")]
-    return [entry.data_file.lower_bounds[1] for content in manifests for entry in entries_in(content)]

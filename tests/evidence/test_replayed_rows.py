@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.adapters.case_sources import read_case
+from bot.adapters.saved_case import read_case
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Ask, Verdict
 from bot.domain.findings import ReplayedRowsFinding
@@ -267,7 +267,7 @@ def test_rows_are_found_whatever_their_file_is_called(orders: OrdersTable, asks:
     assert pairs_of(answer) == {(first, again, 20)}
 
 
-KEPT = Path("tests/data/cases/restored-from-older-savepoint-v2.zip")
+KEPT = Path("tests/data/cases/restored-from-older-savepoint-v2.json.gz")
 
 
 def commits(count: int) -> list[Snapshot]:

@@ -15,7 +15,7 @@ import httpx
 
 from bot.lab.errors import LabError
 from bot.lab.lab import Lab
-from tests.matrix.asking import CASES, asked, asked_again
+from tests.matrix.asking import CASES, asked, asked_again, name_of
 from tests.matrix.plan import RUNS, Run
 from tests.matrix.told import Told, keep, kept, write_page
 
@@ -73,11 +73,11 @@ def again() -> int:
     """Brings the page up to date with what the bot says of the saved cases now."""
     by_name, told_then = {run.name: run for run in RUNS}, kept()
     disagreeing = []
-    for case in sorted(CASES.glob("*.zip")):
-        told = asked_again(case, told_then[case.stem].proof)
+    for case in sorted(CASES.glob("*.json.gz")):
+        told = asked_again(case, told_then[name_of(case)].proof)
         keep(told)
-        if not told.agrees_with(by_name[case.stem]):
-            disagreeing.append(case.stem)
+        if not told.agrees_with(by_name[name_of(case)]):
+            disagreeing.append(name_of(case))
     say(f"Not as expected: {', '.join(disagreeing) or 'none'}")
     return 1 if disagreeing else 0
 

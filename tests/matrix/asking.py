@@ -23,7 +23,12 @@ LIMIT_S = 600
 NOWHERE = "http://127.0.0.1:9"
 """No Slack listens there; a diagnosis needs none."""
 CASES = Path(__file__).parent.parent / "data" / "cases"
-MOST_BYTES = 200_000
+MOST_BYTES = 60_000
+
+
+def name_of(case: Path) -> str:
+    """`job-failed-v2` of `job-failed-v2.json.gz`."""
+    return case.name.removesuffix(".json.gz")
 
 
 class NoAnswer(RuntimeError):
@@ -36,7 +41,7 @@ def asked(folder: Path, lab: Lab, run: Run) -> Told:
     The case stays in `tests/data/cases`, where a test has it diagnosed again with each change of the bot.
     """
     config = configured(folder, lab.state)
-    case = CASES / f"{run.name}.zip"
+    case = CASES / f"{run.name}.json.gz"
     case.parent.mkdir(parents=True, exist_ok=True)
     case.unlink(missing_ok=True)
     try:
@@ -52,7 +57,7 @@ def asked_again(case: Path, proof: str) -> Told:
     answer = CliRunner().invoke(app, ["diagnose", "--case", str(case), "--json"])
     if answer.exit_code:
         raise NoAnswer(f"{case.name}: {answer.exception}")
-    return told_in(case.stem, json.loads(answer.stdout), proof)
+    return told_in(name_of(case), json.loads(answer.stdout), proof)
 
 
 def told_in(name: str, said: dict[str, object], proof: str) -> Told:

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.matrix.asking import CASES, MOST_BYTES, asked_again
+from tests.matrix.asking import CASES, MOST_BYTES, asked_again, name_of
 from tests.matrix.plan import RUNS
 from tests.matrix.told import kept
 
 BY_NAME = {run.name: run for run in RUNS}
-SAVED = sorted(CASES.glob("*.zip"))
+SAVED = sorted(CASES.glob("*.json.gz"))
 _OFTEN = 8
 """Each eighth is for `make test`."""
 CASE_BY_CASE = [
-    pytest.param(case, marks=pytest.mark.full if number % _OFTEN else [], id=case.stem)
+    pytest.param(case, marks=pytest.mark.full if number % _OFTEN else [], id=name_of(case))
     for number, case in enumerate(SAVED)
 ]
 
@@ -21,7 +21,7 @@ CASE_BY_CASE = [
 @pytest.mark.parametrize("case", CASE_BY_CASE)
 def test_a_real_case_is_diagnosed_as_expected(case: Path) -> None:
     """A change of a failure mode that loses a real run's diagnosis is a defect, whatever its own tests say."""
-    run = BY_NAME[case.stem]
+    run = BY_NAME[name_of(case)]
 
     told = asked_again(case, proof="")
 
@@ -30,7 +30,7 @@ def test_a_real_case_is_diagnosed_as_expected(case: Path) -> None:
 
 def test_cases_are_small_and_of_runs_that_were_told() -> None:
     """The repository stays small, and no case is left behind whose run is gone."""
-    sizes = {case.stem: case.stat().st_size for case in SAVED}
+    sizes = {name_of(case): case.stat().st_size for case in SAVED}
 
     too_large = {name: size for name, size in sizes.items() if size > MOST_BYTES}
 

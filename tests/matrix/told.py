@@ -116,7 +116,7 @@ def page(all_told: dict[str, Told]) -> str:
 
 def _but_for(runs: Sequence[tuple[Run, Told]]) -> str:
     """Cases that are too large to be kept."""
-    left_out = [f"`{run.name}`" for run, _ in runs if not (KEPT.parent / "cases" / f"{run.name}.zip").exists()]
+    left_out = [f"`{run.name}`" for run, _ in runs if not (KEPT.parent / "cases" / f"{run.name}.json.gz").exists()]
     return f" (but for {', '.join(left_out)}: too large)" if left_out else ""
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from bot.adapters.case_sources import write_case
 from bot.adapters.journal_sql import open_store
+from bot.adapters.saved_case import write_case
 from bot.domain.errors import BadConfiguration
 from bot.domain.masking import MASK, Masking
 from bot.settings import SlackSecrets, masking
@@ -18,7 +18,7 @@ from bot.workspace import Workspace
 from tests.incidents import Story
 from tests.patient_slack import PATIENT
 from tests.slack.people import eventually
-from tests.terminal.test_case_rereading import _saved
+from tests.terminal.test_saved_case import saved_case
 
 MARK = "M4rk3dS3cr3t"
 """In every secret of these tests; looked for in everything that was written."""
@@ -97,7 +97,7 @@ def test_neither_journal_nor_messages_nor_cases_hold_a_secret(tmp_path: Path) ->
         .opens(f"It says {PASSWORD} and https://u:{MARK}@h/")
         .answers(headline=f"Refused: {MARK}-key.", rows=((f"key={MARK}-key", "2"),))
     )
-    write_case(tmp_path / "a.case", _saved(), {"http://x": f'{{"password": "{PASSWORD}"}}'.encode()}, masked)
+    write_case(tmp_path / "a.json", saved_case().model_copy(update={"version": f"0.1.0 {PASSWORD}"}), masked)
     faults = store.journal.verify()
     store.close()
 

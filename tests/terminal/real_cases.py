@@ -8,7 +8,7 @@ from bot.domain.diagnosis import Case
 
 RUN = CliRunner()
 CASES = Path(__file__).parents[1] / "data" / "cases"
-REAL = CASES / "restored-from-older-savepoint-v2.zip"
+REAL = CASES / "restored-from-older-savepoint-v2.json.gz"
 
 
 def with_world(case: Case, **seen: object) -> Case:

@@ -1,10 +1,12 @@
 """Real worlds of the lab before the watch: their metadata file in a real catalog, Flink's very pages over HTTP.
 
-The cases of `tests/data/cases` hold the bytes that table and job had told when they were saved. What was on storage,
-who had read, and what evidence had found then is told as it was recorded. `until` cuts a world to an earlier moment:
-of what came later nothing is told, and evidence, which was asked later, answers nothing but what retention says.
+`tests/data/recorded` holds saved cases with the pages of Flink and the metadata files that they were read from. What
+was on storage, who had read, and what evidence had found then is told as it was recorded. `until` cuts a world to an
+earlier moment: of what came later nothing is told, and evidence, which was asked later, answers nothing but what
+retention says.
 """
 
+import gzip
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -16,9 +18,9 @@ from typing import TypeVar
 
 from pyiceberg.catalog.sql import SqlCatalog
 
-from bot.adapters.case_sources import raw_of, read_case
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.contract import TableContract
+from bot.domain.diagnosis import SavedCase
 from bot.domain.errors import CouldNotLook
 from bot.domain.evidence import Answer, Ask, Progress, Task, Verdict
 from bot.domain.findings import FreshnessFinding, TableHealthFinding
@@ -32,7 +34,7 @@ from tests.adapters.flink_wire import Wire
 from tests.tables import ORDERS
 from tests.watch.earlier import Page, cut_checkpoints, cut_commits, cut_failures, cut_run, cut_runs
 
-CASES = Path(__file__).parents[1] / "data" / "cases"
+RECORDED = Path(__file__).parents[1] / "data" / "recorded"
 T = TypeVar("T")
 
 
@@ -41,12 +43,13 @@ class Recorded:
     """One case; it can be changed before it is told."""
 
     name: str
-    raw: dict[str, bytes] = field(init=False, repr=False)
+    raw: dict[str, str] = field(init=False, repr=False)
+    """Address -> what was told there."""
 
     def __post_init__(self) -> None:
-        file = CASES / f"{self.name}.zip"
-        self.case = read_case(file).case
-        self._saved = dict(raw_of(file))
+        recorded = json.loads(gzip.decompress((RECORDED / f"{self.name}.json.gz").read_bytes()))
+        self.case = SavedCase.model_validate_json(json.dumps(recorded["saved"])).case
+        self._saved: dict[str, str] = recorded["told"]
         self.raw = dict(self._saved)
         self.asked: list[str] = []
         """Every task of evidence that was asked, in order."""
@@ -70,7 +73,7 @@ class Recorded:
             if re.search(rf"/jobs(/[0-9a-f]{{32}})?{end}$", address):
                 page = json.loads(content)
                 change(page)
-                self.raw[address] = json.dumps(page).encode()
+                self.raw[address] = json.dumps(page)
         return self
 
     def metadata(self, change: Callable[[Page], None]) -> "Recorded":
@@ -78,7 +81,7 @@ class Recorded:
         location = self.case.observation.table.metadata_location
         told = json.loads(self.raw[location])
         change(told)
-        self.raw[location] = json.dumps(told).encode()
+        self.raw[location] = json.dumps(told)
         return self
 
     def until(self, at: datetime) -> "Recorded":
@@ -105,12 +108,12 @@ class Recorded:
         wire.answers.clear()
         for address, content in self.raw.items():
             if "/jobs/" in address:
-                wire.says(f"GET /jobs/{address.partition('/jobs/')[2]}", content)
+                wire.says(f"GET /jobs/{address.partition('/jobs/')[2]}", content.encode())
 
     def catalog_in(self, folder: Path) -> dict[str, str]:
         """Properties of a real catalog whose table is this one, from now on."""
         file = folder / f"{len(list(folder.glob('*.metadata.json'))):05d}-recorded.metadata.json"
-        file.write_bytes(self.raw[self.case.observation.table.metadata_location])
+        file.write_text(self.raw[self.case.observation.table.metadata_location])
         properties = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/lake"}
         catalog = SqlCatalog("lake", uri=properties["uri"], warehouse=properties["warehouse"])
         catalog.create_namespace_if_not_exists("sales")

@@ -1,0 +1,201 @@
+"""A saved case gives the same answer anywhere, and shows no value that may not leave."""
+
+import gzip
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import LongType, NestedField, StringType
+
+from bot.adapters.clock import SystemClock
+from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.saved_case import read_case, write_case
+from bot.bootstrap import failure_modes
+from bot.cli import app
+from bot.cli.diagnosing import save
+from bot.diagnosis._examine import diagnose
+from bot.domain.contract import HIDDEN, TableContract
+from bot.domain.diagnosis import Case, SavedCase
+from bot.domain.errors import BadConfiguration
+from bot.domain.evidence import Evidence, Verdict
+from bot.domain.findings import LedgerFinding
+from bot.domain.flink import Failure, JobRun
+from bot.domain.hidden_values import outgoing_case
+from bot.domain.ids import EvidenceId
+from bot.domain.ledger import Ledger
+from bot.domain.looked import Seen
+from bot.domain.masking import Masking
+from bot.domain.table import TouchedPartitions, Window
+from tests import orders_table
+from tests.adapters.lake import Lake
+from tests.cases import Tale
+from tests.tables import CONTRACT, ORDERS
+from tests.terminal.real_cases import CASES, REAL, RUN, with_world
+
+
+def saved_case() -> SavedCase:
+    """Run b was restored from below what run a had committed."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3, 4).flink_runs("b", 2).commits("b", 3, 4, 5)
+    case = tale.looked_at(duplicates=20)
+    at = datetime(2026, 11, 21, tzinfo=UTC)
+    return SavedCase(saved_at=at, version="0.1.0", case=case, diagnosis=diagnose(case, failure_modes()))
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
+def test_a_saved_case_gives_the_same_answer(tmp_path: Path, name: str) -> None:
+    """Every mode says the very same of the case that was read back, packed or not."""
+    saved = saved_case()
+    write_case(tmp_path / name, saved, Masking())
+
+    found = read_case(tmp_path / name)
+
+    assert "F2" in found.diagnosis.codes
+    assert saved.diagnosis == diagnose(found.case, failure_modes())
+
+
+def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
+    """It may be the only trace of another incident."""
+    (tmp_path / "a.json").write_text("mine")
+
+    with pytest.raises(BadConfiguration, match="could not be written"):
+        write_case(tmp_path / "a.json", saved_case(), Masking())
+
+    assert "mine" == (tmp_path / "a.json").read_text()
+    assert ["a.json"] == [each.name for each in tmp_path.iterdir()]
+
+
+def test_a_file_that_is_there_is_told_before_anything_is_read(tmp_path: Path) -> None:
+    """A diagnosis takes half a minute: nobody waits for it to hear that it cannot be kept."""
+    (tmp_path / "a.json").write_text("mine")
+
+    with pytest.raises(BadConfiguration, match="could not be written"):
+        save("sales.orders", to=tmp_path / "a.json", config=tmp_path / "is-never-read.yaml")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.json", b""),
+        ("a.json", b"PK\x03\x04 cut"),
+        ("a.json", b"[" * 100_000),
+        ("a.json.gz", b"{}"),
+        ("a.json.gz", gzip.compress(b"{}" * 99)[:-9]),
+    ],
+)
+def test_another_file_is_not_taken_for_a_case(tmp_path: Path, name: str, content: bytes) -> None:
+    """A wrong or cut file says what was expected."""
+    (tmp_path / name).write_bytes(content)
+
+    with pytest.raises(BadConfiguration, match="is not a saved case"):
+        read_case(tmp_path / name)
+
+
+def test_a_missing_file_says_so(tmp_path: Path) -> None:
+    """No traceback for a typing error."""
+    with pytest.raises(BadConfiguration, match="FileNotFoundError"):
+        read_case(tmp_path / "none.json")
+
+
+def test_a_case_of_another_format_names_the_first_difference(tmp_path: Path) -> None:
+    """A later format is refused, not half understood."""
+    (tmp_path / "a.json").write_text(saved_case().model_dump_json().replace('"format":1', '"format":2', 1))
+
+    with pytest.raises(BadConfiguration, match=r"found at format"):
+        read_case(tmp_path / "a.json")
+
+
+def test_a_match_is_told_from_its_neighbours() -> None:
+    """What it is easily taken for, and by what the two differ; not from one that holds beside it."""
+    late = CASES / "restored-from-older-savepoint-v1.json.gz"
+
+    one, two = (RUN.invoke(app, ["diagnose", "--case", str(case)]).stdout for case in (REAL, late))
+
+    assert "   Not F3: " in one
+    assert "   Not F13: " in one
+    assert "Not F3:" not in two
+    assert "Not F2:" not in two
+
+
+def test_partitions_of_the_ledger_do_not_leave_unasked() -> None:
+    """They are values of rows; which commits there were stays."""
+    row = orders_table.ledger().rows[0]
+    named = row.model_copy(update={"partitions": (TouchedPartitions(field="customer", values=("ACME",)),)})
+    ledger = Ledger(rows=(named,), readers_known=True)
+    tale = Tale().commits("a", 1)
+    evidence = Evidence(
+        verdict=Verdict.RULED_OUT, headline="One chain.", finding=LedgerFinding(ledger=ledger),
+        id=EvidenceId("01K"), task="ledger", task_version=2, question="Who?", metadata_location="m", head=None,
+        window=Window(since=None, until=row.snapshot_id), at=row.committed_at, took_ms=1, bytes_read=0,
+    )  # fmt: skip
+    case = tale.looked_at().model_copy(update={"evidence": (evidence,), "ledger": ledger})
+    assert "ACME" in case.model_dump_json()
+
+    bare = case.without_samples()
+
+    assert "ACME" not in bare.model_dump_json()
+    assert bare.ledger is not None
+    assert [each.snapshot_id for each in bare.ledger.rows] == [row.snapshot_id]
+
+
+SECRET = "ACME"
+PATH = f"s3://lake/orders/data/day=2026-11-03/customer={SECRET}/1.parquet"
+
+
+def failed() -> Case:
+    """A run that failed over a customer's file, with a checkpoint that did."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).completes("a", 3)
+    missing = "java.io.FileNotFoundException"
+    thrown = Failure(
+        at=tale.now, exception=missing, message=PATH, task=None, attempt=None, causes=(f"{missing}: {PATH}",)
+    )
+    told = tale.runs["a"]
+    declined = told.checkpoints[0].model_copy(update={"status": "FAILED", "failure": f"Task failed: {PATH}"})
+    tale.runs["a"] = told.model_copy(
+        update={"failures": (thrown,) * 3, "checkpoints": (declined, *told.checkpoints[1:])}
+    )
+    return tale.looked_at().model_copy(update={"contract": CONTRACT})
+
+
+def test_the_case_shows_no_value_and_is_diagnosed_the_same() -> None:
+    """Of the table's job and of the others that write it; the day and the file's name stay."""
+    case = failed()
+    case = with_world(case, others=Seen[JobRun](source="Flink", values=case.observation.jobs.values))
+
+    sent = outgoing_case(case.without_samples(), CONTRACT)
+
+    assert SECRET in case.model_dump_json(), "so the test can fail"
+    assert SECRET not in sent.model_dump_json()
+    assert f"data/day=2026-11-03/customer={HIDDEN}/1.parquet" in sent.observation.jobs.values[0].failures[0].message
+    assert diagnose(case, failure_modes()) == diagnose(sent, failure_modes())
+
+
+def test_where_nothing_is_hidden_the_words_are_as_flink_said_them() -> None:
+    """They lead to the cause."""
+    case = failed()
+
+    assert case == outgoing_case(case, TableContract(key=("order_id",)))
+
+
+def test_no_partition_is_told_by_a_summary(tmp_path: Path) -> None:
+    """Partitions are values of rows, and commits may tell of every one."""
+    lake = Lake(tmp_path)
+    lake.catalog.drop_table(ORDERS)
+    schema = Schema(NestedField(1, "order_id", LongType()), NestedField(2, "customer", StringType()))
+    spec = PartitionSpec(PartitionField(2, 1000, IdentityTransform(), "customer"))
+    limit = {"write.summary.partition-limit": "10"}
+    table = lake.catalog.create_table(ORDERS, schema, partition_spec=spec, properties=limit)
+    table.append(pa.table({"order_id": [1, 2], "customer": [SECRET, "Globex"]}))
+    summary = lake.table.metadata.snapshots[0].summary
+    assert summary is not None
+    assert any(key.startswith("partitions.customer") for key in summary.additional_properties)
+
+    state = PyIcebergCatalog("lake", lake.properties, SystemClock()).load(ORDERS)
+
+    lake.close()
+    kept = state.model_dump_json()
+    assert SECRET not in kept
+    assert "added-records" in kept
