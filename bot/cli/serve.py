@@ -58,7 +58,7 @@ def serve(
     client = WebClient(token=secrets.slack_bot_token.get_secret_value(), base_url=settings.slack.base_url)
     name = check_identity(client, lambda what: f"Check {what}. `waterline doctor` checks everything.")
     with ExitStack() as stack:
-        door, store = _opened(settings, secrets, client, stack)
+        door, store = _opened(settings, secrets, client, stack, stopping)
 
         # Behind the door: all that is not needed for taking deliveries takes longer to import than the door to open.
         from bot.bootstrap import build
@@ -105,14 +105,17 @@ def serve(
         stopping.wait()
 
 
-def _opened(settings: Settings, secrets: SlackSecrets, client: WebClient, stack: ExitStack) -> tuple[FrontDoor, Store]:
+def _opened(
+    settings: Settings, secrets: SlackSecrets, client: WebClient, stack: ExitStack, stopping: threading.Event
+) -> tuple[FrontDoor, Store]:
     """The record, and the door to it: from here on every click of Slack is acknowledged and kept."""
     store = stack.enter_context(record_of(settings, keep=True))
     secret = secrets.slack_signing_secret.get_secret_value() if secrets.slack_signing_secret else None
     is_http = settings.slack.mode == "http"
     door = FrontDoor(client, store.inbox, store.outbox, store.clock, signing_secret=secret if is_http else None)
     stack.callback(door.close)
-    store.presence.join()  # a second bot on the same record must end before it takes anything
+    if not store.presence.take_over(stopping.wait):  # a second bot on the same record takes nothing
+        raise typer.Exit
     if is_http:
         door.listen(settings.slack.host, settings.slack.port)
     else:

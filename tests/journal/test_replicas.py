@@ -1,4 +1,4 @@
-"""Several bots on one PostgreSQL: shared work, one clock, replicas that are cut off or taken over."""
+"""Several bots on one record: one works, the others stand by, and all go by one clock."""
 
 import os
 import signal
@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
 
@@ -17,7 +16,7 @@ from structlog.testing import capture_logs
 
 from bot.adapters.journal_sql import Store, open_store
 from bot.adapters.journal_sql.engine import TOLERATED, DatabaseClock
-from bot.adapters.journal_sql.membership import DEAD_AFTER_LOOKS, LOOK_EVERY_S, give_back
+from bot.adapters.journal_sql.membership import give_back
 from bot.bootstrap import build
 from bot.cli.doctor import clock_beside_record
 from bot.cli.options import NobodyThere
@@ -41,9 +40,8 @@ from tests.slack.people import eventually
 
 on_postgresql = pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 on_sqlite = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-ROBBED_AFTER_S = LOOK_EVERY_S * (DEAD_AFTER_LOOKS + 1)
-SOON_S = ROBBED_AFTER_S + 60
-"""The looks of the others, and what a busy machine takes."""
+SOON_S = 60
+"""What a busy machine takes."""
 
 
 @contextmanager
@@ -60,11 +58,10 @@ def replica(url: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
 
 @pytest.fixture
 def pair(url: str) -> Iterator[tuple[Store, Store]]:
-    """Two replicas in this process."""
+    """Two replicas in this process; the first works, the second stands by."""
     with ExitStack() as stack:
         first, second = [stack.enter_context(closing(open_store(url))) for _ in range(2)]
         first.presence.join()
-        second.presence.join()
         yield first, second
 
 
@@ -86,110 +83,98 @@ def _fill(store: Store, keys: int = 1) -> None:
 
 
 @on_postgresql
-def test_replicas_share_the_work_and_do_nothing_twice(url: str) -> None:
-    """Four replicas at once: every delivery and every post is one replica's."""
-    with ExitStack() as stack:
-        stores = [stack.enter_context(closing(open_store(url))) for _ in range(4)]
-        _fill(stores[0], 30)
-
-        def work(store: Store) -> list[str]:
-            taken = []
-            while delivery := store.inbox.claim(NINE):
-                taken.append(delivery.key)
-            while post := store.outbox.claim(NINE):
-                taken.append(post.key)
-            return taken
-
-        with ThreadPoolExecutor(4) as threads:
-            taken = [key for each in threads.map(work, stores) for key in each]
-
-        assert sorted(taken) == [f"{kind}{n:02d}" for kind in "dp" for n in range(30)]
-
-
-@on_postgresql
 def test_what_a_killed_replica_had_taken_is_taken_over(store: Store, url: str) -> None:
-    """Deliveries, posts and work alone: free within a look of the others, without a restart of anybody."""
+    """Deliveries, posts and all other work, without a restart of anybody."""
     _fill(store)
     with replica(url) as (process, taken):
-        store.presence.join()
-        before = (store.inbox.claim(NINE), store.outbox.claim(NINE))
         with store.presence.alone_with(WORK) as while_it_lived:
             pass
 
         os.kill(process.pid, signal.SIGKILL)
-        delivery = _soon(lambda: store.inbox.claim(NINE))
-        post = _soon(lambda: store.outbox.claim(NINE))
+        eventually(store.presence.join_alone)
+        delivery, post = store.inbox.claim(NINE), store.outbox.claim(NINE)
         with store.presence.alone_with(WORK) as afterwards:
             pass
 
     assert taken == ["d00", "p00", "True"]
-    assert before == (None, None)
     assert (while_it_lived, afterwards) == (False, True)
+    assert delivery is not None
+    assert post is not None
     assert (delivery.key, delivery.attempts) == ("d00", 2)
     assert (post.key, post.tries, post.problem) == ("p00", 2, "interrupted")
 
 
 @on_postgresql
-def test_a_starting_replica_leaves_the_others_work_alone(pair: tuple[Store, Store], url: str) -> None:
-    """Who comes gives back nothing of those who live, however long they take."""
+def test_who_stands_by_takes_nothing_and_works_on_nothing(pair: tuple[Store, Store]) -> None:
+    """However long the other one takes."""
     first, second = pair
     _fill(first)
     first.inbox.claim(NINE)
-    first.outbox.claim(NINE)
 
-    with closing(open_store(url)) as third:
-        third.presence.join()
-        time.sleep(ROBBED_AFTER_S)
-        claimed = (second.inbox.claim(NINE), third.inbox.claim(NINE), third.outbox.claim(NINE))
+    with pytest.raises(CouldNotKeep, match="Another replica of Waterline works on the record"):
+        second.inbox.claim(NINE)
+    with pytest.raises(CouldNotKeep, match="Another replica"):
+        second.outbox.claim(NINE)
+    with first.presence.alone_with(WORK) as mine, second.presence.alone_with(WORK) as theirs:
+        pass
 
-    assert claimed == (None, None, None)
+    assert (mine, theirs) == (True, False)
 
 
 @on_postgresql
 def test_who_leaves_hands_on_at_once(pair: tuple[Store, Store]) -> None:
-    """An orderly end needs nobody's look."""
+    """Whoever stands by hears of an orderly end, and has what was taken."""
     first, second = pair
     _fill(first)
     first.inbox.claim(NINE)
+    waits: list[float] = []
 
-    first.presence.leave()
+    def other_ends(seconds: float) -> bool:
+        waits.append(seconds)
+        first.presence.leave()
+        return len(waits) > SOON_S
 
+    assert second.presence.take_over(other_ends)
+    assert waits
     assert second.inbox.claim(NINE) is not None
 
 
 @on_postgresql
-def test_one_replica_at_a_time_does_a_piece_of_work(pair: tuple[Store, Store]) -> None:
-    """The same name is one replica's until its block ends; another name is free."""
-    first, second = pair
-    with (
-        first.presence.alone_with("wl-1/a") as mine,
-        second.presence.alone_with("wl-1/a") as same,
-        second.presence.alone_with("wl-1/b") as other,
-    ):
-        pass
-    with second.presence.alone_with("wl-1/a") as after:
-        pass
-
-    assert (mine, same, other, after) == (True, False, True, True)
+def test_who_stands_by_and_is_stopped_takes_nothing_over(pair: tuple[Store, Store]) -> None:
+    """It ends as it is asked to."""
+    assert not pair[1].presence.take_over(lambda _: True)
 
 
 @on_postgresql
 def test_a_replica_whose_session_was_cut_comes_back_and_keeps_what_it_had(pair: tuple[Store, Store]) -> None:
-    """A database that restarts its connections takes nothing from who still lives."""
+    """A database that restarts its connections takes nothing from who is back first."""
     first, second = pair
     _fill(first)
     first.inbox.claim(NINE)
     cut_sessions(second)
 
-    def both_are_back() -> bool | None:
-        with second.engine.connect() as connection:
-            held = connection.scalar(text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2"))
-        return True if held == 2 else None
+    eventually(first.presence.join_alone)
 
-    _soon(both_are_back)
-    time.sleep(ROBBED_AFTER_S)
+    assert first.inbox.claim(NINE) is None
+    assert not second.presence.join_alone()
 
-    assert second.inbox.claim(NINE) is None
+
+@on_postgresql
+def test_who_was_cut_off_and_taken_over_works_no_more(pair: tuple[Store, Store]) -> None:
+    """Two would answer the same click."""
+    first, second = pair
+    _fill(first)
+    first.inbox.claim(NINE)
+    cut_sessions(second)
+    eventually(second.presence.join_alone)
+
+    with first.presence.alone_with(WORK) as mine:
+        pass
+    with pytest.raises(CouldNotKeep, match="Another replica"):
+        first.inbox.claim(NINE)
+
+    assert not mine
+    assert second.inbox.claim(NINE) is not None
 
 
 @on_sqlite
@@ -233,15 +218,6 @@ def test_reading_the_record_takes_no_part_in_the_work(store: Store, url: str) ->
     assert faults == ()
 
 
-def _soon(ask):  # type: ignore[no-untyped-def]
-    """The first answer that is not None."""
-    deadline = time.monotonic() + SOON_S
-    while (found := ask()) is None:
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.05)
-    return found
-
-
 def test_who_joins_alone_does_so_only_while_nobody_else_works(url: str) -> None:
     """On either database: a command takes the work of a bot that is gone, and none of one that lives."""
     with closing(open_store(url)) as bot, closing(open_store(url)) as command:
@@ -256,8 +232,7 @@ def test_who_joins_alone_does_so_only_while_nobody_else_works(url: str) -> None:
 
 @contextmanager
 def lost_answer(engine: Engine) -> Iterator[None]:
-    """Of the commit that is made in the block, which must raise CouldNotKeep. Whoever keeps presence may not be the
-    one to lose it: it only reads, and a read in the block would take the loss on itself."""
+    """Of the commit that is made in the block, which must raise CouldNotKeep."""
     real = engine.dialect.do_commit
 
     def commit(connection):  # type: ignore[no-untyped-def]
@@ -271,51 +246,47 @@ def lost_answer(engine: Engine) -> Iterator[None]:
 
 
 @pytest.fixture
-def joined(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+def joined(store: Store) -> Store:
     """Works on the record, with one delivery and one post of the same channel as another."""
-    monkeypatch.setattr("bot.adapters.journal_sql.membership.takers", lambda _engine: frozenset())
     store.presence.join()
     _fill(store)
     store.outbox.put(Post(key="p01", incident=None, channel="C0", text="Hello."))
     return store
 
 
-def test_a_delivery_whose_claim_was_not_answered_is_claimed_again(
-    joined: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_delivery_whose_claim_was_not_answered_is_claimed_again(joined: Store) -> None:
     """Else an acknowledged click is never answered until the process ends."""
     with lost_answer(joined.engine):
         joined.inbox.claim(NINE)
-    monkeypatch.undo()
 
-    delivery = _soon(lambda: joined.inbox.claim(NINE))
+    delivery = joined.inbox.claim(NINE)
 
+    assert delivery is not None
     assert (delivery.key, delivery.attempts) == ("d00", 2)
 
 
-def test_a_post_whose_claim_was_not_answered_is_claimed_again(joined: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else its channel is mute on every replica until the process ends."""
+def test_a_post_whose_claim_was_not_answered_is_claimed_again(joined: Store) -> None:
+    """Else its channel is mute until the process ends."""
     with lost_answer(joined.engine):
         joined.outbox.claim(NINE)
-    monkeypatch.undo()
 
-    post = _soon(lambda: joined.outbox.claim(NINE))
+    post = joined.outbox.claim(NINE)
 
+    assert post is not None
     assert (post.key, post.tries) == ("p00", 2)
 
 
-def test_what_is_worked_on_is_not_given_back(joined: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_worked_on_is_not_given_back(joined: Store) -> None:
     """Another thread's claim raised meanwhile: what is in hand stays there."""
     assert joined.inbox.claim(NINE) is not None
     assert joined.outbox.claim(NINE) is not None
     joined.inbox.put(Delivery(key="d01", kind="command", payload="{}", received_at=NINE))
     with lost_answer(joined.engine):
         joined.inbox.claim(NINE)
-    monkeypatch.undo()
-    time.sleep(ROBBED_AFTER_S)
 
-    again = _soon(lambda: joined.inbox.claim(NINE))
+    again = joined.inbox.claim(NINE)
 
+    assert again is not None
     assert again.key == "d01"
     assert joined.inbox.claim(NINE) is None
     assert joined.outbox.claim(NINE + timedelta(hours=1)) is None
@@ -364,7 +335,7 @@ def test_two_threads_of_one_process_do_not_both_write_what_was_asked_once(joined
     story = Story(joined.journal).opens()
     first = joined.inbox.claim(NINE)
     assert first is not None
-    give_back(joined.engine, {joined.presence.name})
+    give_back(joined.engine, None)
     second = joined.inbox.claim(NINE)
     assert second is not None
 

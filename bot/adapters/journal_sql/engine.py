@@ -65,7 +65,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
         view = engine.execution_options(waterline_reads=True)
     else:
         view = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-    with _told(engine, "read"), view.connect() as connection:
+    with translated(engine, "read"), view.connect() as connection:
         yield connection
 
 
@@ -76,12 +76,12 @@ def writing(engine: Engine) -> Iterator[Connection]:
     SQLite has one write lock, and who finds it taken sleeps up to 100 ms before it looks again. So the threads of
     this process queue here, where each is woken as soon as it is its turn; SQLite's own waiting is left for others.
     """
-    with _TURNS.get(engine) or nullcontext(), _told(engine, "written"), engine.begin() as connection:
+    with _TURNS.get(engine) or nullcontext(), translated(engine, "written"), engine.begin() as connection:
         yield connection
 
 
 @contextmanager
-def _told(engine: Engine, what: str) -> Iterator[None]:
+def translated(engine: Engine, what: str) -> Iterator[None]:
     """The database is away, full, damaged, busy, or a standby that takes no writes yet: said once in our words. Raises
     CouldNotKeep."""
     try:

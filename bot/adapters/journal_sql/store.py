@@ -23,7 +23,7 @@ from bot.adapters.clock import SystemClock
 from bot.adapters.journal_sql.engine import clock_on, create, put_row, reading, writing
 from bot.adapters.journal_sql.inbox import SqlInbox
 from bot.adapters.journal_sql.journal import SqlJournal
-from bot.adapters.journal_sql.membership import Presence, presence_on
+from bot.adapters.journal_sql.membership import Presence
 from bot.adapters.journal_sql.outbox import SqlOutbox
 from bot.adapters.journal_sql.schema import CURSORS, SEEN_STARTS, WATCH_NOTES, is_newest
 from bot.domain.entries import Body
@@ -233,7 +233,7 @@ def open_store(url: str, masking: Masking | None = None, machine: Clock | None =
     except BadConfiguration:
         engine.dispose()
         raise
-    presence, masked = presence_on(engine), masking or Masking()
+    presence, masked = Presence(engine), masking or Masking()
     return Store(
         journal=MaskedJournal(engine, masked),
         inbox=MaskedInbox(engine, presence, masked),
