@@ -5,7 +5,7 @@ event of the time is read and those of the table are kept.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -15,19 +15,9 @@ import structlog
 from pydantic import AwareDatetime, BaseModel, Field, JsonValue, ValidationError
 
 from bot.adapters.http import Logins
-from bot.adapters.lineage_reading import (
-    CatalogNames,
-    LineageEvent,
-    downstream_in,
-    is_before,
-    reads_in,
-    refused,
-)
+from bot.adapters.lineage_reading import EventSource, LineageEvent, Unreadable, is_before
 from bot.domain.errors import CouldNotLook
-from bot.domain.looked import Part
-from bot.domain.reads import FarRead, ReadRun
 from bot.domain.sentences import counted
-from bot.domain.table import TableState
 
 _log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -53,7 +43,7 @@ class _Busy(Exception):
     """An answer that may be better in a moment; only within this module."""
 
 
-class Marquez:
+class Marquez(EventSource):
     """One Marquez. Cost: one call for every 500 events between `since` and the moment the table was read."""
 
     def __init__(
@@ -68,41 +58,29 @@ class Marquez:
     ) -> None:
         """`other_names`: what else engines call the catalog; None: not told. `limit_s` is one page's time limit."""
         self.url = url.rstrip("/")
-        self._names = CatalogNames(catalog, other_names)
+        super().__init__(catalog, other_names)
         self._page = page
         self._http = (logins or Logins()).client(self.url, timeout=httpx.Timeout(limit_s, connect=min(limit_s, 5.0)))
 
     def close(self) -> None:
         self._http.close()
 
-    def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
-        """See the port. An event that cannot be read does not hide the others; but nothing found beside one is
-        "could not look"."""
-        events, bad = _readable(self._events(since), since)
-        told = reads_in(events, table, self._names.of(table), since)
-        if bad:
-            _log.warning("lineage events could not be read", url=self.url, count=bad)
-            if not told:
-                raise CouldNotLook(
-                    f"It is not known who read {table.name}: events of Marquez at {self.url} could not be read.",
-                    f"Expected OpenLineage run events; {bad} of {len(events) + bad} are not.",
-                    "Find out which producer sends them, then try again.",
-                )
-        unknown = self._names.unknown(events, table, since)
-        if unknown is not None and not told:
-            raise refused(table, unknown)
-        return self._beside(told, bad, unknown)
-
-    def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
-        """See the port. Raises CouldNotLook."""
-        events, bad = _readable(self._events(since), since)
-        far = downstream_in(events, table, self._names.of(table), since)
-        return self._beside(far, bad, self._names.unknown(events, table, since))
-
-    def _beside(self, told: tuple[T, ...], bad: int, unknown: str | None) -> tuple[T, ...]:
-        unread = [f"{counted(bad, 'event')} of Marquez at {self.url} could not be read"] if bad else []
-        unread += [unknown] if unknown is not None else []
-        return Part.of(told, "; ".join(unread)) if unread else told
+    def events(self, since: datetime) -> tuple[list[LineageEvent], Unreadable | None]:
+        events, bad = list[LineageEvent](), 0
+        for body in self._events(since):
+            try:
+                events.append(LineageEvent.model_validate(body))
+            except ValidationError:
+                bad += not is_before(body, since)
+        if not bad:
+            return events, None
+        what = f"events of Marquez at {self.url}"
+        return events, Unreadable(
+            what=what,
+            found=f"Expected OpenLineage run events; {bad} of {len(events) + bad} are not.",
+            remedy="Find out which producer sends them, then try again.",
+            said=f"{counted(bad, 'event')} of Marquez at {self.url} could not be read",
+        )
 
     def _events(self, since: datetime) -> Iterator[JsonValue]:
         """Every event at or after `since`, oldest first.
@@ -177,15 +155,3 @@ class Marquez:
             f"Expected a page of lineage events from GET {_PATH}; found {found}.",
             "Check that the address is Marquez's API (without /api/v1) and not its web page.",
         )
-
-
-def _readable(bodies: Iterable[JsonValue], since: datetime) -> tuple[list[LineageEvent], int]:
-    """The readable events, and how many are not and may be of after `since`."""
-    events: list[LineageEvent] = []
-    bad = 0
-    for body in bodies:
-        try:
-            events.append(LineageEvent.model_validate(body))
-        except ValidationError:
-            bad += not is_before(body, since)
-    return events, bad

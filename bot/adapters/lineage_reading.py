@@ -1,30 +1,29 @@
-"""OpenLineage events, as far as they tell of reads; pure.
+"""Who read which snapshot of a table, and who read what came of it, as OpenLineage events tell.
 
 What real ones look like is kept in `tests/data/lineage`: openlineage-spark 1.53.0 wrote them on Spark 4.1.4.
-
-By which names engines call a table, and which reads may be of it under a name that nobody has told; pure.
-
-Which run read which snapshot of a table, from all of its OpenLineage events together; pure.
-
-Who read what a table's readers wrote, and who read that: readers of any distance, from OpenLineage events; pure.
 """
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, TypeVar
 
+import structlog
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field, JsonValue
 
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import SnapshotId
+from bot.domain.looked import Part
 from bot.domain.reads import FarRead, ReadRun
 from bot.domain.sentences import counted
 from bot.domain.table import TableState
 
+_log = structlog.get_logger(__name__)
+T = TypeVar("T")
 _SCHEME = re.compile(r"^[a-z0-9+.-]+:/*")
 _GLUE = "table/"
 _METADATA = frozenset(
@@ -416,3 +415,56 @@ def _runs(events: Iterable[LineageEvent]) -> dict[str, _RunDownstream]:
         run.inputs |= {place: each.name for each in event.inputs if not each.is_metadata for place in each.places}
         run.outputs |= {place: each.name for each in event.outputs for place in each.places}
     return found
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """Events of after the look's beginning that cannot be read."""
+
+    what: str
+    """`lineage events`."""
+    found: str
+    remedy: str
+    said: str
+    """Beside those that were read: a clause."""
+
+
+class EventSource(ABC):
+    """Who read a table, by one source of events. One that cannot be read does not hide the others, and is told beside
+    them. Nothing found beside one, or beside a read under a name that may be the table's, is "could not look", never
+    "nobody read it"."""
+
+    def __init__(self, catalog: str, other_names: Sequence[str] | None) -> None:
+        self._names = CatalogNames(catalog, other_names)
+
+    @abstractmethod
+    def events(self, since: datetime) -> tuple[list[LineageEvent], Unreadable | None]:
+        """Those at or after `since`, and what could not be read. Raises CouldNotLook."""
+
+    def reads(self, table: TableState, since: datetime) -> tuple[ReadRun, ...]:
+        """See the port. Raises CouldNotLook."""
+        events, bad = self.events(since)
+        told = reads_in(events, table, self._names.of(table), since)
+        if bad is not None:
+            _log.warning("lineage events could not be read", found=bad.found)
+            if not told:
+                happened = f"It is not known who read {table.name}: {bad.what} could not be read."
+                raise CouldNotLook(happened, bad.found, bad.remedy)
+        unknown = self._names.unknown(events, table, since)
+        if unknown is not None and not told:
+            raise refused(table, unknown)
+        return _beside(told, bad, unknown)
+
+    def downstream(self, table: TableState, since: datetime) -> tuple[FarRead, ...]:
+        """See the port. Raises CouldNotLook."""
+        events, bad = self.events(since)
+        far = downstream_in(events, table, self._names.of(table), since)
+        return _beside(far, bad, self._names.unknown(events, table, since))
+
+
+def _beside(told: tuple[T, ...], bad: Unreadable | None, unknown: str | None) -> tuple[T, ...]:
+    return part_of(told, [each for each in (bad and bad.said, unknown) if each])
+
+
+def part_of(values: Iterable[T], unread: Sequence[str]) -> tuple[T, ...]:
+    return Part.of(values, "; ".join(unread)) if unread else tuple(values)
