@@ -23,16 +23,18 @@ from bot.cli.options import COULD_NOT_TELL, DEFAULT_CONFIG, ConfigOption, Nobody
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.errors import BadConfiguration, CouldNotLook, EvidenceFailed, WaterlineError
 from bot.domain.fold import fold
-from bot.domain.kafka import in_words
-from bot.domain.looked import NotSeen
+from bot.domain.kafka import KafkaPartition, in_words
+from bot.domain.looked import NotSeen, Seen
 from bot.domain.sentences import counted
 from bot.domain.setup import TableSetup
-from bot.ports import Clock, KafkaBroker
+from bot.ports import Clock
 from bot.service.services import Services
 from bot.settings import Settings
 from bot.slack.directory import slack_findings
 
 DECIDE_DESTRUCTIVE = ("destructive", "default")
+Broker = Seen[KafkaPartition] | NotSeen
+"""What a job's Kafka broker told."""
 _REMEDY = "Name two `teams` in a policy `destructive` of the table (docs/approval.md)."
 
 
@@ -129,7 +131,8 @@ def doctor(config: ConfigOption = DEFAULT_CONFIG) -> None:
     record, incident_channels = record_of_incidents(settings)
     lines.append(record)
     with build(settings, NobodyThere(), keep_record=False) as built:
-        lines += [*_tables(built.services), *_jobs(built.services)]
+        brokers: dict[str, Broker] = {}
+        lines += [*_tables(built.services, brokers), *_jobs(built.services, brokers)]
         lines += _unreached(built.services.observer.tables.values())
         lines += policies_of(built.services.observer.tables.values())
         lines += _spark(built, settings)
@@ -219,13 +222,16 @@ def teams(settings: Settings) -> Iterator[Line]:
             )
 
 
-def _tables(services: Services) -> Iterator[Line]:
+def _tables(services: Services, brokers: dict[str, Broker]) -> Iterator[Line]:
+    """`brokers` is given what the broker of each table's job told: one that is frozen is asked once."""
     for name in services.observer.tables:
         try:
             seen = services.observer.observe(name)
         except WaterlineError as error:
             yield trouble(f"table {name}", error)
             continue
+        if (job := services.observer.setup(name).job) is not None and seen.kafka is not None:
+            brokers[job] = seen.kafka
         yield f"table {name}", True, f"format {seen.table.format_version}, {len(seen.table.snapshots)} snapshots", ""
         if isinstance(seen.reads, NotSeen):
             yield seen.reads.source, "CANNOT TELL", seen.reads.reason, seen.reads.remedy
@@ -252,7 +258,7 @@ def _tables(services: Services) -> Iterator[Line]:
             )
 
 
-def _jobs(services: Services) -> Iterator[Line]:
+def _jobs(services: Services, brokers: Mapping[str, Broker]) -> Iterator[Line]:
     for name, ports in services.observer.jobs.items():
         looks: tuple[tuple[str, Callable[[], tuple[object, ...]], str], ...] = (
             (f"Flink, job {name}", partial(ports.flink.runs, name), "runs"),
@@ -263,16 +269,15 @@ def _jobs(services: Services) -> Iterator[Line]:
                 yield what, True, f"{len(look())} {things}", ""
             except WaterlineError as error:
                 yield trouble(what, error)
-        if ports.kafka is not None:
-            yield broker_line(f"Kafka, job {name}", ports.kafka)
+        if (told := brokers.get(name) or services.observer.kafka_of(name)) is not None:
+            yield broker_line(f"Kafka, job {name}", told)
 
 
-def broker_line(what: str, broker: KafkaBroker) -> Line:
+def broker_line(what: str, told: Broker) -> Line:
     """What it holds; a good line with a remedy where it does not tell how long records stay."""
-    try:
-        partitions = broker.partitions()
-    except WaterlineError as error:
-        return trouble(what, error)
+    if isinstance(told, NotSeen):
+        return what, "CANNOT TELL", told.reason, told.remedy
+    partitions = told.values
     remedy = "Give the user of `kafka` the ACL `DescribeConfigs` for the topics: then Waterline knows the retention."
     return what, True, in_words(partitions), "" if all(each.is_retention_known for each in partitions) else remedy
 

@@ -236,7 +236,7 @@ class Observer:
             state = _seen_from(state, branch)
         with ThreadPoolExecutor(max_workers=5) as pool:
             jobs, others = pool.submit(self.runs, setup), pool.submit(self._others, setup)
-            kafka = pool.submit(self._kafka, setup)
+            kafka = pool.submit(self.kafka_of, setup.job)
 
             def readers() -> Seen[ReadRun] | NotSeen:
                 known = window(state, jobs.result()) if callable(window) else window
@@ -315,11 +315,12 @@ class Observer:
         runs = tuple(run for each in looked for run in each.values)
         return Seen[JobRun](source=", and ".join(each.source for each in looked), values=runs)
 
-    def _kafka(self, setup: TableSetup) -> Seen[KafkaPartition] | NotSeen | None:
-        broker = self.jobs[setup.job].kafka if setup.job is not None else None
+    def kafka_of(self, job: str | None) -> Seen[KafkaPartition] | NotSeen | None:
+        """What the job's broker holds; None where no broker is configured for it."""
+        broker = self.jobs[job].kafka if job is not None else None
         if broker is None:
             return None
-        return _typed(_look(f"the Kafka broker of {setup.job}", broker.partitions), KafkaPartition)
+        return _typed(_look(f"the Kafka broker of {job}", broker.partitions), KafkaPartition)
 
     def before_a_start(
         self, setup: TableSetup, path: str, *, anywhere: bool
@@ -345,7 +346,7 @@ class Observer:
         with ThreadPoolExecutor(max_workers=6) as pool:
             point, loaded = pool.submit(storage.read, path), pool.submit(self.catalog.load, setup.name)
             jobs, others = pool.submit(self.runs, setup), pool.submit(self._others, setup)
-            kafka = pool.submit(self._kafka, setup)
+            kafka = pool.submit(self.kafka_of, setup.job)
             state = loaded.result()
             leaks = pool.submit(_look, "the Flink manifests on storage", lambda: self.files.flink_manifests(state))
             stored, runs = point.result(), jobs.result()

@@ -8,7 +8,6 @@ from bot.cli.doctor import broker_line
 from bot.diagnosis import source_positions_skipped
 from bot.domain.broker_gaps import on_broker, on_broker_in_words
 from bot.domain.diagnosis import Case, Matches, Remedy
-from bot.domain.errors import CouldNotLook
 from bot.domain.findings import GapsFinding, GapsOnBroker, PositionGap
 from bot.domain.flink import SourcePosition
 from bot.domain.hidden_values import outgoing_case
@@ -128,29 +127,26 @@ def test_a_topic_is_said_with_how_far_back_it_goes_and_how_long_it_is_kept() -> 
     assert "unknown age" in in_words([partition(times=())])
 
 
-class Told:
-    """A broker that says this, or cannot be asked."""
+def told(*partitions: KafkaPartition) -> Seen[KafkaPartition]:
+    """A broker that says this."""
+    return Seen[KafkaPartition](source="the Kafka broker of orders", values=partitions)
 
-    def __init__(self, *partitions: KafkaPartition) -> None:
-        self._partitions = partitions
 
-    def partitions(self) -> tuple[KafkaPartition, ...]:
-        """As given."""
-        if not self._partitions:
-            raise CouldNotLook("Kafka is not reachable.", "Nobody answered.", "Check `servers`.")
-        return self._partitions
+UNREACHABLE = NotSeen(source="Kafka", reason="Kafka is not reachable.", remedy="Check `servers`.")
 
 
 @pytest.mark.parametrize(
     ("broker", "is_good", "has_remedy"),
     [
-        (Told(partition()), True, False),
-        (Told(partition(retention=None, is_retention_known=False)), True, True),
-        (Told(), "CANNOT TELL", True),
+        (told(partition()), True, False),
+        (told(partition(retention=None, is_retention_known=False)), True, True),
+        (UNREACHABLE, "CANNOT TELL", True),
     ],
     ids=["known", "no right to its rules", "down"],
 )
-def test_doctor_has_one_line_of_a_broker(broker: Told, is_good: object, has_remedy: bool) -> None:
+def test_doctor_has_one_line_of_a_broker(
+    broker: Seen[KafkaPartition] | NotSeen, is_good: object, has_remedy: bool
+) -> None:
     """What it holds; else what is wrong, and what to do."""
     what, judged, found, remedy = broker_line("Kafka, job orders", broker)
 
