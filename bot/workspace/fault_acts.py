@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-from bot.workspace.faults import ApiFault
+from bot.workspace.faults import ApiFault, ApiFaultKind, Spoiled
 from bot.workspace.page_routes import FaultRequest
 from bot.workspace.people import CannotDo, Payload
 from bot.workspace.world import StoredMessage, World
@@ -11,43 +11,22 @@ from bot.workspace.world import StoredMessage, World
 Act = Callable[[World, FaultRequest], Awaitable[Payload]]
 
 
-async def _ratelimited(world: World, asked: FaultRequest) -> Payload:
-    fault = ApiFault(
-        kind="ratelimited", method=asked.method, times=asked.times, retry_after_s=max(1, round(asked.seconds))
-    )
-    world.faults.arm(fault)
-    return {"armed": asked.times}
+def _on_api(kind: ApiFaultKind) -> Act:
+    async def act(world: World, asked: FaultRequest) -> Payload:
+        world.faults.arm(
+            ApiFault(kind=kind, method=asked.method, times=asked.times, error=asked.error, seconds=asked.seconds)
+        )
+        return {"armed": asked.times}
+
+    return act
 
 
-async def _error(world: World, asked: FaultRequest) -> Payload:
-    world.faults.arm(ApiFault(kind="error", method=asked.method, times=asked.times, error=asked.error))
-    return {"armed": asked.times}
+def _once(what: Spoiled) -> Act:
+    async def act(world: World, asked: FaultRequest) -> Payload:
+        world.faults.armed[what] += asked.times
+        return {"armed": world.faults.armed[what]}
 
-
-async def _error_after_effect(world: World, asked: FaultRequest) -> Payload:
-    fault = ApiFault(kind="error-after-effect", method=asked.method, times=asked.times, error=asked.error)
-    world.faults.arm(fault)
-    return {"armed": asked.times}
-
-
-async def _hold(world: World, asked: FaultRequest) -> Payload:
-    world.faults.arm(ApiFault(kind="hold", method=asked.method, times=asked.times, hold_s=asked.seconds))
-    return {"armed": asked.times}
-
-
-async def _double_click(world: World, asked: FaultRequest) -> Payload:
-    world.faults.double_clicks += asked.times
-    return {"armed": world.faults.double_clicks}
-
-
-async def _double_delivery(world: World, asked: FaultRequest) -> Payload:
-    world.faults.double_deliveries += asked.times
-    return {"armed": world.faults.double_deliveries}
-
-
-async def _hold_delivery(world: World, asked: FaultRequest) -> Payload:
-    world.faults.held_deliveries += asked.times
-    return {"armed": world.faults.held_deliveries}
+    return act
 
 
 async def _let_through(world: World, _asked: FaultRequest) -> Payload:
@@ -78,18 +57,15 @@ async def _archive(world: World, asked: FaultRequest) -> Payload:
     return {"archived": asked.channel}
 
 
-async def _remove_member(world: World, asked: FaultRequest) -> Payload:
-    member = world.cast.app.user_id if asked.member in ("", "bot") else world.directory.person(asked.member).id
-    world.directory.leave(world.directory.channel(asked.channel).id, member)
-    world.live.tell("channels", {})
-    return {"removed": member}
+def _member(*, joins: bool) -> Act:
+    async def act(world: World, asked: FaultRequest) -> Payload:
+        member = world.cast.app.user_id if asked.member in ("", "bot") else world.directory.person(asked.member).id
+        change = world.directory.join if joins else world.directory.leave
+        change(world.directory.channel(asked.channel).id, member)
+        world.live.tell("channels", {})
+        return {"member": member}
 
-
-async def _add_member(world: World, asked: FaultRequest) -> Payload:
-    member = world.cast.app.user_id if asked.member in ("", "bot") else world.directory.person(asked.member).id
-    world.directory.join(world.directory.channel(asked.channel).id, member)
-    world.live.tell("channels", {})
-    return {"added": member}
+    return act
 
 
 async def _revoke_token(world: World, _asked: FaultRequest) -> Payload:
@@ -127,21 +103,21 @@ def _message(world: World, asked: FaultRequest) -> StoredMessage:
 
 
 ACTS: dict[str, Act] = {
-    "ratelimited": _ratelimited,
-    "error": _error,
-    "error-after-effect": _error_after_effect,
-    "hold": _hold,
-    "double-click": _double_click,
-    "double-delivery": _double_delivery,
-    "hold-delivery": _hold_delivery,
+    "ratelimited": _on_api("ratelimited"),
+    "error": _on_api("error"),
+    "error-after-effect": _on_api("error-after-effect"),
+    "hold": _on_api("hold"),
+    "double-click": _once("double-click"),
+    "double-delivery": _once("double-delivery"),
+    "hold-delivery": _once("hold-delivery"),
     "let-through": _let_through,
     "redeliver": _redeliver,
     "drop-sockets": _drop_sockets,
     "disconnect": _disconnect,
     "refuse-connections": _refuse_connections,
     "archive": _archive,
-    "remove-member": _remove_member,
-    "add-member": _add_member,
+    "remove-member": _member(joins=False),
+    "add-member": _member(joins=True),
     "revoke-token": _revoke_token,
     "delete-message": _delete_message,
     "edit-message": _edit_message,

@@ -1,10 +1,14 @@
 """Ways in which Slack, the network and people misbehave on demand."""
 
 import asyncio
+from collections import Counter
 from contextlib import suppress
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
+
+ApiFaultKind = Literal["ratelimited", "error", "error-after-effect", "hold"]
+Spoiled = Literal["double-click", "double-delivery", "hold-delivery"]
 
 
 class ApiFault(BaseModel):
@@ -12,12 +16,12 @@ class ApiFault(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    kind: Literal["ratelimited", "error", "error-after-effect", "hold"]
+    kind: ApiFaultKind
     method: str | None = None
     times: int = 1
     error: str = "internal_error"
-    retry_after_s: int = 1
-    hold_s: float = 0.0
+    seconds: float = 1.0
+    """Of `ratelimited`, when to ask again; of `hold`, how long the answer is kept back."""
 
 
 class Faults:
@@ -25,9 +29,8 @@ class Faults:
 
     def __init__(self) -> None:
         self._on_api: list[ApiFault] = []
-        self.double_clicks = 0
-        self.double_deliveries = 0
-        self.held_deliveries = 0
+        self.armed = Counter[Spoiled]()
+        """How many of the next ones."""
         self.refuse_connections = False
         self.revoked: set[str] = set()
         self._disarmed = asyncio.Event()
@@ -45,28 +48,11 @@ class Faults:
                 return fault
         return None
 
-    def armed(self) -> tuple[ApiFault, ...]:
-        return tuple(self._on_api)
-
-    def take_double_click(self) -> bool:
-        if self.double_clicks:
-            self.double_clicks -= 1
-            return True
-        return False
-
-    def take_double_delivery(self) -> bool:
-        """True when this delivery is to arrive twice."""
-        if self.double_deliveries:
-            self.double_deliveries -= 1
-            return True
-        return False
-
-    def take_held_delivery(self) -> bool:
-        """True when this delivery is to be held until it is let through."""
-        if self.held_deliveries:
-            self.held_deliveries -= 1
-            return True
-        return False
+    def take(self, what: Spoiled) -> bool:
+        """Whether this one is to be spoiled so."""
+        is_armed = self.armed[what] > 0
+        self.armed[what] -= is_armed
+        return is_armed
 
     async def hold(self, seconds: float) -> None:
         """Keep an answer back for so long, or until everything works again."""
@@ -78,6 +64,6 @@ class Faults:
         self._disarmed.set()
         self._disarmed = asyncio.Event()
         self._on_api.clear()
-        self.double_clicks = self.double_deliveries = self.held_deliveries = 0
+        self.armed.clear()
         self.refuse_connections = False
         self.revoked.clear()

@@ -172,7 +172,7 @@ class Deliveries:
     async def send(self, delivery: Delivery) -> Ack:
         """Deliver once (twice when that fault is armed) and answer how the app acknowledged it."""
         self.last = delivery
-        if self._faults.take_double_delivery():
+        if self._faults.take("double-delivery"):
             self._in_background(delivery)
         return await self._attempt(delivery)
 
@@ -226,7 +226,7 @@ class Deliveries:
             task.cancel()
 
     async def _until_acknowledged(self, delivery: Delivery) -> Ack:
-        if self._faults.take_double_delivery():
+        if self._faults.take("double-delivery"):
             self._in_background(delivery)
         ack = await self._attempt(delivery)
         for attempt, wait_s in enumerate(self.rules.retry_after_s, start=1):
@@ -240,7 +240,7 @@ class Deliveries:
         return ack
 
     async def _attempt(self, delivery: Delivery) -> Ack:
-        if self._faults.take_held_delivery():
+        if self._faults.take("hold-delivery"):
             self._held.append(delivery)
             return Ack(outcome="acked", detail="held until it is let through")
         return await self._carried(delivery)

@@ -37,7 +37,7 @@ def web_api_routes(world: World) -> list[Route]:
         shown = {key: value for key, value in answer.items() if key != "url"}
         world.wire.add("api", name, error=answer.get("error"), took_ms=took_ms, sent=for_the_log(call), answered=shown)
         if fault is not None and fault.kind == "hold":
-            await world.faults.hold(fault.hold_s)
+            await world.faults.hold(fault.seconds)
         granted = ",".join(sorted(world.scopes or ()))
         return JSONResponse(answer, status_code=status, headers={"X-OAuth-Scopes": granted, **headers})
 
@@ -55,7 +55,7 @@ def web_api_routes(world: World) -> list[Route]:
 
 def _answer(world: World, call: Call, fault: ApiFault | None) -> Payload:
     if fault is not None and fault.kind == "ratelimited":
-        raise SlackRefusal("ratelimited", status=429, headers={"Retry-After": str(fault.retry_after_s)})
+        raise SlackRefusal("ratelimited", status=429, headers={"Retry-After": str(max(1, round(fault.seconds)))})
     if fault is not None and fault.kind == "error":
         raise SlackRefusal(fault.error)
     method = METHODS.get(call.method)

@@ -55,7 +55,7 @@ async def choose_shortcut(world: World, person: Person, chosen: Chosen) -> Outco
 async def click(world: World, person: Person, at: Click) -> Outcome:
     """Deliver a click; as two clicks, each with its own trigger, when that fault is armed."""
     deliveries = [_delivery(world, person, at)]
-    if world.faults.take_double_click():
+    if world.faults.take("double-click"):
         deliveries.append(_delivery(world, person, at))
     acks = await asyncio.gather(*(world.deliveries.send(delivery) for delivery in deliveries))
     return Outcome.of(acks[0])
