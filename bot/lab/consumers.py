@@ -4,18 +4,14 @@ Lineage of consumer runs: how their Spark is told to write OpenLineage events, a
 """
 
 import json
-import os
-import sys
 from collections.abc import Iterable
 from pathlib import Path
-from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict
 
 from bot.lab.errors import LabError
 from bot.lab.home import Home
-from bot.lab.process import Kept
-from bot.pinned_jars import last_lines
+from bot.lab.process import Telling
 
 NAMESPACE = "analytics"
 _PLANS = "org.apache.spark.sql.catalyst.plans.logical"
@@ -75,8 +71,6 @@ QUERIES = {
 }
 """Consumer name -> what it asks of the table at the snapshot that it reads."""
 
-_PACKAGE_ROOT = Path(__file__).parents[2]
-
 
 class Readers:
     """Consumers that are reading now, in a process of their own, as they would anywhere else."""
@@ -89,27 +83,13 @@ class Readers:
                 f"Expected one of {', '.join(QUERIES)}; found {unknown[0]}.",
                 "Name one of these.",
             )
-        name = f"consumers.{uuid4().hex[:8]}"
-        self._told = home / "scratch" / f"{name}.jsonl"
-        command = [sys.executable, "-m", "bot.lab.consumer_run", str(home.folder), str(self._told), *names]
-        env = {"PYTHONPATH": os.pathsep.join([str(_PACKAGE_ROOT), *sys.path[1:]])}
-        self._process = Kept(name, command, home.folder, env, restarts="never")
+        self._process = Telling("consumers", "bot.lab.consumer_run", home.folder, *names)
 
     def wait(self) -> list[Read]:
         """The runs, when they have ended. Raises: LabError with the end of the log when one failed."""
-        code = self._process.wait()
-        if code:
-            raise LabError(
-                "A consumer could not read the table.",
-                f"Expected its run to end well; it ended with code {code}:\n{last_lines(self._process.log)}\n",
-                f"Read {self._process.log}.",
-            )
-        lines = self._told.read_text(encoding="utf-8").splitlines()
-        self._told.unlink()
+        lines = self._process.told("A consumer could not read the table.").splitlines()
         return [Read.model_validate_json(line) for line in lines]
 
     def close(self) -> None:
         """Ends them when they still read; safe to call twice."""
-        self._process.ask_to_end()
-        self._process.wait_for_end()
-        self._told.unlink(missing_ok=True)
+        self._process.close()

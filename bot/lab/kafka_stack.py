@@ -4,11 +4,8 @@ The broker is Kafka's own (KRaft, one JVM), S3 is moto's server, the catalog is 
 """
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from uuid import uuid4
 
@@ -18,19 +15,13 @@ from bot.lab import orders
 from bot.lab.errors import LabError
 from bot.lab.home import Home, Storage, free_ports, listens
 from bot.lab.jars import broker_jars, kafka_source_jars, s3_plugin_jars
-from bot.lab.process import Kept
+from bot.lab.process import IMPORTS_US, Kept, program
 from bot.lab.topic import Topic
 from bot.pinned_jars import LEAN, java, last_lines
 
-_PACKAGE_ROOT = Path(__file__).parents[2]
 _BUCKETS = ("warehouse", "flink-state")
 _KEYS = {"AWS_ACCESS_KEY_ID": "lab", "AWS_SECRET_ACCESS_KEY": "lab-secret", "AWS_REGION": "us-east-1"}
 PARTITIONS = 3
-
-
-def program(module: str, *arguments: str) -> list[str]:
-    """The command of a Python program."""
-    return [sys.executable, "-m", module, *arguments]
 
 
 class KafkaStack:
@@ -50,7 +41,6 @@ class KafkaStack:
             (plugin / jar.name).unlink(missing_ok=True)
             (plugin / jar.name).symlink_to(jar)
         self.flink_jars = kafka_source_jars()
-        paths = {"PYTHONPATH": os.pathsep.join([str(_PACKAGE_ROOT), *sys.path[1:]])}
         served = {
             **self.storage.engine_properties,
             "catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog",
@@ -62,10 +52,9 @@ class KafkaStack:
         moto = program("moto.server", "-H", "127.0.0.1", "-p", str(s3))
         self.processes = [
             Kept("s3", moto, home.folder, {"TMPDIR": str(home / "scratch")}, restarts="never"),
-            Kept("rest-catalog", catalog, home.folder, {**paths, **self.storage.environment}, restarts="never"),
+            Kept("rest-catalog", catalog, home.folder, {**IMPORTS_US, **self.storage.environment}, restarts="never"),
             Kept("broker", broker_command(home, broker, controller), home.folder, {}, restarts="killed"),
         ]
-        self._environment = paths
         self._producer: Kept | None = None
 
     def is_ready(self) -> bool | None:
@@ -83,7 +72,7 @@ class KafkaStack:
                 s3.put(f"/{bucket}").raise_for_status()
         Topic(self.servers, self._topic).make_anew(PARTITIONS)
         producer = program("bot.lab.producer", str(self._home.folder), self.servers, self._topic)
-        self._producer = Kept("producer", producer, self._home.folder, self._environment, restarts="never")
+        self._producer = Kept("producer", producer, self._home.folder, IMPORTS_US, restarts="never")
         self.processes.append(self._producer)
 
     def rest(self) -> None:

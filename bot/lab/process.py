@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Literal
+from uuid import uuid4
 
 import psutil
 
@@ -18,6 +19,9 @@ from bot.pinned_jars import last_lines
 _OF_OUR_SPARK = frozenset({"SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED"})
 """PySpark leaves these behind in a process that spoke to a Spark; a child that inherits them would speak to it too."""
 KEEPER = Path(__file__).with_name("keeper.py")
+_PACKAGE_ROOT = Path(__file__).parents[2]
+IMPORTS_US = {"PYTHONPATH": os.pathsep.join([str(_PACKAGE_ROOT), *sys.path[1:]])}
+"""In the environment of a Python program of the lab's."""
 Restarts = Literal["never", "killed", "always"]
 """When a process is started again: never, when it was killed from outside, or whenever it ends."""
 
@@ -78,6 +82,39 @@ class Kept:
             self._keeper.kill()
             self._keeper.wait()
         self.pid_file.unlink(missing_ok=True)
+
+
+def program(module: str, *arguments: str) -> list[str]:
+    """The command of a Python program."""
+    return [sys.executable, "-m", module, *arguments]
+
+
+class Telling(Kept):
+    """A program of the lab that writes what it has to tell into a file: `MODULE HOME TOLD_FILE ARGUMENT…`."""
+
+    def __init__(self, name: str, module: str, home: Path, *arguments: str) -> None:
+        name = f"{name}.{uuid4().hex[:8]}"
+        self._told = home / "scratch" / f"{name}.told"
+        command = program(module, str(home), str(self._told), *arguments)
+        super().__init__(name, command, home, IMPORTS_US, restarts="never")
+
+    def told(self, failed: str) -> str:
+        """What it wrote, when it has ended. Raises LabError, which begins with `failed`, with the end of its log."""
+        if code := self.wait():
+            raise LabError(
+                failed,
+                f"Expected it to end well; it ended with code {code}:\n{last_lines(self.log)}\n",
+                f"Read {self.log} and the logs next to it.",
+            )
+        told = self._told.read_text(encoding="utf-8")
+        self._told.unlink()
+        return told
+
+    def close(self) -> None:
+        """Ends it when it still runs; safe to call twice."""
+        self.ask_to_end()
+        self.wait_for_end()
+        self._told.unlink(missing_ok=True)
 
 
 def pid_in(pid_file: Path) -> int | None:

@@ -4,17 +4,12 @@ Usage: python -m bot.lab.spark_sql HOME TOLD_FILE STATEMENT…
 """
 
 import json
-import os
 import sys
 from pathlib import Path
-from uuid import uuid4
 
-from bot.lab.errors import LabError
 from bot.lab.home import Home
-from bot.lab.process import Kept
-from bot.pinned_jars import last_lines
+from bot.lab.process import Telling
 
-_PACKAGE_ROOT = Path(__file__).parents[2]
 MOST_ROWS = 20
 
 
@@ -23,20 +18,8 @@ def spark_sql(home: Home, *statements: str) -> list[dict[str, object]]:
 
     Raises: LabError with the end of the log when one of them failed.
     """
-    name = f"sql.{uuid4().hex[:8]}"
-    told = home / "scratch" / f"{name}.json"
-    command = [sys.executable, "-m", "bot.lab.spark_sql", str(home.folder), str(told), *statements]
-    env = {"PYTHONPATH": os.pathsep.join([str(_PACKAGE_ROOT), *sys.path[1:]])}
-    process = Kept(name, command, home.folder, env, restarts="never")
-    code = process.wait()
-    if code:
-        raise LabError(
-            "Spark did not run a statement.",
-            f"Expected it to run; it ended with code {code}:\n{last_lines(process.log)}\n",
-            f"Read {process.log} and Spark's log next to it.",
-        )
-    rows: list[dict[str, object]] = json.loads(told.read_text(encoding="utf-8"))
-    told.unlink()
+    told = Telling("sql", "bot.lab.spark_sql", home.folder, *statements).told("Spark did not run a statement.")
+    rows: list[dict[str, object]] = json.loads(told)
     return rows
 
 
