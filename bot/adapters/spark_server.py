@@ -31,7 +31,10 @@ from bot.domain.errors import EvidenceCancelled, EvidenceFailed
 from bot.domain.record import Record
 from bot.pinned_jars import OfSpark
 
-KEEPER = Path(__file__).with_name("spark_keeper.py")
+KEEPER = Path(__file__).parents[1] / "process_keeper.py"
+_YIELDS = "10"
+"""Niceness of the server: evidence may take a little longer, a click is acknowledged at once. Without it a task on
+every core made clicks wait several times as long as on an idle machine (`make bench`)."""
 
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _OPTIONS = "spark.driver.extraJavaOptions"
@@ -128,7 +131,17 @@ class SparkServer:
         self.lend(keys)
         with self._log.open("wb") as log:
             self._keeper = subprocess.Popen(
-                [sys.executable, "-E", "-S", str(KEEPER), str(self._room), *self._command(wanted, jars)],
+                [
+                    sys.executable,
+                    "-E",
+                    "-S",
+                    str(KEEPER),
+                    "-",
+                    "never",
+                    str(self._room),
+                    _YIELDS,
+                    *self._command(wanted, jars),
+                ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

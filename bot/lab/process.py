@@ -18,8 +18,8 @@ from bot.pinned_jars import last_lines
 
 _OF_OUR_SPARK = frozenset({"SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED"})
 """PySpark leaves these behind in a process that spoke to a Spark; a child that inherits them would speak to it too."""
-KEEPER = Path(__file__).with_name("keeper.py")
 _PACKAGE_ROOT = Path(__file__).parents[2]
+KEEPER = _PACKAGE_ROOT / "bot" / "process_keeper.py"
 IMPORTS_US = {"PYTHONPATH": os.pathsep.join([str(_PACKAGE_ROOT), *sys.path[1:]])}
 """In the environment of a Python program of the lab's."""
 Restarts = Literal["never", "killed", "always"]
@@ -34,7 +34,7 @@ class Kept:
         self.log = home / "logs" / f"{name.partition('.')[0]}.log"
         self.pid_file = home / "run" / f"{name}.pid"
         self.pid_file.unlink(missing_ok=True)
-        keeper = [sys.executable, "-E", "-S", str(KEEPER), str(self.pid_file), "4", restarts]
+        keeper = [sys.executable, "-E", "-S", str(KEEPER), str(self.pid_file), restarts, "-", "0"]
         with self.log.open("ab") as log:
             self._keeper = subprocess.Popen(
                 keeper + command,

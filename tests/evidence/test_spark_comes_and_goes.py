@@ -192,7 +192,8 @@ def test_nothing_outlives_a_bot_that_is_killed(tmp_path: Path) -> None:
     scratch.mkdir()
     code = (
         "import subprocess, sys, time; from bot.adapters.spark_server import KEEPER; "
-        "k = subprocess.Popen([sys.executable, str(KEEPER), sys.argv[1], 'sleep', '60'], stdin=subprocess.PIPE); "
+        "command = [sys.executable, str(KEEPER), '-', 'never', sys.argv[1], '0', 'sleep', '60']; "
+        "k = subprocess.Popen(command, stdin=subprocess.PIPE); "
         "time.sleep(60)"
     )
     bot = subprocess.Popen([sys.executable, "-c", code, str(scratch)], stdout=subprocess.PIPE)
@@ -227,7 +228,9 @@ def test_java_options_are_added_to_our_own(server: SparkServer) -> None:
 def test_a_killed_keeper_takes_the_server_along(tmp_path: Path) -> None:
     """The kernel ends the server when its keeper is gone; here with a small stand-in for the server."""
     keeper = subprocess.Popen(
-        [sys.executable, str(KEEPER), str(tmp_path), "sleep", "60"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, str(KEEPER), "-", "never", str(tmp_path), "0", "sleep", "60"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     assert keeper.stdout is not None
     assert keeper.stdin is not None

@@ -1,0 +1,89 @@
+"""Keeps one process alive exactly as long as the one that started it: run as a program, never imported for its effects.
+
+It holds a pipe from there. When the pipe ends, however the other one ended (`kill -9` as well), the keeper ends its
+process; when the keeper is killed, the kernel does (PR_SET_PDEATHSIG, which follows the *thread* that started the
+child: the reason why this is a program of one thread).
+
+Usage: process_keeper.py PID_FILE never|killed|always SCRATCH NICENESS COMMAND…
+
+The process id goes into PID_FILE, or with `-` to stdout, one line. `killed`: a process that was killed from outside
+comes back, one that ends by itself does not. SCRATCH is a folder that is removed when the pipe has ended; `-`: none.
+"""
+
+import ctypes
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
+GRACE_S = 4.0
+RESTART_AFTER_S = 1.5
+"""Long enough for Flink to see that a TaskManager was gone."""
+
+
+def _below_the_keeper(niceness: int) -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    os.nice(niceness)
+
+
+def _start(command: list[str], pid_file: str, niceness: int) -> subprocess.Popen[bytes]:
+    child = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=sys.stderr, preexec_fn=partial(_below_the_keeper, niceness)
+    )
+    if pid_file == "-":
+        os.write(1, f"{child.pid}\n".encode("ascii"))
+    else:
+        half = Path(pid_file).with_suffix(".new")
+        half.write_text(str(child.pid), encoding="ascii")
+        half.replace(pid_file)
+    return child
+
+
+def _has_ended(wake_up: int, timeout_s: float | None) -> bool:
+    """Waits for the pipe or a child to end; True when it was the pipe."""
+    readable, _, _ = select.select([0, wake_up], [], [], timeout_s)
+    if wake_up in readable:
+        os.read(wake_up, 1024)
+    return 0 in readable and not os.read(0, 1024)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    child.terminate()
+    try:
+        child.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+def main(pid_file: str, restarts: str, scratch: str, niceness: int, command: list[str]) -> int:
+    """Keeps the command; returns its exit code, or 0 when the pipe ended first."""
+    for ignored in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(ignored, signal.SIG_IGN)
+    wake_up, signalled = os.pipe()
+    os.set_blocking(signalled, False)
+    signal.set_wakeup_fd(signalled)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    child = _start(command, pid_file, niceness)
+    while not _has_ended(wake_up, None):
+        code = child.poll()
+        if code is None:
+            continue
+        if restarts == "never" or (restarts == "killed" and code != -signal.SIGKILL):
+            return code
+        if _has_ended(wake_up, RESTART_AFTER_S):
+            return 0
+        child = _start(command, pid_file, niceness)
+    _end(child)
+    if scratch != "-":
+        shutil.rmtree(scratch, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5:]))
