@@ -62,16 +62,13 @@ def test_a_scope_that_the_manifest_lacks_is_refused() -> None:
     assert refused.value.response["needed"] == "chat:write"
 
 
-def test_a_message_is_posted_updated_and_deleted(client: WebClient, ana: Actor) -> None:
-    """An update keeps the time stamp; a deletion removes the message from everyone's screen."""
+def test_a_message_is_posted_and_updated(client: WebClient, ana: Actor) -> None:
+    """An update keeps the time stamp."""
     ts = client.chat_postMessage(channel=ONCALL, text="one")["ts"]
 
     client.chat_update(channel=ONCALL, ts=ts, text="two")
-    updated = ana.messages()
-    client.chat_delete(channel=ONCALL, ts=ts)
 
-    assert [("two", ts, True)] == [(m.plain, m.ts, m.is_edited) for m in updated]
-    assert ana.messages() == []
+    assert [("two", ts, True)] == [(m.plain, m.ts, m.is_edited) for m in ana.messages()]
 
 
 def test_an_update_without_blocks_keeps_them(client: WebClient, ana: Actor) -> None:
@@ -123,11 +120,10 @@ def test_a_text_may_be_too_long(client: WebClient, method: str, most: int) -> No
 
 
 def test_only_own_messages_can_be_changed(client: WebClient, ana: Actor) -> None:
-    """What a person said cannot be edited or deleted by the bot."""
+    """What a person said cannot be edited by the bot."""
     said = ana.says("mine")
 
     assert refusal(client.chat_update, channel=ONCALL, ts=said.ts, text="yours") == "cant_update_message"
-    assert refusal(client.chat_delete, channel=ONCALL, ts=said.ts) == "cant_delete_message"
 
 
 def test_an_ephemeral_message_is_for_one_member(client: WebClient, ana: Actor, ben: Actor) -> None:
@@ -179,22 +175,17 @@ def test_history_comes_in_pages(client: WebClient) -> None:
 
 
 def test_people_and_groups_are_found(client: WebClient) -> None:
-    """A person has a display name, the approvers' group has its members, a channel its people."""
+    """A person has a display name, the approvers' group has its members."""
     person = client.users_info(user=ANA)["user"]
-    groups = client.usergroups_list(include_users=True)["usergroups"]
 
     assert person["profile"]["display_name"] == "Ana Ribeiro"
-    assert [(g["handle"], g["users"]) for g in groups] == [("orders-approvers", ["U0BEN00002", "U0CLEO0003"])]
     assert client.usergroups_users_list(usergroup="S0APPROVE1")["users"] == ["U0BEN00002", "U0CLEO0003"]
-    assert ANA in client.conversations_members(channel=ONCALL)["members"]
     assert refusal(client.users_info, user="U0NOBODY01") == "user_not_found"
 
 
 def test_a_direct_message_reaches_one_person(client: WebClient, ana: Actor, ben: Actor) -> None:
     """Posting to a person opens a conversation that nobody else sees."""
-    channel = client.conversations_open(users=ANA)["channel"]["id"]
-
-    client.chat_postMessage(channel=channel, text="just us")
+    channel = client.chat_postMessage(channel=ANA, text="just us")["channel"]
 
     assert [m.plain for m in ana.messages(channel)] == ["just us"]
     with pytest.raises(CannotDo, match="cannot see"):

@@ -132,12 +132,6 @@ def update(world: World, call: Call) -> Payload:
     return {"channel": message.channel, "ts": message.ts, "text": message.text, "message": shown}
 
 
-def delete(world: World, call: Call) -> Payload:
-    message = _own(world, call, "cant_delete_message")
-    world.conversations.remove(message)
-    return {"channel": message.channel, "ts": message.ts}
-
-
 def permalink(world: World, call: Call) -> Payload:
     channel = world.directory.channel_for_bot(call.required("channel", "channel_not_found"))
     message = world.conversations.find(channel.id, call.required("message_ts", "message_not_found"))
@@ -198,7 +192,6 @@ CHAT = {
     "chat.postMessage": Method(post_message, scope="chat:write"),
     "chat.postEphemeral": Method(post_ephemeral, scope="chat:write"),
     "chat.update": Method(update, scope="chat:write"),
-    "chat.delete": Method(delete, scope="chat:write"),
     "chat.getPermalink": Method(permalink),
 }
 

@@ -1,4 +1,4 @@
-"""conversations.list, info, members, open, history, replies."""
+"""conversations.info, history, replies."""
 
 from bot.workspace.api.call import Call, Method
 from bot.workspace.people import Channel, Payload, SlackRefusal
@@ -8,40 +8,12 @@ PAGE = 100
 MOST = 1_000
 
 
-def list_all(world: World, call: Call) -> Payload:
-    kinds = call.text("types", "public_channel").split(",")
-    bot = world.cast.app.user_id
-    found = [
-        channel
-        for channel in world.directory.channels.values()
-        if _kind(channel) in kinds
-        and (not channel.is_private or bot in channel.members)
-        and not (call.flag("exclude_archived") and channel.is_archived)
-    ]
-    start, end, cursor = _window(call, len(found))
-    return {"channels": [_shown(world, c) for c in found[start:end]], "response_metadata": {"next_cursor": cursor}}
-
-
 def info(world: World, call: Call) -> Payload:
     channel = _by_id(world, call)
     shown = _shown(world, channel)
     if call.flag("include_num_members"):
         shown["num_members"] = len(channel.members)
     return {"channel": shown}
-
-
-def members(world: World, call: Call) -> Payload:
-    found = sorted(_by_id(world, call).members)
-    start, end, cursor = _window(call, len(found))
-    return {"members": found[start:end], "response_metadata": {"next_cursor": cursor}}
-
-
-def open_direct(world: World, call: Call) -> Payload:
-    people = call.required("users", "users_list_not_supplied").split(",")
-    if len(people) != 1:
-        raise SlackRefusal("too_many_users")
-    channel = world.directory.direct_message(people[0])
-    return {"channel": {"id": channel.id, **({"is_im": True} if call.flag("return_im") else {})}}
 
 
 def history(world: World, call: Call) -> Payload:
@@ -107,12 +79,6 @@ def _readable(world: World, call: Call) -> Channel:
     return channel
 
 
-def _kind(channel: Channel) -> str:
-    if channel.is_im:
-        return "im"
-    return "private_channel" if channel.is_private else "public_channel"
-
-
 def _shown(world: World, channel: Channel) -> Payload:
     return {
         "id": channel.id,
@@ -128,10 +94,7 @@ def _shown(world: World, channel: Channel) -> Payload:
 
 
 CONVERSATIONS = {
-    "conversations.list": Method(list_all, scope="channels:read"),
     "conversations.info": Method(info, scope="channels:read"),
-    "conversations.members": Method(members, scope="channels:read"),
-    "conversations.open": Method(open_direct, scope="im:write"),
     "conversations.history": Method(history, scope="channels:history"),
     "conversations.replies": Method(replies, scope="channels:history"),
 }

@@ -1,7 +1,7 @@
 """Who is there: people, user groups, and the app by its tokens."""
 
 from bot.workspace.api.call import Call, Method
-from bot.workspace.people import Payload, Person, SlackRefusal, UserGroup
+from bot.workspace.people import Payload, Person, SlackRefusal
 from bot.workspace.world import World
 
 
@@ -17,21 +17,6 @@ def info(world: World, call: Call) -> Payload:
 def list_all(world: World, _call: Call) -> Payload:
     people = [_shown(world, person) for person in world.directory.people.values()]
     return {"members": [*people, _bot(world)], "response_metadata": {"next_cursor": ""}}
-
-
-def conversations(world: World, call: Call) -> Payload:
-    user = call.text("user", world.cast.app.user_id)
-    found = [
-        {"id": channel.id, "name": channel.name, "is_private": channel.is_private, "is_archived": channel.is_archived}
-        for channel in world.directory.channels.values()
-        if user in channel.members and not channel.is_im
-    ]
-    return {"channels": found, "response_metadata": {"next_cursor": ""}}
-
-
-def groups(world: World, call: Call) -> Payload:
-    with_members = call.flag("include_users")
-    return {"usergroups": [_group(world, group, with_members) for group in world.directory.groups.values()]}
 
 
 def group_members(world: World, call: Call) -> Payload:
@@ -80,26 +65,9 @@ def _bot(world: World) -> Payload:
     }
 
 
-def _group(world: World, group: UserGroup, with_members: bool) -> Payload:
-    shown: Payload = {
-        "id": group.id,
-        "team_id": world.cast.team_id,
-        "handle": group.handle,
-        "name": group.name,
-        "is_usergroup": True,
-        "date_delete": 0,
-        "user_count": len(group.members),
-    }
-    if with_members:
-        shown["users"] = list(group.members)
-    return shown
-
-
 USERS = {
     "users.info": Method(info, scope="users:read"),
     "users.list": Method(list_all, scope="users:read"),
-    "users.conversations": Method(conversations, scope="channels:read"),
-    "usergroups.list": Method(groups, scope="usergroups:read"),
     "usergroups.users.list": Method(group_members, scope="usergroups:read"),
 }
 
