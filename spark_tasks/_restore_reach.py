@@ -14,10 +14,10 @@ from bot.domain.findings import OperatorState, Pairing, PairVerdict, RestoreReac
 from bot.domain.flink import SourcePosition, StoredCheckpoint
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import Seen
-from bot.domain.pairing import owed_to
-from bot.domain.restore_points import Recovering
+from bot.domain.pending_manifests import owed_to
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
+from bot.history.ranking import Recovering
 from spark_tasks._data_files import DataFile
 from spark_tasks._words import ids, shown
 

@@ -6,8 +6,8 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import Pairing, PairingFinding, PairVerdict
 from bot.domain.ids import short, short_job
 from bot.domain.looked import NotSeen
-from bot.domain.own_points import points_told_apart
 from bot.domain.sentences import counted
+from bot.history.restore import Restores
 from spark_tasks._words import MAX_ROWS, cell, could_not
 
 TASK = Task(
@@ -33,7 +33,7 @@ def answer(_spark: SparkSession, ask: Ask) -> Answer:
     world = ask.observation
     if isinstance(world.checkpoints, NotSeen):
         return could_not(f"The restore points could not be listed: {world.checkpoints.reason}", world.checkpoints)
-    found = tuple(pair for _, pair in points_told_apart(ask))
+    found = tuple(pair for _, pair in Restores(ask).shown)
     paired = [p for p in found if p.verdict is PairVerdict.PAIRED]
     unreadable = [p for p in found if p.verdict is PairVerdict.UNREADABLE]
     verdict = Verdict.CONFIRMED if paired else Verdict.INCONCLUSIVE if unreadable else Verdict.RULED_OUT

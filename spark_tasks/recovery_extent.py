@@ -9,10 +9,11 @@ from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import Pairing, PairVerdict, RecoveryExtentFinding, RestoreReach
 from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
-from bot.domain.recovery_deadline import deadline_in_short, recovering_of, recovery_deadline
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.unread_points import beside
+from bot.history.ranking import recovering
+from bot.history.recovery_deadline import deadline_in_short, recovery_deadline
 from spark_tasks._data_files import DataFile, data_added, files_of
 from spark_tasks._event_time import newest_with_rows
 from spark_tasks._restore_reach import Brought, reach_of_point, source_in_words
@@ -51,7 +52,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     world = ask.observation
     if isinstance(world.checkpoints, NotSeen):
         return could_not(f"The restore points could not be listed: {world.checkpoints.reason}", world.checkpoints)
-    known = recovering_of(ask)
+    known = recovering(ask)
     readable = [each for each in known if each.pair.verdict is not PairVerdict.UNREADABLE]
     positions, brought = _positions(spark, ask, [each.pair for each in readable])
     points = [reach_of_point(ask, each, positions, brought) for each in readable[:MAX_POINTS]]

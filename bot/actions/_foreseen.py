@@ -12,47 +12,55 @@ from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook
 from bot.domain.evidence import Observation
-from bot.domain.flink import JobRun
+from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.guests import commits_that_bind
 from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.other_writers import keeps_its_rows
 from bot.domain.requirements import HeadDescends
 from bot.domain.rewinds import flink_commits
-from bot.domain.run_commits import without_put_back
 from bot.domain.sentences import clock_time
 from bot.domain.table import Snapshot, TableState, Window
 
 _UNASKED = NotSeen(source="everything else", reason="This was not read.", remedy="Look again.")
 
 
-def binding_now(world: World, job: str, run: JobId, runs: Sequence[JobRun]) -> Sequence[Snapshot]:
-    """Those of the table as it is, oldest first. `runs`: of the job, as its Flink tells. The other jobs are asked only
-    where somebody else's commit lies above the job's newest. Raises CouldNotLook."""
+def case_now(
+    world: World, job: str, run: JobId, runs: Sequence[JobRun], points: Iterable[StoredCheckpoint] = ()
+) -> Case:
+    """Table and job as they are, with what was read of restore points: by it the commits are told that bind `run`.
+    `runs`: of the job, as its Flink tells. The other jobs are asked only where somebody else's commit lies above the
+    job's newest. Raises CouldNotLook."""
     own = {run, *(each.job_id for each in runs)}
     newest_first = (s for s in reversed(flink_commits(world.table)) if not s.is_repair)
     above = {s.job_id for s in takewhile(lambda s: s.job_id not in own, newest_first)}
-    return binding_of(world, job, run, runs, {each for each in above if each is not None})
+    return case_with_owners(world, job, run, runs, {each for each in above if each is not None}, points)
 
 
-def binding_of(world: World, job: str, run: JobId, runs: Sequence[JobRun], asked: Set[JobId]) -> Sequence[Snapshot]:
-    """As `binding_now`, where only of the runs `asked` it matters whose they are.
+def case_with_owners(
+    world: World,
+    job: str,
+    run: JobId,
+    runs: Sequence[JobRun],
+    asked: Set[JobId],
+    points: Iterable[StoredCheckpoint] = (),
+) -> Case:
+    """As `case_now`, where only of the runs `asked` it matters whose they are.
 
     The table's `other_jobs` are asked first, and no further cluster once each of these runs is found. One that is not
     found is told by its sink. Raises CouldNotLook where a cluster is silent that might tell otherwise: one of the
     `other_jobs` may hold kin of the job, and any other one a guest.
     """
-    if not asked:
-        return without_put_back(flink_commits(world.table), world.table)
     found, silent = _told(world, job, asked)
-    bound = binding(world.table, job, run, runs, found)
+    case = _case(world.table, job, run, runs, found, points)
     untold = asked - {each.job_id for each in found}
     declared = [error for name, error in silent.items() if name in world.other_jobs]
     if untold and silent:
         guests = [guest for each in untold for guest in _by_its_commits(world.table, "", each)]
-        if declared or len(binding(world.table, job, run, runs, [*found, *guests])) < len(bound):
+        otherwise = _case(world.table, job, run, runs, [*found, *guests])
+        if declared or len(commits_that_bind(otherwise)) < len(commits_that_bind(case)):
             raise (*declared, *silent.values())[0]
-    return bound
+    return case
 
 
 def _told(world: World, job: str, asked: Set[JobId]) -> tuple[list[JobRun], Mapping[str, CouldNotLook]]:
@@ -69,15 +77,24 @@ def _told(world: World, job: str, asked: Set[JobId]) -> tuple[list[JobRun], Mapp
     return found, silent
 
 
-def binding(
-    table: TableState, job: str, run: JobId, runs: Sequence[JobRun], others: Iterable[JobRun]
-) -> Sequence[Snapshot]:
-    """Those on main of `table`, oldest first. `others`: runs of other jobs that may have written it."""
-    jobs = Seen[JobRun](source="Flink", values=_with(table, job, run, runs))
-    beside = Seen[JobRun](source="Flink", values=tuple(others))
-    seen = Observation(table=table, jobs=jobs, checkpoints=_UNASKED, reads=_UNASKED, others=beside)
+def _case(
+    table: TableState,
+    job: str,
+    run: JobId,
+    runs: Sequence[JobRun],
+    others: Iterable[JobRun],
+    points: Iterable[StoredCheckpoint] = (),
+) -> Case:
+    """`others`: runs of other jobs that may have written the table."""
+    seen = Observation(
+        table=table,
+        jobs=Seen[JobRun](source="Flink", values=_with(table, job, run, runs)),
+        checkpoints=Seen[StoredCheckpoint](source="storage", values=tuple(points)),
+        reads=_UNASKED,
+        others=Seen[JobRun](source="Flink", values=tuple(others)),
+    )
     window = Window(since=None, until=table.head)
-    return commits_that_bind(Case(observation=seen, window=window, contract=TableContract(), job_name=job))
+    return Case(observation=seen, window=window, contract=TableContract(), job_name=job)
 
 
 def knowing(case: Case, run: JobId) -> Case:
@@ -157,7 +174,8 @@ def _that_matter(others: Sequence[Snapshot], requirement: HeadDescends, world: W
     by_flink = frozenset(s.job_id for s in changing if s.job_id is not None)
     if job is None or run is None or not by_flink:
         return changing
-    bound = {s.snapshot_id for s in binding_of(world, job, run, world.jobs[job].flink.runs(job), by_flink)}
+    case = case_with_owners(world, job, run, world.jobs[job].flink.runs(job), by_flink)
+    bound = {s.snapshot_id for s in commits_that_bind(case)}
     return [s for s in changing if s.job_id is None or s.snapshot_id in bound]
 
 

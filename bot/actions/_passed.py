@@ -16,8 +16,8 @@ from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
 from bot.domain.guests import Guests, commits_that_bind
 from bot.domain.ids import JobId, OperatorId, SnapshotId, short_job
-from bot.domain.run_commits import lives
 from bot.domain.table import Snapshot
+from bot.history.run_commits import lives
 
 
 def by_start(commits: Sequence[Snapshot], run: JobId) -> tuple[list[Snapshot], list[list[Snapshot]]]:

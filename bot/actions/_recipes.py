@@ -26,9 +26,9 @@ from bot.domain.other_writers import brings_nothing, changes_rows_without_flink,
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import OtherRows, Preview, Proposal, returns
 from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent, TableIs
-from bot.domain.restore_points import RestorePoint
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
+from bot.history.restore import RestorePoint
 
 
 def may_go(live: JobRun | None, path: str) -> str | None:

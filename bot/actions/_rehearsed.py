@@ -1,10 +1,11 @@
 """What a rehearsal has left: its branch, where that began, the run that it stopped, and from where the job goes on."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from bot.actions._foreseen import knowing
-from bot.actions._restore_points import began_idle, going_on, newest_that_pairs
+from bot.actions._foreseen import case_now, knowing
+from bot.actions._restore_points import going_on, newest_that_pairs
 from bot.actions._world import World
 from bot.domain.action import Action, Past, Plan, StoodStill
 from bot.domain.diagnosis import Case
@@ -20,30 +21,20 @@ from bot.domain.effects import (
     StopJob,
 )
 from bot.domain.errors import NotThere, Refused, UnknownTable
-from bot.domain.evidence import Observation
 from bot.domain.file_changes import FileList
-from bot.domain.findings import Pairing
 from bot.domain.flink import StoredCheckpoint
-from bot.domain.guests import commits_that_bind, known_runs
+from bot.domain.guests import commits_that_bind
 from bot.domain.ids import JobId, SnapshotId, TableName, short
 from bot.domain.looked import NotSeen
-from bot.domain.own_points import in_words, pairs_below, written_after
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record
 from bot.domain.requirements import SiblingSpared
-from bot.domain.restore_points import (
-    RestorePoint,
-    idle_point,
-    lists_none_of,
-    on_main,
-    only_copies_follow,
-    ranked,
-    shown,
-)
-from bot.domain.restore_prediction import RestoreVerdict, predict
-from bot.domain.run_commits import CommitsByRun
 from bot.domain.table import TableState
+from bot.history.ranking import for_start, only_copies_follow
+from bot.history.restore import RestorePoint, Restores, lists_none_of, pairing, predict
+from bot.history.restore_check import RestorePrediction, RestoreVerdict, extent_in_words
+from bot.history.run_commits import CommitsByRun
 
 _NOT_LISTED = NotSeen(
     source="The folder of the table's Flink manifests",
@@ -91,11 +82,9 @@ def with_siblings(proposal: Proposal, plan: Plan) -> Proposal:
             continue
         stored = _stored(plan, start)
         for table in siblings:
-            seen = plan.case.observation.model_copy(update={"table": table, "flink_manifests": _NOT_LISTED})
-            doubled = _doubled(plan, stored, seen)
-            if doubled is not None:
-                raise _refused(doubled)
-            found = predict(stored, plan.case.model_copy(update={"observation": seen}))
+            found = _predicted(plan, stored, table)
+            if found.repeated is not None:
+                raise _refused(_doubled(plan, stored, found))
             told.append(f"{table.name} {_SAID[found.verdict]}. {found.reason}")
             bound.append(SiblingSpared(table=table.name, job=job, path=start.path))
     preview = proposal.preview.model_copy(update={"sentences": (*proposal.preview.sentences, *told)})
@@ -126,24 +115,31 @@ def doubled_by(plan: Plan, path: str) -> Doubled | None:
     """Of the other tables of the job the first of which a start from the restore point, which was looked at, would
     write rows a second time. Raises CouldNotLook."""
     stored = next(each for each in plan.case.observation.checkpoints.values if may_be_same(each.path, path))
-    there = (plan.case.observation.model_copy(update={"table": table}) for table in plan.siblings())
-    return next((found for seen in there if (found := _doubled(plan, stored, seen)) is not None), None)
+    told = (_predicted(plan, stored, table) for table in plan.siblings())
+    return next((_doubled(plan, stored, found) for found in told if found.repeated is not None), None)
 
 
-def _doubled(plan: Plan, stored: StoredCheckpoint, seen: Observation) -> Doubled | None:
-    """`seen`: as the plan's, with the other table."""
-    own, table = plan.case.observation, seen.table
-    after = written_after(stored, table, known_runs(own), CommitsByRun(own.table, own.jobs.values))
-    if not after:
-        return None
-    pair = pairs_below(stored, seen)
+def _predicted(plan: Plan, stored: StoredCheckpoint, table: TableState) -> RestorePrediction:
+    """What a start would do to another table of the job."""
+    seen = plan.case.observation.model_copy(update={"table": table, "flink_manifests": _NOT_LISTED})
+    own = CommitsByRun(plan.case.observation.table, plan.case.runs)
+    case = plan.case.model_copy(update={"observation": seen})
+    return predict(stored, case, own.written(stored).latest)
+
+
+def _doubled(plan: Plan, stored: StoredCheckpoint, found: RestorePrediction) -> Doubled:
+    assert found.repeated is not None
+    table = next(table for table in plan.siblings() if table.name == found.table)
+    pair = pairing(stored, table, plan.case.observation.jobs)
+    is_on_main = pair.snapshot_id in table.chain_ids
     return Doubled(
         table=table.name,
         happened=f"a restore from checkpoint {stored.checkpoint_id} would duplicate rows of {table.name}, which the "
         "job writes as well.",
-        found=f"Expected no commit of the job there after that checkpoint; found {in_words(after)}.",
-        back=f"move main of {table.name} back to {short(pair)} ({pair}), which pairs with that checkpoint"
-        if pair is not None
+        found=f"Expected no commit of the job there after that checkpoint; found {extent_in_words(found.repeated)}.",
+        back=f"move main of {table.name} back to {short(pair.snapshot_id)} ({pair.snapshot_id}), which pairs with that "
+        "checkpoint"
+        if is_on_main
         else f"repair {table.name} by hand, as no snapshot on its main pairs with that checkpoint",
     )
 
@@ -220,13 +216,11 @@ def goes_on(plan: Plan, case: Case, done: Rehearsed) -> GoesOn:
     other table of the job. Of a run that had committed nothing, and that Flink has forgotten, what was proven before
     its stop still counts. Raises CouldNotLook."""
 
-    of_beginning = began_idle(case)
+    restores = Restores(case)
 
-    def idle(stored: StoredCheckpoint, pair: Pairing) -> RestorePoint | None:
-        seen = case.observation
+    def idle(stored: StoredCheckpoint) -> RestorePoint | None:
         of_stop = stored.job_id is not None and stored.job_id == done.stopped
-        point = idle_point(stored, pair, seen.table, done.stands_on, case.runs) if of_stop else None
-        return point or of_beginning(stored, pair)
+        return (restores.idle_point(stored, done.stands_on) if of_stop else None) or restores.began_idle(stored)
 
     return spared(plan, going_on(case, idle).points)
 
@@ -285,7 +279,7 @@ def newest_by_flink(case: Case) -> str:
 
 def stays_down(case: Case) -> tuple[str, str]:
     """Why no run is started on main as the case has it, and what people do, sentences."""
-    found = ranked(shown(case), on_main(case), lasting=True).in_words(3)
+    found = for_start(case).in_words(3)
     return (
         "Start no run; the job stays down. Expected a savepoint or retained checkpoint that pairs with "
         f"{newest_by_flink(case)}; found {found}. From any of these, the job would lose or duplicate rows.",
@@ -346,10 +340,15 @@ def not_spared(requirement: SiblingSpared, world: World) -> str | None:
     except UnknownTable:
         return None
     runs = ports.flink.runs(requirement.job)
-    after = written_after(stored, table, {each.job_id for each in runs}, CommitsByRun(world.table, runs))
-    if not after:
+    there = replace(world, table=table)
+    wrote = stored.job_id or (runs[-1].job_id if runs else None)
+    if wrote is None:
+        return None
+    until = CommitsByRun(world.table, runs).written(stored).latest
+    found = predict(stored, case_now(there, requirement.job, wrote, runs), until)
+    if found.repeated is None:
         return None
     return (
         f"Expected no commit of {requirement.job} on main of {requirement.table} after checkpoint "
-        f"{stored.checkpoint_id} ({path}); found {in_words(after)}."
+        f"{stored.checkpoint_id} ({path}); found {extent_in_words(found.repeated)}."
     )

@@ -6,7 +6,8 @@ still meanwhile, because a commit of it on main would make the fast-forward impo
 What must hold of main's commits before a compaction is undone: what it had replaced holds every row of its time.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 
 from bot.actions._draft import (
     NOTHING_STOPPED,
@@ -27,11 +28,13 @@ from bot.domain.errors import CouldNotLook, NotYet, Refused
 from bot.domain.file_changes import FORMATS_WRITTEN, FileList, FileSurvey, Some
 from bot.domain.findings import ReplayableFinding
 from bot.domain.flink import JobRun
-from bot.domain.ids import SnapshotId, short, short_job
+from bot.domain.ids import CheckpointId, JobId, SnapshotId, short, short_job
 from bot.domain.proposal import Proposal
+from bot.domain.record import Utc
 from bot.domain.replay import PositionRange, Replay, ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.requirements import HeadDescends, RefIs, Requirement, TableIs
 from bot.domain.sentences import counted
+from bot.domain.snapshot import RECOVERED, WRITTEN_FROM, WRITTEN_UNTIL
 from bot.domain.table import Snapshot, TableState
 
 FILES_TOLD = 3
@@ -362,3 +365,19 @@ def _one(each: PositionRange, contract: TableContract) -> str:
         else ""
     )
     return (f"{each.first} to {each.last}" if each.first != each.last else f"{each.first}") + of
+
+
+def said_of_rows(recovered: Iterable[tuple[JobId, CheckpointId]], written: Collection[Utc]) -> dict[str, str]:
+    """What the summary of a repair says of the rows that it brings. `recovered`: run and checkpoint of each Flink
+    manifest; none where the rows were in the table before. `written`: when Flink had written them, one moment at
+    least."""
+    ids: dict[JobId, list[CheckpointId]] = {}
+    for run, checkpoint in recovered:
+        ids.setdefault(run, []).append(checkpoint)
+    ranges = ",".join(f"{run}:{min(of_run)}-{max(of_run)}" for run, of_run in sorted(ids.items()))
+    moments = [each.timestamp() * 1000 for each in written]
+    return {
+        **({RECOVERED: ranges} if ranges else {}),
+        WRITTEN_FROM: str(math.floor(min(moments))),
+        WRITTEN_UNTIL: str(math.ceil(max(moments))),
+    }

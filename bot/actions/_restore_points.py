@@ -8,39 +8,20 @@ The state that a stopped run has left on storage, and whether it pairs with the 
 
 from collections.abc import Collection, Iterator, Sequence
 
-from bot.actions._foreseen import binding_now
+from bot.actions._foreseen import case_now
 from bot.actions._world import World
 from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook, Refused, Superseded
 from bot.domain.findings import Pairing, PairVerdict
-from bot.domain.flink import JobRun, StoredCheckpoint, names_run, with_kinds
+from bot.domain.flink import JobRun, names_run, with_kinds
 from bot.domain.guests import Guests, commits_that_bind
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.kin import began_from
-from bot.domain.looked import Seen
-from bot.domain.own_points import beside_repairs, called, pairings_of, points_told_apart
-from bot.domain.pairing import judged
 from bot.domain.requirements import HeadDescends, Requirement
-from bot.domain.restore_points import (
-    Idle,
-    Ranking,
-    RestorePoint,
-    began_with,
-    ends_main,
-    for_rewind,
-    has_lost_none_since,
-    idle_point,
-    in_evidence,
-    lists_none_of,
-    on_main,
-    pair_of,
-    ranked,
-    shown,
-    where_main_ends,
-)
-from bot.domain.run_commits import CommitsByRun
 from bot.domain.table import Snapshot
 from bot.domain.unread_points import beside
+from bot.history.ranking import Idle, Ranking, for_rewind, for_start, in_evidence, on_main, only_copies_follow, ranked
+from bot.history.restore import RestorePoint, Restores, called, has_lost_none_since, lists_none_of, pair_of
 
 LOOK_AGAIN = "collect that evidence again (`/waterline run checkpoint_pairing`) and propose this again"
 
@@ -48,8 +29,9 @@ LOOK_AGAIN = "collect that evidence again (`/waterline run checkpoint_pairing`) 
 def found_since(case: Case, snapshots: Collection[SnapshotId]) -> str | None:
     """That a lasting restore point pairs with one of these by what is shown now and not by the evidence, and what to
     do, a sentence; None where there is none."""
-    known = {each.path for each in pairings_of(case) if _fits(each, snapshots)}
-    shown = (each for _, each in points_told_apart(case) if each.is_durable and _fits(each, snapshots))
+    restores = Restores(case)
+    known = {each.path for each in restores.in_evidence if _fits(each, snapshots)}
+    shown = (each for _, each in restores.shown if each.is_durable and _fits(each, snapshots))
     new = next((each for each in shown if each.path not in known), None)
     if new is None:
         return None
@@ -103,7 +85,8 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
     _must_know_whose(case)
     commits = commits_that_bind(case)
     newest = commits[-1].snapshot_id if commits else None
-    ranking = ranked(in_evidence(case), on_main(case))
+    restores = Restores(case)
+    ranking = ranked(in_evidence(restores), on_main(restores))
     kept = live is not None and live.settings is not None and live.settings.survives_cancel is True
     if ranking.best is not None and ranking.right[0].pair.is_durable:
         return ranking.best
@@ -227,16 +210,17 @@ def going_on(case: Case, idle: Idle | None = None) -> Ranking:
             f"Expected an answer from {stored.source}; found: {stored.reason}",
             stored.remedy,
         )
-    return ranked(shown(case), on_main(case, idle), lasting=True)
+    return for_start(case, idle)
 
 
 def _looked_at(case: Case) -> str:
-    return ranked(in_evidence(case), on_main(case)).in_words()
+    restores = Restores(case)
+    return ranked(in_evidence(restores), on_main(restores)).in_words()
 
 
 def passed_over(case: Case, point: RestorePoint) -> tuple[str, ...]:
     """Why newer restore points are not taken for a start on main as it is, sentences."""
-    return ranked(shown(case), on_main(case), lasting=True).passed_over(point.path)
+    return for_start(case).passed_over(point.path)
 
 
 def nearer_unread(case: Case, point: RestorePoint) -> tuple[str, ...]:
@@ -247,7 +231,7 @@ def nearer_unread(case: Case, point: RestorePoint) -> tuple[str, ...]:
 
 def _paired(case: Case) -> Iterator[tuple[Pairing, RestorePoint]]:
     """Newest first."""
-    for each in pairings_of(case):
+    for each in Restores(case).in_evidence:
         point = pair_of(each)
         if point is not None:
             yield each, point
@@ -280,8 +264,8 @@ def stands_on(case: Case, live: JobRun) -> SnapshotId | None:
             stored.remedy,
         )
     commits = commits_that_bind(case)
-    point = began_with(case, live, frozenset())
-    if point is not None and ends_main(point, commits):
+    point = Restores(case).began_with(live)
+    if point is not None and point.brings_again is None and only_copies_follow(point.snapshot_id, commits):
         return point.snapshot_id
     newest = f"{short(commits[-1].snapshot_id)}, the newest commit by Flink" if commits else "a commit by Flink"
     began = began_from(live)
@@ -296,19 +280,6 @@ def stands_on(case: Case, live: JobRun) -> SnapshotId | None:
         f"Expected a commit of it, or a start from a restore point that pairs with {newest}; {found}.",
         "Wait for its next commit, then propose again. The run was not stopped.",
     )
-
-
-def began_idle(case: Case) -> Idle:
-    """Told of a run by what it began with."""
-    runs = {run.job_id: run for run in case.runs}
-
-    def idle(stored: StoredCheckpoint, pair: Pairing) -> RestorePoint | None:
-        run = runs.get(stored.job_id) if stored.job_id is not None else None
-        below = began_with(case, run) if run is not None else None
-        state = below.snapshot_id if below is not None else None
-        return idle_point(stored, pair, case.observation.table, state, case.runs)
-
-    return idle
 
 
 def asked_before(requirement: Requirement) -> Requirement:
@@ -329,20 +300,13 @@ def newest_that_pairs(world: World, job: str, run: JobId, stands_on: SnapshotId 
     runs = ports.flink.runs(job)
     stored = with_kinds(ports.checkpoints.stored(job, [run]), runs)
     of_run = [s for s in stored if s.job_id == run or (s.job_id is None and names_run(s.path, run))]
-    there = judged(of_run, world.table, Seen(source="Flink", values=runs))
-    by_run = CommitsByRun(world.table, runs)
-    found_now = [(each, beside_repairs(pair, each, by_run)) for each, pair in there]
-    commits = binding_now(world, job, run, runs)
-
-    def idle(each: StoredCheckpoint, pair: Pairing) -> RestorePoint | None:
-        return idle_point(each, pair, world.table, stands_on, runs)
-
-    ranking = ranked(found_now, where_main_ends(world.table, commits, idle))
+    restores = Restores(case_now(world, job, run, runs, of_run))
+    ranking = ranked(restores.shown, on_main(restores, lambda each: restores.idle_point(each, stands_on)))
     if ranking.best is not None:
         return ranking.best
     for unread in (s for s in of_run if s.is_unread):
         ports.checkpoints.read(unread.path)
-    newest = commits[-1].snapshot_id if commits else None
+    newest = restores.binding[-1].snapshot_id if restores.binding else None
     raise Superseded(
         f"Run {short_job(run)} has ended, and none of its states pairs with the table.",
         f"Expected a savepoint or retained checkpoint of it that pairs with {short(newest)}; found "

@@ -24,19 +24,19 @@ from bot.domain.guests import Guests, commits_that_bind
 from bot.domain.highest_position import highest_position
 from bot.domain.ids import DRAINED, short, short_job
 from bot.domain.kin import went_on_from
-from bot.domain.own_points import EndOfMain, pairings_of
-from bot.domain.pairing import owed_to, pairings
+from bot.domain.pending_manifests import owed_to
 from bot.domain.proposal import Proposal
-from bot.domain.restore_points import RestorePoint, ends_main, lists_none_of, pair_of, ranked, where_main_ends
 from bot.domain.rewinds import flink_commits
 from bot.domain.table import Snapshot
+from bot.history.ranking import on_main, only_copies_follow, ranked
+from bot.history.restore import RestorePoint, Restores, lists_none_of, pair_of, pairings
 
 
 def readable(case: Case) -> list[tuple[StoredCheckpoint, Pairing]]:
     """The restore points that can be read and are no guest's, newest first."""
     stored = {each.path: each for each in case.observation.checkpoints.values}
     none = {PairVerdict.FOREIGN, PairVerdict.UNREADABLE}
-    return [(stored[p.path], p) for p in pairings_of(case) if p.path in stored and p.verdict not in none]
+    return [(stored[p.path], p) for p in Restores(case).in_evidence if p.path in stored and p.verdict not in none]
 
 
 def point_by_hand(case: Case) -> StoredCheckpoint | None:
@@ -49,7 +49,8 @@ def point_by_hand(case: Case) -> StoredCheckpoint | None:
     lasting_first = _lasting_first(known)
     for stored, pair in lasting_first:
         point = pair_of(pair)
-        if (point is not None and ends_main(point, commits)) or _is_drained_after(stored, commits[-1]):
+        is_end = point is not None and point.brings_again is None and only_copies_follow(point.snapshot_id, commits)
+        if is_end or _is_drained_after(stored, commits[-1]):
             return stored
     return next((stored for stored, pair in lasting_first if _is_above(case, stored, pair, commits[-1])), None)
 
@@ -89,7 +90,7 @@ def beside_the_last(case: Case) -> tuple[str, StoredCheckpoint] | None:
     if not commits or not guests.has_run(commits[-1].job_id):
         return None
     own = [s for s in commits if not guests.has_run(s.job_id)]
-    right = ranked(readable(case), where_main_ends(case.observation.table, own)).right
+    right = ranked(readable(case), on_main(Restores(case), commits=own)).right
     stored = right[0].stored if right else None
     return (short_job(commits[-1].job_id), stored) if stored is not None else None
 
@@ -108,7 +109,7 @@ def _is_drained_after(stored: StoredCheckpoint, newest: Snapshot) -> bool:
 def _is_above(case: Case, stored: StoredCheckpoint, pair: Pairing, newest: Snapshot) -> bool:
     """Whether it surely has all behind it that main has of the job."""
     if pair.verdict is PairVerdict.AHEAD:
-        return EndOfMain(case).is_of(pair.job_id)
+        return Restores(case).ends_with(pair.job_id)
     run = next((run for run in case.runs if run.job_id == stored.job_id), None)
     if pair.verdict is not PairVerdict.UNPAIRABLE or run is None:
         return False

@@ -15,8 +15,8 @@ from bot.domain.ids import SnapshotId, short
 from bot.domain.paths import may_be_same
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import NobodyWrites, RefIs, Requirement, RestorePointIntact, TableIs
-from bot.domain.restore_points import RestorePoint
 from bot.domain.table import TableState
+from bot.history.restore import RestorePoint
 
 ACTION = Action(
     name="drop_repair_branch",

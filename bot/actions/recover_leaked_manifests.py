@@ -7,14 +7,13 @@ commit: their order does not matter, because nothing in them is an update.
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from bot.actions._rehearsing import must_not_rise, named, rehearsal, sized, where
+from bot.actions._rehearsing import must_not_rise, named, rehearsal, said_of_rows, sized, where
 from bot.domain.action import Action, Plan
 from bot.domain.diagnosis import Case
 from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSources
 from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
 from bot.domain.ids import short_job
-from bot.domain.own_points import said_of_rows
 from bot.domain.proposal import Proposal
 from bot.domain.unread_points import all_are_live, some_are_live
 

@@ -9,7 +9,8 @@ from bot.actions._restore_points import pair_with_head
 from bot.domain.action import Action, Plan
 from bot.domain.errors import CouldNotLook
 from bot.domain.proposal import Proposal
-from bot.domain.restore_points import RestorePoint, ranked, shown, where_files_are_owed
+from bot.history.ranking import where_files_wait
+from bot.history.restore import RestorePoint
 
 ACTION = Action(
     name="restore_job_only",
@@ -40,7 +41,7 @@ def _ahead(plan: Plan) -> RestorePoint | None:
     """The newest restore point whose files have not reached the table, if all of them are there, by the evidence and by
     what is seen now; None without any."""
     _job, head = job_and_head(plan, ACTION)
-    newer = ranked(shown(plan.case), where_files_are_owed(plan.case), lasting=True).points
+    newer = where_files_wait(plan.case).points
     if not newer:
         return None
     if plan.case.recovery_extent is None:

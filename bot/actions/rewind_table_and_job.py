@@ -15,8 +15,9 @@ from bot.domain.errors import Refused
 from bot.domain.ids import SnapshotId
 from bot.domain.other_writers import brings_nothing, described_by, keeps_its_rows
 from bot.domain.proposal import Proposal
-from bot.domain.restore_points import RestorePoint, for_rewind
 from bot.domain.table import Snapshot, TableState
+from bot.history.ranking import for_rewind
+from bot.history.restore import RestorePoint
 
 ACTION = Action(
     name="rewind_table_and_job",

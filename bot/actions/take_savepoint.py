@@ -10,8 +10,8 @@ from bot.domain.errors import Refused
 from bot.domain.ids import short_job
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, PlanCounts, SavepointNameFree, TableIs
-from bot.domain.restore_points import lists_none_of
 from bot.domain.savepoints import recorded_terms
+from bot.history.restore import lists_none_of
 
 ACTION = Action(
     name="take_savepoint",

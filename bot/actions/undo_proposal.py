@@ -3,7 +3,7 @@
 from collections.abc import Container, Mapping, Sequence
 
 from bot.actions._draft import drafted, job_and_head, live_run, untouched
-from bot.actions._foreseen import binding, committer, knowing
+from bot.actions._foreseen import committer, knowing
 from bot.actions._recipes import left_behind, rewound, started_on_head
 from bot.actions._rehearsed import may_yet_be_found, newest_by_flink, spared, stays_down
 from bot.actions._restore_points import going_on
@@ -23,16 +23,15 @@ from bot.domain.effects import (
 from bot.domain.entries import PROPERTY, TAG
 from bot.domain.errors import CouldNotLook, Refused
 from bot.domain.flink import JobRun
+from bot.domain.guests import without_put_back
 from bot.domain.ids import JobId, SnapshotId, short, short_job
-from bot.domain.own_points import beside_repairs
-from bot.domain.pairing import judged
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, RefIs, SnapshotPresent, TableIs
-from bot.domain.restore_points import RestorePoint, idle_point, lists_none_of, pair_of
 from bot.domain.rewinds import flink_commits
-from bot.domain.run_commits import CommitsByRun, lives, without_put_back
 from bot.domain.sentences import clock_time
 from bot.domain.table import Snapshot, TableState
+from bot.history.ranking import on_main, ranked
+from bot.history.restore import RestorePoint, Restores, lists_none_of
 
 
 def brought_back(plan: Plan, action: Action, aside: MoveFiles, title: str) -> Proposal:
@@ -328,47 +327,26 @@ def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoin
             f"Expected an answer from {missing.source}; found: {missing.reason}",
             missing.remedy,
         )
-    bound = _binding(plan, run, at)
-    wanted = bound[-1] if bound else None
-    of_run = [each for each in observation.checkpoints.values if each.job_id == run]
     there = table.as_of(at, table.head_moves)
-    commits = CommitsByRun(there, plan.case.runs)
-    told = [(stored, beside_repairs(pair, stored, commits)) for stored, pair in judged(of_run, table, observation.jobs)]
-    life = lives(s for s in table.snapshots if s.job_id == run and s.checkpoint_id is not None)
-    for stored, each in told:
-        point = (
-            (pair_of(each) or idle_point(stored, each, table, did.stands_on, plan.case.runs))
-            if each.is_durable and each.brings_again is None
-            else None
-        )
-        if point is not None and _is_of(table.by_id.get(point.snapshot_id), wanted, life):
-            return point.model_copy(update={"is_right": False})
-    stood = short(wanted.snapshot_id if wanted else None)
-    found = "; ".join(f"{p.path}: {p.verdict.value}, {p.reason.rstrip('.')}" for _, p in told[:3]) or "none at all"
+    of_run = observation.checkpoints.model_copy(
+        update={"values": tuple(each for each in observation.checkpoints.values if each.job_id == run)}
+    )
+    seen = observation.model_copy(update={"table": there, "checkpoints": of_run})
+    then, now = Restores(knowing(plan.case.model_copy(update={"observation": seen}), run)), Restores(plan.case)
+    bound = then.binding
+    if plan.case.job_name is None or (observation.others is not None and observation.others.state == "not-seen"):
+        bound = without_put_back(flink_commits(there), there)  # nobody knows who else wrote it
+    fits = on_main(then, lambda each: now.idle_point(each, did.stands_on), bound)
+    ranking = ranked(then.shown, fits, lasting=True)
+    if ranking.best is not None:
+        return ranking.best.model_copy(update={"is_right": False})
+    stood = short(bound[-1].snapshot_id if bound else None)
     raise _impossible(
         did,
-        f"Expected a savepoint of run {short_job(run)} that pairs with {stood}, the earlier head; found {found}.",
+        f"Expected a savepoint of run {short_job(run)} that pairs with {stood}, the earlier head; found "
+        f"{ranking.in_words(3)}.",
         "Without it the job would lose or duplicate rows. Diagnose again, and propose what fits the present state.",
     )
-
-
-def _binding(plan: Plan, run: JobId, at: SnapshotId) -> Sequence[Snapshot]:
-    """The commits that bound the run as the table was at `at`; where it is not known who else wrote it, all of
-    Flink's."""
-    case = plan.case
-    table, others = case.observation.table.as_of(at, case.observation.table.head_moves), case.observation.others
-    if case.job_name is None or (others is not None and others.state == "not-seen"):
-        return without_put_back(flink_commits(table), table)
-    return binding(table, case.job_name, run, case.runs, others.values if others is not None else ())
-
-
-def _is_of(paired: Snapshot | None, wanted: Snapshot | None, life: Mapping[SnapshotId, int]) -> bool:
-    """Whether both are commits of one checkpoint: a commit that was made twice (F1) pairs by its first copy. Two starts
-    under one job id (F14) number their checkpoints alike: `life` tells them apart."""
-    if paired is None or wanted is None:
-        return False
-    is_one_checkpoint = (paired.job_id, paired.checkpoint_id) == (wanted.job_id, wanted.checkpoint_id)
-    return is_one_checkpoint and life.get(paired.snapshot_id) == life.get(wanted.snapshot_id)
 
 
 def _impossible(did: Deeds, found: str, do: str) -> Refused:

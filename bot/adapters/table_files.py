@@ -33,7 +33,7 @@ from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.file_changes import MovedFiles
 from bot.domain.flink import FlinkManifest
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, TableName
-from bot.domain.pairing import folder_of_manifests
+from bot.domain.pending_manifests import folder_of_manifests
 from bot.domain.record import Record
 from bot.domain.table import Snapshot, TableState
 from bot.domain.written import LOOK_YOURSELF, WriterSource, WrittenSchema

@@ -17,7 +17,7 @@ from bot.domain.diagnosis import Act, Case, Diagnosis, Matches, Mode, SavedCase
 from bot.domain.errors import Refused
 from bot.domain.hidden_values import outgoing_case
 from bot.domain.ids import TableName, short
-from bot.domain.recovery_deadline import deadline_in_words, deadline_of
+from bot.history.recovery_deadline import deadline_in_words, deadline_of
 from bot.service.examining import Examination
 from bot.service.services import Services
 from bot.settings import Settings, masking

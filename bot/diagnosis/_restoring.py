@@ -6,8 +6,8 @@ from bot.domain.diagnosis import Case
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import SnapshotId
-from bot.domain.own_points import EndOfMain, pairings_of
 from bot.domain.unread_points import unread_points
+from bot.history.restore import Restores
 
 
 def pair_with_head(case: Case) -> Pairing | None:
@@ -25,8 +25,9 @@ def pair_with_head(case: Case) -> Pairing | None:
 def newer_than_head(case: Case) -> tuple[Pairing, ...]:
     """The restore points that go on right where main ends, newest first: the sink commits what they owe when the job is
     restored. None above which another run has committed since, or below which main has lost commits."""
-    end = EndOfMain(case)
-    return tuple(p for p in pairings_of(case) if p.verdict is PairVerdict.AHEAD and end.is_of(p.job_id))
+    restores = Restores(case)
+    found = (p for p in restores.in_evidence if p.verdict is PairVerdict.AHEAD)
+    return tuple(p for p in found if restores.ends_with(p.job_id))
 
 
 def can_rewind_to(case: Case, last_good: SnapshotId | None) -> bool | None:
@@ -65,4 +66,4 @@ def restore_in_words(case: Case, *, is_owed: bool = False) -> str | None:
 
 
 def _paired(case: Case) -> tuple[Pairing, ...]:
-    return tuple(p for p in pairings_of(case) if p.verdict is PairVerdict.PAIRED)
+    return tuple(p for p in Restores(case).in_evidence if p.verdict is PairVerdict.PAIRED)

@@ -20,10 +20,10 @@ from bot.domain.guests import commits_of_job
 from bot.domain.highest_position import highest_position
 from bot.domain.ids import DRAINED, JobId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
-from bot.domain.own_points import pairings_of
-from bot.domain.pairing import owed_checkpoints
+from bot.domain.pending_manifests import owed_checkpoints
 from bot.domain.sentences import clock_time, counted
 from bot.domain.unread_points import beside, rows_of, unread_points
+from bot.history.restore import Restores
 
 _TAKES_ROWS = frozenset({"delete", "replace"})
 """Operations with which no table begins: they need rows that were there before."""
@@ -244,7 +244,7 @@ def _whence(case: Case) -> str:
         )
     if not _is_nothing_left(case):
         return "Nobody has looked yet which restore point pairs with it: look before the job is started."
-    held = pairings_of(case)
+    held = Restores(case).in_evidence
     seen = (
         f"None of {counted(len(held), 'restore point')} on storage" if held else "Storage holds no restore point that"
     )

@@ -11,8 +11,8 @@ from typing import Literal
 from bot.domain.flink import FlinkManifest, StoredCheckpoint
 from bot.domain.ids import CheckpointId, JobId
 from bot.domain.looked import NotSeen, Seen
-from bot.domain.pairing import folder_of_manifests, owed_to
 from bot.domain.paths import plain
+from bot.domain.pending_manifests import folder_of_manifests, owed_to
 from bot.domain.record import Record
 from bot.domain.table import Column, Snapshot, TableState
 

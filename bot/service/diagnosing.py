@@ -18,10 +18,10 @@ from bot.domain.evidence import Evidence, Observation, Verdict
 from bot.domain.ids import EvidenceId, IncidentId
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.journal import WATERLINE
-from bot.domain.recovery_deadline import deadline_of, is_no_worse
 from bot.domain.rehearsals import is_left_down
 from bot.domain.setup import TableSetup
 from bot.domain.table import Window
+from bot.history.recovery_deadline import deadline_of, is_no_worse
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.sightings import WatchFindings

@@ -25,7 +25,6 @@ from bot.domain.freezes import said_end, still_paused
 from bot.domain.ids import IncidentId, TableName, UserId, short, short_job
 from bot.domain.incident import Incident, shown_in
 from bot.domain.notice import PLANNED, WorkState
-from bot.domain.recovery_deadline import deadline_in_short
 from bot.domain.replay_bounds import typed_proposal
 from bot.domain.runbook import ASKED_FOR
 from bot.domain.sentences import clock_time, column_times, mentioned, visible
@@ -34,6 +33,7 @@ from bot.domain.table import TableState
 from bot.domain.timeline import sentence
 from bot.domain.trust import Basis, Trust
 from bot.domain.waterline import undo_left
+from bot.history.recovery_deadline import deadline_in_short
 from bot.service.services import Services
 from bot.service.sightings import LONGEST_MUTE, Sightings
 from bot.service.walking import current_step

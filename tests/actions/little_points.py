@@ -7,8 +7,8 @@ from bot.domain.findings import LeakedManifest, LeakStanding, PairingFinding, Re
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
 from bot.domain.ids import CheckpointId
 from bot.domain.looked import Seen
-from bot.domain.pairing import pairings
-from bot.domain.recovery_deadline import recovering_of
+from bot.history.ranking import recovering
+from bot.history.restore import pairings
 from spark_tasks._restore_reach import reach_of_point
 from spark_tasks._standing import standing
 from tests.actions.little_files import live_files, name_of
@@ -61,7 +61,7 @@ def case_with_points(world: World, since: int | None, *, savepoints: bool) -> Ca
     jobs = case.observation.jobs.model_copy(update={"values": runs})
     seen = case.observation.model_copy(update={"checkpoints": points, "jobs": jobs})
     ask = Ask(observation=seen, window=case.window, contract=case.contract)
-    reach = tuple(reach_of_point(ask, each, {}, {}) for each in recovering_of(ask))
+    reach = tuple(reach_of_point(ask, each, {}, {}) for each in recovering(ask))
     assert case.leaked is not None
     leaks = tuple(_judged(world, leak, seen) for leak in case.leaked.manifests)
     return case.model_copy(

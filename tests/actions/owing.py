@@ -5,7 +5,7 @@ from pathlib import Path
 from bot.domain.action import Plan
 from bot.domain.evidence import Ask
 from bot.domain.findings import RecoveryExtentFinding
-from bot.domain.recovery_deadline import recovering_of
+from bot.history.ranking import recovering
 from spark_tasks._restore_reach import reach_of_point
 from tests.actions.scene import Scene
 from tests.tables import CONTRACT, OPERATOR, job
@@ -33,7 +33,7 @@ def extent(plan: Plan) -> RecoveryExtentFinding:
     """What the evidence recovery_extent says at the time of the plan."""
     case = plan.case
     ask = Ask(observation=case.observation, window=case.window, contract=CONTRACT)
-    return RecoveryExtentFinding(points=tuple(reach_of_point(ask, each, {}, {}) for each in recovering_of(ask)))
+    return RecoveryExtentFinding(points=tuple(reach_of_point(ask, each, {}, {}) for each in recovering(ask)))
 
 
 def with_extent(plan: Plan, found: RecoveryExtentFinding) -> Plan:

@@ -21,10 +21,10 @@ from bot.domain.entries import Check, IncidentOpened, ProposalApproved, Proposal
 from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.findings import PairingFinding
 from bot.domain.ids import IncidentId, JobId, ProposalId, SnapshotId, UserId
-from bot.domain.pairing import pairings
 from bot.domain.proposal import Proposal
 from bot.domain.setup import TableSetup
 from bot.domain.table import TableState, Window
+from bot.history.restore import pairings
 from bot.ports import JobPorts, Journal
 from bot.service.choosing import past_of
 from bot.service.executing import Executions

@@ -21,10 +21,10 @@ from bot.domain.findings import PairVerdict
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import short_job
 from bot.domain.looked import NotSeen
-from bot.domain.own_points import pairings_of, points_told_apart
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, requirement_sentence
 from bot.domain.table import TableState
+from bot.history.restore import Restores
 from tests.actions.guests import GUEST, declared, forgotten, guest, guest_commits
 from tests.actions.scene import Scene
 from tests.actions.test_guests import commits
@@ -207,7 +207,7 @@ def test_the_evidence_calls_such_a_point_foreign(scene: Scene) -> None:
     scene.flink.savepoint(job("a"))
     guest_commits(scene, 8, 900)
 
-    told = {short_job(each.job_id): each for each in pairings_of(scene.plan().case)}
+    told = {short_job(each.job_id): each for each in Restores(scene.plan().case).in_evidence}
 
     assert told["aaaaaa"].verdict is PairVerdict.PAIRED
     assert (told["eeeeee"].verdict, told["eeeeee"].snapshot_id) == (PairVerdict.FOREIGN, None)
@@ -314,7 +314,7 @@ def test_a_retained_checkpoint_of_a_living_kin_does_not_stay(scene: Scene, *, is
         }
     )
 
-    told = points_told_apart(seen.model_copy(update={"observation": observed}))
+    told = Restores(seen.model_copy(update={"observation": observed})).shown
 
     assert {short_job(each.job_id): each.is_durable for _, each in told} == {"aaaaaa": True, "eeeeee": False}
 

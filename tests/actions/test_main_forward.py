@@ -8,6 +8,7 @@ import pytest
 from pyiceberg.io.pyarrow import _dataframe_to_data_files
 
 from bot.actions import forward_job, restart_with_new_job_id, restore_job_only, restore_lost_commits
+from bot.actions._rehearsing import said_of_rows
 from bot.actions._restore_points import newest_pair, newest_that_pairs
 from bot.actions.restore_lost_commits import not_read_again
 from bot.domain.action import Plan
@@ -18,14 +19,14 @@ from bot.domain.evidence import Observation
 from bot.domain.file_changes import FileList, FileSources, FileSurvey
 from bot.domain.findings import PairVerdict
 from bot.domain.flink import CheckpointKind, CheckpointSettings
+from bot.domain.guests import without_put_back
 from bot.domain.ids import CheckpointId, short
 from bot.domain.ledger import Ledger, LedgerRow, Sink
 from bot.domain.looked import NotSeen
-from bot.domain.own_points import pairings_of, points_told_apart, said_of_rows
 from bot.domain.proposal import Proposal
-from bot.domain.run_commits import without_put_back
 from bot.domain.snapshot import REPAIR
 from bot.domain.table import Snapshot, TableState, Window
+from bot.history.restore import Restores
 from tests import orders_table
 from tests.actions.scene import ProposalState, Scene
 from tests.little_flink import JOB, open_catalog
@@ -164,11 +165,11 @@ def test_a_state_of_the_lost_run_belongs_to_the_lost_commit(rolled_back: Scene) 
     puts_back(rolled_back)
     case = rolled_back.plan().case
 
-    [six] = [each for each in pairings_of(case) if each.job_id == A]
+    [six] = [each for each in Restores(case).in_evidence if each.job_id == A]
     gone = tuple(s for s in case.observation.table.snapshots if s.snapshot_id != rolled_back.snapshot("a", 5))
     expired = rolled_back.table.model_copy(update={"snapshots": gone})
     observation = case.observation.model_copy(update={"table": expired})
-    [without] = [each for _, each in points_told_apart(case.model_copy(update={"observation": observation}))]
+    [without] = [each for _, each in Restores(case.model_copy(update={"observation": observation})).shown]
 
     assert six.snapshot_id == rolled_back.snapshot("a", 5)
     assert "above commits of another run, which this state does not hold; it belongs to" in six.reason

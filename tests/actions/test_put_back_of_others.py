@@ -6,10 +6,10 @@ from types import ModuleType
 import pytest
 
 from bot.actions import forward_job, restore_job_only, restore_lost_commits, rewind_table_and_job
+from bot.actions._rehearsing import said_of_rows
 from bot.domain.action import Action, Plan
 from bot.domain.effects import ChangeFiles
 from bot.domain.errors import Refused
-from bot.domain.own_points import said_of_rows
 from bot.domain.snapshot import OF_OTHERS, REPAIR, WRITTEN_FROM
 from tests.actions.scene import ProposalState, Scene
 from tests.actions.test_main_forward import carried, with_ledger

@@ -19,9 +19,9 @@ from bot.domain.findings import PairingFinding, PairVerdict
 from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun, StoredCheckpoint
 from bot.domain.ids import CheckpointId, JobId, SnapshotId
 from bot.domain.looked import Seen
-from bot.domain.pairing import pairings
 from bot.domain.proposal import Proposal
 from bot.domain.unread_points import beside
+from bot.history.restore import pairings
 from bot.ports import NamedSavepoint
 from tests.actions.scene import Scene
 from tests.little_flink import JOB

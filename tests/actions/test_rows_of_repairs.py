@@ -19,6 +19,7 @@ from bot.actions import (
     rewind_table_and_job,
     undo_proposal,
 )
+from bot.actions._rehearsing import said_of_rows
 from bot.actions._restore_points import goes_on_from
 from bot.actions.recover_leaked_manifests import ACTION, propose
 from bot.diagnosis._leaks import can_be_appended
@@ -29,7 +30,6 @@ from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSurvey
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
 from bot.domain.ids import CheckpointId, JobId, SnapshotId
-from bot.domain.own_points import said_of_rows
 from bot.domain.proposal import Proposal
 from bot.domain.snapshot import REPAIR
 from bot.domain.unread_points import some_are_live

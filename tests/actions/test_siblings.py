@@ -111,7 +111,7 @@ def test_a_rewind_that_would_double_another_table_is_refused(scene: Scene) -> No
     with pytest.raises(Refused, match=r"duplicate rows of sales\.items") as refused:
         completed(rewind_table_and_job.propose(plan), plan)
 
-    assert "2 commits, up to" in refused.value.found
+    assert "of 2 commits, checkpoints" in refused.value.found
     assert f"back to {short(paired)} ({paired})" in refused.value.remedy
 
 
@@ -325,7 +325,7 @@ def test_a_copy_holds_nothing_that_came_after_what_it_is_a_copy_of(scene: Scene)
     with pytest.raises(Refused, match=r"would duplicate rows of sales\.items") as refused:
         completed(rewind_table_and_job.propose(plan), plan)
 
-    assert "1 commit, up to" in refused.value.found
+    assert "of 1 commit, checkpoint" in refused.value.found
 
 
 def test_the_point_itself_holds_what_other_runs_had_brought_before(scene: Scene) -> None:
@@ -360,7 +360,7 @@ def test_of_starts_under_one_job_id_it_is_of_the_one_that_came_so_far(scene: Sce
     with pytest.raises(Refused, match=r"would duplicate rows of sales\.items") as refused:
         completed(rewind_table_and_job.propose(plan), plan)
 
-    assert "1 commit, up to" in refused.value.found
+    assert "of 1 commit, checkpoint" in refused.value.found
 
 
 def test_a_point_that_goes_on_where_it_ends_is_said_to(scene: Scene) -> None:
@@ -427,7 +427,7 @@ def test_nothing_is_started_from_an_older_point_that_would_double_another_table(
     assert starts(proposal) == scene.alive == []
     assert "Start no run; the job stays down." in said(proposal)
     assert "would duplicate rows of sales.items" in said(proposal)
-    assert "found 5 commits" in said(proposal)
+    assert "rows of 5 commits" in said(proposal)
     assert "two people move main of sales.items back to" in said(proposal)
     assert "would duplicate rows of another table of the job" in proposal.preview.sure
     assert proposal.preview.replayed_from is None

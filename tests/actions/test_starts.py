@@ -27,10 +27,9 @@ from bot.domain.findings import PairingFinding
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint, Vertex
 from bot.domain.ids import CheckpointId, JobId, OperatorId
 from bot.domain.looked import NotSeen
-from bot.domain.own_points import pairings_of
-from bot.domain.pairing import pairings
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import RunIsCurrent, StartPossible, requirement_sentence
+from bot.history.restore import Restores, pairings
 from bot.ports import JobPorts, Stopped
 from tests.actions.owing import extent, manifest_of, owes_the_next_checkpoint, with_extent
 from tests.actions.scene import ProposalState, Scene
@@ -198,7 +197,7 @@ def test_that_of_a_run_which_is_alive_again_is_not(scene: Scene, propose: Callab
     runs = tuple(run.model_copy(update={"state": "RESTARTING"}) for run in jobs.values)
     restarting = plan.case.observation.model_copy(update={"jobs": jobs.model_copy(update={"values": runs})})
 
-    assert [each.is_durable for each in pairings_of(plan.case)] == [False]
+    assert [each.is_durable for each in Restores(plan.case).in_evidence] == [False]
     with pytest.raises(Refused):
         propose(planned(scene, restarting, known))
 

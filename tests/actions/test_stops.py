@@ -14,14 +14,14 @@ from bot.actions import (
     undo_proposal,
 )
 from bot.actions._draft import state_at_risk, stop_sentences
-from bot.actions._restore_points import began_idle
 from bot.domain.action import Plan
 from bot.domain.effects import KeepSavepoint, StopJob
 from bot.domain.errors import Refused, Superseded
 from bot.domain.flink import CheckpointSettings
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import SavepointNameFree
-from bot.domain.restore_points import RestorePoint, on_main, pair_of, ranked, shown
+from bot.history.ranking import on_main, ranked
+from bot.history.restore import RestorePoint, Restores, pair_of
 from tests.actions.scene import ProposalState, Scene
 from tests.little_flink import JOB, open_catalog
 from tests.rewound import ANA
@@ -41,8 +41,8 @@ def idle(scene: Scene) -> Scene:
 def left_idle(scene: Scene) -> RestorePoint | None:
     """From where the job goes on by what a silent run has left."""
     case = scene.plan().case
-    silent = [(stored, pair) for stored, pair in shown(case) if pair_of(pair) is None]
-    return ranked(silent, on_main(case, began_idle(case)), lasting=True).best
+    silent = [(stored, pair) for stored, pair in Restores(case).shown if pair_of(pair) is None]
+    return ranked(silent, on_main(Restores(case), Restores(case).began_idle), lasting=True).best
 
 
 def begins(scene: Scene, run: str, savepoint: Path, *, at: int, now: int) -> None:

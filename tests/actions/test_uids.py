@@ -22,10 +22,10 @@ from bot.domain.findings import GapsFinding, PairingFinding
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import CheckpointId, EvidenceId, IncidentId, JobId, OperatorId, ProposalId, SnapshotId
 from bot.domain.looked import NotSeen
-from bot.domain.pairing import pairings
 from bot.domain.requirements import RestorePointIntact, SnapshotPresent
 from bot.domain.snapshot import Snapshot
 from bot.domain.table import TableState, Window
+from bot.history.restore import pairings
 from bot.service.choosing import uid_suffixes
 from tests.actions.guests import declared, guest
 from tests.actions.scene import MODE, Scene

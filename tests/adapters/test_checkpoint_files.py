@@ -22,8 +22,8 @@ from bot.domain.findings import PairVerdict
 from bot.domain.flink import CheckpointKind, CompletedCheckpoint, JobRun, StoredCheckpoint, with_kinds
 from bot.domain.ids import CheckpointId, JobId
 from bot.domain.looked import Seen
-from bot.domain.pairing import pairings
 from bot.domain.paths import plain
+from bot.history.restore import pairings
 from tests.adapters.serving import unused_address
 from tests.adapters.test_checkpoint_parsing import COMMITTER_V1_21, V1_21, V1_21_RESTORED, V1_120, recorded
 from tests.adapters.test_lineage import TABLE

@@ -20,8 +20,9 @@ from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import JobId
 from bot.domain.looked import NotSeen
-from bot.domain.pairing import folder_of_manifests, owed_to, pairing
+from bot.domain.pending_manifests import folder_of_manifests, owed_to
 from bot.domain.table import TableState
+from bot.history.restore import pairing
 from tests.adapters.test_checkpoint_parsing import COMMITTER_V1_120, V1_120, recorded
 from tests.evidence.restore_points import FIXTURES, NOON
 from tests.tables import ORDERS

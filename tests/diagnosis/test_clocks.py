@@ -30,11 +30,11 @@ from bot.domain.findings import PairingFinding, RepeatedCommit
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import DRAINED, JobId, OperatorId, SnapshotId
 from bot.domain.looked import Seen
-from bot.domain.own_points import points_told_apart
-from bot.domain.restore_points import ranked, shown, where_files_are_owed
 from bot.domain.review import _wrong_rows
 from bot.domain.rollbacks import rollbacks
 from bot.domain.table import HeadMove, Window
+from bot.history.ranking import where_files_wait
+from bot.history.restore import Restores
 from tests.cases import Tale, job_id
 from tests.evidence.restore_points import stored
 from tests.found import hole, repeats
@@ -42,7 +42,7 @@ from tests.found import hole, repeats
 
 def owed(case: Case) -> list[str]:
     """From which points the sink would commit first what they owe."""
-    return [each.path for each in ranked(shown(case), where_files_are_owed(case), lasting=True).points]
+    return [each.path for each in where_files_wait(case).points]
 
 
 def failed_over(*, commit_s: float, triggered_s: float | None = None, commits_on: bool = False) -> Tale:
@@ -270,7 +270,7 @@ def with_points(tale: Tale, points: Iterable[StoredCheckpoint]) -> Case:
     case = tale.looked_at()
     seen = Seen[StoredCheckpoint](source="the folder of savepoints", values=tuple(points))
     there = case.model_copy(update={"observation": case.observation.model_copy(update={"checkpoints": seen})})
-    pairing = PairingFinding(pairings=tuple(pair for _, pair in points_told_apart(there)))
+    pairing = PairingFinding(pairings=tuple(pair for _, pair in Restores(there).shown))
     return there.model_copy(update={"pairing": pairing})
 
 

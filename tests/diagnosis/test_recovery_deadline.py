@@ -15,16 +15,16 @@ from bot.domain.flink import CheckpointKind, CheckpointSettings, FlinkManifest, 
 from bot.domain.ids import CheckpointId, OperatorId
 from bot.domain.kafka import KafkaPartition, OffsetTime
 from bot.domain.looked import NotSeen, Seen
-from bot.domain.recovery_deadline import (
+from bot.domain.table import Ref, Window
+from bot.history.recovery_deadline import (
     SOON,
     deadline_in_short,
     deadline_in_words,
     is_no_worse,
     is_soon,
-    records_lost,
     recovery_deadline,
 )
-from bot.domain.table import Ref, Window
+from bot.history.source_records import records_lost
 from tests import orders_table as orders
 from tests.tables import with_fields
 

@@ -10,8 +10,8 @@ from bot.domain.findings import Pairing
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId
 from bot.domain.looked import Seen
-from bot.domain.pairing import pairing
 from bot.domain.table import TableState
+from bot.history.restore import pairing
 from tests.tables import OPERATOR, ORDERS
 
 FIXTURES = Path(__file__).with_name("fixtures")

@@ -14,9 +14,9 @@ from bot.domain.findings import PairingFinding, PairVerdict, RecoveryExtentFindi
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
 from bot.domain.ids import DRAINED, CheckpointId, OperatorId
 from bot.domain.looked import NotSeen, Seen
-from bot.domain.pairing import pairing, pairings
-from bot.domain.run_commits import RunCommits
 from bot.domain.table import Snapshot, TableState
+from bot.history.restore import pairing, pairings
+from bot.history.run_commits import RunCommits
 from spark_tasks import checkpoint_pairing, recovery_extent
 from tests.cases import Tale, job_id
 from tests.evidence.conftest import Asks

@@ -12,8 +12,8 @@ from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Ask, Verdict
 from bot.domain.findings import ReplayedRowsFinding
 from bot.domain.ids import OperatorId, SnapshotId
-from bot.domain.recovery_deadline import recovering_of
 from bot.domain.table import Snapshot
+from bot.history.ranking import recovering
 from spark_tasks._covered import Range
 from spark_tasks._data_files import DataFile
 from spark_tasks._restore_reach import RowsAgain, commits_above, reach_of_point, rows_again
@@ -352,7 +352,7 @@ def test_a_real_stop_savepoint_reads_only_what_it_does_not_hold() -> None:
     table = ask.observation.table
     [point] = [
         each
-        for each in recovering_of(ask)
+        for each in recovering(ask)
         if each.stored.checkpoint_id == 8 and len(commits_above(table, each.pair.snapshot_id)) == 9
     ]
     assert point.pair.snapshot_id is not None

@@ -10,7 +10,7 @@ from bot.domain.entries import Check
 from bot.domain.execution import ProposalView
 from bot.domain.flink import Failure
 from bot.domain.ids import CheckpointId, JobId
-from bot.domain.restore_points import RestorePoint
+from bot.history.restore import RestorePoint
 from tests.actions.scene import Scene
 from tests.little_flink import JOB, ROWS_A_CHECKPOINT
 from tests.tables import job

@@ -9,7 +9,8 @@ from bot.domain.diagnosis import Case
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import CheckpointId
 from bot.domain.looked import NotSeen, Seen
-from bot.domain.restore_prediction import Extent, RestorePrediction, RestoreVerdict, combined, predict
+from bot.history.restore import predict
+from bot.history.restore_check import Extent, RestorePrediction, RestoreVerdict, combined
 from tests.cases import NOON, OPERATOR, STORAGE_DOWN, Tale, job_id
 
 TOTALS = {

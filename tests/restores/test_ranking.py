@@ -8,9 +8,8 @@ from bot.domain.diagnosis import Case
 from bot.domain.findings import PairingFinding
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.looked import Seen
-from bot.domain.pairing import pairings
-from bot.domain.recovery_deadline import recovering_of
-from bot.domain.restore_points import Ranking, for_rewind, on_main, ranked, shown, where_files_are_owed
+from bot.history.ranking import Ranking, for_rewind, for_start, on_main, ranked, recovering, where_files_wait
+from bot.history.restore import Restores, pairings
 from tests.cases import Tale
 from tests.restores.test_predictions import point
 
@@ -40,7 +39,7 @@ def test_each_point_that_is_not_taken_has_its_reason() -> None:
     unread = point("a", None, is_unread=True, problem="It is archived.")
     case = world(tale, point("a", 1), point("a", 3), point("a", 4), point("c", 9), unread)
 
-    ranking = ranked(shown(case), on_main(case), lasting=True)
+    ranking = for_start(case)
 
     assert ids(ranking) == ([3], [None, 9, 4, 1])
     assert all(each.why_not for each in ranking.rejected)
@@ -55,8 +54,11 @@ def test_one_that_flink_may_delete_comes_last_and_is_not_lasting() -> None:
     kept = point("a", 2, kind=CheckpointKind.CHECKPOINT, path="s3://state/chk-2")
     case = world(tale, point("a", 2), kept)
 
-    assert [each.pair.path for each in ranked(shown(case), on_main(case)).right] == [point("a", 2).path, kept.path]
-    lasting = ranked(shown(case), on_main(case), lasting=True)
+    assert [each.pair.path for each in ranked(Restores(case).shown, on_main(Restores(case))).right] == [
+        point("a", 2).path,
+        kept.path,
+    ]
+    lasting = for_start(case)
     assert [each.pair.path for each in lasting.rejected] == [kept.path]
 
 
@@ -77,7 +79,7 @@ def test_owed_files_must_all_be_there(there: tuple[int, ...], right: list[int]) 
     tale = Tale().flink_runs("a").commits("a", 1, 2).leaves_manifest("a", *there).becomes("a", "CANCELED")
     case = world(tale, point("a", 2), point("a", 3, owes={"a": (3,)}))
 
-    ranking = ranked(shown(case), where_files_are_owed(case), lasting=True)
+    ranking = where_files_wait(case)
 
     assert ids(ranking)[0] == right
     assert all(each.why_not for each in ranking.rejected)
@@ -88,7 +90,7 @@ def test_each_point_is_judged_once_for_what_a_recovery_brings_back() -> None:
     tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED")
     case = world(tale, point("a", 1), point("a", 2), point("a", 3, owes={"a": (3,)}))
 
-    found = recovering_of(case)
+    found = recovering(case)
 
     assert [(each.stored.checkpoint_id, each.brings_back, each.may_bring_back) for each in found] == [
         (2, True, True), (1, True, True), (3, False, True),

@@ -10,7 +10,7 @@ from datetime import timedelta
 from itertools import takewhile
 
 from bot.actions._effects.kind import Awaited, Did, Hands, Kind, Looked
-from bot.actions._foreseen import binding_of, committer
+from bot.actions._foreseen import case_with_owners, committer
 from bot.actions._requirements import World
 from bot.actions._restore_points import asked_before, newest_that_pairs
 from bot.domain.checkpoint_pace import PROPERTY, empty_commits_allowed
@@ -18,6 +18,7 @@ from bot.domain.effects import StartFromStop, StartJob, StopFork, StopJob
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import CouldNotLook, NotThere
 from bot.domain.flink import JobRun
+from bot.domain.guests import commits_that_bind
 from bot.domain.ids import CheckpointId, JobId, SnapshotId, short, short_job
 from bot.domain.record import Record
 from bot.domain.requirements import NobodyWrites, Requirement, RunIsCurrent
@@ -195,7 +196,7 @@ def came_between(job: str, run: JobId, base: SnapshotId, first: Snapshot, world:
     bound: set[SnapshotId] = set()
     if by_flink:
         runs = world.jobs[job].flink.runs(job)
-        bound = {each.snapshot_id for each in binding_of(world, job, run, runs, by_flink)}
+        bound = {s.snapshot_id for s in commits_that_bind(case_with_owners(world, job, run, runs, by_flink))}
     binding = [each for each in others if each.job_id is not None and each.snapshot_id in bound]
     if binding:
         return Between(

@@ -10,9 +10,9 @@ from bot.domain.errors import CouldNotLook, Superseded
 from bot.domain.findings import PairVerdict
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import Seen
-from bot.domain.pairing import pairing
 from bot.domain.requirements import Requirement
 from bot.domain.table import TableState
+from bot.history.restore import pairing
 from bot.ports import TableChange
 
 

@@ -9,7 +9,6 @@ from bot.domain.execution import UNFINISHED, ProposalState
 from bot.domain.freezes import still_paused
 from bot.domain.ids import short
 from bot.domain.incident import EvidenceRun, Incident
-from bot.domain.recovery_deadline import deadline_in_short, is_soon
 from bot.domain.runbook import (
     ActionStep,
     DecisionStep,
@@ -22,6 +21,7 @@ from bot.domain.runbook import (
 )
 from bot.domain.setup import TableSetup
 from bot.domain.waterline import undo_left
+from bot.history.recovery_deadline import deadline_in_short, is_soon
 from bot.service.walking import current_step, walk_of
 from bot.slack.blocks.evidence import RUN_AGAIN
 from bot.slack.blocks.parts import actions, button, clock, confirm, context, header, measures, said, section, sign, size

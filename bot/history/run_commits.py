@@ -1,16 +1,14 @@
-"""Commits of a table by the run that made them, looked up instead of searched: restore points are many, and so are
-snapshots.
+"""Which commits of its run the state of a restore point has behind it.
 
-Lost commits that a repair has put back under the keys of their run, so that its sink finds them committed (F7).
-
-Such a commit speaks for the run's state only where no other run has gone on since main lost what it puts back: else a
-state of that run would seem to pair above rows that it has never read.
+Under a job id that never changes (F14) a start without state counts its checkpoints from 1 again: wherever the ids
+fall, another start begins, and a restore point is of one of them.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from typing import NamedTuple
 
 from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, SnapshotId
@@ -23,6 +21,15 @@ _COMMITTED = timedelta(seconds=10)
 """A restore point that is younger by more than its commit, or than the end of its run, is a copy."""
 WHENEVER = datetime.min.replace(tzinfo=UTC)
 """Before all that is known."""
+
+
+class Written(NamedTuple):
+    """When the state of a restore point was written: between these moments."""
+
+    earliest: datetime
+    latest: datetime
+    of_start: "RunCommits | None"
+    """The commits of the start of the job from which it comes; None: nothing tells of which."""
 
 
 class RunCommits:
@@ -81,17 +88,6 @@ class RunCommits:
             return latest, latest
         below = self._below(stored)
         return below.committed_at if below is not None else WHENEVER, latest
-
-    def held_by(self, stored: StoredCheckpoint) -> frozenset[SnapshotId]:
-        """Those of the run that the state of `stored` has behind it, of earlier starts too; none also where nothing
-        tells from which start it comes."""
-        of_start, held = self.life_of(stored), set[SnapshotId]()
-        for each in self._starts if of_start is not None else ():
-            if each is of_start or of_start is self:
-                reached = stored.checkpoint_id or 0
-                return frozenset(held.union(s.snapshot_id for s in each._all if (s.checkpoint_id or 0) <= reached))
-            held.update(s.snapshot_id for s in each._all)
-        return frozenset()
 
     def __contains__(self, commit: Snapshot) -> bool:
         return any(each.snapshot_id == commit.snapshot_id for each in self._all)
@@ -186,9 +182,14 @@ class CommitsByRun:
         """All of the run, on main or not, oldest first."""
         return self._of_run.get(run, ())
 
-    def ended(self, run: JobId | None) -> datetime | None:
-        """When the run did, by its last start; None: that is not known, or it goes on."""
-        return self._ended.get(run) if run is not None else None
+    def written(self, stored: StoredCheckpoint) -> Written:
+        """When its state was, by the time of its file, of its checkpoint's commit and of its run's end: copying it
+        makes the file younger."""
+        of_start = self.of(stored).life_of(stored)
+        if of_start is None:
+            return Written(WHENEVER, stored.written_at, None)
+        ended = self._ended.get(stored.job_id) if stored.job_id is not None else None
+        return Written(*of_start.written(stored, ended), of_start)
 
     def of(self, stored: StoredCheckpoint) -> RunCommits:
         """Commits by the run that wrote `stored`.
@@ -220,29 +221,3 @@ def lives(commits: Iterable[Snapshot]) -> dict[SnapshotId, int]:
         told[commit.snapshot_id] = life
         highest = checkpoint
     return told
-
-
-def without_put_back(commits: Sequence[Snapshot], table: TableState) -> tuple[Snapshot, ...]:
-    """Those of `commits`, Flink's of one line and oldest first, but for what was put back above a commit of which the
-    lost one knew nothing. Where the lost one has expired, only commits of its own run may lie below."""
-    found: list[Snapshot] = []
-    for each in commits:
-        if not each.is_repair or _goes_on(each, found[-1] if found else None, table):
-            found.append(each)
-    return tuple(found)
-
-
-def _goes_on(put_back: Snapshot, below: Snapshot | None, table: TableState) -> bool:
-    if below is None:
-        return not _is_cut(put_back, table)
-    told = (put_back.job_id, put_back.checkpoint_id)
-    lost = [s for s in table.snapshots if not s.is_repair and (s.job_id, s.checkpoint_id) == told]
-    if not lost:
-        return below.job_id == put_back.job_id
-    return any(s.snapshot_id == below.snapshot_id for leaf in lost for s in table.ancestors(leaf.snapshot_id))
-
-
-def _is_cut(put_back: Snapshot, table: TableState) -> bool:
-    """Whether commits below it have expired: among them may be any run's."""
-    *_, oldest = table.ancestors(put_back.snapshot_id)
-    return oldest.has_commit_below

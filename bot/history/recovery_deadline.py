@@ -14,22 +14,20 @@ told with it, and what is not known is told as such: the deadline holds at the l
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 
-from bot.domain.broker_gaps import partition_of
 from bot.domain.checkpoint_pace import interval_of
 from bot.domain.contract_terms import kept_for, says_itself, stays_for
 from bot.domain.diagnosis import Case, Diagnosis, Remedy
 from bot.domain.evidence import Ask, Observation
-from bot.domain.findings import Limit, Pairing, PairVerdict, PositionGap, RecoveryDeadline
-from bot.domain.flink import CheckpointKind, FlinkManifest, SourcePosition, StoredCheckpoint
+from bot.domain.findings import Limit, Pairing, PairVerdict, RecoveryDeadline
+from bot.domain.flink import CheckpointKind, FlinkManifest, StoredCheckpoint
 from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.kafka import KafkaPartition
 from bot.domain.looked import NotSeen
-from bot.domain.pairing import owed_to
-from bot.domain.restore_points import Recovering, recovering
+from bot.domain.pending_manifests import owed_to
 from bot.domain.sentences import clock_time, counted, full_stop, span
 from bot.domain.table import Snapshot, TableState
+from bot.history.ranking import Recovering, recovering
+from bot.history.source_records import SOURCE_UNKNOWN, SourceRecords
 
 ORPHAN_AGE = timedelta(days=3)
 """Iceberg's `remove_orphan_files` deletes what is older, unless somebody asks for less."""
@@ -37,11 +35,7 @@ SOON = timedelta(hours=4)
 """So little time is left that the card warns: a recovery waits for two people and a rewrite."""
 _JITTER = timedelta(minutes=1)
 """By so much a limit that follows the pace of commits differs from look to look."""
-SOURCE_UNKNOWN = "How long the source keeps its records is not known."
-_KAFKA_UNKNOWN = "How long Kafka keeps the records is not known"
 _NAMED = 3
-_READ_FROM_START = -2
-_LOSES = "After that, a restore or replay from there loses these records."
 _OF_TABLE = "After that, table and job cannot go back to it together."
 _OF_LOST = "After that, their rows come back only from the source."
 _OF_POINT = "Copy its folder away, or take a savepoint."
@@ -65,10 +59,9 @@ def recovery_deadline(
     the best (`points`, where they are ranked already).
     """
     world = seen.observation
-    is_hidden = seen.contract.hides(seen.contract.position)
-    source = _Source(world, is_hidden=is_hidden)
+    source = SourceRecords(seen)
     gaps = seen.gaps if isinstance(seen, Case) else None
-    coming = [each for each in (points if points is not None else recovering_of(seen)) if each.may_bring_back]
+    coming = [each for each in (points if points is not None else recovering(seen)) if each.may_bring_back]
     below = {s.snapshot_id for s in world.table.ancestors(last_good)} if last_good is not None else set()
     coming = [each for each in coming if each.pair.snapshot_id in below] or coming
     best = next((each for each in coming if each.brings_back), None)
@@ -161,103 +154,6 @@ def deadline_in_words(deadline: RecoveryDeadline, now: datetime) -> tuple[str, .
     return tuple(told)
 
 
-class _Source:
-    """What the broker tells of the records that are needed."""
-
-    def __init__(self, world: Observation, *, is_hidden: bool) -> None:
-        self._looked, self._now, self._is_hidden = world.kafka, world.table.read_at, is_hidden
-        held = world.kafka.values if world.kafka is not None else ()
-        self._held = {(each.topic, each.partition): each for each in held}
-
-    def _needed(self, positions: Sequence[SourcePosition]) -> Iterator[tuple[KafkaPartition, int]]:
-        """(Partition, first offset that is needed of it), of those that the broker knows. A partition that came since
-        is read from its beginning."""
-        known = {(each.topic, each.partition): each.following for each in positions}
-        topics = {each.topic for each in positions}
-        for place, partition in self._held.items():
-            following = known.get(place, _READ_FROM_START if partition.topic in topics else -1)
-            if following == _READ_FROM_START:
-                yield partition, partition.earliest
-            elif 0 <= following <= partition.latest:
-                yield partition, following
-
-    def limits(self, positions: Sequence[SourcePosition]) -> Iterator[Limit]:
-        for partition, offset in self._needed(positions):
-            yield from self._limit(partition, max(offset, partition.earliest))
-
-    def limits_of_gap(self, gap: PositionGap) -> Iterator[Limit]:
-        partition = partition_of(gap, tuple(self._held.values()))
-        if partition is not None and gap.last >= partition.earliest:
-            yield from self._limit(partition, max(gap.first, partition.earliest))
-
-    def _kept(self, partition: KafkaPartition, offset: int) -> datetime | None:
-        return partition.kept_until(max(offset, partition.earliest))
-
-    def _limit(self, partition: KafkaPartition, offset: int) -> Iterator[Limit]:
-        """Of a record that has yet to come, from now on."""
-        is_there = offset < partition.latest
-        until = partition.kept_until(offset) if is_there else None
-        if not is_there and partition.retention is not None:
-            until = self._now + partition.retention
-        if until is None or partition.retention is None:
-            return
-        yield Limit(
-            what=f"Kafka may delete {self._from(partition.name, offset)}",
-            at=max(until, self._now),
-            how=f"retention.ms of {partition.topic} is {span(partition.retention)}",
-            after=_LOSES,
-            earlier=_earlier(partition),
-        )
-
-    def lost(self, positions: Sequence[SourcePosition]) -> tuple[str, ...]:
-        """`orders/2, offsets 4,100 to 5,204` each; of a topic that is gone or was made anew, that."""
-        gone = [each for each in positions if each.following >= 0 and self._is_gone(each)]
-        told = [self._from(f"{each.topic}/{each.partition}", each.following) for each in gone]
-        ranges = ((p, p.lost(offset, max(p.latest - 1, offset))) for p, offset in self._needed(positions))
-        return (*told, *(self._range(partition, found) for partition, found in ranges if found is not None))
-
-    def lost_of_gap(self, gap: PositionGap) -> tuple[str, ...]:
-        partition = partition_of(gap, tuple(self._held.values()))
-        found = partition.lost(gap.first, gap.last) if partition is not None else None
-        return (self._range(partition, found),) if partition is not None and found is not None else ()
-
-    def _is_gone(self, position: SourcePosition) -> bool:
-        """Whether the broker was seen, and does not reach up to the position: its topic was deleted, or made anew."""
-        if not self._held:
-            return False
-        partition = self._held.get((position.topic, position.partition))
-        return partition is None or partition.latest < position.following
-
-    def _from(self, partition: str, offset: int) -> str:
-        return f"{partition} from {'where it is needed' if self._is_hidden else f'offset {offset:,}'} on"
-
-    def _range(self, partition: KafkaPartition, found: tuple[int, int]) -> str:
-        if self._is_hidden:
-            return f"{partition.name}, {counted(found[1] - found[0] + 1, 'record')}"
-        return f"{partition.name}, offsets {found[0]:,} to {found[1]:,}"
-
-    def unknown(self, positions: Sequence[SourcePosition]) -> Iterator[str]:
-        if self._looked is None:
-            yield f"{_KAFKA_UNKNOWN}: no broker is configured." if positions else SOURCE_UNKNOWN
-        elif isinstance(self._looked, NotSeen):
-            yield f"{_KAFKA_UNKNOWN}: {full_stop(self._looked.reason)}"
-        elif not positions:
-            yield "Where the job's source goes on is not known, so neither is until when Kafka has the records."
-        for partition, offset in self._needed(positions):
-            if not partition.is_retention_known:
-                yield f"{_KAFKA_UNKNOWN}: the broker did not tell it for {partition.topic}."
-            elif (
-                offset < partition.latest and partition.retention is not None and self._kept(partition, offset) is None
-            ):
-                yield f"How old the records of {partition.name} are is not known."
-
-
-def _earlier(partition: KafkaPartition) -> str | None:
-    if partition.retention_bytes is not None:
-        return f"They may go earlier: the topic {partition.topic} has a size limit."
-    return f"Some may go earlier: the topic {partition.topic} is compacted." if partition.is_compacted else None
-
-
 def _of_snapshots(table: TableState, ids: Sequence[SnapshotId | None], one: str, after: str) -> Iterator[Limit]:
     """Of those that go first only."""
     listed = [table.by_id[each] for each in ids if each is not None and each in table.by_id]
@@ -327,18 +223,6 @@ def _of_owed(world: Observation, stored: StoredCheckpoint, pair: Pairing) -> Ite
 
 def _bare(manifest: FlinkManifest) -> str:
     return manifest.path.rsplit("/", 1)[-1]
-
-
-def recovering_of(seen: Case | Ask) -> tuple[Recovering, ...]:
-    """Every restore point, the best first."""
-    return recovering(seen, partial(records_lost, seen))
-
-
-def records_lost(seen: Case | Ask, stored: StoredCheckpoint) -> tuple[str, ...]:
-    """Ranges of records that a restore from it needs and Kafka has no more, a clause each; of a broker that was not
-    seen, none."""
-    is_hidden = seen.contract.hides(seen.contract.position)
-    return _Source(seen.observation, is_hidden=is_hidden).lost(stored.source_positions)
 
 
 def _is_paired(pair: Pairing) -> bool:

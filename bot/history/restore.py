@@ -1,0 +1,844 @@
+"""What a start of the job from a restore point would do to a table: the one place that answers it. Pure.
+
+A restored run has a new job id, so its sink finds no checkpoint of its own in the table (facts 1.5). Whatever main has
+that the state does not hold is read and committed again; what the state holds and main has lost never comes back; and
+files that the state still owes are committed first, or the job fails for want of them.
+
+A restore point *pairs* with the table state that holds what it holds: the newest commit of its run carries its very
+checkpoint, or it owes nothing above an older one. A start on main is right only where that state is main's end.
+
+A repair may bring rows that Flink had written, without Flink's keys: a restore point pairs right through it. Where its
+state does not hold these rows, a start on the table as it is brings them a second time. Where it does, a rewind to its
+table state takes them off, and the job does not bring them again. A lost commit that somebody has cherry-picked by hand
+is such a repair, too: a pick keeps no keys.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from itertools import pairwise, takewhile
+from typing import NamedTuple
+
+from bot.domain.contract import why_by_key
+from bot.domain.diagnosis import Case
+from bot.domain.evidence import Ask, Observation
+from bot.domain.findings import Pairing, PairVerdict
+from bot.domain.flink import CLOCKS_DIFFER, CheckpointKind, JobRun, RememberedStart, StoredCheckpoint, names_run
+from bot.domain.gone_commits import gone_between
+from bot.domain.guests import Guests, case_of, commits_that_bind
+from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
+from bot.domain.kin import began_from
+from bot.domain.looked import NotSeen, Seen
+from bot.domain.other_writers import brings_nothing, described_by
+from bot.domain.paths import ByPath, may_be_same
+from bot.domain.pending_manifests import PENDING, owed_checkpoints, owed_to
+from bot.domain.record import Record, Utc
+from bot.domain.sentences import counted
+from bot.domain.table import Snapshot, TableState
+from bot.history.restore_check import MOST_NAMED, Extent, RestorePrediction, RestoreVerdict, extent_in_words
+from bot.history.run_commits import ABOUT, WHENEVER, CommitsByRun, RunCommits, Written
+from bot.history.source_records import records_lost
+
+_SAVEPOINTS = {CheckpointKind.SAVEPOINT, CheckpointKind.STOP_SAVEPOINT}
+_MAY_BE_BACK = "A repair or cherry-pick on main may have brought its rows back."
+_Judged = tuple[PairVerdict, Snapshot | None, str]
+
+
+class RestorePoint(Record):
+    """A paired restore point: the state M and the table state that it belongs to."""
+
+    path: str
+    checkpoint_id: CheckpointId
+    snapshot_id: SnapshotId
+    digest: str
+    is_right: bool = True
+    """Whether table and job are right there; False where an undo goes back to a fault."""
+    goes_with_savepoint: bool = False
+    """Whether it is a checkpoint that Flink retains when its run, which is alive, is cancelled: when that run ends with
+    a savepoint, Flink deletes it."""
+    owes: CheckpointId | None = None
+    """The newest checkpoint whose files it holds and the table does not; None: it owes nothing."""
+    brings_again: SnapshotId | None = None
+    """See `Pairing`: a job goes on from it only with its table state."""
+    rewind_loses: tuple[SnapshotId, ...] = ()
+    """See `Pairing`."""
+
+
+def pair_of(each: Pairing) -> RestorePoint | None:
+    """The restore point; None for one that does not pair."""
+    is_paired = each.verdict is PairVerdict.PAIRED
+    if not is_paired or each.snapshot_id is None or each.checkpoint_id is None or each.digest is None:
+        return None
+    return RestorePoint(
+        path=each.path,
+        checkpoint_id=each.checkpoint_id,
+        snapshot_id=each.snapshot_id,
+        digest=each.digest,
+        brings_again=each.brings_again,
+        rewind_loses=each.rewind_loses,
+    )
+
+
+class _Brought(NamedTuple):
+    """Flink's rows that a repair brought."""
+
+    recovered: Mapping[JobId, tuple[CheckpointId, CheckpointId]]
+    written: tuple[Utc, Utc]
+    origin: Snapshot | None = None
+    """Of a cherry-pick of Flink's commit: that commit."""
+
+
+class Restores:
+    """Everything about the restore points of one case; the table's snapshots are read once for all of them."""
+
+    def __init__(self, seen: Case | Ask) -> None:
+        self.case = seen if isinstance(seen, Case) else case_of(seen.observation)
+        self.seen: Observation = seen.observation
+        self.table: TableState = self.seen.table
+        self.guests = Guests(self.case)
+        self.commits = CommitsByRun(self.table, self.seen.jobs.values)
+
+    @cached_property
+    def binding(self) -> tuple[Snapshot, ...]:
+        """As `commits_that_bind`."""
+        return commits_that_bind(self.case)
+
+    @cached_property
+    def shown(self) -> tuple[tuple[StoredCheckpoint, Pairing], ...]:
+        """(Restore point, what a restore from it would meet), newest first, as storage shows them now. Nothing where
+        storage was not seen."""
+        return tuple((each, self.pair(each)) for each in self.newest_first)
+
+    @property
+    def newest_first(self) -> list[StoredCheckpoint]:
+        """The restore points that storage shows."""
+        return sorted(self.seen.checkpoints.values, key=lambda s: (s.written_at, s.checkpoint_id or 0), reverse=True)
+
+    @cached_property
+    def in_evidence(self) -> tuple[Pairing, ...]:
+        """What evidence found, newest first, by whose they are and how long they stay as it is known now. Empty before
+        anybody looked."""
+        found = self.case.pairing.pairings if self.case.pairing is not None else ()
+        shown = ByPath((each.path, each) for each in self.seen.checkpoints.values)
+        return tuple(self._told_apart(each, shown.get(each.path)) for each in found)
+
+    def pair(self, stored: StoredCheckpoint) -> Pairing:
+        """What a restore from `stored` would meet, and what stands against a start on main as it is."""
+        return self._told_apart(self.met_by(stored), stored)
+
+    # ------------------------------------------------------------------ the table state to which a state belongs
+
+    def met_by(self, stored: StoredCheckpoint) -> Pairing:
+        """The same of its run alone, whoever's that is."""
+        verdict, snapshot, reason = self._judge(stored)
+        return Pairing(
+            path=stored.path,
+            checkpoint_kind=stored.kind,
+            checkpoint_id=stored.checkpoint_id,
+            job_id=stored.job_id,
+            verdict=verdict,
+            snapshot_id=snapshot.snapshot_id if snapshot else None,
+            reason=reason,
+            digest=stored.digest,
+            is_durable=self._stays(stored.kind, stored.job_id),
+        )
+
+    def _judge(self, stored: StoredCheckpoint) -> _Judged:
+        if stored.is_drained:
+            return (
+                PairVerdict.BEHIND,
+                None,
+                "It was taken with drain: true: the job had told its operators that its input was at its end, so "
+                "windows and timers have fired. Iceberg's V1 sink, started from it, never commits again (F5); V2 would "
+                "go on.",
+            )
+        if stored.problem is not None or stored.checkpoint_id is None:
+            return PairVerdict.UNREADABLE, None, stored.problem or "Its _metadata names no checkpoint."
+        if stored.job_id is None:
+            return PairVerdict.UNPAIRABLE, None, "Neither its state nor its folder says which run wrote it."
+        run, commits = short_job(stored.job_id), self.commits.of(stored)
+        if not commits:
+            owed = owed_checkpoints(stored, self.table)
+            more = f"; its committer still owes {_numbers(owed)}" if owed else ""
+            return PairVerdict.UNPAIRABLE, None, f"No listed snapshot was written by run {run}{more}."
+        of_start = commits.life_of(stored)
+        if of_start is None:
+            return (
+                PairVerdict.UNPAIRABLE,
+                None,
+                f"Run {run} has counted its checkpoints from the beginning again, and this file is from none of the "
+                f"times at which it was at checkpoint {stored.checkpoint_id}: nothing tells of which start it is, as "
+                "of a copy that was made later.",
+            )
+        exact = of_start.carrying(stored.checkpoint_id)
+        return self._paired(exact) if exact else self._unmatched(stored, stored.checkpoint_id, of_start)
+
+    def _paired(self, exact: Sequence[Snapshot]) -> _Judged:
+        """With the oldest on main (a second copy is a repeated commit, F1), else the newest that was rolled back.
+
+        Where two sinks of the run committed this checkpoint, the table is whole only after the later of them.
+        """
+        on_main = [s for s in exact if s.snapshot_id in self.table.chain_ids]
+        firsts = {s.operator_id: s for s in reversed(on_main)}
+        chosen = max(firsts.values(), key=self._place) if len(firsts) > 1 else on_main[0] if on_main else exact[-1]
+        twice = ""
+        if len(on_main) > len(firsts):
+            twice = f"; {len(on_main)} commits on main carry this checkpoint, this is the first"
+        elif len(firsts) > 1:
+            twice = f"; it is the last of {len(firsts)}, one for each sink of the run"
+        carries = f"Snapshot {short(chosen.snapshot_id)} carries exactly checkpoint {chosen.checkpoint_id}"
+        return PairVerdict.PAIRED, chosen, f"{carries} and {self._where(chosen)}{twice}."
+
+    def _where(self, commit: Snapshot) -> str:
+        is_on_main = commit.snapshot_id in self.table.chain_ids
+        return "is on main" if is_on_main else "was rolled back and is still listed"
+
+    def _unmatched(self, stored: StoredCheckpoint, checkpoint: CheckpointId, commits: RunCommits) -> _Judged:
+        """Of a state of whose checkpoint no commit is listed."""
+        below, above, run = commits.below(checkpoint), commits.above(checkpoint), short_job(stored.job_id)
+        if commits.is_drained and above is None:
+            return (
+                PairVerdict.BEHIND,
+                None,
+                f"Run {run} was drained: its last commit carries Long.MAX_VALUE, and a job restored from here would "
+                "never commit again (F5).",
+            )
+        owed = owed_checkpoints(stored, self.table)
+        owes_nothing = owed == () and stored.is_committer_read
+        if above is not None and (below is None or not owes_nothing):
+            none, went_on = f"o listed snapshot carries checkpoint {checkpoint}", f"commit checkpoint {above}"
+            if stored.kind is CheckpointKind.SAVEPOINT:
+                why = f"An intermediate savepoint does not commit: n{none}; the run went on to {went_on}, which took "
+                return PairVerdict.BEHIND, None, f"{why}its files along."
+            why = f"N{none}; the run went on to {went_on}, so its own commit was merged or has been expired."
+            return PairVerdict.BEHIND, None, why
+        assert below is not None  # there are commits, and none carries this id, a higher one, or Long.MAX_VALUE
+        _, chosen, _ = self._paired(commits.carrying(below))
+        assert chosen is not None
+        gone = gone_between(chosen, min(owed) if owed else checkpoint, self.table, self.seen.jobs)
+        if gone is not None:
+            return PairVerdict.UNPAIRABLE, None, gone
+        if owes_nothing:
+            return (
+                PairVerdict.PAIRED,
+                chosen,
+                f"Checkpoint {checkpoint} carried no files; snapshot {short(chosen.snapshot_id)} of checkpoint "
+                f"{below}, which {self._where(chosen)}, is the table state that it belongs to.",
+            )
+        said = f"Run {run} has committed up to checkpoint {below}; what checkpoint {checkpoint} holds has not reached"
+        if owed:
+            said += " any listed snapshot. A job restored from here commits it first, if its Flink manifests are still"
+            return PairVerdict.AHEAD, None, f"{said} on storage."
+        unread = "" if stored.is_committer_read else ", and its committer's state could not be read"
+        return PairVerdict.AHEAD, None, f"{said} any listed snapshot{unread}."
+
+    def _stays(self, kind: CheckpointKind, job_id: JobId | None) -> bool:
+        """Savepoints stay until a person deletes them; retained checkpoints stay once their run has ended."""
+        if kind in _SAVEPOINTS:
+            return True
+        if isinstance(self.seen.jobs, NotSeen) or job_id is None:
+            return False
+        run = next((run for run in self.seen.jobs.values if run.job_id == job_id), None)
+        return run is None or run.is_terminal
+
+    # ------------------------------------------------------------------ what stands against a start from it
+
+    def _told_apart(self, each: Pairing, shown: StoredCheckpoint | None) -> Pairing:
+        """Those of guests are foreign, and pair with nothing. None pairs with what a repair has put back above commits
+        of another run. Of which repairs one does not hold the rows it says so, and one that is newer than the table is
+        behind then. One that is newer, and does not go on where main ends, says why not."""
+        if self.guests.has_run(each.job_id):
+            reason = f"Run {short_job(each.job_id)} is another job's, by what Flink, its sink and the settings tell."
+            is_foreign = {"verdict": PairVerdict.FOREIGN, "snapshot_id": None, "reason": reason, "is_durable": False}
+            return each.model_copy(update=is_foreign)
+        each = self._beside_repairs(self._as_it_stays(self._of_the_lost(each), shown), shown)
+        if each.verdict is not PairVerdict.AHEAD or each.job_id is None or self.ends_with(each.job_id):
+            return each
+        return each.model_copy(update={"reason": self._why_not_at_the_end(each.job_id)})
+
+    def _of_the_lost(self, each: Pairing) -> Pairing:
+        put_back = self.table.by_id.get(each.snapshot_id) if each.snapshot_id is not None else None
+        if put_back is None or not put_back.is_repair or put_back.snapshot_id not in self.table.chain_ids:
+            return each
+        if any(s.snapshot_id == put_back.snapshot_id for s in self.binding):
+            return each
+        told = (put_back.job_id, put_back.checkpoint_id)
+        lost = [s for s in self.table.snapshots if not s.is_repair and (s.job_id, s.checkpoint_id) == told]
+        why = (
+            f"Repair {short(put_back.snapshot_id)} has put back what checkpoint {put_back.checkpoint_id} of run "
+            f"{short_job(put_back.job_id)} had committed, above commits of another run, which this state does not hold"
+        )
+        if not lost:
+            reason = f"{why}; the commit to which it belongs is not listed any more."
+            return each.model_copy(update={"verdict": PairVerdict.BEHIND, "snapshot_id": None, "reason": reason})
+        reason = f"{why}; it belongs to {short(lost[-1].snapshot_id)}, which was rolled back and is still listed."
+        return each.model_copy(update={"snapshot_id": lost[-1].snapshot_id, "reason": reason})
+
+    def _as_it_stays(self, each: Pairing, shown: StoredCheckpoint | None) -> Pairing:
+        """The same, durable or not by the runs that Flink shows now, whatever it showed when evidence looked. One whose
+        run has ended since stays only where storage still shows it: Flink may have deleted it at that end."""
+        is_durable = each.is_durable
+        if not isinstance(self.seen.jobs, NotSeen) and each.verdict is not PairVerdict.FOREIGN:
+            is_there = shown is not None and shown.digest == each.digest
+            is_durable = (is_durable or is_there) and self._stays(each.checkpoint_kind, each.job_id)
+        is_durable = is_durable and not self._may_go(each)
+        return each if is_durable == each.is_durable else each.model_copy(update={"is_durable": is_durable})
+
+    def _may_go(self, each: Pairing) -> bool:
+        others = self.seen.others
+        if others is None or each.checkpoint_kind in _SAVEPOINTS:
+            return False
+        if isinstance(others, NotSeen):
+            return all(run.job_id != each.job_id for run in self.case.runs)
+        return any(run.job_id == each.job_id and not run.is_terminal for run in others.values)
+
+    def _beside_repairs(self, each: Pairing, stored: StoredCheckpoint | None) -> Pairing:
+        is_ahead = each.verdict is PairVerdict.AHEAD
+        is_on_main = each.verdict is PairVerdict.PAIRED and each.snapshot_id in self.table.chain_ids
+        if stored is None or not self.table.recovering or not (is_ahead or is_on_main):
+            return each
+        repair = self.brought_again(stored, each.snapshot_id)
+        if is_ahead and repair is None:
+            return each
+        if is_ahead and repair is not None:
+            told = called(repair)
+            reason = f"{told[0].upper()}{told[1:]} has put rows on main that a job started from here would bring again."
+            return each.model_copy(update={"verdict": PairVerdict.BEHIND, "snapshot_id": None, "reason": reason})
+        more = (
+            f"; but a job started from here on the table as it is would bring rows of {called(repair)} a second time."
+            if repair is not None
+            else "."
+        )
+        held = self.commits.written(stored)
+        loses = (s for s, brought in self._repairs_above(each.snapshot_id) if _holds(stored, brought, held))
+        return each.model_copy(
+            update={
+                "reason": each.reason.rstrip(".") + more,
+                "brings_again": repair.snapshot_id if repair is not None else None,
+                "rewind_loses": tuple(s.snapshot_id for s in loses),
+            }
+        )
+
+    # ------------------------------------------------------------------ main's end
+
+    def ends_with(self, run: JobId | None) -> bool:
+        """Whether the newest commit that binds is the run's own, and the newest listed one of that: a restore point
+        that is newer than any commit of its run goes on right only there. What another run has committed since, a job
+        started from it would bring a second time; what main has lost of its own run it would never bring again."""
+        newest = next(reversed(self.binding), None)
+        return newest is not None and newest.job_id == run is not None and newest.checkpoint_id == self._reached(run)
+
+    def _reached(self, run: JobId) -> CheckpointId | None:
+        return max((s.checkpoint_id for s in self.commits.listed(run) if s.checkpoint_id is not None), default=None)
+
+    def _lost_of(self, run: JobId) -> Sequence[Snapshot]:
+        """The commits of the run that are listed and not on main, nor put back under its keys; oldest first."""
+        listed = self.commits.listed(run)
+        there = {(s.operator_id, s.checkpoint_id) for s in listed if s.snapshot_id in self.table.chain_ids}
+        return [s for s in listed if (s.operator_id, s.checkpoint_id) not in there]
+
+    def _why_not_at_the_end(self, run: JobId) -> str:
+        said = f"Run {short_job(run)} has committed up to checkpoint {self._reached(run)}"
+        newest, lost = next(reversed(self.binding), None), self._lost_of(run)
+        if lost and (newest is None or self._place(newest) < self._place(lost[-1])):
+            until = f" to {short(lost[-1].snapshot_id)}" if len(lost) > 1 else ""
+            return (
+                f"{said}, and main has lost {len(lost)} of these commits, {short(lost[0].snapshot_id)}{until}, which "
+                "this state has behind it: a job started from here does not bring their rows again."
+            )
+        if newest is not None and newest.job_id != run:
+            return (
+                f"{said}, and run {short_job(newest.job_id)} has gone on since: {short(newest.snapshot_id)}, its "
+                f"checkpoint {newest.checkpoint_id}, is on main. A job started from here would bring that run's rows a "
+                "second time."
+            )
+        return f"{said}, which is not its newest on main: where a job started from here would go on is not known."
+
+    def _place(self, commit: Snapshot) -> int:
+        return self.table.place_of(commit.snapshot_id)
+
+    # ------------------------------------------------------------------ rows that repairs brought
+
+    def brought_again(self, stored: StoredCheckpoint, state: SnapshotId | None) -> Snapshot | None:
+        """The newest repair above table state `state` with rows that a job started from `stored` would bring again;
+        None: there is none. `state`: None for a point that is newer than the table, of which all repairs count.
+
+        Of its own run's rows its checkpoint id tells which it holds, and what it owes is committed again. Of any
+        other's, a point that was not written later than the last of these rows does not hold them (object stores tell
+        whole seconds): a repair is made only where no run of then would bring them. So it is with rows of its run's id
+        that are younger than its state though their checkpoints are not above its own: another start of the job wrote
+        them (F14).
+        """
+        held = self.commits.written(stored)
+        above = self._repairs_above(state)
+        return next((repair for repair, brought in above if _brings(stored, brought, held, self.table)), None)
+
+    def _repairs_above(self, state: SnapshotId | None) -> Iterator[tuple[Snapshot, _Brought]]:
+        """Newest first."""
+        below = self.table.place_of(state)
+        for each in reversed(self.table.recovering):
+            brought = _brought_by(each, self.table) if self._place(each) > below else None
+            if brought is not None:
+                yield each, brought
+
+    # ------------------------------------------------------------------ what it owes
+
+    def missing(self, stored: StoredCheckpoint) -> tuple[str, ...]:
+        """Owed manifests above what main has of their run, which are not on storage. Unknown storage misses none."""
+        if isinstance(self.seen.flink_manifests, NotSeen):
+            return ()
+        there = {manifest.path.rsplit("/", 1)[-1] for manifest in self.seen.flink_manifests.values}
+        gone = []
+        for name in owed_to(self.table, stored):
+            told = PENDING.match(name)
+            if told is None or name in there:
+                continue
+            whose = {None, OperatorId(told["operator"])}
+            found = (s.checkpoint_id for s in self.table.chain if s.job_id == told["job"] and s.operator_id in whose)
+            reached = next((each for each in found if each is not None), None)
+            if reached is None or int(told["checkpoint"]) > reached:
+                gone.append(name)
+        return tuple(gone)
+
+    def brings_back(self, stored: StoredCheckpoint, pair: Pairing, missing: Sequence[str]) -> bool:
+        """Whether job and table go on from it as if nothing had happened; see `RestoreReach.brings_back`."""
+        if pair.verdict is PairVerdict.PAIRED:
+            return True
+        is_known = stored.is_committer_read and not isinstance(self.seen.flink_manifests, NotSeen)
+        return pair.verdict is PairVerdict.AHEAD and is_known and not missing and self.ends_with(stored.job_id)
+
+    # ------------------------------------------------------------------ runs that have committed nothing
+
+    def began_with(self, run: JobRun | None, passed: frozenset[JobId] = frozenset()) -> RestorePoint | None:
+        """The point that the run was started from, as what it pairs with; through silent runs before it."""
+        path = began_from(run) if run is not None else None
+        if run is None or path is None:
+            return None
+        for stored, pair in self.shown:
+            if not may_be_same(stored.path, path):
+                continue
+            if (point := pair_of(pair)) is not None:
+                return point
+            earlier = next((each for each in self.case.runs if each.job_id == stored.job_id), None)
+            if earlier is not None and earlier.job_id not in {*passed, run.job_id}:
+                below = self.began_with(earlier, passed | {run.job_id})
+                return self.idle_point(stored, below.snapshot_id if below else None)
+        return None
+
+    def began_idle(self, stored: StoredCheckpoint) -> RestorePoint | None:
+        """A point of a run that has committed nothing, by what its run began with; None for any other."""
+        run = next((run for run in self.case.runs if run.job_id == stored.job_id), None)
+        below = self.began_with(run)
+        return self.idle_point(stored, below.snapshot_id if below is not None else None)
+
+    def idle_point(self, stored: StoredCheckpoint, stands_on: SnapshotId | None) -> RestorePoint | None:
+        """A point of a run that has committed nothing and owes nothing, as one that pairs with `stands_on`, above which
+        no repair has brought rows that it does not hold; None for any other. A run that Flink has forgotten began after
+        that commit was made."""
+        below = self.table.by_id.get(stands_on) if stands_on is not None else None
+        if below is None or stored.job_id is None or not lists_none_of(stored.job_id, self.table):
+            return None
+        began = next((r.started_at for r in self.case.runs if r.job_id == stored.job_id), below.committed_at)
+        is_whole = stored.problem is None and not stored.is_drained and stored.is_committer_read
+        if not is_whole or stored.checkpoint_id is None or stored.digest is None:
+            return None
+        if owed_checkpoints(stored, self.table) != () or not has_lost_none_since(began, self.table):
+            return None
+        if self.brought_again(stored, stands_on) is not None:
+            return None
+        return RestorePoint(
+            path=stored.path, checkpoint_id=stored.checkpoint_id, snapshot_id=below.snapshot_id, digest=stored.digest
+        )
+
+    def is_of_another_start(self, stored: StoredCheckpoint, commit: Snapshot) -> bool:
+        """Of a point that pairs with the commit of its run: whether the state was written before the run started, and
+        the commit was made after that; or names no file of its own commit, which each checkpoint with files does until
+        that is made. Under a job id that never changes (F14) checkpoint ids come again."""
+        if commit.is_repair or commit.job_id != stored.job_id:
+            return False
+        run = next((run for run in self.case.runs if run.job_id == stored.job_id), None)
+        if run is not None and stored.written_at + CLOCKS_DIFFER < run.started_at <= commit.committed_at:
+            return True
+        brought = commit.counted("added-data-files") + commit.counted("added-delete-files")
+        is_whole = stored.is_committer_read and bool(stored.state_bytes)
+        owes_none = is_whole and owed_checkpoints(stored, self.table) == ()
+        return owes_none and brought > 0 and commit.checkpoint_id == stored.checkpoint_id
+
+    def predict(self, stored: StoredCheckpoint, until: datetime | None = None) -> RestorePrediction:
+        """What a start from it would do to main as it is. `until`: its state was not written later, by what another
+        table of the job tells; its file may be a copy, which is younger."""
+        return _Start(self, stored, until).predicted()
+
+
+def pairings(
+    points: Iterable[StoredCheckpoint], table: TableState, jobs: Seen[JobRun] | NotSeen
+) -> tuple[Pairing, ...]:
+    """What a restore from each would meet, newest first, by the commits of its run alone, whoever's that is."""
+    unread = NotSeen(source="what was read", reason="Nobody looked.", remedy="Look.")
+    stored = Seen[StoredCheckpoint](source="storage", values=tuple(points))
+    restores = Restores(case_of(Observation(table=table, jobs=jobs, checkpoints=stored, reads=unread)))
+    return tuple(restores.met_by(each) for each in restores.newest_first)
+
+
+def pairing(stored: StoredCheckpoint, table: TableState, jobs: Seen[JobRun] | NotSeen) -> Pairing:
+    """The same of one."""
+    return pairings([stored], table, jobs)[0]
+
+
+def predict(stored: StoredCheckpoint, main: Case, until: datetime | None = None) -> RestorePrediction:
+    """What a start from `stored` would do to the table of `main`, right only where that
+    is proven by metadata, Flink's state and the runs that Flink lists."""
+    return Restores(main).predict(stored, until)
+
+
+def right_ones(points: Iterable[StoredCheckpoint], tables: Sequence[Case]) -> Iterator[StoredCheckpoint]:
+    """Those from which every one of the job's tables goes on right, in their order."""
+    there = [Restores(each) for each in tables]
+    for each in points:
+        if all(table.predict(each).verdict is RestoreVerdict.RIGHT for table in there):
+            yield each
+
+
+def _numbers(checkpoints: Sequence[int]) -> str:
+    first, last = checkpoints[0], checkpoints[-1]
+    return f"checkpoint {first}" if first == last else f"checkpoints {first} to {last}"
+
+
+def called(repair: Snapshot) -> str:
+    """`repair …421007`, `cherry-pick …421007`."""
+    return f"{'repair' if repair.is_repair else 'cherry-pick'} {short(repair.snapshot_id)}"
+
+
+def lists_none_of(run: JobId, table: TableState) -> bool:
+    """Whether no listed snapshot is a commit of the run."""
+    return not any(s.job_id == run and s.checkpoint_id is not None for s in table.snapshots)
+
+
+def has_lost_none_since(began: datetime, table: TableState) -> bool:
+    """Whether the snapshot log shows that main has only gone forward since (inclusive): what it went back from may have
+    expired, and no snapshot tells of that any more. False where the log does not tell how main got where it stood."""
+    newest_first = tuple(takewhile(lambda move: move.at >= began, reversed(table.head_moves)))
+    since, earlier = newest_first[::-1], len(table.head_moves) - len(newest_first)
+    if not earlier and since:
+        first = table.by_id.get(since[0].snapshot_id)
+        if first is None or first.committed_at != since[0].at:
+            return False
+    heads = [table.head_moves[earlier - 1].snapshot_id] if earlier else []
+    heads.extend(move.snapshot_id for move in since)
+    is_forward = all(table.place_of(below) < table.place_of(above) for below, above in pairwise(heads))
+    return is_forward and all(head in table.chain_ids for head in heads)
+
+
+def _brought_by(repair: Snapshot, table: TableState) -> _Brought | None:
+    """None of a cherry-pick of what Flink had not written, or by which its writer has published what it had staged. Of
+    one whose source is not listed any more it is known that this was older."""
+    origin = described_by(table, repair)
+    if origin is None:
+        return _Brought({}, (WHENEVER, repair.committed_at))
+    if origin.written is not None:
+        return _Brought(origin.recovered, origin.written)
+    if origin.job_id is None or origin.checkpoint_id is None:
+        return None
+    only = (origin.checkpoint_id, origin.checkpoint_id)
+    return _Brought({origin.job_id: only}, (origin.committed_at, origin.committed_at), origin)
+
+
+def _brings(stored: StoredCheckpoint, brought: _Brought, held: Written, table: TableState) -> bool:
+    own = _of_its_run(stored, brought, held)
+    if own is not None:
+        last, owed = own[1], owed_checkpoints(stored, table)
+        if (stored.checkpoint_id or 0) < last or owed is None or any(each <= last for each in owed):
+            return True
+    return _has_others(brought, own) and held.earliest <= brought.written[1]
+
+
+def _holds(stored: StoredCheckpoint, brought: _Brought, held: Written) -> bool:
+    """Whether its state has some of these rows behind it: no job started from it brings these. A repair may have both
+    kinds."""
+    own = _of_its_run(stored, brought, held)
+    if own is not None and (stored.checkpoint_id or 0) >= own[0]:
+        return True
+    return _has_others(brought, own) and held.latest >= brought.written[0]
+
+
+def _of_its_run(stored: StoredCheckpoint, brought: _Brought, held: Written) -> tuple[CheckpointId, CheckpointId] | None:
+    """The first and the last checkpoint that it recovered of the run of `stored`; None: none of the start of it from
+    which this comes."""
+    if stored.job_id is None or stored.checkpoint_id is None or held.of_start is None:
+        return None
+    own = brought.recovered.get(stored.job_id)
+    if own is None:
+        return None
+    if brought.origin is not None:
+        return own if brought.origin in held.of_start else None
+    is_of_another = any(
+        stored.checkpoint_id >= checkpoint and held.latest + ABOUT < at
+        for checkpoint, at in zip(own, brought.written, strict=True)
+    )
+    return None if is_of_another else own
+
+
+def _has_others(brought: _Brought, own: object) -> bool:
+    """Whether it brought rows of other runs than that of the point, or does not say of which."""
+    return own is None or len(brought.recovered) > 1
+
+
+class _Start:
+    """A start from one restore point on main as it is."""
+
+    def __init__(self, restores: Restores, stored: StoredCheckpoint, until: datetime | None) -> None:
+        written = restores.commits.written(stored).latest
+        self._until = written if until is None else min(written, until)
+        self._of, self._stored, self._table = restores, stored, restores.table
+        self._met = restores.met_by(stored)
+        self._pair = restores.pair(stored)
+        self._diagnose = f"Run `waterline diagnose {self._table.name}`."
+
+    def predicted(self) -> RestorePrediction:
+        ways: dict[PairVerdict, Callable[[], RestorePrediction]] = {
+            PairVerdict.UNREADABLE: lambda: self._open(self._pair.reason, "Make its _metadata readable here."),
+            PairVerdict.FOREIGN: lambda: self._wrong(f"{self._pair.reason} The state is not this job's."),
+            PairVerdict.PAIRED: self._paired,
+            PairVerdict.AHEAD: self._ahead,
+            PairVerdict.BEHIND: self._behind,
+            PairVerdict.UNPAIRABLE: self._unpaired,
+        }
+        found = ways[self._pair.verdict]()
+        for further in (self._held_against_lost_commits, self._held_against_the_source):
+            if found.verdict is RestoreVerdict.RIGHT:
+                found = further(found)
+        return found
+
+    def _paired(self) -> RestorePrediction:
+        """Under one job id an earlier start may have left a state with the id of a later start's commit (F14)."""
+        commit = self._table.by_id.get(self._pair.snapshot_id) if self._pair.snapshot_id is not None else None
+        if commit is not None and self._of.is_of_another_start(self._stored, commit):
+            return self._open(
+                f"{self._pair.reason} But this state does not hold what that commit brought: it may be of an earlier "
+                "start under the same job id.",
+                self._diagnose,
+            )
+        return self._from_state(self._pair.snapshot_id)
+
+    def _from_state(self, state: SnapshotId | None) -> RestorePrediction:
+        """The state pairs with this snapshot: what main has beyond it is repeated, what main has lost of it is lost."""
+        line = list(self._table.ancestors(state))
+        held = {s.snapshot_id for s in line}
+        after = [
+            s
+            for s in self._of.binding
+            if s.snapshot_id not in held and not self._is_copy(s, line[0]) and not brings_nothing(self._table, s)
+        ]
+        aside = [s for s in line if s.snapshot_id not in self._table.chain_ids and s.job_id is not None]
+        lost = [s for s in aside if not self._is_back(s)]
+        if lost and self._may_be_repaired(lost[-1]):
+            return self._open(f"{self._pair.reason} {_MAY_BE_BACK}", self._diagnose)
+        repair = self._table.by_id.get(self._pair.brings_again) if self._pair.brings_again is not None else None
+        if not after and not lost and repair is None:
+            return self._right(self._pair.reason)
+        return self._wrong(self._pair.reason, [*after, *([repair] if repair is not None else [])], lost[::-1])
+
+    def _is_copy(self, commit: Snapshot, state: Snapshot) -> bool:
+        """Whether it brought what `state` had brought, once more: put back, or committed twice (F1). Under one job id
+        another start may have made a commit of the same checkpoint (F14)."""
+        if (commit.job_id, commit.checkpoint_id) != (state.job_id, state.checkpoint_id):
+            return False
+        is_twice = state.snapshot_id in self._table.chain_ids and all(
+            commit.counted(key) == state.counted(key) for key in ("added-records", "added-data-files")
+        )
+        return commit.is_repair or is_twice
+
+    def _ahead(self) -> RestorePrediction:
+        """Newer than any commit of its run: the sink first commits what the state holds."""
+        run, manifests = self._stored.job_id, self._of.seen.flink_manifests
+        if not self._of.ends_with(run):
+            lost = self._of._lost_of(run) if run is not None else ()
+            own = [self._table.place_of(s.snapshot_id) for s in self._table.of_flink if s.job_id == run]
+            others = (s for s in self._of.binding if s.job_id != run)
+            after = [s for s in others if self._table.place_of(s.snapshot_id) > max(own, default=-1)]
+            if not lost and not after:
+                return self._open(self._pair.reason, self._diagnose)
+            return self._wrong(self._pair.reason, after, lost)
+        if not self._stored.is_committer_read:
+            return self._open(self._pair.reason, "Make the state files beside its _metadata readable here.")
+        if isinstance(manifests, NotSeen):
+            unseen = f"{manifests.source} could not be read: {manifests.reason}"
+            return self._open(f"{self._pair.reason} {unseen}", manifests.remedy)
+        return self._right(f"{self._pair.reason} Start it with the same uid of the sink, or these files are lost.")
+
+    def _behind(self) -> RestorePrediction:
+        if self._met.verdict is PairVerdict.AHEAD:  # a repair has brought what it would commit
+            repair = self._of.brought_again(self._stored, None)
+            return self._wrong(self._pair.reason, [repair] if repair is not None else [])
+        of_start = self._of.commits.of(self._stored).life_of(self._stored)
+        checkpoint = self._stored.checkpoint_id
+        is_drained = of_start is not None and checkpoint is not None and of_start.is_drained
+        if self._stored.is_drained or (is_drained and of_start.above(checkpoint) is None):  # type: ignore[union-attr,arg-type]
+            return self._wrong(self._pair.reason, fails="The sink would never commit again.")
+        commits = self._of.binding
+        later = [n for n, s in enumerate(commits) if s.job_id == self._stored.job_id and _is_above(s, checkpoint)]
+        if not later:
+            gone = self._of.missing(self._stored)
+            return self._fails(gone) if gone else self._open(self._pair.reason, self._diagnose)
+        return self._wrong(self._pair.reason, commits[later[0] :], is_at_most=True)
+
+    def _unpaired(self) -> RestorePrediction:
+        """Of a run without a commit here it may be known that it began where main ends. Else time tells what main has
+        that it does not hold."""
+        stored = self._stored
+        owes_nothing = stored.is_committer_read and owed_checkpoints(stored, self._table) == ()
+        if owes_nothing and not self._table.snapshots and self._table.last_sequence_number == 0:
+            return self._right("The table has never had a commit, and the state owes it nothing.")
+        point = self._of.began_idle(stored)
+        if point is not None:
+            found = self._from_state(point.snapshot_id)
+            told = f"Run {short_job(stored.job_id)} has committed nothing here since it began where that commit ends."
+            return found.model_copy(update={"reason": told})
+        later = [s for s in self._of.binding if s.committed_at > self._until and not brings_nothing(self._table, s)]
+        after = [s for s in later if stored.job_id is not None or s.checkpoint_id != stored.checkpoint_id]
+        if after:  # of an unknown run its own commit may be among those that came right after it
+            return self._wrong(f"{self._pair.reason} It is older than commits on main.", after, is_at_most=True)
+        return self._open(
+            f"{self._pair.reason} It may be the state of another job, or of a run whose commits have expired.",
+            f"Find out which job wrote it: `waterline evidence checkpoint_pairing {self._table.name}` lists the job's "
+            "restore points.",
+        )
+
+    def _held_against_lost_commits(self, found: RestorePrediction) -> RestorePrediction:
+        """What would fit, unless its state holds commits that main has lost since: nobody writes those again."""
+        lost = [s for s in self._table.rolled_back if s.job_id is not None and not self._is_back(s)]
+        lost = [s for s in lost if not self._of.guests.has_run(s.job_id)]
+        reached, is_whole = self._path() if lost else ({}, True)
+        held = [s for s in lost if (s.checkpoint_id or 0) <= reached.get(s.job_id or JobId(""), -1)]
+        if held:
+            if self._may_be_repaired(held[0]):
+                return self._open(f"{found.reason} {_MAY_BE_BACK}", self._diagnose)
+            return self._wrong("Main was rolled back below commits that this state holds", lost=held)
+        others = [s for s in lost if s.job_id not in reached and not is_whole]
+        if not others:
+            return found
+        return self._open(
+            f"{found.reason} But main was rolled back below {counted(len(others), 'commit')} of run "
+            f"{short_job(others[0].job_id)}, and whether this state goes back to that run is not known.",
+            "Let Flink or its history server show from where each run of the job was started.",
+        )
+
+    def _path(self) -> tuple[dict[JobId, CheckpointId], bool]:
+        """(Run -> the checkpoint up to which the state goes back to it, whether that is all of them)."""
+        began = {start.job_id: start.restored for start in self._of.seen.remembered if not _is_of_its_own(start)}
+        began |= {run.job_id: run.restored for run in self._of.case.runs if run.job_id not in began}
+        commits = {s.job_id for s in self._table.snapshots if s.job_id is not None}
+        reached: dict[JobId, CheckpointId] = {}
+        job, checkpoint = self._stored.job_id, self._stored.checkpoint_id
+        while job is not None and checkpoint is not None and job not in reached:
+            reached[job] = checkpoint
+            if job not in began:
+                return reached, False
+            point = began[job]
+            if point is None:
+                return reached, True
+            wrote = [each for each in {*began, *commits} if each != job and names_run(point.path, each)]
+            job, checkpoint = (wrote[0] if len(wrote) == 1 else None), point.checkpoint_id
+        return reached, False
+
+    def _is_back(self, commit: Snapshot) -> bool:
+        """Whether main holds the rows of a commit that it lost: under the same keys, or by a repair that names them."""
+        if (commit.job_id, commit.operator_id, commit.checkpoint_id) in self._on_main:
+            return True
+        ranges = (repair.recovered.get(commit.job_id) for repair in self._table.recovering if commit.job_id)
+        return any(told is not None and told[0] <= (commit.checkpoint_id or 0) <= told[1] for told in ranges)
+
+    def _may_be_repaired(self, oldest: Snapshot) -> bool:
+        place = self._table.place_of(oldest.snapshot_id)
+        return any(self._table.place_of(repair.snapshot_id) > place for repair in self._table.recovering)
+
+    @cached_property
+    def _on_main(self) -> frozenset[tuple[JobId | None, OperatorId | None, CheckpointId | None]]:
+        return frozenset((s.job_id, s.operator_id, s.checkpoint_id) for s in self._table.of_flink)
+
+    def _held_against_the_source(self, found: RestorePrediction) -> RestorePrediction:
+        """What would fit, unless what it needs is gone from storage or from Kafka."""
+        if gone := self._of.missing(self._stored):
+            return self._fails(gone)
+        lost = records_lost(self._of.case, self._stored)
+        if not lost:
+            return found
+        reason = f"It fits main, but Kafka has deleted records that the job has yet to read: {'; '.join(lost)}."
+        return self._wrong(reason).model_copy(update={"lost_for_good": lost})
+
+    def _extent(self, commits: Sequence[Snapshot], *, is_at_most: bool = False) -> Extent | None:
+        if not commits:
+            return None
+        numbers = [s.checkpoint_id for s in commits if s.checkpoint_id is not None]
+        return Extent(
+            rows=sum(s.counted("added-records") for s in commits),
+            is_at_most=is_at_most or not self._is_exact(commits),
+            commits=len(commits),
+            first_checkpoint=numbers[0] if numbers else None,
+            last_checkpoint=numbers[-1] if numbers else None,
+            runs=tuple(dict.fromkeys(s.job_id for s in commits if s.job_id is not None)),
+            snapshots=tuple(s.snapshot_id for s in commits[:MOST_NAMED]),
+        )
+
+    def _is_exact(self, commits: Sequence[Snapshot]) -> bool:
+        """Of one run, each later checkpoint once, and of which nobody took rows since. What is repeated may be less
+        where another run than the point's made it: that one may have begun further down."""
+        numbers, runs = [s.checkpoint_id or 0 for s in commits], {s.job_id for s in commits}
+        if len(runs) > 1 or any(b <= a for a, b in pairwise(numbers)):
+            return False
+        if commits[0].snapshot_id not in self._table.chain_ids:
+            return True
+        if runs != {self._stored.job_id}:
+            return False
+        oldest = self._table.place_of(commits[0].snapshot_id)
+        above = (s for s in self._table.chain if self._table.place_of(s.snapshot_id) > oldest)
+        return not any(s.operation != "replace" and s.counted("deleted-records") for s in above)
+
+    def _fails(self, gone: Sequence[str]) -> RestorePrediction:
+        files = counted(len(gone), "Flink manifest")
+        are = "is" if len(gone) == 1 else "are"
+        told = f"The sink would first commit {files} that {are} gone from storage, so the job would fail at each start."
+        return self._wrong(told, fails=told)
+
+    def _right(self, reason: str) -> RestorePrediction:
+        return RestorePrediction(table=self._table.name, verdict=RestoreVerdict.RIGHT, reason=reason)
+
+    def _open(self, reason: str, would_decide: str) -> RestorePrediction:
+        return RestorePrediction(
+            table=self._table.name, verdict=RestoreVerdict.CANNOT_TELL, reason=reason, would_decide=would_decide
+        )
+
+    def _wrong(
+        self,
+        reason: str,
+        repeated: Sequence[Snapshot] = (),
+        lost: Sequence[Snapshot] = (),
+        *,
+        is_at_most: bool = False,
+        fails: str | None = None,
+    ) -> RestorePrediction:
+        again, gone = self._extent(repeated, is_at_most=is_at_most), self._extent(lost)
+        said = [reason.rstrip(".") + "."]
+        if again is not None:
+            said.append(f"A start would write {extent_in_words(again)} a second time.")
+            if why_by_key(self._table.properties, repeated[:MOST_NAMED]) is not None:
+                said.append("The job writes by key: until it has passed these rows again, readers see older values.")
+        if gone is not None:
+            said.append(f"The table lacks {extent_in_words(gone)}, which the job would not write again.")
+        return RestorePrediction(
+            table=self._table.name,
+            verdict=RestoreVerdict.WRONG,
+            reason=" ".join(said),
+            repeated=again,
+            lost=gone,
+            fails=fails,
+        )
+
+
+def _is_above(commit: Snapshot, checkpoint: CheckpointId | None) -> bool:
+    return commit.checkpoint_id is not None and checkpoint is not None and commit.checkpoint_id > checkpoint
+
+
+def _is_of_its_own(start: RememberedStart) -> bool:
+    """Whether it is a restart of a run that had begun before."""
+    return start.restored is not None and names_run(start.restored.path, start.job_id)

@@ -1,0 +1,128 @@
+"""Which records of its Kafka source a restore needs, which of them the broker has no more, and until when it has the
+others. Pure.
+
+A limit is never later than the truth, as far as age decides. What may come earlier (the size of a topic, compaction) is
+told with it.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from bot.domain.broker_gaps import partition_of
+from bot.domain.diagnosis import Case
+from bot.domain.evidence import Ask
+from bot.domain.findings import Limit, PositionGap
+from bot.domain.flink import SourcePosition, StoredCheckpoint
+from bot.domain.kafka import KafkaPartition
+from bot.domain.looked import NotSeen
+from bot.domain.sentences import counted, full_stop, span
+
+SOURCE_UNKNOWN = "How long the source keeps its records is not known."
+_KAFKA_UNKNOWN = "How long Kafka keeps the records is not known"
+_READ_FROM_START = -2
+_LOSES = "After that, a restore or replay from there loses these records."
+
+
+def records_lost(seen: Case | Ask, stored: StoredCheckpoint) -> tuple[str, ...]:
+    """Ranges of records that a restore from it needs and Kafka has no more, a clause each; of a broker that was not
+    seen, none."""
+    return SourceRecords(seen).lost(stored.source_positions)
+
+
+class SourceRecords:
+    """What the broker tells of the records that are needed."""
+
+    def __init__(self, seen: Case | Ask) -> None:
+        world = seen.observation
+        self._looked, self._now = world.kafka, world.table.read_at
+        self._is_hidden = seen.contract.hides(seen.contract.position)
+        held = world.kafka.values if world.kafka is not None else ()
+        self._held = {(each.topic, each.partition): each for each in held}
+
+    def _needed(self, positions: Sequence[SourcePosition]) -> Iterator[tuple[KafkaPartition, int]]:
+        """(Partition, first offset that is needed of it), of those that the broker knows. A partition that came since
+        is read from its beginning."""
+        known = {(each.topic, each.partition): each.following for each in positions}
+        topics = {each.topic for each in positions}
+        for place, partition in self._held.items():
+            following = known.get(place, _READ_FROM_START if partition.topic in topics else -1)
+            if following == _READ_FROM_START:
+                yield partition, partition.earliest
+            elif 0 <= following <= partition.latest:
+                yield partition, following
+
+    def limits(self, positions: Sequence[SourcePosition]) -> Iterator[Limit]:
+        for partition, offset in self._needed(positions):
+            yield from self._limit(partition, max(offset, partition.earliest))
+
+    def limits_of_gap(self, gap: PositionGap) -> Iterator[Limit]:
+        partition = partition_of(gap, tuple(self._held.values()))
+        if partition is not None and gap.last >= partition.earliest:
+            yield from self._limit(partition, max(gap.first, partition.earliest))
+
+    def _kept(self, partition: KafkaPartition, offset: int) -> datetime | None:
+        return partition.kept_until(max(offset, partition.earliest))
+
+    def _limit(self, partition: KafkaPartition, offset: int) -> Iterator[Limit]:
+        """Of a record that has yet to come, from now on."""
+        is_there = offset < partition.latest
+        until = partition.kept_until(offset) if is_there else None
+        if not is_there and partition.retention is not None:
+            until = self._now + partition.retention
+        if until is None or partition.retention is None:
+            return
+        yield Limit(
+            what=f"Kafka may delete {self._from(partition.name, offset)}",
+            at=max(until, self._now),
+            how=f"retention.ms of {partition.topic} is {span(partition.retention)}",
+            after=_LOSES,
+            earlier=_earlier(partition),
+        )
+
+    def lost(self, positions: Sequence[SourcePosition]) -> tuple[str, ...]:
+        """`orders/2, offsets 4,100 to 5,204` each; of a topic that is gone or was made anew, that."""
+        gone = [each for each in positions if each.following >= 0 and self._is_gone(each)]
+        told = [self._from(f"{each.topic}/{each.partition}", each.following) for each in gone]
+        ranges = ((p, p.lost(offset, max(p.latest - 1, offset))) for p, offset in self._needed(positions))
+        return (*told, *(self._range(partition, found) for partition, found in ranges if found is not None))
+
+    def lost_of_gap(self, gap: PositionGap) -> tuple[str, ...]:
+        partition = partition_of(gap, tuple(self._held.values()))
+        found = partition.lost(gap.first, gap.last) if partition is not None else None
+        return (self._range(partition, found),) if partition is not None and found is not None else ()
+
+    def _is_gone(self, position: SourcePosition) -> bool:
+        """Whether the broker was seen, and does not reach up to the position: its topic was deleted, or made anew."""
+        if not self._held:
+            return False
+        partition = self._held.get((position.topic, position.partition))
+        return partition is None or partition.latest < position.following
+
+    def _from(self, partition: str, offset: int) -> str:
+        return f"{partition} from {'where it is needed' if self._is_hidden else f'offset {offset:,}'} on"
+
+    def _range(self, partition: KafkaPartition, found: tuple[int, int]) -> str:
+        if self._is_hidden:
+            return f"{partition.name}, {counted(found[1] - found[0] + 1, 'record')}"
+        return f"{partition.name}, offsets {found[0]:,} to {found[1]:,}"
+
+    def unknown(self, positions: Sequence[SourcePosition]) -> Iterator[str]:
+        if self._looked is None:
+            yield f"{_KAFKA_UNKNOWN}: no broker is configured." if positions else SOURCE_UNKNOWN
+        elif isinstance(self._looked, NotSeen):
+            yield f"{_KAFKA_UNKNOWN}: {full_stop(self._looked.reason)}"
+        elif not positions:
+            yield "Where the job's source goes on is not known, so neither is until when Kafka has the records."
+        for partition, offset in self._needed(positions):
+            if not partition.is_retention_known:
+                yield f"{_KAFKA_UNKNOWN}: the broker did not tell it for {partition.topic}."
+            elif (
+                offset < partition.latest and partition.retention is not None and self._kept(partition, offset) is None
+            ):
+                yield f"How old the records of {partition.name} are is not known."
+
+
+def _earlier(partition: KafkaPartition) -> str | None:
+    if partition.retention_bytes is not None:
+        return f"They may go earlier: the topic {partition.topic} has a size limit."
+    return f"Some may go earlier: the topic {partition.topic} is compacted." if partition.is_compacted else None
