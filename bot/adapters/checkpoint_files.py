@@ -1,6 +1,5 @@
-"""Savepoints and retained checkpoints in the folders where Flink keeps them.
-
-Whether the files of a restore point's state are there: without one of them Flink cannot start from it.
+"""Savepoints and retained checkpoints in the folders where Flink keeps them, and whether the files of their state are
+there: without one of them Flink cannot start from it.
 """
 
 import hashlib
@@ -16,7 +15,7 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType
 
 from bot.adapters.checkpoint_parsing import Handle, StateFile, Told, told_by
 from bot.adapters.flink_http import polled
-from bot.adapters.storage import TROUBLE, Opened, address, opened, opened_with, remedy_for
+from bot.adapters.storage import TROUBLE, Opened, address, in_a_line, opened, opened_with, remedy_for
 from bot.domain.errors import CouldNotLook, NotThere
 from bot.domain.flink import CheckpointKind, StoredCheckpoint
 from bot.domain.ids import JobId, OperatorId
@@ -199,7 +198,7 @@ def unopened(files: FileSystem, folder: str, error: Exception) -> StoredCheckpoi
     if info is None:
         return None
     return _without_words(
-        address(files, folder), written_at(info), f"Its _metadata is there and could not be opened: {first_line(error)}"
+        address(files, folder), written_at(info), f"Its _metadata is there and could not be opened: {in_a_line(error)}."
     )
 
 
@@ -277,11 +276,6 @@ def written_at(info: FileInfo) -> datetime:
     """An object store has no time for a folder: then the beginning of time, so that it sorts last."""
     at: datetime | None = info.mtime
     return at.astimezone(UTC) if at is not None else datetime.fromtimestamp(0, UTC)
-
-
-def first_line(error: Exception) -> str:
-    said = str(error).strip().partition("\n")[0][:300].rstrip(".: ")
-    return f"{type(error).__name__}: {said}."
 
 
 DELETED_WITHIN_S = 5.0
@@ -482,7 +476,7 @@ def _too_deep(what: str) -> CouldNotLook:
 def _could_not_look(what: str, error: Exception) -> CouldNotLook:
     return CouldNotLook(
         f"{what} could not be read.",
-        f"Expected a folder as Flink writes it; found {first_line(error)}",
+        f"Expected a folder as Flink writes it; found {in_a_line(error)}.",
         remedy_for(
             error,
             "Check the path in the configuration, and that it is mounted and readable here. Create the folder if Flink "

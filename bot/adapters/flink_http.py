@@ -1,8 +1,6 @@
 """HTTP to one Flink endpoint (JobManager or SQL gateway), with its failures translated once.
 
 Reads are repeated; requests that change something never are.
-
-What Flink's stack traces say: the deepest cause, and whether Flink has only waited in vain for itself.
 """
 
 import json
@@ -12,10 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import httpx
-import stamina
 from pydantic import BaseModel, ValidationError
 
-from bot.adapters.http import Logins, why_refused, why_unreachable
+from bot.adapters.http import Busy, Logins, read_again, why_refused, why_unreachable
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown, WaterlineError
 
 _CAUSED_BY = "Caused by: "
@@ -64,13 +61,6 @@ _AGAIN = frozenset({502, 503, 504})
 """A proxy or a JobManager that is just starting."""
 
 
-class _Busy(Exception):
-    """An answer that may be better in a moment; only within this module."""
-
-    def __init__(self, answer: httpx.Response) -> None:
-        super().__init__(f"HTTP {answer.status_code}")
-
-
 class FlinkHttp:
     """One endpoint. `what` names it in messages: `Flink REST`, `The SQL gateway`."""
 
@@ -98,14 +88,8 @@ class FlinkHttp:
         Raises CouldNotLook.
         """
         try:
-            for attempt in stamina.retry_context(
-                on=(httpx.TransportError, _Busy), attempts=self._tries, wait_initial=0.2, wait_max=2.0, timeout=20
-            ):
-                with attempt:
-                    answer = self._http.get(path, params=params)
-                    if answer.status_code in _AGAIN:
-                        raise _Busy(answer)
-        except (httpx.HTTPError, httpx.InvalidURL, _Busy) as error:
+            answer = read_again(lambda: self._http.get(path, params=params), self._tries)
+        except (httpx.HTTPError, httpx.InvalidURL, Busy) as error:
             raise self.unreachable(error) from error
         if answer.status_code == httpx.codes.NOT_FOUND:
             return None

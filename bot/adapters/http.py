@@ -3,9 +3,10 @@
 import os
 import ssl
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
 import httpx
+import stamina
 
 from bot.domain.errors import BadConfiguration
 from bot.settings import LoginSettings
@@ -13,6 +14,8 @@ from bot.settings.secrets import secret_of
 
 LARGEST = 256 * 1024 * 1024
 """Bytes of one body."""
+AGAIN = frozenset({429, 502, 503, 504})
+"""Of a read that may be answered in a moment: too much to do, a proxy, a server that is just starting."""
 LIMIT_S = 120.0
 """Of one answer, from its first line to the end of its body: httpx limits each read only, and a server may send a byte
 now and then for ever."""
@@ -73,6 +76,23 @@ class Logins(httpx.Auth):
             if has_secret and (at.scheme, at.host, at.port) == (asked.scheme, asked.host, asked.port):
                 return login
         return None
+
+
+class Busy(Exception):
+    """The last answer of a read that was asked several times."""
+
+
+def read_again(ask: Callable[[], httpx.Response], attempts: int = 3) -> httpx.Response:
+    """The answer to a read that may be repeated, asked again after an error of the way and a status in AGAIN. Raises
+    httpx.HTTPError, httpx.InvalidURL, Busy."""
+    for attempt in stamina.retry_context(
+        on=(httpx.TransportError, Busy), attempts=attempts, wait_initial=0.2, wait_max=2.0, timeout=20
+    ):
+        with attempt:
+            answer = ask()
+            if answer.status_code in AGAIN:
+                raise Busy(f"HTTP {answer.status_code}")
+    return answer
 
 
 def why_refused(status: int, otherwise: str) -> str:

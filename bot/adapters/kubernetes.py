@@ -15,12 +15,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 import httpx
-import stamina
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from bot.adapters.flink_http import LATER, NOT_SENT
+from bot.adapters.http import Busy, read_again
 from bot.domain.errors import BadConfiguration, CommitRefused, CouldNotLook, NotThere, OutcomeUnknown
 
 US = "waterline"
@@ -234,10 +234,6 @@ class _Status(BaseModel):
     message: str = ""
 
 
-class _Again(Exception):
-    """An answer that may be better in a moment; only within this module."""
-
-
 class Conflict(Exception):
     """The resource is not as it was read any more; nothing was changed. For the caller to read it again."""
 
@@ -268,14 +264,8 @@ class KubernetesResource:
     def read(self) -> bytes:
         """The whole object. Tried up to three times. Raises CouldNotLook, also when there is none."""
         try:
-            for attempt in stamina.retry_context(
-                on=(httpx.TransportError, _Again), attempts=3, wait_initial=0.2, wait_max=2.0, timeout=20
-            ):
-                with attempt:
-                    answer = self._http.get(self._path, headers=self._headers())
-                    if answer.status_code >= 500 or answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
-                        raise _Again(f"HTTP {answer.status_code}")
-        except (httpx.HTTPError, OSError, _Again) as error:
+            answer = read_again(lambda: self._http.get(self._path, headers=self._headers()))
+        except (httpx.HTTPError, OSError, Busy) as error:
             raise self._unreachable(error) from error
         if not answer.is_success:
             raise self._refused("read", answer)

@@ -10,11 +10,10 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 import httpx
-import stamina
 import structlog
 from pydantic import AwareDatetime, BaseModel, Field, JsonValue, ValidationError
 
-from bot.adapters.http import Logins
+from bot.adapters.http import Busy, Logins, read_again
 from bot.adapters.lineage_reading import EventSource, LineageEvent, Unreadable, is_before
 from bot.domain.errors import CouldNotLook
 from bot.domain.sentences import counted
@@ -25,7 +24,6 @@ PAGE = 500
 MAX_EVENTS = 100_000
 """More would take minutes; then the look is given up, and that is said."""
 _PATH = "/api/v1/events/lineage"
-_AGAIN = frozenset({429, 502, 503, 504})
 
 
 class _Page(BaseModel):
@@ -37,10 +35,6 @@ class _Page(BaseModel):
 
 class _Timed(BaseModel):
     at: AwareDatetime = Field(alias="eventTime")
-
-
-class _Busy(Exception):
-    """An answer that may be better in a moment; only within this module."""
 
 
 class Marquez(EventSource):
@@ -127,17 +121,11 @@ class Marquez(EventSource):
             "sortDirection": "asc",
         }
         try:
-            for attempt in stamina.retry_context(
-                on=(httpx.TransportError, _Busy), attempts=2, wait_initial=0.2, wait_max=1.0, timeout=30
-            ):
-                with attempt:
-                    answer = self._http.get(_PATH, params=asked)
-                    if answer.status_code in _AGAIN:
-                        raise _Busy(f"HTTP {answer.status_code}")
-        except (httpx.HTTPError, httpx.InvalidURL, _Busy) as error:
+            answer = read_again(lambda: self._http.get(_PATH, params=asked), attempts=2)
+        except (httpx.HTTPError, httpx.InvalidURL, Busy) as error:
             raise CouldNotLook(
                 f"Marquez at {self.url} did not answer.",
-                f"Expected its lineage events; found {type(error).__name__.lstrip('_')}: {error}.",
+                f"Expected its lineage events; found {type(error).__name__}: {error}.",
                 "Check `lineage.marquez` in the configuration and that Marquez runs, then look again.",
             ) from error
         if not answer.is_success:

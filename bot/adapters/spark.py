@@ -11,7 +11,15 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from bot.adapters.spark_server import EmbeddedSpark
-from bot.adapters.spark_session import ANSWER_WITHIN_S, IDLE_AFTER_S, TROUBLE, RemoteSpark, SparkConnection, silent
+from bot.adapters.spark_session import (
+    ANSWER_WITHIN_S,
+    IDLE_AFTER_S,
+    TROUBLE,
+    RemoteSpark,
+    SparkConnection,
+    first_line,
+    silent,
+)
 from bot.adapters.spark_storage import AccessOf
 from bot.domain.errors import EngineEnded, EvidenceCancelled, EvidenceFailed, FileDamaged, FileNotOpened
 from bot.domain.evidence import Answer, Ask, Progress, Task
@@ -183,16 +191,13 @@ def storage_trouble(error: Exception, what: str) -> EvidenceFailed | None:
     """The way to the storage, where that is what failed: to run the same or another task again would fail alike."""
     for pattern, happened, remedy in _CAUSES:
         if re.search(pattern, str(error), re.IGNORECASE):
-            return EvidenceFailed(f"{happened}, so {what} could not be finished.", f"Found: {_first(error)}", remedy)
+            return EvidenceFailed(
+                f"{happened}, so {what} could not be finished.", f"Found: {first_line(error)}", remedy
+            )
     return None
 
 
-def _first(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:_MESSAGE_LENGTH]
-
-
 _log = logging.getLogger(__name__)
-_MESSAGE_LENGTH = 300
 
 
 class _Turns:
@@ -397,7 +402,7 @@ class SparkEvidenceRunner:
         return named
 
     def _translated(self, error: Exception, what: str) -> EvidenceFailed:
-        first = _first(error)
+        first = first_line(error)
         if self._connection.was_silent():
             self._connection.is_lost()
             why = silent(self._answer_within_s)

@@ -15,7 +15,7 @@ from pyspark.errors.exceptions.connect import SparkConnectGrpcException, Unknown
 from pyspark.sql import DataFrame, SparkSession
 
 from bot.adapters.iceberg.backends import kind_of
-from bot.adapters.spark_session import TROUBLE, SparkConnection
+from bot.adapters.spark_session import TROUBLE, SparkConnection, first_line
 from bot.adapters.spark_storage import storages_in
 from bot.domain.contract import CopyRule, TableContract
 from bot.domain.errors import BadConfiguration, CommitRefused, CouldNotLook, EvidenceFailed, OutcomeUnknown
@@ -97,7 +97,6 @@ def _jdbc(uri: str) -> dict[str, str]:
     return told
 
 
-_LENGTH = 300
 _SPARK_SAYS_ITSELF = "engine-name"
 _SAYS_NOTHING = (SparkConnectGrpcException, UnknownException)
 _CLOSED = "SESSION_CLOSED"
@@ -125,7 +124,7 @@ class SparkReplays:
                 raise CouldNotLook(told.happened, told.found, told.remedy) from error
             raise CouldNotLook(
                 "It is not known what a replay would write: Spark could not read the source or the table.",
-                f"Expected rows from {recipe.source}; found: {_first(error)}",
+                f"Expected rows from {recipe.source}; found: {first_line(error)}",
                 "Check that Spark can reach both, then propose again.",
             ) from error
 
@@ -170,7 +169,7 @@ class SparkReplays:
                 raise CommitRefused(f"Nothing was written. {told.happened}", told.found, told.remedy) from error
             raise CommitRefused(
                 "Nothing was written: the source of the replay could not be read.",
-                f"Expected {change.replay.rows:,} rows from {change.replay.recipe.source}; found: {_first(error)}",
+                f"Expected {change.replay.rows:,} rows from {change.replay.recipe.source}; found: {first_line(error)}",
                 "Check that Spark can reach the source, run the evidence replayable_rows again, and propose again.",
             ) from error
         if found != (change.replay.rows, change.replay.digest):
@@ -192,12 +191,12 @@ class SparkReplays:
             if _surely_failed(error):
                 raise CommitRefused(
                     f"Nothing was written to branch {change.ref}: Spark could not do it.",
-                    f"Expected it to write {change.replay.rows:,} rows; found: {_first(error)}",
+                    f"Expected it to write {change.replay.rows:,} rows; found: {first_line(error)}",
                     "Check that Spark can write the table (catalog, driver, rights), then propose again.",
                 ) from error
             raise OutcomeUnknown(
                 f"It is not known whether the replayed rows are on branch {change.ref}.",
-                f"Expected Spark to commit them; found: {_first(error)}",
+                f"Expected Spark to commit them; found: {first_line(error)}",
                 "Waterline looks for the commit on the branch and repeats nothing.",
             ) from error
 
@@ -233,7 +232,3 @@ def _session_of(change: RowReplay) -> str:
 
 def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
-
-
-def _first(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:_LENGTH]

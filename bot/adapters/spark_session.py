@@ -36,6 +36,13 @@ warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
 
 TROUBLE = (PySparkException, grpc.RpcError)
 """What Spark Connect's client raises."""
+
+
+def first_line(error: Exception) -> str:
+    """Of what Spark says, at most 300 characters."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+
+
 ANSWER_WITHIN_S = 30.0
 """How long a server may take to answer a small question."""
 IDLE_AFTER_S = 900.0

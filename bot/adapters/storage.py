@@ -1,7 +1,4 @@
-"""Files by their paths (local, s3, gs, abfs, hdfs): opened with pyarrow's filesystems, or as a table's catalog says.
-
-Paths as people and Flink write them, opened with pyarrow's filesystems: local, s3, gs, abfs, hdfs.
-"""
+"""Files by their paths (local, s3, gs, abfs, hdfs): opened with pyarrow's filesystems, or as a table's catalog says."""
 
 import io
 import os
@@ -53,6 +50,11 @@ _REMEDIES = (
 """What a library says of a catalog or a storage that was not reached or said no -> what to do first."""
 S3_WITHIN_S = 5.0
 """How long S3 may take to connect, and to send anything of an answer. It is asked three times."""
+
+
+def in_a_line(error: Exception) -> str:
+    """`OSError: No such file`, at most 300 characters of its first line, without a full stop."""
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:300].rstrip('.: ')}"
 
 
 def remedy_for(error: Exception, otherwise: str) -> str:

@@ -28,7 +28,7 @@ from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 
 from bot.adapters.iceberg.streaming_metadata import columns_of, fields_of
-from bot.adapters.storage import Opened, TableStorage, added_in, address, head_of, manifests_in
+from bot.adapters.storage import Opened, TableStorage, added_in, address, head_of, in_a_line, manifests_in
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.file_changes import MovedFiles
 from bot.domain.flink import FlinkManifest
@@ -169,10 +169,6 @@ _PROMISED = "{} is the new place of an earlier file of the list, which is not ov
 """As proposals of earlier versions may have it."""
 
 
-class _Taken(ValueError):
-    """Another file lies where one was to go."""
-
-
 def written_at(paths: Sequence[str], opened: Opened) -> dict[str, datetime | None]:
     """Path -> when it was last written (None: storage does not tell), of those that are there. Raises CouldNotLook."""
     found: dict[str, datetime | None] = {}
@@ -182,7 +178,7 @@ def written_at(paths: Sequence[str], opened: Opened) -> dict[str, datetime | Non
         except _TROUBLE as error:
             raise CouldNotLook(
                 f"It is not known whether the file {path} exists.",
-                f"Expected an answer from storage; found {_said(error)}.",
+                f"Expected an answer from storage; found {in_a_line(error)}.",
                 "Check that the table's storage is readable from here.",
             ) from error
         if info.type is FileType.File:
@@ -237,18 +233,17 @@ def _is_there(path: str, opened: Opened) -> bool:
     except _TROUBLE as error:
         raise OutcomeUnknown(
             f"It is not known where {path} is.",
-            f"Expected it to be at its old or its new place; found {_said(error)}.",
+            f"Expected it to be at its old or its new place; found {in_a_line(error)}.",
             "Waterline checks again. Nothing is lost, because no file was deleted.",
         ) from error
 
 
-def _trouble_with(do: Callable[[], None]) -> str | None:
-    """What storage said against it; None where it was done."""
+def _trouble_with(do: Callable[[], str | None]) -> str | None:
+    """What it, or storage, said against it; None where it was done."""
     try:
-        do()
+        return do()
     except _TROUBLE as error:
-        return _said(error)
-    return None
+        return in_a_line(error)
 
 
 def _info(path: str, opened: Opened) -> FileInfo:
@@ -256,7 +251,8 @@ def _info(path: str, opened: Opened) -> FileInfo:
     return files.get_file_info(place)
 
 
-def _move(source: str, target: str, opened: Opened) -> None:
+def _move(source: str, target: str, opened: Opened) -> str | None:
+    """Why it was not moved, where another file is in the way."""
     files, place = opened(source)
     others, arrival = opened(target)
     if files != others:
@@ -268,7 +264,8 @@ def _move(source: str, target: str, opened: Opened) -> None:
     elif there.type is FileType.File and _is_copy(files, place, arrival):
         files.delete_file(place)
     else:
-        raise _Taken(_ANOTHER.format(target))
+        return _ANOTHER.format(target)
+    return None
 
 
 def _is_copy(files: FileSystem, one: str, other: str) -> bool:
@@ -295,12 +292,6 @@ def _folder(files: FileSystem, path: str) -> None:
         files.create_dir(path.rpartition("/")[0], recursive=True)
 
 
-def _said(error: Exception) -> str:
-    if isinstance(error, _Taken):
-        return str(error)
-    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:300]}"
-
-
 _NAME = re.compile(
     r"(?P<job>[0-9a-f]{32})-(?P<operator>[0-9a-f]{32})-(?P<subtask>\d{5})-(?P<attempt>\d+)-(?P<checkpoint>\d+)"
     r"-(?P<number>\d{5})(?:-[0-9a-f-]{36})?\.avro"
@@ -320,10 +311,9 @@ class FolderOfTable:
             files, path = self._storage.of(table.name)(folder)
             listed = files.get_file_info(FileSelector(path))
         except (OSError, ArrowException, ValueError) as error:
-            said = str(error).strip().partition("\n")[0]
             raise CouldNotLook(
                 f"The Flink manifests of {table.name} could not be listed.",
-                f"Expected a folder {folder}; found {type(error).__name__}: {said[:300]}.",
+                f"Expected a folder {folder}; found {in_a_line(error)}.",
                 "Check that the table's storage is readable from here.",
             ) from error
         found = (_manifest(files, info) for info in listed if info.type is FileType.File)
@@ -342,10 +332,9 @@ class FolderOfTable:
             told = told or told_at(source, self._storage.of(table.name))
             written = written_as(told, source)
         except TROUBLE as error:
-            said = str(error).strip().partition("\n")[0]
             raise CouldNotLook(
                 f"No file of checkpoint {source.checkpoint_id} shows with which columns the job wrote it.",
-                f"Expected the schema in a manifest or a file's footer; found {type(error).__name__}: {said[:300]}.",
+                f"Expected the schema in a manifest or a file's footer; found {in_a_line(error)}.",
                 LOOK_YOURSELF,
             ) from error
         if key is not None:
