@@ -1,21 +1,14 @@
 """What a `_metadata` file says of itself, in pure Python: Flink 1.11 to 2.x (format versions 3 to 6).
 
-The header, the operators with the size of their state, since version 4 the checkpoint's properties as the last
-thing in the file, where Kafka sources go on, and the text of Iceberg's committer state: inline below
-`execution.checkpointing.data-inline-threshold` (20 KB by default), else in a file beside this one.
-Where the operators' layout cannot be followed, the text is looked for in the whole file, and that is said.
+The header, the operators with the size of their state, since version 4 the checkpoint's properties as the last thing in
+the file, where Kafka sources go on, and the text of Iceberg's committer state: inline below
+`execution.checkpointing.data-inline-threshold` (20 KB by default), else in a file beside this one. Where the layout of
+the operators cannot be followed, the text is looked for in the whole file, and that is said.
 
-The operators in a `_metadata` file: whose state it is, how large, and where it lies. Format versions 3 to 6.
-
-Follows the order in which Flink's serializers write (`MetadataV3Serializer` to `MetadataV6Serializer`, and
-their state handles up to Flink 2.1). Nothing of a state's own content is read here.
-
-Where a job's Kafka sources go on after a restore: the splits in the state of their readers, in pure Python.
-
-A source's reader (FLIP-27) keeps its splits in the list state `SourceReaderState`: each item is the bytes of one split,
-with the version of its serializer before them. Only Kafka's splits are understood (version 0 of
-`KafkaPartitionSplitSerializer`, the only one up to connector 4.0): topic, partition, the next offset, and the one to
-stop at. An item must be exactly as long as such a split, so another source's state is not taken for one.
+The order is that in which Flink's serializers write (`MetadataV3Serializer` to `MetadataV6Serializer`, and their state
+handles up to Flink 2.1). A source's reader (FLIP-27) keeps its splits in the list state `SourceReaderState`. Only
+Kafka's are understood (version 0 of `KafkaPartitionSplitSerializer`, the only one up to connector 4.0), and an item
+must be exactly as long as such a split: another source's state is not taken for one.
 """
 
 import re

@@ -1,18 +1,11 @@
-"""Data contracts in the Open Data Contract Standard (v3), read as a table's promises.
+"""Data contracts in the Open Data Contract Standard (v3), read as a table's promises, its team, and who is told.
 
-What is taken: the schema object of the table, its properties (name, physical type, `required`, `primaryKey`,
-`classification`), custom properties named below, and the service levels latency or freshness,
-frequency and retention. What a contract does not say stays unsaid.
+Of the schema object: properties (name, physical type, `required`, `primaryKey`, `classification`), the custom
+properties named below, and the service levels latency or freshness, frequency and retention. What a contract does not
+say stays unsaid. Dates stay text, as the standard has them: YAML would make days of them, which its model refuses.
 
-The team is kept out of the model: a member that is written unlike the standard says must not keep the promises of the
-table from being read. Dates stay text, as the standard has them: YAML would make days of them, which its model refuses.
-
-The `team` of a data contract, in both forms of the standard: the object with `members` (v3.1), the list (v3.0).
-
-Read softly: a member that is not understood is left out and named by `waterline doctor`; the others count. Who a member
-is in Slack stands in a custom property (`slackId`), or is the username itself where that is a Slack user id.
-
-Who is told of a table because its data contract says so: support channels for announcements.
+The team, in both forms of the standard, is kept out of the model: a member that is written unlike the standard says is
+left out and named by `waterline doctor`, and the table's promises are read all the same.
 """
 
 import re

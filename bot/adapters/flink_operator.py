@@ -2,8 +2,6 @@
 
 The operator chooses the job id, so an id that we chose stands for a start of ours: its number is the redeploy nonce,
 the operator deploys a nonce once, and `run` tells the run that came of it under that run's own id.
-
-What is asked of the operator, or why it is not, and what has come of it; pure.
 """
 
 from collections.abc import Callable

@@ -1,11 +1,5 @@
 """A FlinkDeployment or FlinkSessionJob as the operator keeps it, and the changes that we ask of it; pure.
 
-`flinkConfiguration` as the operator reads it, whichever way people have written it, and what it says; pure.
-
-Who has written a resource, as Kubernetes remembers it in `managedFields`; pure.
-
-How far the operator has come with a FlinkDeployment or FlinkSessionJob, as it writes into `status`; pure.
-
 Only fields are read that the operator has written since 1.8 (`savepointRedeployNonce`).
 """
 

@@ -1,10 +1,6 @@
-"""The pages of runs: the JobManager serves them for what it knows, the history server for what has ended.
+"""The pages of runs, of the JobManager or the history server, and how they become a `JobRun`.
 
-How the bodies of Flink's REST interface become a `JobRun`; pure.
-
-Bodies of Flink's REST interface, 1.20 and 2.x.
-
-Only fields that both lines write are read. Unknown ones are ignored, `latest` may be null or lack its
+Only fields that Flink 1.20 and 2.x both write are read. Unknown ones are ignored, `latest` may be null or lack its
 parts, and the percentiles (sometimes the string "NaN") are left alone.
 """
 

@@ -2,8 +2,6 @@
 
 In a session of its own, whose id follows from the mark: should an earlier attempt still be at work on a server that
 outlived the bot, it is found there and ended before anything is written.
-
-The catalog as Spark must know it to write: mapped from what PyIceberg is told, so that it is configured once.
 """
 
 import contextlib

@@ -1,13 +1,10 @@
-"""What lies in a table's folders: Flink's temporary manifests, told by their names, and what files say of theirs.
+"""Files of a table: Flink's temporary manifests, under which columns a job wrote, and moves of files.
 
-A move within one storage is what that storage offers: a rename on a file system, a copy and a removal on an object
-store. Each step may be repeated: a file that has arrived, and one that somebody has removed, is passed over. Nothing
-is overwritten, which a storage would do unasked: at its new place a file may only find its own copy.
+Flink's manifests carry schema and partition spec in their Avro header; Iceberg's Parquet files carry their writer's
+`iceberg.schema` in the footer, and at least the field ids where another library wrote them. Rows are never read.
 
-The columns under which a job's writer wrote, from what its own files say of themselves; never from their rows.
-
-Flink's temporary manifests carry schema and partition spec in their Avro header; Iceberg's Parquet files carry the
-writer's schema as `iceberg.schema` in their footer, and at least the field ids where another library wrote them.
+A move is what the storage offers: a rename on a file system, a copy and a removal on an object store. Each step may be
+repeated, and nothing is overwritten: at its new place a file may only find its own copy.
 """
 
 import json

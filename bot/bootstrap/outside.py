@@ -1,7 +1,4 @@
-"""Builds what reaches jobs, lineage and Spark, as the settings say.
-
-Opens the files that the settings, or a table's catalog, name.
-"""
+"""Builds what reaches jobs, lineage and Spark, as the settings say."""
 
 import os
 from collections.abc import Callable, Mapping

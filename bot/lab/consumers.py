@@ -1,7 +1,4 @@
-"""The consumers of `sales.orders`: two Spark jobs of other teams, which leave lineage events.
-
-Lineage of consumer runs: how their Spark is told to write OpenLineage events, and what those say was read.
-"""
+"""The consumers of `sales.orders`: two Spark jobs of other teams, and the lineage events that they write."""
 
 import json
 from collections.abc import Iterable

@@ -1,7 +1,4 @@
-"""The one error of the lab: what happened, what was expected and found, what to do next.
-
-Waiting for the outside world: probe, pause, and a clear error when it takes too long.
-"""
+"""The one error of the lab, and waiting for the outside world."""
 
 import time
 from collections.abc import Callable

@@ -1,7 +1,4 @@
-"""What people and programs other than the job do to the table.
-
-The processes of a running lab, as someone with a shell on their machines can hurt them.
-"""
+"""What people and programs other than the job do to the table, and to the processes of a running lab."""
 
 import contextlib
 import os

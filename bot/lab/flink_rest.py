@@ -1,7 +1,4 @@
-"""The JobManager's REST interface, as far as someone who operates the job by hand uses it.
-
-The SQL gateway's REST interface: open a session, run statements, learn the job's id.
-"""
+"""REST interfaces of Flink as far as someone who operates a job by hand uses them: JobManager and SQL gateway."""
 
 import re
 from collections.abc import Mapping, Sequence

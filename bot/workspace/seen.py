@@ -1,7 +1,4 @@
-"""What a person sees: messages and views, with their visible text and what can be clicked in them.
-
-The text that a person reads in a message or a view: blocks without their marks.
-"""
+"""What a person sees: messages and views, with their visible text and what can be clicked in them."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,22 +1,9 @@
 """What each kind of catalog needs of us beside PyIceberg (0.12): time limits, locks, sequence numbers, times.
 
-Time limits of catalogs: PyIceberg's REST and Hive clients (0.12) wait for ever, AWS's a minute for each try.
-
-Libraries that only some kinds of catalog need, and whether they are installed here.
-
-Whether a Hive metastore's lock guards a table: without it, a commit of ours could overwrite somebody else's.
-
-Every commit takes one, on whatever branch, and manifests bear it before the catalog decides. PyIceberg (0.12) looks at
-it in format 2 alone, and then raises what could mean anything: two snapshots of format 3 could bear the same one.
-
-No commit that bears a time before the table's last change: Java's Iceberg (1.12) then refuses to load the table, for
-every writer and reader, until a file of metadata is mended by hand. It lets one minute pass.
-
-PyIceberg (0.12) takes the time of this machine and compares it with nothing.
-
-A REST catalog through PyIceberg each of whose requests ends: its client (0.12) waits for ever.
-
-Imported only where a catalog of this kind is opened: it is large.
+PyIceberg's REST and Hive clients wait for ever, AWS's a minute for each try. Without a lock of the Hive metastore a
+commit of ours could overwrite somebody else's. Manifests bear a sequence number before the catalog decides, which
+PyIceberg checks in format 2 alone. And it takes the time of this machine: a commit with a time before the table's last
+change keeps Java's Iceberg (1.12, it lets one minute pass) from loading the table at all.
 """
 
 from collections.abc import Mapping

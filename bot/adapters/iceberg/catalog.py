@@ -1,14 +1,11 @@
 """One Iceberg catalog through PyIceberg, whatever serves it: SQL, REST, Hive, Glue.
 
-A `TableChange` as the requirements and updates of one atomic catalog commit; pure.
+A `TableChange` becomes the requirements and updates of one atomic commit, built as data on purpose: PyIceberg's
+`ManageSnapshots` keeps only one requirement of each type, so tagging the old head and then rolling back would drop the
+guard on `main`.
 
-Built as data on purpose: PyIceberg's `ManageSnapshots` keeps only one requirement of each type, so tagging
-the old head and then rolling back would drop the guard on `main`.
-
-The catalog points to a metadata file that cannot be read: where it points, and the newest one that can (F10).
-
-Catalogs that keep only a pointer (SQL, Hive, Glue, DynamoDB) read the file here, on the client; a REST catalog reads
-it itself and names it in its error. Nothing of this is used while the pointer is good.
+Where the catalog points to a metadata file that cannot be read (F10), the newest one that can is found: catalogs that
+keep only a pointer read the file here, on the client; a REST catalog names it in its error.
 """
 
 import re

@@ -1,9 +1,5 @@
-"""What PyIceberg and the systems under it raise, translated once.
-
-PyIceberg's SQL catalog hands SQLAlchemy's errors on as they are, which is why they are named here.
-Its REST catalog raises requests' errors, all of which are `OSError`s.
-
-Errors of the libraries that only some catalogs bring: AWS's for Glue, Thrift's for a Hive metastore.
+"""What PyIceberg and the systems under it raise, translated once: SQLAlchemy's errors (its SQL catalog hands them on),
+requests' (`OSError`s), AWS's for Glue, Thrift's for a Hive metastore.
 
 A gateway may repeat a request whose answer it lost: the first one is applied, the second one meets what the first has
 changed, and a yes reads as a no. Only metadata that does not show the change proves that it was refused.

@@ -3,8 +3,6 @@
 A sink writes with the schema it was started with, the dynamic sink with that of each record, so the id in a manifest is
 often not the table's present one. Iceberg reads a file by field ids: any schema that the table has or had is right. One
 that it never had is not: the ids may be those of other columns, as after a table was dropped and created anew.
-
-Whether rows of data files are deleted by their places: by a deletion vector, or by a delete file of format 2.
 """
 
 import hashlib

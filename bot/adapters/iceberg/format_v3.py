@@ -1,18 +1,10 @@
 """Manifests, deletion vectors and metadata of format 3, which PyIceberg (0.12) does not write: to go once it does.
 
-Writers of manifests and their lists that PyIceberg (0.12) has not: of delete files, and of format 3.
-
-Manifests and their entries as the table's format has them; PyIceberg (0.12) reads those of format 3 as of format 2.
-
 Format 3 gives every row an id. A data file knows the id of its first row from its entry, or, until a manifest is
 written anew, from its place in the manifest: the manifest's own first id, and the rows of the files before it.
 
-Deletion vectors, by which format 3 deletes rows at their places; PyIceberg (0.12) reads them but writes none.
-
-A vector says which rows of one data file are deleted. All vectors of a commit stand in one Puffin file, each a blob of
-its own; the layouts are those of Iceberg's specification (Puffin: `deletion-vector-v1`).
-
-Metadata files of format 3, which PyIceberg (0.12) reads and changes, but refuses to write.
+A deletion vector says which rows of one data file are deleted. All vectors of a commit stand in one Puffin file, each a
+blob of its own (Iceberg's specification, Puffin: `deletion-vector-v1`).
 
 A catalog that only points to a table's metadata (SQL, Hive, Glue) has its client write the next file. What the library
 does not know of the format would be lost if it wrote down what it has read: so the file before is taken as it is, and

@@ -5,12 +5,8 @@ head that moved, so that they compare with another head than the approved one; t
 references of a file that is named twice; they write every added file under the table's present partition spec; and
 they lose one of two equal entries of a manifest that they rewrite.
 
-Why a change of files is not committed: they are not what was approved, or cannot be read as the table's.
-
-Format 2: position deletes, one delete file for each data file, with bounds that name it, so that readers open it for
-that file alone. Format 3: deletion vectors, one for each data file; one that is there already is taken up in the new.
-No data file is written anew, and so no row gets a new sequence number: a row that is deleted by key elsewhere stays
-deleted.
+Rows are deleted by position delete files in format 2, by deletion vectors in format 3. No data file is written anew,
+and so no row gets a new sequence number: a row that is deleted by key elsewhere stays deleted.
 """
 
 from collections import Counter

@@ -1,13 +1,9 @@
-"""A table's history, read from its metadata file piece by piece: fifty thousand commits in a few seconds and little
-memory.
+"""A table's history, read from its metadata file piece by piece: fifty thousand commits in seconds and little memory.
 
 PyIceberg builds a model of every snapshot before it hands out the first: half a gigabyte for such a table. Here the
-file is decoded in a stream, and every snapshot is packed as soon as it is read.
-
-Metadata files as PyIceberg gets to see them in a read: without their history, which is kept for us.
-
-PyIceberg is told of it by `py-io-impl`, its own way to name a file IO. Never used for a commit: a catalog that writes
-the next metadata file itself would write it without the history.
+file is decoded in a stream, every snapshot is packed as soon as it is read, and PyIceberg gets the rest by
+`py-io-impl`, its own way to name a file IO. Never used for a commit: a catalog that writes the next metadata file
+itself would write it without the history.
 """
 
 import codecs

@@ -1,8 +1,6 @@
 """Opens the database, brings it to the newest schema, and bundles the ports over one engine.
 
-The record with secrets masked on the way in: what is not written cannot be read.
-
-What the watch remembers: rows that are only ever added, one a key, so that replicas tell a thing once.
+Secrets are masked on the way in: what is not written cannot be read.
 """
 
 import json
