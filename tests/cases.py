@@ -6,7 +6,7 @@ from typing import Any, Self
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Observation
-from bot.domain.findings import DuplicatesFinding, GapsFinding
+from bot.domain.findings import DuplicatesFinding, GapsFinding, ReplayedRowsFinding
 from bot.domain.flink import CheckpointKind, FlinkManifest, StoredCheckpoint
 from bot.domain.ids import CheckpointId, OperatorId, SnapshotId, TableName
 from bot.domain.looked import NotSeen, Seen
@@ -237,3 +237,21 @@ class Tale(JobTale):
             "freshness": newest_event(),
         }
         return self.case(since=since, **(clean | found))
+
+
+def placed(case: Case, **began: int) -> Case:
+    """The same, with source positions of each commit in the ledger, ten a checkpoint: by the checkpoint's id, for a run
+    that began without state from where `began` says (`b=30`). No row that was read again is there twice."""
+    assert case.ledger is not None
+    assert case.gaps is not None
+    rows, top = [], 0
+    for row in case.ledger.rows:
+        number = row.checkpoint_id or 0
+        low = 10 * (number - 1) + began.get((row.job_id or "")[:1], 0)
+        is_placed = bool(row.added_rows) and row.operation == "append" and 0 < number < 1_000_000
+        rows.append(row.model_copy(update={"position_from": low, "position_until": low + 9}) if is_placed else row)
+        top = max(top, low + 9) if is_placed else top
+    ledger = case.ledger.model_copy(update={"rows": tuple(rows)})
+    gaps = case.gaps.model_copy(update={"highest": top})
+    none = ReplayedRowsFinding(rows_checked=top + 1, replayed=0, changed=0, first=None, last=None, pairs=())
+    return case.model_copy(update={"ledger": ledger, "gaps": gaps, "replayed": case.replayed or none})

@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from bot.diagnosis._asked import lacking, too_early_for, unasked
-from bot.diagnosis._case import by_sink, leaves_out_empty_ones, listed, sinks_of
+from bot.diagnosis._case import by_sink, leaves_out_empty_ones, listed, sinks_of, takes_for_its_own
+from bot.diagnosis._lost_and_expired import SEVERAL
 from bot.diagnosis._other_branch import commits_anywhere
 from bot.diagnosis._overdue import completed, none_written_before, overdue_of_run, overdue_of_sink, settled
-from bot.diagnosis._read_again_once import takes_for_its_own
 from bot.diagnosis._stretches import Stretch, stretches_since
 from bot.domain.checkpoint_pace import (
     FLINKS_TIMEOUT,
@@ -33,7 +33,10 @@ from bot.domain.rewinds import came_up_at
 from bot.domain.sentences import counted, span
 from bot.domain.table import Snapshot
 from bot.domain.unread_points import rows_of
+from bot.history.counted import Counted
 
+NO_ROWS_AT_END = 10
+"""So many offsets at the end of a partition may well hold no row: markers of transactions, filtered records."""
 _AT_LEAST = timedelta(minutes=2)
 """So long is waited for a checkpoint however short the interval: a restore or a full disk takes its time."""
 
@@ -172,6 +175,32 @@ def _newest(case: Case, run: JobRun, operator: OperatorId | None) -> Snapshot | 
     theirs = by_sink(commits, operator)
     mine = (s for s in reversed(theirs) if s.job_id == run.job_id)
     return next(mine, None) or next(reversed(theirs or commits), None)
+
+
+def read_past_main(case: Case, run: JobRun) -> str | None:
+    """What is missing where a checkpoint of the run has read records past main's newest row, and several more have
+    completed since that row came, though none brought any: a sink that throws rows away looks so (apache/iceberg
+    #17494), and a source whose newest records are no rows. None: nothing is, or positions do not tell."""
+    due, tops = settled(case, run), Counted(case).tops
+    brought = [s for s in case.observation.table.of_flink if s.job_id == run.job_id and s.adds_rows]
+    began = run.restored.checkpoint_id if run.restored is not None else None
+    newest = brought[-1].checkpoint_id if brought else began
+    since = [number for number, at in completed(run).items() if newest is not None and number > newest and at <= due]
+    waits = any(m.job_id == run.job_id for m in case.observation.flink_manifests.values)
+    if newest is None or len(since) < SEVERAL or waits:
+        return None
+    stored = (p for p in case.observation.checkpoints.values if p.job_id == run.job_id and p.checkpoint_id in since)
+    for point in sorted(stored, key=lambda p: -(p.checkpoint_id or 0)):
+        is_one = case.contract.position_partition is None and len(point.source_positions) == 1
+        for each in point.source_positions if is_one or case.contract.position_partition is not None else ():
+            top = tops.get(None if is_one else str(each.partition))
+            if top is not None and each.following - 1 - top > NO_ROWS_AT_END:
+                return (
+                    f"what became of {each.following - 1 - top:,} offsets of {each.topic}, partition {each.partition}: "
+                    f"checkpoint {point.checkpoint_id} of run {short_job(run.job_id)} has read up to "
+                    f"{each.following - 1:,}, main has rows up to {top:,}, and nothing waits to be committed"
+                )
+    return None
 
 
 def unaccounted(case: Case, checked: SnapshotId | None) -> CannotTell | None:

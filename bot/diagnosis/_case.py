@@ -231,3 +231,19 @@ def _lies_beside(leak: LeakedManifest, case: Case) -> bool:
         return False
     is_whole = sum(gap.size for gap in case.gaps.gaps) == case.gaps.missing
     return is_whole and all(gap.last < low or high < gap.first for gap in case.gaps.gaps)
+
+
+def takes_for_its_own(case: Case, run: JobRun, drained: Snapshot) -> bool | None:
+    """None while only an unknown sink could tell.
+
+    V1 looks for the job whose state it restored; V2 for its own job id, restored or not.
+    """
+    v1 = writes_as_v1(run, drained.operator_id)
+    ids = committer_ids(case, run)
+    if v1 and drained.operator_id is not None and ids and drained.operator_id not in ids:
+        return False
+    if run.job_id == drained.job_id:
+        return run.restored is not None if v1 else True if v1 is False else None
+    if run.restored is None:
+        return False if run.vertices or v1 is False else None
+    return v1

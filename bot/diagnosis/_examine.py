@@ -14,6 +14,7 @@ from types import MappingProxyType, ModuleType
 
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._last_good import with_rows_told
+from bot.diagnosis._wrong_rows import copies_unexplained
 from bot.domain.diagnosis import (
     HEALTHY,
     Act,
@@ -80,12 +81,15 @@ VOUCHING = frozenset({HEALTHY, "no-advance"})
 """The modes that say that the rows are right."""
 _OF_HISTORY = frozenset({"F1", "F2", "F3", "F4", "F5", "F6", "F12", "F13", "F15", "F18"})
 """Modes by which rows of a job are lost or doubled through what became of its states: what the proof is about."""
+_BRING_AGAIN = frozenset({"F2", "F3", "F15"})
+"""Modes by which a run reads again what main has."""
 _OF_NOW = frozenset({Act.CONTAIN, Act.RECOVER, Act.REPAIR})
 
 
 def agreeing(case: Case, results: Iterable[ModeResult]) -> tuple[ModeResult, ...]:
     """The same answers, but that none of `VOUCHING` holds beside a mode by which rows are wrong, or were: who read them
-    must be told. Where the rows are proven right, a doubt of one that is about the same rows is settled; any other
+    must be told. Where rows came twice and none holds, those by which a run reads again cannot be ruled out. Where the
+    rows are proven right, a doubt of one that is about the same rows is settled; any other
     doubt of rows is a doubt of that answer too. Evidence that nobody asked for is no doubt: not all there is must be
     collected."""
     told = tuple(results)
@@ -99,6 +103,10 @@ def agreeing(case: Case, results: Iterable[ModeResult]) -> tuple[ModeResult, ...
         told = tuple(
             each.model_copy(update={"examined": settled}) if _is_of_history(each, CannotTell) else each for each in told
         )
+    elif (copies := copies_unexplained(case)) is not None:
+        told = tuple(
+            each.model_copy(update={"examined": copies}) if _may_explain_copies(each) else each for each in told
+        )
     doubts = tuple(_doubts_in(case, told))
     if not doubts:
         return told
@@ -107,6 +115,10 @@ def agreeing(case: Case, results: Iterable[ModeResult]) -> tuple[ModeResult, ...
         asks=tuple(dict.fromkeys(task for doubt in doubts for task in doubt.asks)),
     )
     return tuple(each.model_copy(update={"examined": left}) if _vouches(each) else each for each in told)
+
+
+def _may_explain_copies(result: ModeResult) -> bool:
+    return isinstance(result.examined, Excluded) and result.mode.code in _BRING_AGAIN
 
 
 def _is_of_history(result: ModeResult, said: type[Matches | CannotTell]) -> bool:

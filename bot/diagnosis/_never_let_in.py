@@ -6,8 +6,8 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from bot.diagnosis._asked import lacking
+from bot.diagnosis._case import takes_for_its_own
 from bot.diagnosis._leaks import came_again, can_be_appended, in_words, leaks_of
-from bot.diagnosis._read_again_once import takes_for_its_own
 from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import JobRun

@@ -5,14 +5,13 @@ Whether a run went back, where that depends on a run that Flink does not list: i
 """
 
 from bot.diagnosis._asked import answers, checked_until
-from bot.diagnosis._case import living, untold_rewinds_in
+from bot.diagnosis._case import is_live, living, untold_rewinds_in
 from bot.diagnosis._unbroken import is_filled, is_found_missing
 from bot.diagnosis._upsert import why_upsert
-from bot.diagnosis._which_point import counted_twice
 from bot.domain.diagnosis import Case
-from bot.domain.findings import LeakedManifest
+from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CLOCKS_DIFFER, Restored, names_run
-from bot.domain.ids import JobId, short, short_job
+from bot.domain.ids import CheckpointId, JobId, short, short_job
 from bot.domain.rewinds import Rewind
 from bot.domain.rollbacks import Rollback, Sequel
 from bot.domain.sentences import counted
@@ -128,3 +127,17 @@ def _repeats_nothing(case: Case, rewind: Rewind) -> bool:
     if rewind.first is None or found is None or found.keys or why_upsert(case) is not None:
         return False
     return answers(case, "duplicate_rows") and place_of(checked_until(case, "duplicate_rows")) >= place_of(rewind.first)
+
+
+def counted_twice(case: Case, job: JobId, number: CheckpointId) -> LeakedManifest | None:
+    """A manifest with rows of this run at or below an id that main has of it, of which it is not known that only its
+    deletion failed: the run came to that id twice (facts 0.7). Not one below that id whose rows are live, as of a
+    checkpoint that a failover broke off."""
+    if case.leaked is None:
+        return None
+    for leak in case.leaked.of(LeakStanding.UNTOLD, LeakStanding.DROPPED):
+        if leak.is_empty or leak.job_id != job or leak.checkpoint_id > number:
+            continue
+        if leak.checkpoint_id == number or not is_live(leak, case.gaps, case.contract):
+            return leak
+    return None

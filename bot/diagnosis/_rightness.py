@@ -15,13 +15,13 @@ from bot.diagnosis._wrong_rows import ALL_FILES, missing_now
 from bot.diagnosis.schema_changed_under_the_job import unwritten, writes_unknown, written_in_vain
 from bot.domain.diagnosis import CannotTell, Case, Excluded
 from bot.domain.findings import LeakedManifestsFinding, LeakStanding, MissingFilesFinding
-from bot.domain.ids import SnapshotId, short
+from bot.domain.ids import JobId, SnapshotId, short
 from bot.domain.other_writers import name_of
 from bot.domain.sentences import counted
 from bot.domain.staleness import is_just_given, manifests_since
 from bot.domain.unread_points import rows_of
 from bot.history.counted import Counted
-from bot.history.proof import ROWS, Right, Unproven, Wrong, prove
+from bot.history.proof import ROWS, Right, Unproven, Wrong, is_exact, prove, root
 
 RESTS_ON = (*ROWS, "unreadable_files")
 """Evidence that must have answered as a whole."""
@@ -56,6 +56,25 @@ def proven(case: Case, *, is_down: bool = False) -> Right | CannotTell | Exclude
                 return right
     left = tuple(dict.fromkeys(what for each in open_still for what in each.missing))
     return CannotTell(missing=left, asks=tuple(dict.fromkeys(task for each in open_still for task in each.asks)))
+
+
+def root_in_doubt(case: Case) -> CannotTell | None:
+    """What has to be known of where a living run began, or how far it has come; None: it stands at main's end."""
+    told = root(case)
+    if not isinstance(told, Unproven):
+        return None
+    return CannotTell(missing=(told.missing,), asks=_may_answer(case, told.asks))
+
+
+def did_no_harm(case: Case, run: JobId) -> bool:
+    """Whether the run is over, and all that it brought was counted and is there once."""
+    return run not in {each.job_id for each in living(case)} and is_exact(case, run)
+
+
+def not_known_yet(left: CannotTell) -> str:
+    """With what to ask for, where that may settle it."""
+    known = f"Whether it has brought rows again is not known yet: {'; '.join(left.missing)}."
+    return f"{known} Ask for {', '.join(left.asks)}." if left.asks else known
 
 
 def _why(case: Case, task: str) -> str:

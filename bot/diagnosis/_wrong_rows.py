@@ -10,7 +10,7 @@ from bot.diagnosis._upsert import may_be_replaced, why_upsert
 from bot.diagnosis.schema_changed_under_the_job import unwritten, written_in_vain
 from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
 from bot.domain.findings import LeakStanding, MissingFilesFinding, RepeatedCommit
-from bot.domain.ids import SnapshotId, short
+from bot.domain.ids import JobId, SnapshotId, short
 from bot.domain.sentences import counted
 from bot.domain.unread_points import rows_of
 
@@ -158,3 +158,43 @@ def repeats_unexplained(case: Case) -> CannotTell | None:
 
 def _repeats(case: Case) -> tuple[RepeatedCommit, ...]:
     return case.duplicate_commits.repeated if case.duplicate_commits is not None else ()
+
+
+def copies_unexplained(case: Case) -> CannotTell | None:
+    """What is missing where rows live twice, or may, which no other mode tells of: a run went back, which nothing shows
+    any more. None: none do, or the source gave them twice."""
+    if why_upsert(case) is not None:
+        return None
+    for pair in case.duplicates.pairs if case.duplicates is not None else ():
+        if pair.first != pair.second and overlap(case, pair.first, pair.second) is not False:
+            return CannotTell(
+                missing=(
+                    f"how {short(pair.second)} came to bring keys of {short(pair.first)} again: Flink lists the newest "
+                    "start of each job id only; the JobManager's log tells, or whoever started the job",
+                )
+            )
+    return repeats_unexplained(case)
+
+
+def is_replayed(case: Case, commit: SnapshotId, earlier: JobId) -> bool:
+    """Whether keys of the earlier run's commits live again in the new run's first commit, as far as is known from the
+    same source positions: else the source gave them twice."""
+    by_id = case.observation.table.by_id
+    return any(
+        pair.second == commit
+        and (one := by_id.get(pair.first)) is not None
+        and one.job_id == earlier
+        and overlap(case, pair.first, pair.second) is not False
+        for pair in (case.duplicates.pairs if case.duplicates is not None else ())
+    )
+
+
+def overlap(case: Case, first: SnapshotId, second: SnapshotId) -> bool | None:
+    """Whether the later commit begins below where the earlier one ends in the source; None: bounds of several source
+    partitions together tell nothing, nor do those that are not known."""
+    rows = {row.snapshot_id: row for row in (case.ledger.main if case.ledger else ())}
+    one, other = rows.get(first), rows.get(second)
+    if one is None or other is None or case.contract.position_partition is not None:
+        return None
+    until, begins = one.position_until, other.position_from
+    return None if until is None or begins is None else begins <= until

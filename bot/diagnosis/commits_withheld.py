@@ -11,35 +11,30 @@ also where a restore since then is all that Flink shows.
 
 from collections.abc import Iterator
 
-from bot.diagnosis._asked import untold_order
-from bot.diagnosis._begun_below_expired import may_be_withheld
 from bot.diagnosis._case import (
     LOST_FIRST_RESTORE,
     empty_starts,
     in_window,
-    leaves_gap,
     listed,
     not_asked,
     rewinds_in,
     rows_by,
     run_of,
-    unlisted_switches,
     unseen,
     writes_as_v1,
 )
-from bot.diagnosis._copies_untold import copies_of_itself
 from bot.diagnosis._leaks import came_again, can_be_appended, in_doubt, in_words, leaks_of, up_to
 from bot.diagnosis._never_let_in import runs_never_let_in
-from bot.diagnosis._read_again_once import lives_once, not_passed, overlap, uncounted
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._rewound_in_doubt import open_rewinds, whose_run
+from bot.diagnosis._rightness import root_in_doubt
 from bot.diagnosis._upsert import why_upsert
+from bot.diagnosis._wrong_rows import overlap
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun
 from bot.domain.ids import DRAINED, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
-from bot.domain.predecessors import Switch
 from bot.domain.rewinds import Rewind, came_up_at, flink_commits
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
@@ -216,10 +211,8 @@ def examine(case: Case) -> Examined:
         return Excluded(
             reason=f"Run {short_job(every[0].earlier)} commits on beside run {short_job(every[0].run)} (F13)."
         )
-    return (
-        may_be_withheld(case)
-        or copies_of_itself(case)
-        or Excluded(reason="No run was restored from below a checkpoint that is committed, so no commit is withheld.")
+    return root_in_doubt(case) or Excluded(
+        reason="No run was restored from below a checkpoint that is committed, so no commit is withheld."
     )
 
 
@@ -228,18 +221,7 @@ def _doubt(case: Case, left: tuple[LeakedManifest, ...]) -> str | None:
     unsure = tuple(leak for leak in left if came_again(leak, case) is None)
     if unsure and not any(s.checkpoint_id == DRAINED for s in flink_commits(case.observation.table)[-1:]):
         return in_doubt(unsure)
-    untold = (whose_run(r) for r in open_rewinds(case) if _keeps_maximum(case, r) is not False)
-    if (order := untold_order(case) or next(untold, None)) is not None:
-        return order
-    gaps = (s for s in unlisted_switches(case) if leaves_gap(s))
-    doubtful = next((s for s in gaps if _is_uncounted(case, s)), None)
-    return LOST_FIRST_RESTORE.format(run=short_job(doubtful.run)) if doubtful is not None else None
-
-
-def _is_uncounted(case: Case, switch: Switch) -> bool:
-    """Whether the rows that the run has brought were not held yet against those that main had before."""
-    run, first = switch.run, switch.first
-    return not lives_once(case) or (uncounted(case, run, first) or not_passed(case, run, first)) is not None
+    return next((whose_run(r) for r in open_rewinds(case) if _keeps_maximum(case, r) is not False), None)
 
 
 def _keeps_maximum(case: Case, rewind: Rewind) -> bool | None:

@@ -9,7 +9,7 @@ beside it, or checkpoints that failed and were followed by one that completed, c
 main alone, so it cannot tell of a job that writes another branch.
 """
 
-from bot.diagnosis._arrivals import checkpoint_silence, silence, untold_silence
+from bot.diagnosis._arrivals import checkpoint_silence, read_past_main, silence, untold_silence
 from bot.diagnosis._asked import answers, reaches_head
 from bot.diagnosis._case import at_position, living, time_in
 from bot.diagnosis._may_commit_on import stuck
@@ -74,7 +74,7 @@ def _untold_silence(case: Case) -> tuple[str, ...]:
     run = living(case)[-1]
     if (quiet := checkpoint_silence(case, run)) is not None:
         return (quiet.in_words,)
-    untold = untold_silence(case, run)
+    untold = untold_silence(case, run) or read_past_main(case, run)
     return (untold,) if untold is not None else ()
 
 

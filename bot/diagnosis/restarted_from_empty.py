@@ -5,23 +5,11 @@ consumer group stood. Windows and aggregates begin at nothing in any case.
 """
 
 from bot.diagnosis._asked import checked_until, lacking, reaches_head
-from bot.diagnosis._began_over_expired import may_have_begun_empty
 from bot.diagnosis._case import empty_starts, living, not_asked, rows_by, run_of, unseen, writes_as_v1
 from bot.diagnosis._may_commit_on import may_commit_on
 from bot.diagnosis._missing_manifest import missing_manifest
-from bot.diagnosis._origins import other_state
-from bot.diagnosis._read_again_once import (
-    begins_below,
-    not_known_yet,
-    not_passed,
-    restored_since,
-    started_after_a_drain,
-    uncounted,
-)
-from bot.diagnosis._rightness import ASKS_FOR, proven
-from bot.diagnosis._which_point import taken_over_unseen
+from bot.diagnosis._rightness import ASKS_FOR, did_no_harm, not_known_yet, proven, root_in_doubt
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.doubt import rows_are_right
 from bot.domain.empty_starts import EmptyStart
 from bot.domain.ids import short, short_job
 from bot.domain.kin import kin
@@ -60,9 +48,9 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=(not_asked(case, "ledger"),))
     jobs = case.observation.jobs
     held = [(start, _drops_commits(case, start)) for start in empty_starts(case)]
-    found = [_matches(case, start) for start, drops in held if drops is False]
+    found = [start for start, drops in held if drops is False]
     if found:
-        return next((each for each in found if not rows_are_right(each)), found[0])
+        return _matches(case, next((each for each in found if not did_no_harm(case, each.run)), found[0]))
     if isinstance(jobs, NotSeen):
         return CannotTell(missing=(unseen(jobs),))
     unknown = next((start for start, drops in held if drops is None), None)
@@ -74,11 +62,7 @@ def examine(case: Case) -> Examined:
             reason=f"Run {short_job(start.run)} started without state under the job id that it had before, with a V2 "
             f"sink: it commits nothing up to checkpoint {start.reached}, which is F4."
         )
-    if (other := other_state(case)) is not None:
-        return CannotTell(missing=(other,))
-    if (hidden := may_have_begun_empty(case)) is not None:
-        return hidden
-    return Excluded(reason=_why_not(case))
+    return root_in_doubt(case) or Excluded(reason=_why_not(case))
 
 
 def _drops_commits(case: Case, start: EmptyStart) -> bool | None:
@@ -177,11 +161,11 @@ def _rows_said(case: Case, start: EmptyStart) -> tuple[bool, str, tuple[str, ...
         return False, f"Not known yet, for where its source began: {'; '.join(missing)}.", ()
     if start.first is None:
         return False, "Where its source began shows once it brings rows.", ()
-    left = uncounted(case, start.run, start.first) or begins_below(case, start.last_before, start.first)
-    left = left or not_passed(case, start.run, start.first) or taken_over_unseen(case, start.run, start.first)
-    left = left or restored_since(case) or started_after_a_drain(case)
-    if left is not None:
-        return False, not_known_yet(left), left.asks
+    told = proven(case)
+    if isinstance(told, CannotTell) and not (_is_down(case) and did_no_harm(case, start.run)):
+        return False, not_known_yet(told), told.asks
+    if isinstance(told, Excluded):
+        return False, told.reason, ()
     return (
         True,
         "Its source began in the right place: no key lives twice and no position is missing. Windows and "

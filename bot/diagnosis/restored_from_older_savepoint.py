@@ -4,7 +4,6 @@ The source re-reads what the table holds already. The V2 sink commits it again a
 its checkpoint ids pass the old maximum and then commits everything under one id (facts F2, F3).
 """
 
-from bot.diagnosis._begun_below_expired import may_have_begun_below_as_new
 from bot.diagnosis._case import (
     LOST_FIRST_RESTORE,
     in_window,
@@ -18,26 +17,17 @@ from bot.diagnosis._case import (
     untold_rewinds_in,
     writes_as_v1,
 )
-from bot.diagnosis._copies_untold import copies_of_others
-from bot.diagnosis._origins import other_state
-from bot.diagnosis._read_again_once import (
-    came_out_whole,
-    is_replayed,
-    lives_once,
-    not_known_yet,
-    not_passed,
-    restored_since,
-    uncounted,
-)
 from bot.diagnosis._restoring import can_rewind_to
 from bot.diagnosis._rewound_in_doubt import open_rewinds, whose_run
-from bot.diagnosis._which_point import taken_over_unseen
+from bot.diagnosis._rightness import did_no_harm, not_known_yet, proven, root_in_doubt
+from bot.diagnosis._upsert import why_upsert
+from bot.diagnosis._wrong_rows import is_replayed
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.doubt import rows_are_right
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.predecessors import Switch, switches
 from bot.domain.rewinds import Rewind, flink_commits
+from bot.history.proof import Right
 
 MODE = Mode(
     code="F2",
@@ -77,18 +67,17 @@ _NO_POINT = (
 
 def examine(case: Case) -> Examined:
     """Matches on falling checkpoint ids between two runs, or on Flink's own word for where the run came from; of
-    several on the first whose rows are not known to be right."""
+    several on the first that is not known to have done no harm."""
     if case.ledger is None:
         return CannotTell(missing=(not_asked(case, "ledger"),))
     found = [r for r in rewinds_in(case) if not r.keeps_job_id]
     apart = [r for r in found if not r.is_interleaved]
-    told = [_matches(case, r, is_newest=r is apart[-1]) for r in apart]
-    if told:
-        return next((each for each in told if not rows_are_right(each)), told[0])
+    if apart:
+        return _matches(case, next((r for r in apart if not did_no_harm(case, r.run)), apart[0]))
     untold = open_rewinds(case)
     shown = next((r for r in untold if r.first is not None and is_replayed(case, r.first, r.earlier)), None)
     if shown is not None:
-        return _matches(case, shown, is_newest=True)
+        return _matches(case, shown)
     for switch in unlisted_switches(case):
         if is_replayed(case, switch.first, switch.earlier):
             return _late_duplicates(case, switch)
@@ -98,22 +87,14 @@ def examine(case: Case) -> Examined:
         return CannotTell(missing=tuple(map(whose_run, untold)))
     if found:
         return Excluded(reason=_interleaved(found[0]))
-    untold_still = _doubt(case) or may_have_begun_below_as_new(case) or copies_of_others(case)
-    return untold_still or Excluded(reason=_why_not(case))
-
-
-def _doubt(case: Case) -> CannotTell | None:
-    """What else may hide a restore from below: a run taken over since, or a state that is not the newest commit's."""
     doubtful = next((s for s in unlisted_switches(case) if leaves_gap(s)), None)
     if doubtful is not None and case.duplicates is None:
         lost = LOST_FIRST_RESTORE.format(run=short_job(doubtful.run))
         return CannotTell(missing=(lost, not_asked(case, "duplicate_rows")))
-    other = other_state(case)
-    return CannotTell(missing=(other,)) if other is not None else None
+    return root_in_doubt(case) or Excluded(reason=_why_not(case))
 
 
-def _matches(case: Case, rewind: Rewind, *, is_newest: bool) -> Matches:
-    """A later rewind answers for itself whether it brings rows again."""
+def _matches(case: Case, rewind: Rewind) -> Matches:
     whence = f"checkpoint {rewind.restored}" if rewind.restored is not None else "an older point of its state"
     table = case.observation.table
     reasons = [
@@ -142,14 +123,12 @@ def _matches(case: Case, rewind: Rewind, *, is_newest: bool) -> Matches:
         )
     reasons.append(_rows_said(case, rewind))
     remedy = _remedy(case, rewind.last_before)
-    left = None
-    if rewind.first is not None and lives_once(case):
-        left = uncounted(case, rewind.run, rewind.first) or not_passed(case, rewind.run, rewind.first)
-        left = (
-            left or (taken_over_unseen(case, rewind.run, rewind.first) if is_newest else None) or restored_since(case)
-        )
-        reasons.append(came_out_whole(case, rewind.first) if left is None else not_known_yet(left))
-        remedy = Remedy.TELL_CONSUMERS if left is None else remedy
+    told = proven(case) if rewind.first is not None else None
+    if rewind.first is not None and isinstance(told, Right):
+        reasons.append(_came_out_whole(case, rewind.first))
+        remedy = Remedy.TELL_CONSUMERS
+    elif isinstance(told, CannotTell) and case.duplicates is not None and not case.duplicates.keys:
+        reasons.append(not_known_yet(told))
     if remedy is Remedy.DEDUPLICATE_ROWS:
         reasons.append(_NO_POINT)
     return Matches(
@@ -160,7 +139,23 @@ def _matches(case: Case, rewind: Rewind, *, is_newest: bool) -> Matches:
         last_good=rewind.last_before,
         wrong_run=rewind.run,
         remedy=remedy,
-        asks=left.asks if left is not None else (),
+        asks=told.asks if isinstance(told, CannotTell) else (),
+    )
+
+
+def _came_out_whole(case: Case, first: SnapshotId) -> str:
+    """Why nothing is to be taken back, or may be: people look once more before they agree."""
+    table = case.observation.table
+    if any(s.is_repair for s in table.chain if s.committed_at > table.by_id[first].committed_at):
+        return "An approved repair came after it: there is nothing to take back any more."
+    if (upsert := why_upsert(case)) is not None:
+        return (
+            f"{upsert} Rows that came again replaced themselves; until the run has passed where the other stood, "
+            "readers see older values."
+        )
+    return (
+        "So nothing is to be taken back, unless the key is drawn anew at each reading: then look whether a source "
+        "position lives twice."
     )
 
 

@@ -11,8 +11,7 @@ from itertools import pairwise
 
 from bot.diagnosis._case import committer_ids, in_window, living, not_asked, run_of, unseen
 from bot.diagnosis._leaks import came_again, can_be_appended, in_words
-from bot.diagnosis._read_again_once import first_rows_tell
-from bot.diagnosis._which_point import came_since
+from bot.diagnosis._rightness import root_in_doubt
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import FlinkManifest, JobRun
@@ -21,7 +20,7 @@ from bot.domain.ids import JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.paths import may_be_same
 from bot.domain.record import Record
-from bot.domain.rewinds import came_up_at, flink_commits
+from bot.domain.rewinds import flink_commits
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.unread_points import rows_of
@@ -50,8 +49,10 @@ def of_another_sink(case: Case) -> str | None:
 
 def left_since(case: Case) -> FlinkManifest | None:
     """A manifest by an ended run of the job that evidence has not seen."""
+    known = {leak.path for leak in case.leaked.manifests} if case.leaked is not None else set()
     ended = {run.job_id for run in case.runs if run.is_terminal}
-    return next((each for each in came_since(case) if each.job_id in ended), None)
+    listed = case.observation.flink_manifests.values
+    return next((each for each in listed if each.path not in known and each.job_id in ended), None)
 
 
 MODE = Mode(
@@ -113,7 +114,7 @@ def examine(case: Case) -> Examined:
         missing = f"leaked_manifests, once more: a Flink manifest of {said} came since it looked"
         return CannotTell(missing=(missing,), asks=("leaked_manifests",))
     if left:
-        return _began_in_doubt(case) or Excluded(
+        return root_in_doubt(case) or Excluded(
             reason=f"{left[-1][0].shown_by} What it owed came again: every source position of it is in the table."
         )
     if not changes:
@@ -126,18 +127,6 @@ def examine(case: Case) -> Examined:
         "owed nothing, as when a uid is changed on purpose."
         + ("" if len(changes) == 1 else f" Nor was anything left at {counted(len(changes) - 1, 'earlier change')}.")
     )
-
-
-def _began_in_doubt(case: Case) -> CannotTell | None:
-    """What is missing to know that a living run whose state owed something began in the right place: rows that were
-    there already may come with its first commit."""
-    commits = flink_commits(case.observation.table)
-    for run in living(case):
-        first = next((s for s in commits if s.job_id == run.job_id and s.committed_at >= came_up_at(run)), None)
-        begun = f"where run {short_job(run.job_id)} began, of which what its state owed is in the table all the same"
-        if run.restored is not None and (left := first_rows_tell(case, begun, run.job_id, first)) is not None:
-            return left
-    return None
 
 
 def _changes(case: Case) -> list[Change]:

@@ -28,6 +28,7 @@ from bot.domain.rollbacks import Rollback, Sequel, rollbacks
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.unread_points import rows_told
+from bot.history.counted import Counted
 
 
 def taken_off(case: Case, found: GapsFinding) -> Excluded | None:
@@ -184,6 +185,13 @@ def examine(case: Case) -> Examined:
             if not found.has_positions
             else f"No source position is missing between {at_position(case, found.lowest)} and "
             f"{at_position(case, found.highest)}."
+        )
+    between = Counted(case).between_jobs
+    if between and sum(gap.size for gap in between) == found.missing:
+        gap = between[0]
+        return Excluded(
+            reason=f"Positions {at_position(case, gap.first)} to {at_position(case, gap.last)} lie between rows of the "
+            "job and those of another job on the table: the job has not passed them."
         )
     if (elsewhere := brought_once(case, found)) is not None:
         return elsewhere

@@ -4,15 +4,17 @@ A fork: both were restored from one savepoint, or the old run was never stopped.
 twice, and no rewind of one of them cures what the other does (facts F13).
 """
 
+from collections.abc import Sequence
+
 from bot.diagnosis._asked import checked_until
 from bot.diagnosis._case import in_window, not_asked, time_in, unseen
 from bot.diagnosis._other_writers import took_as_guest
 from bot.diagnosis._restoring import can_rewind_to
-from bot.diagnosis._to_come_again import brought_beside
+from bot.diagnosis._rightness import root_in_doubt
 from bot.diagnosis._turns import Turn, brought_by_fork, is_one_job, turns, writer, writing
 from bot.diagnosis._wrong_rows import repeats_unexplained
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
-from bot.domain.flink import JobRun
+from bot.domain.flink import CLOCKS_DIFFER, JobRun
 from bot.domain.guests import Guests
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.kin import began_from
@@ -74,9 +76,16 @@ def examine(case: Case) -> Examined:
         return open_still
     if doubtful:
         return Excluded(reason=_second_writer(case, _guest(case, doubtful[0])))
-    if (again := brought_beside(case, checked_until(case, "duplicate_rows"))) is not None:
-        return CannotTell(missing=(again,))
-    return Excluded(reason=_why_not(case, alive))
+    in_doubt = root_in_doubt(case) if _wrote_beside(case, guests, alive) else None
+    return in_doubt or Excluded(reason=_why_not(case, alive))
+
+
+def _wrote_beside(case: Case, guests: Guests, alive: Sequence[JobRun]) -> bool:
+    """Whether another run of the job has committed rows since a living one came up."""
+    commits = [s for s in case.observation.table.of_flink if s.adds_rows and not guests.has(s)]
+    return any(
+        s.job_id != run.job_id and s.committed_at > run.started_at + CLOCKS_DIFFER for s in commits for run in alive
+    )
 
 
 def _may_be_copies(case: Case, doubtful: list[Turn]) -> CannotTell | None:
@@ -102,12 +111,14 @@ def _guest(case: Case, turn: Turn) -> JobId:
 
 
 def _second_writer(case: Case, job_id: JobId) -> str:
-    others = case.observation.others
-    name = next((run.name for run in (others.values if others is not None else ()) if run.job_id == job_id), None)
-    listed = f"Flink lists it as a run of {name}" if name else "Flink does not list it as a run of this job"
+    jobs, others = case.observation.jobs, case.observation.others
+    declared = next((run.name for run in (others.values if others is not None else ()) if run.job_id == job_id), None)
+    if declared is not None:
+        return f"Run {short_job(job_id)} of {declared} writes the table too, as `other_jobs` says; no key lives twice."
+    name = next((f" of {run.name}" for run in jobs.values if run.job_id == job_id), "")
     return (
-        f"Run {short_job(job_id)} writes the table too, and {listed}; no key lives twice: a second writer that is "
-        "meant to be there, as for a backfill."
+        f"Run {short_job(job_id)}{name} writes the table too, and no key lives twice. It is not declared: name its job "
+        "in the table's `other_jobs` if it is meant to be there, else stop it."
     )
 
 

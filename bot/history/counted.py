@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Evidence, Verdict
-from bot.domain.findings import LeakedManifest
+from bot.domain.findings import LeakedManifest, PositionGap
+from bot.domain.guests import Guests
 from bot.domain.ids import SnapshotId
 from bot.domain.ledger import LedgerRow
 from bot.domain.staleness import is_just_given
@@ -55,7 +56,7 @@ class Counted:
     def not_answered(self) -> tuple[str, ...]:
         """Tasks without a whole answer of main as it is: they have not run, looked at what main has lost since, at a
         shorter window, or before `missing_positions` did, by which the highest position is known."""
-        open_still = tuple(task for task in _FOUND if not self._holds(task))
+        open_still = tuple(task for task in _FOUND if not self.answers(task))
         if open_still:
             return open_still
         lowest = self._table.place_of(self._head_of("missing_positions"))
@@ -84,12 +85,45 @@ class Counted:
         """Source partition -> the highest position that lives there by then; empty: none is known."""
         found: dict[str | None, int] = {}
         for span in self.spans:
-            if self._table.place_of(span.commit) <= self.place:
+            if self._table.place_of(span.commit) <= self.place and span.commit not in self._of_declared:
                 found[span.partition] = max(span.high, found.get(span.partition, span.high))
         gaps = self._case.gaps
-        if self._case.contract.position_partition is None and gaps is not None and gaps.highest is not None:
+        is_one = self._case.contract.position_partition is None and not self._of_declared
+        if is_one and gaps is not None and gaps.highest is not None:
             found[None] = max(gaps.highest, found.get(None, gaps.highest))
         return found
+
+    @cached_property
+    def between_jobs(self) -> tuple[PositionGap, ...]:
+        """The gaps between what the job has brought and what another Flink job on the table has: while the job goes on
+        it has not passed them, or they are of another source. All gaps must be named, and what each job brought known.
+        """
+        gaps, alive = self._case.gaps, any(not run.is_terminal for run in self._case.runs)
+        if gaps is None or not gaps.missing or sum(gap.size for gap in gaps.gaps) != gaps.missing or not alive:
+            return ()
+        others = [span for span in self.spans if self._is_of_another_job(span.commit)]
+        own = [span for span in self.spans if span not in others]
+        return tuple(gap for gap in gaps.gaps if _lies_between(gap, own, others))
+
+    def _is_of_another_job(self, commit: SnapshotId) -> bool:
+        snapshot = self._table.by_id.get(commit)
+        return snapshot is not None and self._guests.has(snapshot)
+
+    @cached_property
+    def _guests(self) -> Guests:
+        return Guests(self._case)
+
+    @cached_property
+    def _of_declared(self) -> frozenset[SnapshotId]:
+        """Commits on main of jobs that are declared to write the table, too: they read sources of their own."""
+        others = self._case.observation.others
+        runs = {run.job_id for run in others.values} if others is not None else set()
+        return frozenset(s.snapshot_id for s in self._table.of_flink if s.job_id in runs and self._guests.has(s))
+
+    @property
+    def are_all_declared(self) -> bool:
+        """Whether each other Flink job that has brought positions is declared to write the table."""
+        return all(s.commit in self._of_declared for s in self.spans if self._is_of_another_job(s.commit))
 
     def reached_by(self, commits: Iterable[Snapshot]) -> dict[str | None, int]:
         """Source partition -> the highest position that these commits brought, as far as it is known of them."""
@@ -139,12 +173,16 @@ class Counted:
         return found
 
     def has_come_to(self, leak: LeakedManifest) -> bool:
-        """Whether main has come as far as the rows of a Flink manifest: they are there, or some are missing."""
+        """Whether main has come as far as the rows of a Flink manifest: they are there, or some are missing. Where its
+        positions are not known, by a later checkpoint of its sink that brought rows."""
         if leak.ranges is not None:
             return all(each.high <= self.tops.get(each.partition, each.high - 1) for each in leak.ranges)
         top, until = self.tops.get(None), leak.position_until
-        is_one = self._case.contract.position_partition is None
-        return is_one and top is not None and until is not None and until <= top
+        if self._case.contract.position_partition is not None or top is None:
+            return False
+        of_sink = (s for s in self._table.of_flink if (s.job_id, s.operator_id) == (leak.job_id, leak.operator_id))
+        later = (s for s in of_sink if (s.checkpoint_id or 0) > leak.checkpoint_id and s.adds_rows and self.has(s))
+        return until <= top if until is not None else any(later)
 
     @cached_property
     def rows(self) -> dict[SnapshotId, LedgerRow]:
@@ -173,7 +211,8 @@ class Counted:
         latest = self._latest(task)
         return latest.head if latest is not None else self._table.head
 
-    def _holds(self, task: str) -> bool:
+    def answers(self, task: str) -> bool:
+        """Whether the task's newest answer is whole, and of main as it is, over the window."""
         if getattr(self._case, _FOUND[task]) is None:
             return False
         evidence, on_main = self._latest(task), self._table.chain_ids
@@ -188,3 +227,14 @@ class Counted:
         if since is None or since == wanted:
             return True
         return since in {each.snapshot_id for each in self._table.ancestors(wanted)}
+
+
+def _lies_between(gap: PositionGap, own: Iterable[Span], others: Iterable[Span]) -> bool:
+    """Whether one job has brought nothing on one side of the gap, and the other nothing on the other side."""
+    mine = [span for span in own if span.partition == gap.partition]
+    theirs = [span for span in others if span.partition == gap.partition]
+    for lower, upper in ((mine, theirs), (theirs, mine)):
+        is_apart = not any(span.low > gap.last for span in lower) and not any(span.high < gap.first for span in upper)
+        if lower and upper and is_apart:
+            return True
+    return False

@@ -18,15 +18,20 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from bot.domain.diagnosis import Case
+from bot.domain.findings import LeakStanding
 from bot.domain.flink import CLOCKS_DIFFER, JobRun, Restored, came_before, names_run
 from bot.domain.gone_commits import gone_between, gone_since
 from bot.domain.guests import Guests
 from bot.domain.ids import DRAINED, CheckpointId, JobId, OperatorId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.paths import may_be_same
-from bot.domain.rewinds import first_shown, is_its_own
+from bot.domain.rewinds import FROM_NOTHING, first_shown, is_its_own, origin_of
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
+from bot.history.counted import Counted
+
+_ON_MAIN = frozenset({LeakStanding.LEFT_OVER, LeakStanding.GIVEN_UP})
+"""Of such manifests main has the rows, or they were read again."""
 
 
 class Start(NamedTuple):
@@ -44,6 +49,7 @@ class Lineage:
         self.case, self.living = case, living
         self.table = case.observation.table
         self.guests = Guests(case)
+        self._rows = Counted(case)
 
     @cached_property
     def own(self) -> Sequence[Snapshot]:
@@ -117,21 +123,52 @@ class Lineage:
         reached = end.checkpoint_id or CheckpointId(0)
         if reached == DRAINED:
             return f"whether the sink of {me} commits at all: {short(end.snapshot_id)} is of a drained run"
-        if not self._is_traced(point) and self._may_be_of_another_than(end):
-            return f"from which run's checkpoint {point.checkpoint_id} {me} was restored: Flink shows no path"
-        if end.job_id is None or not self._may_be_of(point, end.job_id):
+        line = (point, *self._before(point))
+        held = next((p for p in line if end.job_id is not None and self._may_be_of(p, end.job_id)), None)
+        if end.job_id is None or held is None:
             owner, where = f"run {short_job(end.job_id)}", point.path or f"checkpoint {point.checkpoint_id}"
             return f"whether {where}, from which {me} was restored, has what {owner} committed last"
-        if reached > point.checkpoint_id:
+        if not self._is_traced(held) and self._may_be_of_another_than(end, held):
+            return f"from which run's checkpoint {held.checkpoint_id} {me} was restored: Flink shows no path"
+        if reached > held.checkpoint_id:
             return (
-                f"how far {me} has read again: it was restored from checkpoint {point.checkpoint_id}, and main has "
-                f"checkpoint {reached}"
+                f"how far {me} has read again: its state goes back to checkpoint {held.checkpoint_id} of run "
+                f"{short_job(end.job_id)}, and main has checkpoint {reached}"
             )
         for each in self._ends_of(end):
-            told = self._another_life(end.job_id, point, each) or self._left_behind(point, each)
-            if (told := told or self._expired(point, each, has_brought)) is not None:
+            told = self._another_life(end.job_id, held, each)
+            told = told or next((left for p in line if (left := self._left_behind(p, each)) is not None), None)
+            if (told := told or self._expired(held, each, has_brought)) is not None:
                 return told
         return None
+
+    def _before(self, point: Restored) -> Iterator[Restored]:
+        """The restore points from which the runs began that this one goes back to, newest first: as far as paths lead
+        to runs of which the one start before is known."""
+        passed = set[JobId]()
+        while point.path is not None:
+            known = [run.job_id for run in self.case.runs] + [s.job_id for s in self.case.observation.remembered]
+            owner = next((each for each in known if each not in passed and names_run(point.path, each)), None)
+            if owner is None:
+                return
+            passed.add(owner)
+            before = self._began_with(owner, point)
+            if before is None:
+                return
+            yield before
+            point = before
+
+    def _began_with(self, owner: JobId, until: Restored) -> Restored | None:
+        """The restore point from which the run began that came to `until`; None: without one, or it is not known. That
+        the run was set back to a point of its own is no beginning."""
+        starts = [s for s in self._starts(owner) if s.at <= until.at]
+        began = [s.restored for s in starts if s.restored is None or not names_run(s.restored.path, owner)]
+        if not began:
+            origins = {origin_of(run) for run in self.case.runs if run.job_id == owner} - {None, FROM_NOTHING}
+            origin = origins.pop() if len(origins) == 1 else None
+            return Restored(checkpoint_id=origin, at=until.at, is_savepoint=False, path=None) if origin else None
+        is_one = len({(p.checkpoint_id, p.path) if p is not None else None for p in began}) == 1
+        return began[0] if is_one else None
 
     def _ends_of(self, end: Snapshot) -> Iterator[Snapshot]:
         """The newest commit with rows of each sink through which the run of `end` writes."""
@@ -161,12 +198,13 @@ class Lineage:
             return names_run(point.path, run)
         return run == self.living.job_id or not is_its_own(point, self.living)
 
-    def _may_be_of_another_than(self, end: Snapshot) -> bool:
+    def _may_be_of_another_than(self, end: Snapshot, point: Restored) -> bool:
         """Of a restore without a path: whether it may be of another run than that of `end`, or of the living one."""
-        run, point = self.living, self.living.restored
-        assert point is not None
+        run = self.living
         above = {each.job_id for each in self.case.runs if _began_at(each) >= point.checkpoint_id}
-        traces = {s.job_id for s in self.table.snapshots} | {each.job_id for each in self.case.runs if each is not run}
+        until = point.at + CLOCKS_DIFFER
+        traces = {s.job_id for s in self.table.snapshots if s.committed_at <= until and not self.guests.has(s)}
+        traces |= {each.job_id for each in self.case.runs if each is not run and each.started_at <= until}
         traces -= above - {run.job_id}
         if end.job_id != run.job_id:
             own = (s.checkpoint_id or 0 for s in self.table.snapshots if s.job_id == run.job_id)
@@ -256,19 +294,20 @@ class Lineage:
             return f"{listing.source}: {listing.reason} {listing.remedy}"
         for manifest in sorted(listing.values, key=lambda each: each.path):
             is_of_state = self._may_be_of(point, manifest.job_id) and manifest.checkpoint_id <= point.checkpoint_id
-            if is_of_state and not self._is_live(manifest.path, end):
+            if is_of_state and not self._is_there(manifest.path):
                 name = manifest.path.rsplit("/", 1)[-1]
                 return f"whether main has the rows of Flink manifest {name}, which the state has read"
         return None
 
-    def _is_live(self, path: str, end: Snapshot) -> bool:
-        """Whether all positions of the manifest lie at or below those that `end` brought, where none is missing."""
-        rows = self.case.ledger.main if self.case.ledger is not None else ()
-        high = next((row.position_until for row in rows if row.snapshot_id == end.snapshot_id), None)
+    def _is_there(self, path: str) -> bool:
+        """Whether evidence tells of the manifest that its rows are on main, or were read again: `leaked_manifests`
+        does, or no position is missing up to where main has come, and that lies above it."""
         leaks = self.case.leaked.manifests if self.case.leaked is not None else ()
-        until = next((leak.position_until for leak in leaks if leak.path == path), None)
-        is_one = self.case.contract.position_partition is None
-        return is_one and high is not None and until is not None and until <= high
+        leak = next((leak for leak in leaks if leak.path == path), None)
+        if leak is None:
+            return False
+        is_whole = self.case.gaps is not None and not self.case.gaps.missing and self._rows.answers("missing_positions")
+        return leak.is_empty or leak.standing in _ON_MAIN or (is_whole and self._rows.has_come_to(leak))
 
     def _expired(self, point: Restored, end: Snapshot, has_brought: bool) -> str | None:
         """Commits of the state, or of the living run, that main may have lost and that have expired since."""

@@ -19,7 +19,7 @@ from itertools import pairwise, takewhile
 from bot.domain.contract import why_by_key
 from bot.domain.diagnosis import Case
 from bot.domain.gone_commits import gone_since, way_back_since
-from bot.domain.ids import DRAINED, OperatorId, SnapshotId, short, short_job
+from bot.domain.ids import DRAINED, JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
@@ -97,9 +97,14 @@ def _exact(case: Case, rows: Counted) -> Wrong | Unproven | None:
     if keys.keys:
         live = "lives" if keys.keys == 1 else "live"
         return Wrong(f"{counted(keys.keys, 'key')} {live} more than once, {counted(keys.extra_rows, 'row')} too many.")
-    if gaps.missing:
-        are = "is" if gaps.missing == 1 else "are"
-        return Wrong(f"{counted(gaps.missing, 'source position')} {are} missing.")
+    between = sum(gap.size for gap in rows.between_jobs)
+    if missing := gaps.missing - between:
+        return Wrong(f"{counted(missing, 'source position')} {'is' if missing == 1 else 'are'} missing.")
+    if between and not rows.are_all_declared:
+        return Unproven(
+            "whether another Flink job that writes the table reads the same source: the table's `other_jobs` does not "
+            "declare it"
+        )
     return None if why_by_key(case.observation.table.properties, window_of(case)) else _once(case, rows)
 
 
@@ -125,16 +130,47 @@ def _once(case: Case, rows: Counted) -> Wrong | Unproven | None:
 # ---------------------------------------------------------------------- P2 to P5
 
 
+def root(case: Case) -> Wrong | Unproven | None:
+    """What speaks against it that the runs which are alive stand at main's end (P2), or has to be known for it,
+    whatever else is open; None: they do. Rows that were not counted yet show nothing."""
+    if isinstance(case.observation.jobs, NotSeen):
+        return None
+    rows = Counted(case)
+    for run in (each for each in case.runs if not each.is_terminal):
+        line = Lineage(case, run)
+        told = _goes_on(line, rows) or _stands(line, rows)
+        if isinstance(told, Unproven):
+            return Unproven(told.missing, (rows.not_answered or told.asks) if told.asks else ())
+        if isinstance(told, Wrong):
+            return told
+    return None
+
+
+def is_exact(case: Case, run: JobId) -> bool:
+    """Whether rows were counted and are there once (P1), and the run had brought all its rows by then, or the highest
+    position."""
+    rows = Counted(case)
+    if (_base(case) or _exact(case, rows)) is not None:
+        return False
+    brought = [s for s in case.observation.table.of_flink if s.job_id == run and s.adds_rows]
+    seen = [s for s in brought if rows.has(s)]
+    return seen == brought or rows.reached_by(seen) == rows.tops
+
+
 def _anchored(line: Lineage, rows: Counted) -> Proof:
     run = line.living
     if not run.is_settled:
         return Unproven(f"how run {short_job(run.job_id)} goes on: it is not settled")
     if line.guests.is_untold:
         return Unproven("which of the jobs that write the table is this one")
-    if (broken := _continues(line, rows)) is not None:
-        return broken
+    return _continues(line, rows) or _stands(line, rows)
+
+
+def _stands(line: Lineage, rows: Counted) -> Proof:
+    """P2 and P4."""
+    run = line.living
     brought = [commit for commit in line.since if commit.adds_rows]
-    seen = [commit for commit in brought if rows.has(commit)]
+    seen = [commit for commit in brought if rows.has(commit)] if not rows.not_answered else []
     if (told := _by_position(line, rows, seen)) is not None:
         return told
     if line.is_untold:
@@ -168,20 +204,16 @@ def _by_position(line: Lineage, rows: Counted, seen: Sequence[Snapshot]) -> Proo
 
 def _continues(line: Lineage, rows: Counted) -> Wrong | Unproven | None:
     """P3."""
-    table, run, since = line.table, line.living, line.since
-    if any(b <= a for of_sink in _by_sink(since) for a, b in pairwise(of_sink)):
-        return Wrong(f"The checkpoint ids that run {short_job(run.job_id)} committed do not rise.")
+    table, since = line.table, line.since
     mine = {commit.snapshot_id for commit in since}
     for commit in _above(table.chain, rows):
         if commit.snapshot_id not in mine and not line.guests.has(commit):
             return Unproven(f"what {short(commit.snapshot_id)} changed, which came after rows were counted", ROWS)
     if (skipped := _skips(line, rows)) is not None:
         return skipped
-    anchor = next((commit for commit in reversed(since) if commit.adds_rows and rows.has(commit)), None)
-    for lost in line.lost:
-        if anchor is None or table.place_of(lost.snapshot_id) > table.place_of(anchor.snapshot_id):
-            return Wrong(f"Main lost {short(lost.snapshot_id)} while run {short_job(run.job_id)} was running.")
-    if anchor is None:
+    if (broken := _goes_on(line, rows)) is not None:
+        return broken
+    if (anchor := _anchor(line, rows)) is None:
         return None
     if gone := gone_since(anchor, table):
         snapshots = counted(gone, "snapshot")
@@ -189,6 +221,22 @@ def _continues(line: Lineage, rows: Counted) -> Wrong | Unproven | None:
     if (back := way_back_since(anchor, table)) is not None:
         return Unproven(f"what main lost when it came back to {short(back.snapshot_id)}: it has expired")
     return None
+
+
+def _goes_on(line: Lineage, rows: Counted) -> Wrong | None:
+    """Whether the run's ids rise, and main has kept what it brought since the newest commit that was counted."""
+    table, run, anchor = line.table, line.living, _anchor(line, rows)
+    if any(b <= a for of_sink in _by_sink(line.since) for a, b in pairwise(of_sink)):
+        return Wrong(f"The checkpoint ids that run {short_job(run.job_id)} committed do not rise.")
+    for lost in line.lost:
+        if anchor is None or table.place_of(lost.snapshot_id) > table.place_of(anchor.snapshot_id):
+            return Wrong(f"Main lost {short(lost.snapshot_id)} while run {short_job(run.job_id)} was running.")
+    return None
+
+
+def _anchor(line: Lineage, rows: Counted) -> Snapshot | None:
+    """The run's newest commit with rows that was counted."""
+    return next((commit for commit in reversed(line.since) if commit.adds_rows and rows.has(commit)), None)
 
 
 def _skips(line: Lineage, rows: Counted) -> Unproven | None:

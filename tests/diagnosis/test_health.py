@@ -7,20 +7,22 @@ import pytest
 
 import bot.diagnosis
 from bot.diagnosis import flink_is_recovering, no_snapshot_advanced, recovered_by_itself, two_jobs_write_the_table
-from bot.diagnosis._arrivals import unaccounted
+from bot.diagnosis._arrivals import read_past_main, unaccounted
 from bot.diagnosis._asked import lacking
+from bot.diagnosis._case import living
 from bot.diagnosis._examine import diagnose, scan
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
 from bot.domain.evidence import Verdict
 from bot.domain.findings import GapsFinding, LeakStanding, RepeatedCommit, ReplayedRowsFinding, UnreadableFile
-from bot.domain.flink import CheckpointSettings
+from bot.domain.flink import CheckpointSettings, SourcePosition
 from bot.domain.ids import CheckpointId, SnapshotId, short
 from bot.domain.ledger import BesideMain
-from tests.cases import NOON, Tale, job_id
+from tests.cases import NOON, OPERATOR, Tale, job_id, placed
 from tests.diagnosis.little_evidence import case_of, look
 from tests.diagnosis.little_silences import commits_nothing
 from tests.diagnosis.little_world import World
+from tests.evidence.restore_points import stored
 from tests.found import hole, leaks, orphans, repeats, ruled_out, unreadable
 
 TASKS = recovered_by_itself.MODE.needs
@@ -642,3 +644,38 @@ def test_nor_does_one_that_a_catalog_may_have_held_while_checkpoints_failed(
     looked.found["orphans"] = orphans(1, newest_at=NOON)
 
     assert isinstance(recovered_by_itself.examine(case_of(world, looked)), expected)
+
+
+def reads_on(*, checkpoints: int, following: int, waits: bool = False) -> Case:
+    """Main has ten rows of each of three checkpoints; more have completed since, and the newest state goes on at
+    this offset of the only partition."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).completes("a", *range(4, 4 + checkpoints))
+    tale.now += timedelta(minutes=2)
+    tale = tale.leaves_manifest("a", 3 + checkpoints) if waits else tale
+    state = SourcePosition(operator_id=OPERATOR, topic="orders", partition=0, following=following)
+    point = stored(job_id("a"), 3 + checkpoints).model_copy(update={"source_positions": (state,)})
+    tale.points.append(point)
+    return placed(tale.looked_at())
+
+
+def test_records_that_were_read_and_reach_nothing_leave_it_open() -> None:
+    """Checkpoints complete, no Flink manifest waits, no file is left: what a sink threw away leaves no other trace."""
+    case = reads_on(checkpoints=6, following=1030)
+    told = read_past_main(case, living(case)[0])
+
+    assert told is not None
+    assert "1,000 offsets of orders, partition 0" in told
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        reads_on(checkpoints=6, following=35),
+        reads_on(checkpoints=4, following=1030),
+        reads_on(checkpoints=6, following=1030, waits=True),
+    ],
+    ids=["a few offsets without rows", "not for long", "a manifest waits (F11)"],
+)
+def test_what_may_be_on_its_way_does_not(case: Case) -> None:
+    """Nor markers of transactions at the end of a partition."""
+    assert read_past_main(case, living(case)[0]) is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.diagnosis import recovered_by_itself, restarted_from_empty, source_positions_skipped
+from bot.diagnosis import recovered_by_itself, source_positions_skipped
 from bot.diagnosis._last_good import rows_up_to
 from bot.domain.diagnosis import CannotTell, Case, Excluded, LastGoodRows, Matches, Remedy
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
@@ -381,21 +381,6 @@ WHOLE = GapsFinding(lowest=0, highest=19, positions=40, missing=0, gaps=())
 def _in_partitions(case: Case) -> Case:
     contract = case.contract.model_copy(update={"position_partition": "source_partition"})
     return case.model_copy(update={"contract": contract})
-
-
-def _remedy(commits: int) -> Remedy:
-    """Of a start without state that has committed so often since."""
-    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").flink_runs("b")
-    tale.commits("b", *range(1, commits + 1))
-    found = restarted_from_empty.examine(_in_partitions(tale.looked_at(gaps=WHOLE)))
-    assert isinstance(found, Matches)
-    return found.remedy
-
-
-def test_rows_after_a_start_without_state_are_right_only_once_each_partition_had_time_to_come() -> None:
-    """Five commits, after which `missing_positions` itself asks why one is silent."""
-    assert _remedy(4) is Remedy.REWIND_TABLE_AND_JOB
-    assert _remedy(5) is Remedy.TELL_CONSUMERS
 
 
 def test_rows_are_not_clean_while_a_partition_has_positions_to_come() -> None:

@@ -14,7 +14,7 @@ from bot.domain.diagnosis import CannotTell, Case, LastGoodRows, Matches, Remedy
 from bot.domain.ids import DRAINED, OperatorId, short
 from bot.domain.suspicion import Suspicion, propose_window
 from bot.domain.table import Window
-from tests.cases import Tale
+from tests.cases import Tale, placed
 from tests.diagnosis.test_health import pinned
 from tests.found import ledger_of, orphans, points
 
@@ -333,8 +333,8 @@ def test_a_job_that_is_down_long_after_an_empty_start_is_brought_back() -> None:
     """The start was meant, and its rows are right: what is wrong today is that no run is alive."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "CANCELED").flink_runs("b")
     tale.commits("b", *range(1, 60)).completes("b", 59)
-    alive = restarted_from_empty.examine(tale.looked_at())
-    down = restarted_from_empty.examine(tale.becomes("b", "FAILED").looked_at())
+    alive = restarted_from_empty.examine(placed(tale.looked_at(), b=30))
+    down = restarted_from_empty.examine(placed(tale.becomes("b", "FAILED").looked_at(), b=30))
 
     assert isinstance(alive, Matches)
     assert isinstance(down, Matches)
@@ -369,8 +369,8 @@ def test_no_job_is_brought_back_while_rows_may_be_in_doubt() -> None:
     tale.commits("b", 1, 2, 3).completes("b", 4, 5)
     tale.now += timedelta(minutes=1)
     tale.becomes("b", "FAILED")
-    clean = restarted_from_empty.examine(tale.looked_at())
-    left = restarted_from_empty.examine(tale.looked_at(orphans=orphans(3)))
+    clean = restarted_from_empty.examine(placed(tale.looked_at(), b=30))
+    left = restarted_from_empty.examine(placed(tale.looked_at(orphans=orphans(3)), b=30))
 
     assert isinstance(clean, Matches)
     assert isinstance(left, Matches)
@@ -503,7 +503,7 @@ def test_a_replay_is_not_called_harmless_by_a_window_that_ends_within_it() -> No
     below = asked_window(f"..{tale.at('b', 6)}", tale.table)
 
     whole, part = (
-        restored_from_older_savepoint.examine(seen_through(tale, window))
+        restored_from_older_savepoint.examine(placed(seen_through(tale, window)))
         for window in (Window(since=None, until=tale.head), below)
     )
 

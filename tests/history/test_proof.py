@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from bot.diagnosis import recovered_by_itself
-from bot.domain.diagnosis import CannotTell, Case, Matches
+from bot.diagnosis import recovered_by_itself, source_positions_skipped, two_jobs_write_the_table
+from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
 from bot.domain.evidence import Verdict
-from bot.domain.findings import RepeatedCommit, ReplayedRowsFinding
-from bot.domain.flink import RememberedStart
-from bot.domain.ids import DRAINED, SnapshotId
+from bot.domain.findings import GapsFinding, PositionGap, RepeatedCommit, ReplayedRowsFinding
+from bot.domain.flink import JobRun, RememberedStart
+from bot.domain.ids import DRAINED, OperatorId, SnapshotId
+from bot.domain.looked import Seen
 from bot.history.proof import ROWS, Right, Unproven, Wrong, prove
 from tests.cases import NOON, Tale, job_id
 from tests.found import repeats, ruled_out
@@ -113,7 +114,7 @@ FAILS: dict[str, tuple[Callable[[], Case], str]] = {
 }
 OPEN: dict[str, tuple[Callable[[], Case], str]] = {
     "P1: not counted": (lambda: running().looked_at(gaps=None), "missing_positions of main as it is now"),
-    "P2: below main's end": (lambda: placed(upgraded(2).looked_at()), "restored from checkpoint 2, and main has"),
+    "P2: below main's end": (lambda: placed(upgraded(2).looked_at()), "goes back to checkpoint 2"),
     "P2: behind by its rows": (
         lambda: placed(upgraded(1).commits("b", 2).looked_at(), 0, 10, 20, 15),
         "brought source positions",
@@ -227,3 +228,51 @@ def test_a_task_that_could_not_answer_says_why_and_is_not_run_again() -> None:
     assert isinstance(found, CannotTell)
     assert "duplicate_rows (it ran and could not answer: Spark went away.)" in found.missing
     assert "duplicate_rows" not in found.asks
+
+
+# ---------------------------------------------------------------------- positions belong to a source, not to a table
+
+
+def beside_another(*lows: int, is_declared: bool = False, ends: bool = False) -> Case:
+    """Run a and run z of another job commit by turns, these positions; all from 30 to 999 are in no row."""
+    tale = Tale().flink_runs("a").commits("a", 1).commits("z", 1).by_sink(OperatorId("ee" * 16)).commits("a", 2, 3)
+    tale = tale.becomes("a", "FINISHED") if ends else tale
+    rest = [gap for gap in (PositionGap(first=30, last=999),) if max(lows) > 999]
+    gaps = GapsFinding(lowest=0, highest=0, positions=40, missing=sum(gap.size for gap in rest), gaps=tuple(rest))
+    case = placed(tale.looked_at(gaps=gaps), *lows)
+    run = case.runs[0].model_copy(update={"job_id": job_id("z"), "name": "backfill"})
+    others = Seen[JobRun](source="Flink", values=(run,)) if is_declared else None
+    return case.model_copy(update={"observation": case.observation.model_copy(update={"others": others})})
+
+
+FAR_ABOVE = (0, 1000, 10, 20)
+
+
+def test_a_gap_between_two_jobs_is_no_loss() -> None:
+    """Nobody has passed it, so nothing is to be replayed; whose rows they are has to be declared."""
+    found, case = prove(beside_another(*FAR_ABOVE)), beside_another(*FAR_ABOVE)
+
+    assert isinstance(found, Unproven)
+    assert "other_jobs" in found.missing
+    assert isinstance(source_positions_skipped.examine(case), Excluded)
+    assert "not declared" in getattr(two_jobs_write_the_table.examine(case), "reason", "")
+
+
+def test_a_table_with_two_declared_writers_can_be_right() -> None:
+    """Each reads a source of its own."""
+    assert isinstance(prove(beside_another(*FAR_ABOVE, is_declared=True)), Right)
+
+
+@pytest.mark.parametrize("lows", [(0, 2000, 10, 1000), (0, 10, 20, 1000)], ids=["other rows above", "other rows below"])
+def test_a_gap_within_what_the_job_has_brought_is_a_loss(lows: tuple[int, ...]) -> None:
+    """Whatever else is on the table, and whether it is declared."""
+    for is_declared in (False, True):
+        case = beside_another(*lows, is_declared=is_declared)
+
+        assert isinstance(prove(case), Wrong)
+        assert isinstance(source_positions_skipped.examine(case), Matches)
+
+
+def test_a_gap_below_another_job_counts_once_no_run_of_the_job_is_alive() -> None:
+    """Then the other one may have taken over from it."""
+    assert isinstance(prove(beside_another(*FAR_ABOVE, ends=True)), Wrong)
