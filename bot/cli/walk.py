@@ -26,7 +26,7 @@ _VERDICT = re.compile(r"^:\w+: |: (confirmed|ruled out|inconclusive)$")
 _ID = re.compile(r"[\w…/-]*\d[\w-]*")
 _ONE_MORE = "Needs 1 more approval"
 """On a proposal whose policy asks for two, after the first yes."""
-_MAIN = ("Run evidence", "Diagnose", "Propose", "Preview and send…", "Done", "Open the review", "Close…")
+_MAIN = ("Run all", "Propose", "Preview and send…", "Done", "Open the review", "Close…")
 """What a responder does with each kind of step, by the button that the card offers."""
 
 
@@ -224,7 +224,7 @@ class Walk:
         while time.monotonic() < deadline:
             self._show_everything()
             now = self._card()
-            moved = now.plain != before and "Cancel" not in now.buttons
+            moved = now.plain != before and "Stop" not in now.buttons
             time.sleep(_LOOK_EVERY_S)
             if moved:
                 return True

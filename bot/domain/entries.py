@@ -341,6 +341,14 @@ class EvidenceEnded(Record):
     message: str
 
 
+class EvidenceStopped(Record):
+    """A person stops the evidence that the runbook runs by itself, or lets it go on: then what failed or was cancelled
+    is run again, too."""
+
+    kind: Literal["evidence-stopped"] = "evidence-stopped"
+    stopped: bool
+
+
 class Diagnosed(Record):
     kind: Literal["diagnosed"] = "diagnosed"
     diagnosis: Diagnosis
@@ -409,7 +417,7 @@ class IncidentClosed(Record):
 
 Body = Annotated[
     IncidentOpened | ResponderAssigned | NoteAdded | EvidenceRequested | EvidenceRecorded | EvidenceEnded
-    | EvidenceRunAgain
+    | EvidenceRunAgain | EvidenceStopped
     | DiagnosisEntry | Diagnosed | StepDone | StepSkipped | ProposalMade | ProposalApproved | GlassBroken
     | VetoTimeEnded | ApprovalReminded | ProposalEnded | OutcomeSettled
     | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | VerificationRequested | Verified

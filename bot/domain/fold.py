@@ -60,6 +60,9 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             incident.runs[body.run].ended = body
         case e.EvidenceRunAgain():
             incident.runs[body.run].is_again = True
+        case e.EvidenceStopped():
+            incident.is_stopped = body.stopped
+            incident.runs_before = incident.runs_before if body.stopped else frozenset(incident.runs)
         case e.DiagnosisRequested():
             incident.diagnosis_asked = entry.seq
         case e.DiagnosisEnded():

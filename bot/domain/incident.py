@@ -77,10 +77,13 @@ class Incident:
     responder: UserId | None = None
     runs: dict[EvidenceId, EvidenceRun] = field(default_factory=dict)
     """In the order in which they were asked for."""
+    is_stopped: bool = False
+    """Whether the runbook's evidence waits until a person lets it run."""
+    runs_before: frozenset[EvidenceId] = frozenset()
+    """Runs from before a person let the evidence go on: their failures count no more."""
     diagnosis: Diagnosis | None = None
     deadline: RecoveryDeadline | None = None
     """As of the newest diagnosis."""
-    """Set while Slack refuses messages to the incident's channel."""
     diagnosis_asked: int | None = None
     """seq of the request that has no answer yet."""
     outcomes: dict[StepId, StepOutcome] = field(default_factory=dict)

@@ -40,6 +40,16 @@ class EvidenceStep(_Step):
     kind: Literal["evidence"] = "evidence"
     task: str
 
+    def meaning(self, verdict: str) -> str:
+        """What the runbook says of this outcome; empty where it says nothing."""
+        begin = f"*{verdict.replace('-', ' ').capitalize()}*: "
+        return next((line.removeprefix(begin) for line in self.prose.splitlines() if line.startswith(begin)), "")
+
+    @property
+    def before(self) -> str:
+        """What the responder reads before there is an outcome."""
+        return self.prose.partition("*Confirmed*: ")[0].partition("*Ruled out*: ")[0].strip()
+
 
 class Choice(Record):
     """One answer of a decision, as a button."""

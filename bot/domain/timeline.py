@@ -152,6 +152,8 @@ def _sentence(body: e.Body) -> str:
             | e.StepSkipped()
         ):
             return _found(body)
+        case e.EvidenceStopped():
+            return "The runbook's evidence was stopped." if body.stopped else "The runbook's evidence was run."
         case _:
             return _told(body)
 

@@ -146,6 +146,20 @@ def position(runbook: Runbook, outcomes: Mapping[StepId, StepOutcome]) -> Positi
     return Position(passed=tuple(passed), current=None if current == END else current, stuck=stuck)
 
 
+def evidence_ahead(runbook: Runbook, outcomes: Mapping[StepId, StepOutcome]) -> tuple[EvidenceStep, ...]:
+    """Evidence steps that the walk comes to, whatever those before them answer; also the answered ones among them."""
+    ahead: list[EvidenceStep] = []
+    at = position(runbook, outcomes).current
+    while at is not None and at != END:
+        step = runbook.step(at)
+        if not isinstance(step, EvidenceStep):
+            break
+        ahead.append(step)
+        following = targets(step)
+        at = following[0] if len(following) == 1 else None
+    return tuple(ahead)
+
+
 def _is_outdated(outcome: StepOutcome, steps: Mapping[StepId, Step], passed: Sequence[Passed]) -> bool:
     """Whether it says that nothing can be proposed for a diagnosis that has been made anew since."""
     decided = (p.outcome.at for p in reversed(passed) if isinstance(steps[p.step], DecisionStep))

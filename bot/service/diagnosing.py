@@ -123,7 +123,7 @@ class Diagnostician:
             is_old = read is not None and _answered(now) != read
             is_same = now.diagnosis == told.diagnosis and is_no_worse(told.deadline, now.deadline)
             is_known = is_same and not (told.sees_job_run and is_left_down(now))
-            return [] if is_old or is_known else [told]
+            return [] if is_old or is_known or not now.is_open else [told]
 
         self._store.write(incident_id, by=WATERLINE, decide=decide)
         return not is_old

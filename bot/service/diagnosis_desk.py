@@ -99,7 +99,7 @@ class DiagnosisDesk:
             is_known = not again and known is not None and (known.key, known.why) == (key, why)
             return (
                 []
-                if is_known or _moving(incident) or not incident.is_open
+                if is_known or _moving(incident) or not incident.is_open or (again and incident.is_stopped)
                 else [StepDone(step=step.id, key=key, why=why)]
             )
 
@@ -145,7 +145,13 @@ def _owed(incident: Incident) -> DecisionStep | None:
     """The decision on a diagnosis that the walk has come to and that was not taken since: whoever ended the step
     before it may have been killed right after."""
     current = current_step(incident)
-    if not incident.is_open or not isinstance(current, DecisionStep) or current.on == "choice" or _moving(incident):
+    if (
+        not incident.is_open
+        or incident.is_stopped
+        or not isinstance(current, DecisionStep)
+        or current.on == "choice"
+        or _moving(incident)
+    ):
         return None
     ended = (entry.body.step for entry in reversed(incident.entries) if isinstance(entry.body, StepDone | StepSkipped))
     return None if next(ended, None) == current.id else current

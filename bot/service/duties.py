@@ -82,7 +82,7 @@ class Duties:
             "Notifying consumers of the changed severity": self._tell_severity,
             "Running the requested evidence": self._resume_evidence,
             "Taking a first look": self._look_first,
-            _WALK: diagnoses.settle,
+            _WALK: self._walk,
             _RECOVERY: self._recover,
             "Offering the repair for publication": self._offer_publication,
         }
@@ -116,8 +116,13 @@ class Duties:
         self._background.submit(incident_id, _APPROVAL, partial(self._approvals.settle, incident_id))
 
     def walk_on(self, incident_id: IncidentId) -> None:
-        """A step has ended, or a diagnosis is asked for."""
-        self._background.submit(incident_id, _WALK, partial(self._diagnoses.settle, incident_id))
+        """A step has ended, or a diagnosis is asked for, or evidence may go on."""
+        self._background.submit(incident_id, _WALK, partial(self._walk, incident_id))
+
+    def _walk(self, incident_id: IncidentId) -> None:
+        """What the runbook asks for and no person has to do: its evidence, and the diagnosis after that."""
+        self._diagnoses.settle(incident_id)
+        self._desk.run_due(incident_id)
 
     def recover(self, incident_id: IncidentId, then: Callable[[], None]) -> None:
         """Soon carry on what was begun and prove it, and nothing else that is owed; `then` says that it was looked."""
@@ -158,9 +163,11 @@ class Duties:
                 self._desk.resume(incident_id, run.run)
 
     def _look_first(self, incident_id: IncidentId) -> None:
-        """Once, at opening: a diagnosis looks again by itself."""
-        if not any(run.is_first_look for run in self._store.get(incident_id).runs.values()):
+        """Once, at opening: a diagnosis looks again by itself. What reads rows comes after it."""
+        incident = self._store.get(incident_id)
+        if not incident.is_stopped and not any(run.is_first_look for run in incident.runs.values()):
             self._desk.look_first(incident_id)
+            self.walk_on(incident_id)
 
     def _recover(self, incident_id: IncidentId) -> None:
         """Carry on what was begun, prove it, let the walk go on. The waterline goes back before `main` moves, and

@@ -1,5 +1,5 @@
-"""Runs evidence tasks on demand: intent first, answer or end afterwards, cancellable, shown while running. One under
-which Spark ended is run again by itself, once."""
+"""Runs evidence tasks, what the runbook asks for by itself: intent first, answer or end afterwards, cancellable, shown
+while running. One under which Spark ended is run again by itself, once."""
 
 import threading
 from collections import defaultdict
@@ -10,24 +10,38 @@ from functools import partial
 import structlog
 from ulid import ULID
 
-from bot.domain.entries import Body, EvidenceEnded, EvidenceRecorded, EvidenceRequested, EvidenceRunAgain, StepDone
+from bot.domain.entries import (
+    Body,
+    EvidenceEnded,
+    EvidenceRecorded,
+    EvidenceRequested,
+    EvidenceRunAgain,
+    EvidenceStopped,
+    StepDone,
+)
 from bot.domain.errors import EngineEnded, EvidenceCancelled, Refused, WaterlineError
 from bot.domain.evidence import Ask, Evidence, Observation, Progress
+from bot.domain.execution import ProposalState
 from bot.domain.ids import EvidenceId, IncidentId, SnapshotId, StepId, TableName
 from bot.domain.incident import EvidenceRun, Incident
 from bot.domain.journal import WATERLINE
+from bot.domain.runbook import EvidenceStep
 from bot.domain.staleness import JUST_NOW, Fresh, is_of, known_runs_of, staleness
 from bot.domain.table import Window
 from bot.evidence import Collector
 from bot.service.background import AloneWith
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import Observer
+from bot.service.walking import steps_ahead
 
 log = structlog.get_logger(__name__)
+_CHEAPEST_FIRST = ("nothing", "metadata", "listing", "rows")
+_AT_A_TIME = 2
+"""Tasks that one incident has run at once, and that run at once at all: who opens the next one waits for no more."""
 
 
 class EvidenceDesk:
-    """One desk for all incidents; two tasks run at a time, others wait their turn."""
+    """One desk for all incidents: tasks wait their turn."""
 
     def __init__(
         self,
@@ -43,7 +57,7 @@ class EvidenceDesk:
         self._store = store
         self._observer = observer
         self._collector = collector
-        self._pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="evidence")
+        self._pool = ThreadPoolExecutor(max_workers=_AT_A_TIME, thread_name_prefix="evidence")
         self._lock = threading.Lock()
         self._looking: defaultdict[IncidentId, threading.Lock] = defaultdict(threading.Lock)
         self._mine: dict[EvidenceId, Progress | None] = {}
@@ -56,10 +70,10 @@ class EvidenceDesk:
         self._on_progress = listener
 
     def on_answer(self, listener: Callable[[IncidentId], None]) -> None:
-        """Call `listener` when a step has ended because its evidence has an answer."""
+        """Call `listener` when a run has ended: a step may be done, and another run may begin."""
         self._on_answer = listener
 
-    def request(self, incident_id: IncidentId, task: str, *, step: StepId | None, by: str) -> EvidenceId:
+    def request(self, incident_id: IncidentId, task: str, *, by: str) -> EvidenceId:
         """Ask for a run; returns at once. Raises Refused if this task is running or unknown."""
         run = EvidenceId(str(ULID()))
         self._collector.task(task)
@@ -68,11 +82,70 @@ class EvidenceDesk:
             must_be_open(incident)
             if any(r.task == task and r.is_running and not r.is_first_look for r in incident.runs.values()):
                 raise Refused(f"{self._collector.task(task).title} is running already.", "", "Its result appears here.")
-            return [EvidenceRequested(run=run, task=task, step=step)]
+            return [EvidenceRequested(run=run, task=task, step=_step_of(task, incident))]
 
         self._store.write(incident_id, by=by, decide=decide)
         self.resume(incident_id, run)
         return run
+
+    def run_due(self, incident_id: IncidentId) -> None:
+        """Run what the runbook asks for next and nobody has run yet; returns at once. While the first look is under
+        way it asks for its part of that."""
+        asked: list[EvidenceRequested] = []
+
+        def decide(incident: Incident) -> list[Body]:
+            due = self._due(incident)
+            asked[:] = [EvidenceRequested(run=EvidenceId(str(ULID())), task=each.task, step=each.id) for each in due]
+            return [*asked]
+
+        with self._lock:
+            alone = self._looking[incident_id]
+        if alone.acquire(blocking=False):
+            try:
+                self._store.write(incident_id, by=WATERLINE, decide=decide)
+            finally:
+                alone.release()
+        for request in asked:
+            self.resume(incident_id, request.run)
+
+    def _due(self, incident: Incident) -> list[EvidenceStep]:
+        """The cheapest first. What has failed, or was cancelled, is run again once a person lets the evidence go on."""
+        is_early = bool(self._first_tasks) and not any(run.is_first_look for run in incident.runs.values())
+        if not incident.is_open or incident.is_stopped or is_early:
+            return []
+        running = {run.task for run in incident.runs.values() if run.is_running and run.branch is None}
+        due = []
+        for step in steps_ahead(incident):
+            last = incident.latest_run_of(step.id)
+            is_new = last is None or last.run in incident.runs_before
+            if is_new and step.task in self._collector.tasks and step.task not in running:
+                due.append(step)
+        due.sort(key=lambda step: _CHEAPEST_FIRST.index(self._collector.tasks[step.task].reads))
+        return due[: max(0, _AT_A_TIME - len(running))]
+
+    def go_on(self, incident_id: IncidentId, *, by: str) -> None:
+        """A person lets the runbook's evidence run, also what has failed before. Raises Refused where it runs."""
+
+        def decide(incident: Incident) -> list[Body]:
+            must_be_open(incident)
+            if not incident.is_stopped and any(run.is_running for run in incident.runs.values()):
+                raise Refused("The evidence is running already.", "", "The card shows it.")
+            return [EvidenceStopped(stopped=False)]
+
+        self._store.write(incident_id, by=by, decide=decide)
+
+    def stop(self, incident_id: IncidentId, *, by: str) -> None:
+        """End what runs, and run nothing more by itself until a person lets it go on. What proves a repair goes on."""
+
+        def decide(incident: Incident) -> list[Body]:
+            must_be_open(incident)
+            return [] if incident.is_stopped else [EvidenceStopped(stopped=True)]
+
+        incident = self._store.write(incident_id, by=by, decide=decide)
+        for run in [each for each in incident.runs.values() if each.is_running]:
+            is_proof = run.step is None and not run.is_first_look and _is_proving(incident)
+            if not is_proof and not self._collector.cancel(run.run):
+                self._end(incident_id, EvidenceEnded(run=run.run, how="cancelled", message="Stopped before it began."))
 
     def resume(self, incident_id: IncidentId, run: EvidenceId) -> None:
         """Run what was asked for and has no end; a run that this process or another replica works on is left alone."""
@@ -118,7 +191,8 @@ class EvidenceDesk:
             return
         ask = ask_of(self._observer, incident.opened.table, incident.window, incident.trusted)
         for task in self._first_tasks:
-            if self._is_closing:
+            is_stopped = self._store.get(incident_id).is_stopped and not incident.is_stopped
+            if self._is_closing or is_stopped:
                 return
             self._look_at(incident_id, task, ask)
 
@@ -143,7 +217,7 @@ class EvidenceDesk:
         rests_on_runs = self._collector.task(task).reads == "nothing"
         if known is not None and (is_of(known, world, rests_on_runs) or self._is_fresh(known, incident, world)):
             return []
-        return [EvidenceRequested(run=run, task=task, step=None, first_look=True)]
+        return [EvidenceRequested(run=run, task=task, step=_step_of(task, incident), first_look=True)]
 
     def _is_fresh(self, known: Evidence, incident: Incident, world: Observation) -> bool:
         """Whether manifests were read for it moments ago, and only the job has committed since. What reads nothing is
@@ -151,14 +225,6 @@ class EvidenceDesk:
         runs = known_runs_of(incident.opened.job, world.jobs, known.window.of(world.table))
         is_young = world.table.read_at - known.at < JUST_NOW and self._collector.task(known.task).reads != "nothing"
         return is_young and isinstance(staleness(known, world.table, runs), Fresh)
-
-    def cancel(self, incident_id: IncidentId, run: EvidenceId) -> None:
-        """Interrupt a running task. Raises Refused when it is at its end already."""
-        view = self._store.get(incident_id).runs.get(run)
-        if view is None or not view.is_running:
-            raise Refused("This run has ended already.", "", "Its answer is in the thread.")
-        if not self._collector.cancel(run):
-            self._end(incident_id, EvidenceEnded(run=run, how="cancelled", message="Cancelled before it began."))
 
     def progress(self, run: EvidenceId) -> Progress | None:
         """How far a run of this process is; None before the first word."""
@@ -219,16 +285,26 @@ class EvidenceDesk:
 
         def decide(incident: Incident) -> list[Body]:
             run = incident.runs[body.run]
-            return [body, *_end_of_step(run.step, body)] if run.is_running else []
+            step_end = _end_of_step(run.step, body) if incident.is_open else []
+            return [body, *step_end] if run.is_running else []
 
-        after = self._store.write(incident_id, by=WATERLINE, decide=decide)
-        if after.runs[body.run].step is not None:
-            self._on_answer(incident_id)
+        self._store.write(incident_id, by=WATERLINE, decide=decide)
+        self._on_answer(incident_id)
 
     def _progressed(self, incident_id: IncidentId, run: EvidenceId, progress: Progress) -> None:
         if run in self._mine:
             self._mine[run] = progress
             self._on_progress(incident_id)
+
+
+def _step_of(task: str, incident: Incident) -> StepId | None:
+    """The step ahead that asks for this task."""
+    return next((step.id for step in steps_ahead(incident) if step.task == task), None)
+
+
+def _is_proving(incident: Incident) -> bool:
+    views = incident.proposals.values()
+    return any(v.state is ProposalState.APPLIED and (v.verified is None or v.is_proof_asked) for v in views)
 
 
 def _end_of_step(step: StepId | None, body: EvidenceRecorded | EvidenceEnded) -> list[Body]:

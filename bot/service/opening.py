@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatch
 
 from bot.domain.asked_window import begin_of, listed
-from bot.domain.entries import IncidentOpened, ResponderAssigned
+from bot.domain.entries import EvidenceStopped, IncidentOpened, ResponderAssigned
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, Severity, SnapshotId, TableName, UserId, short
 from bot.domain.incident import already_open
@@ -45,11 +45,14 @@ class Opening:
         observer: Observer,
         runbooks: Mapping[str, Runbook],
         findings: WatchFindings | None = None,
+        *,
+        runs_evidence: bool = True,
     ) -> None:
-        """`findings` None: nothing is watched."""
+        """`findings` None: nothing is watched. `runs_evidence` False: an incident's evidence waits for *Run all*."""
         self._store = store
         self._observer = observer
         self._findings = findings
+        self._runs_evidence = runs_evidence
         self.runbooks = runbooks
 
     @property
@@ -127,8 +130,8 @@ class Opening:
         except Refused as later:
             first = self._store.open_on(table)
             raise already_open(first) if first is not None else later from later
-        assigned = ResponderAssigned(user=by)
-        self._store.write(incident.id, by=by, decide=lambda _i: [assigned])
+        stopped = () if self._runs_evidence else (EvidenceStopped(stopped=True),)
+        self._store.write(incident.id, by=by, decide=lambda _i: [ResponderAssigned(user=by), *stopped])
         return incident.id
 
     def _window(self, offer: Offer, since: str | None) -> Window:

@@ -18,13 +18,19 @@ from bot.domain.runbook import (
     ReviewStep,
     Step,
 )
-from bot.runbook.progress import Position, position
+from bot.runbook.progress import Position, evidence_ahead, position
 from bot.service.incident_store import IncidentStore, must_be_in_charge, must_be_open
 
 
 def walk_of(incident: Incident) -> Position:
     """Where the incident is in its own copy of the runbook."""
     return position(incident.opened.runbook, incident.outcomes)
+
+
+def steps_ahead(incident: Incident) -> tuple[EvidenceStep, ...]:
+    """The evidence that it comes to next, whatever each of it answers, and has no answer to."""
+    ahead = evidence_ahead(incident.opened.runbook, incident.outcomes)
+    return tuple(step for step in ahead if step.id not in incident.outcomes)
 
 
 def not_possible(store: IncidentStore, incident_id: IncidentId, step: StepId | None, why: Refused) -> None:

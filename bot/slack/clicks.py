@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from bot.domain.approval_refusals import approval_counts
 from bot.domain.errors import Refused
-from bot.domain.ids import EvidenceId, IncidentId, ProposalId, StepId, short_job
+from bot.domain.ids import IncidentId, ProposalId, StepId, short_job
 from bot.service.keeping_other import keep_other
 from bot.service.services import Services
 from bot.slack.blocks.review import term_form
@@ -30,12 +30,13 @@ class Clicks:
         do = _BUTTONS.get(click.action)
         return _OLD if do is None else do(self, click, *click.parts)
 
-    def _run(self, click: Clicked, incident: str, task: str, step: str) -> None:
-        self._services.desk.request(IncidentId(incident), task, step=StepId(step), by=click.user)
+    def _run_all(self, click: Clicked, incident: str) -> None:
+        self._services.desk.go_on(IncidentId(incident), by=click.user)
+        self._services.duties.settle(IncidentId(incident))
 
-    def _cancel(self, _click: Clicked, incident: str, run: str) -> str:
-        self._services.desk.cancel(IncidentId(incident), EvidenceId(run))
-        return "Cancelled. You can run it again at any time."
+    def _stop(self, click: Clicked, incident: str) -> str:
+        self._services.desk.stop(IncidentId(incident), by=click.user)
+        return "Stopped. *Run all* on the card continues."
 
     def _choose(self, click: Clicked, incident: str, step: str, key: str) -> None:
         self._services.walker.choose(IncidentId(incident), StepId(step), key, by=click.user)
@@ -132,8 +133,8 @@ class Clicks:
 
 
 _BUTTONS: dict[str, Callable[..., str | None]] = {
-    Click.RUN: Clicks._run,
-    Click.CANCEL: Clicks._cancel,
+    Click.RUN_ALL: Clicks._run_all,
+    Click.STOP: Clicks._stop,
     Click.CHOOSE: Clicks._choose,
     Click.DONE: Clicks._done,
     Click.TAKE: Clicks._take,

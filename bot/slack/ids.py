@@ -10,8 +10,8 @@ SHORTCUT = "open-incident"
 class Click(StrEnum):
     """action_id of each button. The value is `incident/argument`."""
 
-    RUN = "run-evidence"
-    CANCEL = "cancel-evidence"
+    RUN_ALL = "run-evidence"
+    STOP = "stop-evidence"
     CHOOSE = "choose"
     """Value: incident/step/choice."""
     DONE = "manual-done"

@@ -123,6 +123,7 @@ class Projection:
                 | e.ResponderAssigned(note="")
                 | e.EvidenceRequested()
                 | e.EvidenceRunAgain()
+                | e.EvidenceStopped()
                 | e.StepDone()
                 | e.NoticesPreviewed()
                 | e.SavepointReleasing()

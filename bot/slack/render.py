@@ -13,7 +13,6 @@ from bot.domain.sentences import PERSON
 from bot.domain.timeline import sentence
 from bot.ports import Post
 from bot.service.services import Services
-from bot.service.walking import current_step
 from bot.slack.blocks.card import card_message
 from bot.slack.blocks.diagnosis import diagnosis_message
 from bot.slack.blocks.evidence import evidence_message, first_look_message
@@ -65,10 +64,8 @@ def _finding(sighting: str, services: Services) -> tuple[str, list[Block]]:
 
 
 def _card(incident: Incident, services: Services, _name: str) -> tuple[str, list[Block]]:
-    step = current_step(incident)
-    run = incident.latest_run_of(step.id) if step else None
-    progress = services.desk.progress(run.run) if run is not None else None
-    return card_message(incident, dict(services.tasks), progress, services.observer.tables.get(incident.opened.table))
+    setup = services.observer.tables.get(incident.opened.table)
+    return card_message(incident, services.tasks, services.desk.progress, setup)
 
 
 def _evidence(incident: Incident, services: Services, name: str) -> tuple[str, list[Block]]:

@@ -120,7 +120,7 @@ def test_a_proposal_pauses_it_first_and_the_end_lets_it_go_on(paused: Scene, air
     assert "gc.enabled" not in paused.table.properties
     assert not away.is_frozen
     assert "found the nightly compaction: HTTP 503. Waterline tries again." in str(still_paused(away))
-    assert "HTTP 503" in str([block.to_dict() for block in card_message(away, {}, None, None)[1]])
+    assert "HTTP 503" in str([block.to_dict() for block in card_message(away, {}, {}.get, None)[1]])
     assert asked(airflow) == [True, False, False, False]
     assert marks(paused) == ["thawed", "resuming", "resumed"]
     assert still_paused(paused.store.get(paused.incident)) is None

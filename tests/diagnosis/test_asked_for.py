@@ -23,9 +23,10 @@ from bot.domain.errors import EvidenceCancelled, EvidenceFailed, Refused
 from bot.domain.evidence import Answer, Ask, Evidence, Observation, Task, Verdict
 from bot.domain.findings import LedgerFinding, PairingFinding, ReplayedRowsFinding
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
-from bot.domain.ids import CheckpointId, EvidenceId, IncidentId, TableName
+from bot.domain.ids import CheckpointId, EvidenceId, IncidentId, StepId, TableName
 from bot.domain.incident import EvidenceRun
 from bot.domain.looked import NotSeen, Seen
+from bot.domain.runbook import END, ManualStep
 from bot.domain.setup import TableSetup
 from bot.evidence import Collector, find_tasks
 from bot.service.diagnosing import Diagnostician
@@ -55,8 +56,17 @@ class OneIncident:
 
     def get(self, _incident: object) -> SimpleNamespace:
         latest = {each.task: each for each in self.runs.values() if each.evidence is not None}
-        opened = SimpleNamespace(table="sales.orders", job=None)
-        told = {"window": self.tale.case().window, "trusted": None, "opened": opened}
+        step = ManualStep(id=StepId("wait"), title="Wait", prose="Wait.", next=END)
+        opened = SimpleNamespace(
+            table="sales.orders", job=None, runbook=SimpleNamespace(steps=(step,), step=lambda _: step)
+        )
+        told = {
+            "window": self.tale.case().window,
+            "trusted": None,
+            "opened": opened,
+            "outcomes": {},
+            "is_stopped": False,
+        }
         return SimpleNamespace(is_open=True, runs=dict(self.runs), latest=latest, **told)
 
     def write(self, incident: object, *, decide: Any, **_: object) -> SimpleNamespace:

@@ -78,7 +78,7 @@ def again(scene: RepairScene) -> list[Any]:
 
 def test_a_run_under_which_spark_was_killed_is_run_again_by_itself(scene: RepairScene, killed: Killed) -> None:
     """Nobody clicks; the answer says that it is the second run's."""
-    run = scene.services.desk.request(scene.incident, "duplicate_rows", step=None, by=ANA)
+    run = scene.services.desk.request(scene.incident, "duplicate_rows", by=ANA)
     eventually(lambda: not scene.store.get(scene.incident).runs[run].is_running, PATIENCE_S)
 
     answered = scene.store.get(scene.incident).runs[run]

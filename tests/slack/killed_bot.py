@@ -1,9 +1,10 @@
 """A bot of its own process that kills itself with SIGKILL at a named moment, as a power cut would.
 
 `python -m tests.slack.killed_bot FOLDER API_URL BOT_TOKEN APP_TOKEN MOMENT`, where the moment is `claimed` (a click
-is taken from the inbox and not yet worked on), `posted` (Slack has taken a proposal and the outbox does not know),
-`notice-claimed` (a notice is about to be sent), `notice-taken` (Slack has taken it, which nobody has written down),
-`notice-posted` (the journal says so, and the outbox does not know) or `exported` (as `posted`, of the record's files).
+is taken from the inbox and not yet worked on), `running` (evidence that reads rows runs), `posted` (Slack has taken a
+proposal and the outbox does not know), `notice-claimed` (a notice is about to be sent), `notice-taken` (Slack has taken
+it, which nobody has written down), `notice-posted` (the journal says so, and the outbox does not know) or `exported`
+(as `posted`, of the record's files).
 """
 
 import dataclasses
@@ -11,7 +12,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -19,10 +20,12 @@ from bot.adapters.journal_sql.inbox import SqlInbox
 from bot.adapters.journal_sql.outbox import SqlOutbox
 from bot.adapters.journal_sql.store import Store
 from bot.domain.entries import Body, NoticeEnded
+from bot.domain.evidence import Answer, Ask, Progress, Task
 from bot.domain.ids import IncidentId
 from bot.domain.journal import Entry
 from bot.ports import Delivery, Journal, Post
 from tests.slack.little_bot import LittleBot
+from tests.slack.looking import ArrowRunner
 
 
 class _InboxCut(SqlInbox):
@@ -79,8 +82,18 @@ class _NoticeTaken:
         return getattr(self._journal, name)
 
 
+class _RunnerCut(ArrowRunner):
+    def run(self, task: Task, ask: Ask, *, tag: str, on_progress: Callable[[Progress], None]) -> tuple[Answer, int]:
+        """Begin to read rows, and die."""
+        if task.reads == "rows":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().run(task, ask, tag=tag, on_progress=on_progress)
+
+
 def cut(store: Store, moment: str) -> Store:
     """The record with a cut before one of its ports."""
+    if moment == "running":
+        return store
     if moment == "claimed":
         return dataclasses.replace(store, inbox=_InboxCut(store.engine, store.presence))
     if moment == "notice-taken":
@@ -97,6 +110,8 @@ def cut(store: Store, moment: str) -> Store:
 if __name__ == "__main__":
     folder, api_url, bot_token, app_token, moment = sys.argv[1:]
     little = LittleBot(Path(folder), api_url, (bot_token, app_token))
+    if moment == "running":
+        little.runner, little.looks_first = _RunnerCut(), True
     little.start(lambda store: cut(store, moment))
     threading.Event().wait(120)
     little.close()

@@ -128,6 +128,7 @@ class ArrowRunner:
     def __init__(self) -> None:
         self._go = threading.Event()
         self._go.set()
+        self._slow: tuple[str, ...] = ()
         self._failures = 0
         self._running: dict[str, threading.Event] = {}
         self.runs = 0
@@ -138,8 +139,9 @@ class ArrowRunner:
         """Whether no task runs."""
         return not self._running
 
-    def slow(self) -> None:
-        """Tasks that begin from now on wait until `quick`, or until they are cancelled."""
+    def slow(self, *tasks: str) -> None:
+        """These tasks, or all, wait from now on until `quick`, or until they are cancelled."""
+        self._slow = tasks
         self._go.clear()
 
     def quick(self) -> None:
@@ -158,9 +160,10 @@ class ArrowRunner:
         cancelled = self._running[tag] = threading.Event()
         self.runs += 1
         try:
-            if not self._go.is_set():
+            is_slow = not self._slow or task.name in self._slow
+            if is_slow and not self._go.is_set():
                 on_progress(Progress(tasks_done=3, tasks_total=8, bytes_read=2_000_000))
-            while not self._go.wait(0.02):
+            while is_slow and not self._go.wait(0.02):
                 if cancelled.is_set():
                     raise EvidenceCancelled(f"The evidence task {task.name} was cancelled.", "A responder asked.", "")
             if self._failures:

@@ -77,10 +77,10 @@ class Responder(Actor):
         return self.modal.plain
 
     def collects_evidence(self) -> SeenMessage:
-        """Runs each evidence step until the walk comes to the proposal."""
-        for title in ("Duplicate rows", "Missing positions", "Restore points", "Propose what the diagnosis asks for"):
-            self.clicks("Run evidence", self.sees_on_card("Run evidence"))
-            self.sees_on_card(f": {title}")
+        """Runs the evidence where it waits; the walk comes to the proposal by itself."""
+        card = self.waits_for(lambda m: is_card(m) and {"Run all", "Propose"} & set(m.buttons), timeout=PATIENCE_S)
+        if "Run all" in card.buttons:
+            self.clicks("Run all", card)
         return self.sees_on_card("Propose")
 
     def proposes(self) -> SeenMessage:

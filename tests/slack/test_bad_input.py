@@ -87,11 +87,12 @@ def test_evidence_on_a_table_that_cannot_be_read_fails_and_can_be_run_again(ana:
     card = ana.opens()
     orders.loses_its_metadata()
 
-    ana.clicks("Run evidence", card)
-    failed = ana.sees_on_card("Run again")
+    ana.clicks("Run all", card)
+    ana.sees("Missing positions could not be answered")
+    failed = ana.sees_on_card("Run all")
     orders.finds_its_metadata()
-    ana.clicks("Run again", failed)
-    ana.sees_on_card("Step 2")
+    ana.clicks("Run all", failed)
+    ana.sees_on_card("Propose")
 
     assert "could not be read" in failed.plain
 

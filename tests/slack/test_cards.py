@@ -53,7 +53,7 @@ def setup(*names: str, untold: tuple[Untold, ...] = ()) -> TableSetup:
 
 def card(story: Story, known: TableSetup | None) -> str:
     """Everything on it."""
-    return str([block.to_dict() for block in card_message(story.incident, {}, None, known)[1]])
+    return str([block.to_dict() for block in card_message(story.incident, {}, {}.get, known)[1]])
 
 
 def test_the_card_says_until_when_the_table_can_be_recovered(story: Story) -> None:

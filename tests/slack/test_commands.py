@@ -67,7 +67,7 @@ def test_of_two_forms_that_are_submitted_one_opens(ana: Responder, ben: Responde
     ana.opens_form()
     ben.opens_form()
     ana.submits()
-    ana.sees_on_card("Run evidence")
+    ana.sees_on_card("Run all")
 
     ben.submits()
     answer = ben.reads_form()
@@ -167,7 +167,7 @@ def test_closing_needs_a_reason_and_no_undecided_proposal(
     assert "An incident is closed with a reason." in without
     assert "is proposed. An incident with an undecided" in undecided
     assert closed.startswith("wl-1 is closed.")
-    assert "Run evidence" not in card.buttons
+    assert "Run all" not in card.buttons
     assert "No incident is open in this channel." in again
 
 

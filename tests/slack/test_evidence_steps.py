@@ -1,13 +1,22 @@
 """Evidence on demand: run, run again, cancel, fail; skipping; late clicks on an old card."""
 
+from collections.abc import Callable
+from contextlib import closing
+
 import pytest
 
-from bot.domain.ids import IncidentId
+from bot.domain.evidence import Answer, Ask, Progress, Task
+from bot.domain.ids import IncidentId, TableName
+from bot.evidence import tag_of
 from bot.workspace import SeenMessage
+from tests.little_flink import open_catalog
 from tests.slack.little_bot import LittleBot
-from tests.slack.people import Responder
+from tests.slack.people import Responder, eventually
+from tests.tables import ORDERS
 
 WL = IncidentId("wl-1")
+ASKED = ("ledger", "duplicate_rows", "missing_positions", "checkpoint_pairing")
+"""What the runbook of the scenarios asks for."""
 
 
 def runs_of(bot: LittleBot, task: str) -> int:
@@ -16,17 +25,37 @@ def runs_of(bot: LittleBot, task: str) -> int:
 
 
 @pytest.mark.smoke
-def test_evidence_answers_in_the_thread_and_the_card_goes_on(ana: Responder) -> None:
-    """The answer names its pinned head, and the card shows the next step and why."""
+def test_one_click_runs_what_the_runbook_asks_for(ana: Responder, bot: LittleBot) -> None:
+    """Each answer names its pinned head in the thread; the card says what was found, and ends at the proposal."""
     card = ana.opens()
 
-    ana.clicks("Run evidence", card)
+    ana.clicks("Run all", card)
     answer = ana.sees("Pinned to head")
-    after = ana.sees_on_card("Step 2: Duplicate rows")
+    after = ana.sees_on_card("Propose")
 
     assert answer.thread_ts == card.ts
-    assert "Pinned to head" in answer.plain
     assert "5 commits by 2 writers" in after.plain
+    assert "F2: " in after.plain
+    assert [1, 1, 1, 1] == [runs_of(bot, task) for task in ASKED]
+
+
+@pytest.mark.smoke
+def test_the_card_says_what_runs_what_was_found_and_what_it_means(ana: Responder, bot: LittleBot) -> None:
+    """One line a question while they run; what reads no rows is asked first."""
+    card = ana.opens()
+    bot.runner.slow("duplicate_rows", "missing_positions")
+
+    ana.clicks("Run all", card)
+    running = ana.sees_on_card("Missing positions: 3 of 8 Spark tasks")
+    ana.sees_on_card("Stop")
+    bot.runner.quick()
+    ana.sees_on_card("Propose")
+
+    assert "Evidence: 2 of 4 answered" in running.plain
+    assert "Commit history: confirmed. 5 commits by 2 writers." in running.plain
+    assert "Restore points: " in running.plain
+    asked = [run.task for run in bot.services.store.get(WL).runs.values()]
+    assert {"ledger", "checkpoint_pairing"} == set(asked[:2])
 
 
 def test_the_card_names_what_happened_and_not_what_it_asks_for(collected: SeenMessage) -> None:
@@ -38,72 +67,108 @@ def test_the_card_names_what_happened_and_not_what_it_asks_for(collected: SeenMe
 
 
 @pytest.mark.smoke
-def test_two_people_who_click_run_get_one_run(ana: Responder, ben: Responder, bot: LittleBot) -> None:
+def test_two_people_who_click_run_all_get_one_run(ana: Responder, ben: Responder, bot: LittleBot) -> None:
     """The second click is answered; Spark is asked once."""
     card = ana.opens()
     bot.runner.slow()
-    ana.clicks("Run evidence", card)
-    ana.sees_on_card("Running: 3 of 8 Spark tasks")
+    ana.clicks("Run all", card)
+    ana.sees_on_card("3 of 8 Spark tasks")
 
-    answer = ben.answer_to(lambda: ben.clicks("Run evidence", card))
+    answer = ben.answer_to(lambda: ben.clicks("Run all", card))
     bot.runner.quick()
-    ana.sees_on_card("Step 2")
+    ana.sees_on_card("Propose")
 
-    assert "Commit history is running already." in answer
+    assert "The evidence is running already." in answer
     assert runs_of(bot, "ledger") == 1
-    assert bot.runner.runs == 1
 
 
-def test_a_cancelled_run_can_be_run_again(ana: Responder, bot: LittleBot) -> None:
-    """Cancel ends the run at once, the step stays, and the incident goes on."""
+def test_stop_ends_what_runs_and_nothing_begins_until_somebody_lets_it(ana: Responder, bot: LittleBot) -> None:
+    """Running tasks are interrupted, waiting ones do not begin, no later look begins any; then all of it is run."""
     card = ana.opens()
     bot.runner.slow()
-    ana.clicks("Run evidence", card)
-    running = ana.sees_on_card("Running: 3 of 8")
+    ana.clicks("Run all", card)
+    running = ana.sees_on_card("3 of 8 Spark tasks")
 
-    ana.answer_to(lambda: ana.clicks("Cancel", running))
-    cancelled = ana.sees_on_card("Run again")
-    late = ana.answer_to(lambda: ana.clicks("Cancel", running))
+    ana.answer_to(lambda: ana.clicks("Stop", running))
+    ana.sees_on_card("answered · stopped")
+    ana.sees_on_card("was cancelled")
+    eventually(lambda: bot.runner.is_idle)
+    begun = bot.runner.runs
+    bot.services.duties.settle_all()
+    bot.restart()
+    bot.services.duties.settle_all()
     bot.runner.quick()
-    ana.clicks("Run again", cancelled)
-    ana.sees_on_card("Step 2")
+    eventually(lambda: bot.services.store.get(WL).is_stopped)
+    assert bot.runner.runs == begun <= 2
+    ana.clicks("Run all", ana.sees_on_card("Run all"))
+    ana.sees_on_card("Propose")
 
-    assert "cancelled" in cancelled.plain
-    assert "This run has ended already." in late
+    assert runs_of(bot, "duplicate_rows") == 1
     assert runs_of(bot, "ledger") == 2
 
 
 def test_a_spark_that_goes_away_is_said_and_can_be_asked_again(ana: Responder, bot: LittleBot) -> None:
-    """A failed run has a sentence in card and thread; the walk stays where it is."""
+    """A failed run has a sentence in card and thread; the others are answered, and the walk waits for this one."""
     card = ana.opens()
     bot.runner.fails()
 
-    ana.clicks("Run evidence", card)
-    told = ana.sees("Commit history could not be answered")
-    failed = ana.sees_on_card("Run again")
-    ana.clicks("Run again", failed)
-    ana.sees_on_card("Step 2")
+    ana.clicks("Run all", card)
+    told = ana.sees("could not be answered")
+    failed = ana.sees_on_card("Run all")
+    ana.sees_on_card("3 of 4 answered")
+    ana.clicks("Run all", failed)
+    ana.sees_on_card("Propose")
 
     assert "Spark went away. Expected an answer; the server has ended. Ask again." in told.plain
     assert "Spark went away" in failed.plain
-    assert bot.services.store.get(WL).is_open
+    assert 5 == sum(runs_of(bot, task) for task in ASKED)
 
 
 @pytest.mark.smoke
 def test_a_restart_finishes_what_was_asked(ana: Responder, bot: LittleBot) -> None:
-    """Evidence that ran when the bot ended is run by the next start, without another click."""
+    """Evidence that ran when the bot ended is run by the next start, and the rest after it, without another click."""
     card = ana.opens()
     bot.runner.slow()
-    ana.clicks("Run evidence", card)
-    ana.sees_on_card("Running: 3 of 8")
+    ana.clicks("Run all", card)
+    ana.sees_on_card("3 of 8 Spark tasks")
+    eventually(lambda: bot.runner.runs == 2)
 
     bot.close()
     bot.runner.quick()
     bot.start()
-    ana.sees_on_card("Step 2")
+    ana.sees_on_card("Propose")
 
-    assert runs_of(bot, "ledger") == 1
-    assert bot.runner.runs == 2
+    assert [1, 1, 1, 1] == [runs_of(bot, task) for task in ASKED]
+
+
+def test_two_incidents_at_once_take_turns(ana: Responder, bot: LittleBot) -> None:
+    """Whoever opens the second one does not wait for all evidence of the first."""
+    ana.opens()
+    refunds = TableName("sales.refunds")
+    with closing(open_catalog(bot.folder)) as catalog:
+        catalog.register_table(refunds, catalog.load_table(ORDERS).metadata_location)
+    setup = bot.services.observer.setup(ORDERS).model_copy(update={"name": refunds})
+    bot.services.observer.tables = {**bot.services.observer.tables, refunds: setup}
+    opened = bot.services.store.get(WL).opened.model_copy(update={"table": refunds})
+    other = bot.services.store.open(opened, by="U0BEN00002").id
+    begun: list[IncidentId] = []
+    run = bot.runner.run
+
+    def noted(task: Task, ask: Ask, *, tag: str, on_progress: Callable[[Progress], None]) -> tuple[Answer, int]:
+        known = {tag_of(each): i for i in (WL, other) for each in bot.services.store.get(i).runs}
+        begun.append(known[tag])
+        return run(task, ask, tag=tag, on_progress=on_progress)
+
+    bot.runner.slow()
+    bot.runner.run = noted  # type: ignore[method-assign]
+    for each in (WL, other):
+        bot.services.desk.go_on(each, by="U0ANA00001")
+        bot.services.duties.walk_on(each)
+    eventually(lambda: len([r for i in (WL, other) for r in bot.services.store.get(i).runs.values()]) == 4)
+    bot.runner.quick()
+    eventually(lambda: len(begun) == 8)
+
+    assert [WL, WL, other, other] == sorted(begun[:4])
 
 
 def test_a_step_is_skipped_only_with_a_reason(ana: Responder, bot: LittleBot) -> None:
@@ -113,7 +178,7 @@ def test_a_step_is_skipped_only_with_a_reason(ana: Responder, bot: LittleBot) ->
     without = ana.answer_to(lambda: ana.fills_reason(" "))
     ana.clicks("Skip…", ana.card)
     ana.fills_reason("The metadata is known.")
-    after = ana.sees_on_card("Step 2")
+    after = ana.sees_on_card("was skipped")
 
     assert "Skipping a step needs a reason." in without
     assert "The metadata is known." in after.plain
@@ -127,16 +192,15 @@ def test_a_step_that_needs_approval_offers_no_skip(collected: SeenMessage) -> No
 
 
 def test_a_late_click_on_an_old_card_is_answered(ana: Responder, ben: Responder, bot: LittleBot) -> None:
-    """Skipping a step that somebody took meanwhile says where the walk is now."""
+    """Skipping a step that is done meanwhile says where the walk is now."""
     card = ana.opens()
-    ana.clicks("Run evidence", card)
-    ana.sees_on_card("Step 2")
+    ana.collects_evidence()
 
     ben.clicks("Skip…", card)
     answer = ben.answer_to(lambda: ben.fills_reason("Too slow."))
 
     assert "This step is no longer the current one." in answer
-    assert "Now the current step is “Duplicate rows”." in answer
+    assert "Now the current step is “Propose what the diagnosis asks for”." in answer
 
 
 def test_a_click_on_a_closed_incident_is_answered(ana: Responder, ben: Responder) -> None:
@@ -144,7 +208,7 @@ def test_a_click_on_a_closed_incident_is_answered(ana: Responder, ben: Responder
     card = ana.opens()
     ana.asks("close A false alarm.")
 
-    running = ben.answer_to(lambda: ben.clicks("Run evidence", card))
+    running = ben.answer_to(lambda: ben.clicks("Run all", card))
     taking = ben.answer_to(lambda: ben.clicks("Take over", card))
 
     assert "Incident wl-1 is closed." in running

@@ -35,9 +35,6 @@ def recovered(approved: SeenMessage, ana: Responder) -> SeenMessage:
     """The card after the proof and the two looks at the new head: consumers are to be told."""
     ana.clicks("Execute", approved)
     ana.sees("Verified at head")
-    for title in ("Look again: missing positions", "Tell consumers"):
-        ana.clicks("Run evidence", ana.sees_on_card("Run evidence"))
-        ana.sees_on_card(f": {title}")
     return ana.sees_on_card("Preview and send…")
 
 

@@ -96,7 +96,7 @@ def test_rate_limits_lose_nothing_and_keep_the_order(ana: Responder, bot: Little
     slack.faults.ratelimits("chat.postMessage", times=2, retry_after_s=1)
 
     card = ana.opens()
-    ana.clicks("Run evidence", card)
+    ana.clicks("Run all", card)
     ana.sees("Pinned to head")
 
     replies = [m.plain for m in ana.card.replies]

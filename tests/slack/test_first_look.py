@@ -28,17 +28,25 @@ def looks_first() -> bool:
 
 
 @pytest.mark.smoke
-def test_what_reads_no_rows_is_looked_at_when_the_incident_opens(ana: Responder, bot: LittleBot) -> None:
-    """One message tells all of it, the trouble first; rows are read only when somebody asks."""
-    ana.opens()
+def test_an_incident_comes_to_the_proposal_without_a_click(ana: Responder, bot: LittleBot) -> None:
+    """One message tells what reads no rows, trouble first; then rows are read; then it is named. Nothing changes."""
+    before = bot.flink.calls
 
+    ana.opens()
     ana.sees("First look, without reading rows")
+    named = ana.sees_on_card("Propose")
 
     eventually(lambda: "Commit history" in ana.sees("First look, without reading rows").plain)
     ana.sees("As of ")
-    asked = {run.task for run in bot.services.store.get(WL_1).runs.values()}
-    assert "ledger" in asked
-    assert not {task for task in asked if bot.services.tasks[task].reads in {"listing", "rows"}}
+    assert "F2: " in named.plain
+    incident = bot.services.store.get(WL_1)
+    first = [run for run in incident.runs.values() if run.is_first_look]
+    later = [run for run in incident.runs.values() if run.step is not None and not run.is_first_look]
+    assert "ledger" in {run.task for run in first}
+    assert not {run.task for run in first if bot.services.tasks[run.task].reads in {"listing", "rows"}}
+    assert ["duplicate_rows", "missing_positions"] == sorted(run.task for run in later)
+    assert not incident.proposals
+    assert bot.flink.calls == before
 
 
 def test_a_diagnosis_looks_again_when_the_table_has_moved_on(ana: Responder, bot: LittleBot, orders: Orders) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.entries import Body, NoticeEnded, NoticeQueued
+from bot.domain.entries import Body, EvidenceRecorded, NoticeEnded, NoticeQueued
 from bot.domain.ids import IncidentId
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import Notice
@@ -41,6 +41,27 @@ def killed_at(slack: Workspace, bot: LittleBot, moment: str, do: Callable[[], ob
         process.wait()
     eventually(lambda: slack.connected == 0)
     return code
+
+
+def test_evidence_under_which_the_bot_was_killed_goes_on(ana: Responder, bot: LittleBot, slack: Workspace) -> None:
+    """After the start it comes to the proposal without a click; what was asked before the kill is not asked again."""
+    bot.close()
+    code = killed_at(slack, bot, "running", lambda: ana.opens())
+    before = dict(bot.services.store.get(WL).runs)
+
+    bot.looks_first = True
+    bot.start()
+    ana.sees_on_card("Propose")
+    bot.close()
+
+    assert code == -9
+    assert any(run.is_running for run in before.values())
+    incident = bot.services.store.get(WL)
+    steps = [run.step for run in incident.runs.values() if run.step is not None]
+    assert len(steps) == len(set(steps)) == 4
+    answered = [entry.body.run for entry in incident.entries if isinstance(entry.body, EvidenceRecorded)]
+    assert len(answered) == len(set(answered))
+    assert set(before) <= set(answered)
 
 
 @pytest.mark.parametrize("moment", ["claimed", "posted"])

@@ -381,7 +381,7 @@ def test_the_card_and_the_record_say_who_is_not_told(scene: Scene) -> None:
     before = scene.story.incident
     scene.story.says(ReadersNoted(observed=(), unknown=None, untold=(TEAMS,)))
 
-    after = str([block.to_dict() for block in card_message(scene.story.incident, {}, None, None)[1]])
+    after = str([block.to_dict() for block in card_message(scene.story.incident, {}, {}.get, None)[1]])
 
     assert before.readers is None
     assert "1 channel of the data contract cannot be notified: `Orders` (Waterline has no way to teams)" in after

@@ -1,14 +1,17 @@
 """The runbook card: one message per incident that always shows the present step and how it came there."""
 
+from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
+
 from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock, SectionBlock
 
 from bot.domain.diagnosis import Diagnosis, Remedy
 from bot.domain.doubt import beside_trusted
-from bot.domain.evidence import Progress, Task
+from bot.domain.evidence import Progress, Task, Verdict
 from bot.domain.execution import UNFINISHED, ProposalState
 from bot.domain.freezes import still_paused
-from bot.domain.ids import short
-from bot.domain.incident import EvidenceRun, Incident
+from bot.domain.ids import EvidenceId, short
+from bot.domain.incident import Incident
 from bot.domain.runbook import (
     ActionStep,
     DecisionStep,
@@ -22,9 +25,10 @@ from bot.domain.runbook import (
 from bot.domain.setup import TableSetup
 from bot.domain.waterline import undo_left
 from bot.history.recovery_deadline import deadline_in_short, is_soon
-from bot.service.walking import current_step, walk_of
+from bot.runbook.progress import Passed, Position, evidence_ahead
+from bot.service.walking import current_step, steps_ahead, walk_of
 from bot.slack.blocks.evidence import RUN_AGAIN
-from bot.slack.blocks.parts import actions, button, clock, confirm, context, header, measures, said, section, sign, size
+from bot.slack.blocks.parts import actions, button, confirm, context, header, said, section, sections, sign, size
 from bot.slack.blocks.told import told_blocks
 from bot.slack.ids import Click
 from bot.slack.text import as_sentence, clipped, code, from_markdown, mrkdwn, person, short_paths, written
@@ -34,15 +38,20 @@ _PATH_SHOWN = 8
 _FOUND_SHOWN = 5
 
 
+Progresses = Callable[[EvidenceId], Progress | None]
+"""How far a run is that runs here."""
+
+
 def card_message(
-    incident: Incident, tasks: dict[str, Task], progress: Progress | None, setup: TableSetup | None
+    incident: Incident, tasks: Mapping[str, Task], progress: Progresses, setup: TableSetup | None
 ) -> tuple[str, list[Block]]:
-    """(notification text, blocks). `progress` is of the current step's running task, if one runs here; `setup` is the
-    table's, None when it is configured no more."""
+    """(notification text, blocks). `setup` is the table's, None when it is configured no more."""
     walk, current = walk_of(incident), current_step(incident)
+    here = _round(incident, walk) if isinstance(current, EvidenceStep) else []
     blocks: list[Block] = [header(f"{incident.id}: {incident.opened.runbook.title}"), _facts(incident)]
-    if walk.passed:
-        blocks.append(context(*_path(incident)))
+    passed = [item for item in walk.passed if item.step not in {step.id for step in here}]
+    if passed:
+        blocks.append(context(*_path(incident, passed)))
     blocks += told_blocks(incident, setup)
     paused = still_paused(incident)
     if paused is not None:
@@ -54,14 +63,17 @@ def card_message(
             section(f":lock: *Closed* by {person(incident.closed_by)}: {mrkdwn(incident.closed_reason or '')}")
         )
         return f"{incident.id} on {incident.opened.table} is closed", blocks
+    for why in (walk.stuck, passed[-1].reason if passed else None):
+        if why and current is not None:
+            blocks.append(context(f":arrow_right: {mrkdwn(why)}"))
     if current is None:
         blocks.append(section(":white_check_mark: *Runbook finished.* Close the incident when ready."))
+    elif here:
+        blocks += _evidence(incident, here, tasks, progress)
     else:
-        for why in (walk.stuck, walk.reason):
-            if why:
-                blocks.append(context(f":arrow_right: {mrkdwn(why)}"))
-        blocks += _step(incident, current, tasks, progress)
-    if incident.diagnosis_asked is not None:
+        blocks += _step(incident, current)
+    is_naming = isinstance(current, DecisionStep) and current.on != "choice" and not incident.is_stopped
+    if incident.diagnosis_asked is not None or (is_naming and walk.stuck is None):
         blocks.append(context(":hourglass_flowing_sand: Checking the table and the job for a diagnosis…"))
     blocks += [actions(_step_buttons(incident, current)), actions(_standing_buttons(incident))]
     title = current.title if current else "runbook finished"
@@ -99,9 +111,8 @@ def _found(step: Step, outcome: StepOutcome) -> tuple[str, str]:
     return outcome.key.replace("-", " "), outcome.why
 
 
-def _path(incident: Incident) -> list[str]:
+def _path(incident: Incident, passed: Sequence[Passed]) -> list[str]:
     """One line a step taken, the newest last."""
-    passed = walk_of(incident).passed
     lines = []
     for item in passed[-_PATH_SHOWN:]:
         sign_of = ":fast_forward:" if item.outcome.skipped else ":white_check_mark:"
@@ -113,19 +124,13 @@ def _path(incident: Incident) -> list[str]:
     return ([earlier] if hidden > 0 else []) + [clipped(line, 500) for line in lines]
 
 
-def _step(incident: Incident, step: Step, tasks: dict[str, Task], progress: Progress | None) -> list[Block]:
+def _step(incident: Incident, step: Step) -> list[Block]:
     number = 1 + len(walk_of(incident).passed)
-    blocks: list[Block] = [
-        section(f"*Step {number}: {mrkdwn(step.title)}*\n{from_markdown(clipped(step.prose, 1500))}")
-    ]
-    if isinstance(step, EvidenceStep):
-        task = tasks.get(step.task)
-        if task is not None:
-            blocks.append(context(f":mag: {mrkdwn(task.question)} Reads {mrkdwn(task.cost_in_short)}."))
-        run = incident.latest_run_of(step.id)
-        if run is not None:
-            blocks.append(section(_run_line(run, task, progress)))
-    elif isinstance(step, DecisionStep) and step.on != "choice" and incident.diagnosis is not None:
+    blocks: list[Block] = []
+    if isinstance(step, ActionStep) and incident.diagnosis is not None:
+        blocks.append(section(_named(incident.diagnosis)))
+    blocks.append(section(f"*Step {number}: {mrkdwn(step.title)}*\n{from_markdown(clipped(step.prose, 1500))}"))
+    if isinstance(step, DecisionStep) and step.on != "choice" and incident.diagnosis is not None:
         blocks.append(section(f"*Last diagnosis*\n{_named(incident.diagnosis)}"))
     elif isinstance(step, ActionStep):
         view = incident.current_proposal
@@ -134,29 +139,59 @@ def _step(incident: Incident, step: Step, tasks: dict[str, Task], progress: Prog
     return blocks
 
 
+def _round(incident: Incident, walk: Position) -> list[EvidenceStep]:
+    """The evidence that belongs together here: answered right before, and still to come."""
+    taken = (incident.opened.runbook.step(item.step) for item in reversed(walk.passed))
+    before = list(takewhile(lambda step: isinstance(step, EvidenceStep), taken))
+    steps = (*reversed(before), *evidence_ahead(incident.opened.runbook, incident.outcomes))
+    return [step for step in steps if isinstance(step, EvidenceStep)]
+
+
+def _evidence(
+    incident: Incident, steps: Sequence[EvidenceStep], tasks: Mapping[str, Task], progress: Progresses
+) -> list[Block]:
+    """What was found and what it means, what runs, what failed, what comes."""
+    answered = sum(step.id in incident.outcomes for step in steps)
+    state = " · stopped" if incident.is_stopped else ""
+    lines = [clipped(_evidence_line(incident, step, tasks.get(step.task), progress), 600) for step in steps]
+    title = f"*Evidence: {answered} of {len(steps)} answered{state}*"
+    return [
+        section("\n".join(filter(None, (title, from_markdown(clipped(steps[0].before, 600)))))),
+        *sections("\n".join(lines)),
+    ]
+
+
+def _evidence_line(incident: Incident, step: EvidenceStep, task: Task | None, progress: Progresses) -> str:
+    title, outcome, run = mrkdwn(step.title), incident.outcomes.get(step.id), incident.latest_run_of(step.id)
+    again = f" _{RUN_AGAIN}._" if run is not None and run.is_again else ""
+    if run is not None and run.is_running:
+        done = progress(run.run)
+        so_far = f"{done.tasks_done} of {done.tasks_total} Spark tasks, {size(done.bytes_read)} read" if done else "…"
+        return f":hourglass_flowing_sand: *{title}*: {so_far}{again}"
+    if outcome is not None and outcome.skipped:
+        return f":fast_forward: *{title}* was skipped: {mrkdwn(outcome.why)}"
+    if outcome is not None:
+        verdict = Verdict(outcome.key)
+        meaning = from_markdown(step.meaning(outcome.key))
+        found = f"{sign(verdict, task)} *{title}: {said(verdict)}.* {mrkdwn(short_paths(as_sentence(outcome.why)))}"
+        return f"{found}{again}" + (f"\n_{meaning}_" if meaning else "")
+    if run is not None and run.ended is not None and run.run not in incident.runs_before:
+        how = "was cancelled" if run.ended.how == "cancelled" else "could not be answered"
+        return f":no_entry: *{title}* {how}: {mrkdwn(run.ended.message)}{again}"
+    reads = f" Reads {mrkdwn(task.cost_in_short)}." if task is not None else ""
+    return f":white_circle: *{title}*: {mrkdwn(task.question if task is not None else 'waits')}{reads}"
+
+
+def _is_waiting(incident: Incident) -> bool:
+    """Whether evidence runs only if a person lets it: it was stopped, or what is left has failed."""
+    runs = [incident.latest_run_of(step.id) for step in steps_ahead(incident)]
+    return incident.is_stopped or all(r is not None and r.ended and r.run not in incident.runs_before for r in runs)
+
+
 def _named(diagnosis: Diagnosis) -> str:
     """What was found, in the order in which to act; the modes that do not hold are in the thread."""
     lines = [f"• *{mrkdwn(mode.code)}*: {mrkdwn(as_sentence(mode.title))}" for mode, _match in diagnosis.matches]
     return "\n".join(lines[:_FOUND_SHOWN]) or mrkdwn(diagnosis.nothing_matches)
-
-
-def _run_line(run: EvidenceRun, task: Task | None, progress: Progress | None) -> str:
-    return _how_it_stands(run, task, progress) + (f"\n_{RUN_AGAIN}._" if run.is_again else "")
-
-
-def _how_it_stands(run: EvidenceRun, task: Task | None, progress: Progress | None) -> str:
-    if run.evidence is not None:
-        told = measures(run.evidence.measures)
-        verdict = run.evidence.verdict
-        return f"{sign(verdict, task)} *{said(verdict)}*: {mrkdwn(run.evidence.headline)}" + (
-            f"\n{told}" if told else ""
-        )
-    if run.ended is not None:
-        return f":no_entry: {run.ended.how}: {mrkdwn(run.ended.message)}"
-    if progress is None:
-        return f":hourglass_flowing_sand: Asked by {person(run.by)} at {clock(run.requested_at)}, starting…"
-    done = f"{progress.tasks_done} of {progress.tasks_total} Spark tasks, {size(progress.bytes_read)} read"
-    return f":hourglass_flowing_sand: Running: {done}"
 
 
 def _step_buttons(incident: Incident, step: Step | None) -> list[ButtonElement]:
@@ -164,23 +199,12 @@ def _step_buttons(incident: Incident, step: Step | None) -> list[ButtonElement]:
         sure = confirm("Close the incident?", _what_closing_means(incident), "Go on")
         return [button("Close…", Click.CLOSE, incident.id, style="primary", confirm=sure)]
     match step:
+        case EvidenceStep() if _is_waiting(incident):
+            main = [button("Run all", Click.RUN_ALL, incident.id, style="primary")]
         case EvidenceStep():
-            run = incident.latest_run_of(step.id)
-            if run is not None and run.is_running:
-                main = [button("Cancel", Click.CANCEL, incident.id, run.run, style="danger")]
-            else:
-                main = [
-                    button(
-                        "Run evidence" if run is None else "Run again",
-                        Click.RUN,
-                        incident.id,
-                        step.task,
-                        step.id,
-                        style="primary",
-                    )
-                ]
+            main = [button("Stop", Click.STOP, incident.id, style="danger")]
         case DecisionStep(on="diagnosis" | "remedy"):
-            main = [button("Diagnose", Click.DIAGNOSE, incident.id, style="primary")]
+            main = [button("Diagnose", Click.DIAGNOSE, incident.id)]
         case DecisionStep():
             main = [button(c.label, Click.CHOOSE, incident.id, step.id, c.key) for c in step.choices]
         case ActionStep():

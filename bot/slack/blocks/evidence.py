@@ -131,7 +131,7 @@ def first_look_message(incident: Incident, tasks: Mapping[str, Task]) -> tuple[s
     small += [RUN_AGAIN] if any(run.is_again for run in runs.values()) else []
     newest = max((evidence.at for _task, evidence in answered), default=None)
     if newest is not None:
-        small.append(f"As of {clock(newest)}. Each diagnosis checks again. Rows are read only on request")
+        small.append(f"As of {clock(newest)}. Each diagnosis checks again")
     return f"First look: {title}", [*blocks, *([context(*small)] if small else [])]
 
 
