@@ -38,7 +38,7 @@ def doubted_since(incident: Incident) -> datetime | None:
     Planned work raises a doubt by evidence of wrong rows or files, by a diagnosis that names a fault of them, by an
     effect that takes the trust back, and by a responder who warns.
     """
-    if not incident.opened.runbook.is_planned:
+    if not incident.runbook.is_planned:
         return incident.opened_at
     return next((entry.at for entry in incident.entries if _raises_doubt(entry.body)), None)
 

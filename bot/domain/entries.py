@@ -299,6 +299,13 @@ class ResponderAssigned(Record):
     """What whoever assigned them wants them to know."""
 
 
+class RunbookChanged(Record):
+    """The symptom was another one: the walk goes on in its runbook, with the evidence that both ask for."""
+
+    kind: Literal["runbook-changed"] = "runbook-changed"
+    runbook: Runbook
+
+
 class NoteAdded(Record):
     kind: Literal["note-added"] = "note-added"
     text: str
@@ -417,7 +424,7 @@ class IncidentClosed(Record):
 
 Body = Annotated[
     IncidentOpened | ResponderAssigned | NoteAdded | EvidenceRequested | EvidenceRecorded | EvidenceEnded
-    | EvidenceRunAgain | EvidenceStopped
+    | EvidenceRunAgain | EvidenceStopped | RunbookChanged
     | DiagnosisEntry | Diagnosed | StepDone | StepSkipped | ProposalMade | ProposalApproved | GlassBroken
     | VetoTimeEnded | ApprovalReminded | ProposalEnded | OutcomeSettled
     | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | VerificationRequested | Verified

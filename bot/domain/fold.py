@@ -37,6 +37,7 @@ def _open(entry: Entry) -> Incident:
         opened_at=entry.at,
         window=entry.body.window,
         metadata_location=entry.body.metadata_location,
+        runbook=entry.body.runbook,
     )
 
 
@@ -63,6 +64,10 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
         case e.EvidenceStopped():
             incident.is_stopped = body.stopped
             incident.runs_before = incident.runs_before if body.stopped else frozenset(incident.runs)
+        case e.RunbookChanged():
+            incident.runbook = body.runbook
+            asked = {step.id for step in body.runbook.steps if step.kind == "evidence"}
+            incident.outcomes = {step: outcome for step, outcome in incident.outcomes.items() if step in asked}
         case e.DiagnosisRequested():
             incident.diagnosis_asked = entry.seq
         case e.DiagnosisEnded():

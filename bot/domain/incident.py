@@ -33,7 +33,7 @@ from bot.domain.journal import Entry
 from bot.domain.notice import Notice
 from bot.domain.notice_fold import HeldView
 from bot.domain.proposal import Proposal
-from bot.domain.runbook import StepOutcome
+from bot.domain.runbook import Runbook, StepOutcome
 from bot.domain.savepoint_entries import SavepointPlanned
 from bot.domain.table import Window
 from bot.domain.told import NoticeView as NoticeView
@@ -73,6 +73,8 @@ class Incident:
     opened_at: datetime
     window: Window
     metadata_location: str
+    runbook: Runbook
+    """The one that is walked: as opened, or the one that people changed to."""
     entries: list[Entry] = field(default_factory=list)
     responder: UserId | None = None
     runs: dict[EvidenceId, EvidenceRun] = field(default_factory=dict)

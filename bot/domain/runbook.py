@@ -23,6 +23,32 @@ MENDED = "mended"
 others. Only where consumers would be told by `no_action_needed` else, and the runbook says where to go."""
 
 
+RUNBOOKS_OF: dict[str, tuple[str, ...]] = {
+    "F1": ("duplicate-rows",),
+    "F2": ("wrong-savepoint", "duplicate-rows", "job-restarted"),
+    "F3": ("nothing-commits", "no-new-data"),
+    "F4": ("data-loss-after-restart", "missing-rows", "job-restarted"),
+    "F5": ("nothing-commits", "no-new-data"),
+    "F6": ("missing-rows",),
+    "F7": ("job-will-not-restore",),
+    "F8": ("job-will-not-restore",),
+    "F9": ("job-will-not-restore",),
+    "F11": ("nothing-commits", "no-new-data"),
+    "F12": ("data-loss-after-restart", "missing-rows", "job-restarted"),
+    "F13": ("two-writers", "duplicate-rows"),
+    "F15": ("duplicate-rows", "job-restarted"),
+    "F16": ("duplicate-rows",),
+    "F17": ("duplicate-rows",),
+    "F18": ("missing-rows",),
+    "F20": ("failed-checkpoints",),
+    "F21": ("missing-rows",),
+    "F23": ("schema-change",),
+    "F24": ("table-behind", "no-new-data"),
+    "F25": ("failed-checkpoints",),
+}
+"""Code of a failure mode -> ids of the runbooks whose symptom it shows, the most telling first."""
+
+
 class _Step(Record):
     id: StepId
     title: str

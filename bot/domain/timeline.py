@@ -152,6 +152,8 @@ def _sentence(body: e.Body) -> str:
             | e.StepSkipped()
         ):
             return _found(body)
+        case e.RunbookChanged():
+            return f"The runbook is now “{body.runbook.title}”."
         case e.EvidenceStopped():
             return "The runbook's evidence was stopped." if body.stopped else "The runbook's evidence was run."
         case _:

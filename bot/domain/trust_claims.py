@@ -135,7 +135,7 @@ def _turns(incident: Incident) -> list[Turn]:
         return []
     shown = None if incident.is_private else incident.id
     name = _named(incident)
-    is_planned = incident.opened.runbook.is_planned
+    is_planned = incident.runbook.is_planned
     why = f"a problem was found in the planned work of {name}." if is_planned else f"{name} was opened."
     found = [
         Turn(

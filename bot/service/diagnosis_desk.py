@@ -81,7 +81,7 @@ class DiagnosisDesk:
         """The walk's diagnosis step is taken, or taken anew, if the walk has come to it."""
         walk = walk_of(incident)
         reached = {passed.step for passed in walk.passed} | {walk.current}
-        steps = incident.opened.runbook.steps
+        steps = incident.runbook.steps
         step = next((s for s in steps if isinstance(s, DecisionStep) and s.on != "choice" and s.id in reached), None)
         if step is not None:
             self._decide(incident_id, step, again=False)
@@ -137,7 +137,7 @@ def _would_spare(step: DecisionStep, incident: Incident) -> bool:
     """Whether the step has consumers told that nothing was wrong where nothing is asked for, and leads on without."""
     target = step.branches.get(Remedy.NOTHING, step.next)
     leads_on = step.branches.get(MENDED, step.next) is not None
-    notices = {each.id: each.notice for each in incident.opened.runbook.steps if isinstance(each, NoticeStep)}
+    notices = {each.id: each.notice for each in incident.runbook.steps if isinstance(each, NoticeStep)}
     return leads_on and target in notices and notices[target] == NO_ACTION
 
 
@@ -154,14 +154,15 @@ def _owed(incident: Incident) -> DecisionStep | None:
     ):
         return None
     ended = (entry.body.step for entry in reversed(incident.entries) if isinstance(entry.body, StepDone | StepSkipped))
-    return None if next(ended, None) == current.id else current
+    is_taken = current.id in incident.outcomes and next(ended, None) == current.id
+    return None if is_taken else current
 
 
 def _is_decided_by(body: Body, incident: Incident) -> bool:
     """Whether this entry ends a diagnosis: a diagnosis that says the same again is not an entry of its own."""
     if isinstance(body, StepDone):
-        step = incident.opened.runbook.step(body.step)
-        return isinstance(step, DecisionStep) and step.on != "choice"
+        decisions = (s.id for s in incident.runbook.steps if isinstance(s, DecisionStep) and s.on != "choice")
+        return body.step in decisions
     return isinstance(body, Diagnosed)
 
 

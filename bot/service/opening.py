@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from fnmatch import fnmatch
 
 from bot.domain.asked_window import begin_of, listed
-from bot.domain.entries import EvidenceStopped, IncidentOpened, ResponderAssigned
+from bot.domain.entries import Body, EvidenceStopped, IncidentOpened, ResponderAssigned, RunbookChanged
 from bot.domain.errors import Refused
+from bot.domain.execution import UNFINISHED
 from bot.domain.ids import IncidentId, Severity, SnapshotId, TableName, UserId, short
-from bot.domain.incident import already_open
+from bot.domain.incident import Incident, already_open
 from bot.domain.lowering import limited, limits_of
 from bot.domain.record import Record
-from bot.domain.runbook import Runbook
+from bot.domain.runbook import RUNBOOKS_OF, Runbook
 from bot.domain.sentences import counted
 from bot.domain.suspicion import propose_window
 from bot.domain.table import Window
@@ -133,6 +134,29 @@ class Opening:
         stopped = () if self._runs_evidence else (EvidenceStopped(stopped=True),)
         self._store.write(incident.id, by=by, decide=lambda _i: [ResponderAssigned(user=by), *stopped])
         return incident.id
+
+    def better_runbook(self, incident: Incident) -> Runbook | None:
+        """The runbook of what the diagnosis names, where that shows other symptoms than the one that is walked; None
+        also while a proposal is under way, and for planned work."""
+        decisive = incident.diagnosis.decisive if incident.diagnosis is not None else None
+        fitting = RUNBOOKS_OF.get(decisive[0].code, ()) if decisive is not None else ()
+        is_busy = any(view.state in UNFINISHED for view in incident.proposals.values())
+        if is_busy or not incident.is_open or incident.runbook.is_planned or incident.runbook.id in fitting:
+            return None
+        table = incident.opened.table
+        known = (self.runbooks[name] for name in fitting if name in self.runbooks)
+        return next((book for book in known if any(fnmatch(table, p) for p in book.applies_to)), None)
+
+    def change_runbook(self, incident_id: IncidentId, name: str, *, by: UserId) -> None:
+        """Go on in this runbook, with the evidence that both ask for. Raises Refused once it fits no better."""
+
+        def decide(incident: Incident) -> list[Body]:
+            book = self.better_runbook(incident)
+            if book is None or book.id != name:
+                raise Refused("This runbook fits no better now.", "", "Use the newest card's buttons.")
+            return [RunbookChanged(runbook=book)]
+
+        self._store.write(incident_id, by=by, decide=decide)
 
     def _window(self, offer: Offer, since: str | None) -> Window:
         if since is None:

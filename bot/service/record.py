@@ -199,7 +199,7 @@ def account(incident: Incident, person: Callable[[str | None], str], plain: Plai
         id=incident.id,
         table=opened.table,
         job=opened.job,
-        runbook=f"{opened.runbook.title} (digest {opened.runbook.digest[:12]})",
+        runbook=f"{incident.runbook.title} (digest {incident.runbook.digest[:12]})",
         summary=plain(opened.summary),
         state="open" if incident.is_open else "closed",
         opened_at=incident.opened_at,

@@ -207,7 +207,7 @@ class Sightings:
         memory, now_open = self.memory(table), self._store.open_on(table)
         if memory.mute_at(self._clock.now()) is not None:
             return
-        planned = now_open if now_open is not None and now_open.opened.runbook.is_planned else None
+        planned = now_open if now_open is not None and now_open.runbook.is_planned else None
         fresh: set[str] = set()
         for sighted in memory.lasting:
             if self.is_told(sighted.id):

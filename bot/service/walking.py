@@ -24,12 +24,12 @@ from bot.service.incident_store import IncidentStore, must_be_in_charge, must_be
 
 def walk_of(incident: Incident) -> Position:
     """Where the incident is in its own copy of the runbook."""
-    return position(incident.opened.runbook, incident.outcomes)
+    return position(incident.runbook, incident.outcomes)
 
 
 def steps_ahead(incident: Incident) -> tuple[EvidenceStep, ...]:
     """The evidence that it comes to next, whatever each of it answers, and has no answer to."""
-    ahead = evidence_ahead(incident.opened.runbook, incident.outcomes)
+    ahead = evidence_ahead(incident.runbook, incident.outcomes)
     return tuple(step for step in ahead if step.id not in incident.outcomes)
 
 
@@ -129,7 +129,7 @@ class Walker:
 def current_step(incident: Incident) -> Step | None:
     """The step that the walk waits at; None at its end."""
     current = walk_of(incident).current
-    return None if current is None else incident.opened.runbook.step(current)
+    return None if current is None else incident.runbook.step(current)
 
 
 def key_when_skipped(step: Step) -> str:

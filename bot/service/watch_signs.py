@@ -14,6 +14,7 @@ from bot.domain.findings import LeakStanding
 from bot.domain.ids import Severity, short_job
 from bot.domain.record import Record
 from bot.domain.rollbacks import rollbacks
+from bot.domain.runbook import RUNBOOKS_OF
 from bot.domain.watch import Sign
 from bot.service.watch_unnamed import is_looping, newest_run, silent_for, unnamed_signs
 
@@ -21,14 +22,6 @@ CONDITIONS = frozenset(
     {"blind", "no-advance", "no-commit", "stale", "restarts", "expiring", "alert", "F8", "F11", "F20", "F24", "F25"}
 )
 """Codes of what is over when Waterline does not see it any more. Anything else is damage, and does not go by itself."""
-_RUNBOOKS = {
-    "F1": "duplicate-rows", "F2": "wrong-savepoint", "F3": "nothing-commits", "F4": "data-loss-after-restart",
-    "F5": "nothing-commits", "F6": "missing-rows", "F7": "job-will-not-restore", "F8": "job-will-not-restore",
-    "F9": "job-will-not-restore", "F11": "nothing-commits", "F12": "data-loss-after-restart", "F13": "two-writers",
-    "F15": "duplicate-rows", "F16": "duplicate-rows", "F17": "duplicate-rows", "F18": "missing-rows",
-    "F20": "failed-checkpoints", "F21": "missing-rows", "F23": "schema-change", "F24": "table-behind",
-    "F25": "failed-checkpoints",
-}  # fmt: skip
 _OF_THE_JOB = frozenset({"F8"})
 """Codes that put only the job's restart in question, whatever it takes: the table holds what was committed."""
 _STUCK = "F24"
@@ -113,7 +106,7 @@ def _sign(case: Case, told: tuple[Mode, Matches], asking: list[tuple[Mode, Match
         reasons=match.reasons,
         advice=match.what_to_do,
         severity=_severity(mode),
-        runbook=_RUNBOOKS.get(mode.code),
+        runbook=next(iter(RUNBOOKS_OF.get(mode.code, ())), None),
         is_urgent=mode.act <= Act.REPAIR,
         rows_are_right=_leaves_rows_alone(told),
         rows=match.rows[:3],

@@ -38,6 +38,10 @@ class Clicks:
         self._services.desk.stop(IncidentId(incident), by=click.user)
         return "Stopped. *Run all* on the card continues."
 
+    def _change_runbook(self, click: Clicked, incident: str, name: str) -> None:
+        self._services.opening.change_runbook(IncidentId(incident), name, by=click.user)
+        self._services.duties.walk_on(IncidentId(incident))
+
     def _choose(self, click: Clicked, incident: str, step: str, key: str) -> None:
         self._services.walker.choose(IncidentId(incident), StepId(step), key, by=click.user)
 
@@ -135,6 +139,7 @@ class Clicks:
 _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.RUN_ALL: Clicks._run_all,
     Click.STOP: Clicks._stop,
+    Click.CHANGE_RUNBOOK: Clicks._change_runbook,
     Click.CHOOSE: Clicks._choose,
     Click.DONE: Clicks._done,
     Click.TAKE: Clicks._take,

@@ -12,6 +12,7 @@ class Click(StrEnum):
 
     RUN_ALL = "run-evidence"
     STOP = "stop-evidence"
+    CHANGE_RUNBOOK = "change-runbook"
     CHOOSE = "choose"
     """Value: incident/step/choice."""
     DONE = "manual-done"

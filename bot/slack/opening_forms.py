@@ -167,7 +167,7 @@ class OpeningForms:
                 f"{incident_id} is open, and private: only people in this channel see it. "
                 "No consumer was warned. You can warn them from the card."
             )
-        elif incident.opened.runbook.is_planned:
+        elif incident.runbook.is_planned:
             view = opened_form(
                 f"{incident_id} is open, as planned work. The table stays trusted, and no consumer is warned unless "
                 "something is wrong. Write the plan with /waterline savepoint.",

@@ -65,7 +65,9 @@ def _finding(sighting: str, services: Services) -> tuple[str, list[Block]]:
 
 def _card(incident: Incident, services: Services, _name: str) -> tuple[str, list[Block]]:
     setup = services.observer.tables.get(incident.opened.table)
-    return card_message(incident, services.tasks, services.desk.progress, setup)
+    return card_message(
+        incident, services.tasks, services.desk.progress, setup, services.opening.better_runbook(incident)
+    )
 
 
 def _evidence(incident: Incident, services: Services, name: str) -> tuple[str, list[Block]]:

@@ -57,13 +57,12 @@ class OneIncident:
     def get(self, _incident: object) -> SimpleNamespace:
         latest = {each.task: each for each in self.runs.values() if each.evidence is not None}
         step = ManualStep(id=StepId("wait"), title="Wait", prose="Wait.", next=END)
-        opened = SimpleNamespace(
-            table="sales.orders", job=None, runbook=SimpleNamespace(steps=(step,), step=lambda _: step)
-        )
+        opened = SimpleNamespace(table="sales.orders", job=None)
         told = {
             "window": self.tale.case().window,
             "trusted": None,
             "opened": opened,
+            "runbook": SimpleNamespace(steps=(step,), step=lambda _: step),
             "outcomes": {},
             "is_stopped": False,
         }

@@ -171,6 +171,25 @@ def test_two_incidents_at_once_take_turns(ana: Responder, bot: LittleBot) -> Non
     assert [WL, WL, other, other] == sorted(begun[:4])
 
 
+def test_a_diagnosis_that_shows_another_symptom_offers_its_runbook(
+    ana: Responder, ben: Responder, bot: LittleBot
+) -> None:
+    """One click goes on there: what both ask for is kept, the rest runs by itself, and it is named anew."""
+    ana.opens("missing-rows")
+    ana.collects_evidence()
+
+    offered = ana.sees_on_card("Change the runbook")
+    ana.clicks("Change the runbook", offered)
+    ana.sees_on_card("wl-1: The job was restored from the wrong savepoint")
+    changed = ana.sees_on_card("Propose")
+    late = ben.answer_to(lambda: ben.clicks("Change the runbook", offered))
+
+    assert "The diagnosis fits another symptom: The job was restored from the wrong savepoint." in offered.plain
+    assert "Change the runbook" not in changed.buttons
+    assert "This runbook fits no better now." in late
+    assert [1, 1, 1, 1, 1] == [runs_of(bot, task) for task in (*ASKED, "recovery_extent")]
+
+
 def test_a_step_is_skipped_only_with_a_reason(ana: Responder, bot: LittleBot) -> None:
     """Without a reason it is refused; with one the card says who passed it over and why."""
     card = ana.opens()

@@ -19,6 +19,7 @@ from bot.domain.runbook import (
     ManualStep,
     NoticeStep,
     ReviewStep,
+    Runbook,
     Step,
     StepOutcome,
 )
@@ -43,12 +44,17 @@ Progresses = Callable[[EvidenceId], Progress | None]
 
 
 def card_message(
-    incident: Incident, tasks: Mapping[str, Task], progress: Progresses, setup: TableSetup | None
+    incident: Incident,
+    tasks: Mapping[str, Task],
+    progress: Progresses,
+    setup: TableSetup | None,
+    better: Runbook | None = None,
 ) -> tuple[str, list[Block]]:
-    """(notification text, blocks). `setup` is the table's, None when it is configured no more."""
+    """(notification text, blocks). `setup` is the table's, None when it is configured no more; `better`: the runbook
+    that fits what was named, where that is another one."""
     walk, current = walk_of(incident), current_step(incident)
     here = _round(incident, walk) if isinstance(current, EvidenceStep) else []
-    blocks: list[Block] = [header(f"{incident.id}: {incident.opened.runbook.title}"), _facts(incident)]
+    blocks: list[Block] = [header(f"{incident.id}: {incident.runbook.title}"), _facts(incident)]
     passed = [item for item in walk.passed if item.step not in {step.id for step in here}]
     if passed:
         blocks.append(context(*_path(incident, passed)))
@@ -75,6 +81,10 @@ def card_message(
     is_naming = isinstance(current, DecisionStep) and current.on != "choice" and not incident.is_stopped
     if incident.diagnosis_asked is not None or (is_naming and walk.stuck is None):
         blocks.append(context(":hourglass_flowing_sand: Checking the table and the job for a diagnosis…"))
+    if better is not None:
+        change = button("Change the runbook", Click.CHANGE_RUNBOOK, incident.id, better.id)
+        text = f":compass: The diagnosis fits another symptom: *{mrkdwn(better.title)}*. The evidence is kept."
+        blocks.append(SectionBlock(text=written(text), accessory=change))
     blocks += [actions(_step_buttons(incident, current)), actions(_standing_buttons(incident))]
     title = current.title if current else "runbook finished"
     return f"{incident.id} on {incident.opened.table}: {title}", blocks
@@ -116,7 +126,7 @@ def _path(incident: Incident, passed: Sequence[Passed]) -> list[str]:
     lines = []
     for item in passed[-_PATH_SHOWN:]:
         sign_of = ":fast_forward:" if item.outcome.skipped else ":white_check_mark:"
-        step = incident.opened.runbook.step(item.step)
+        step = incident.runbook.step(item.step)
         how, why = _found(step, item.outcome)
         lines.append(f"{sign_of} {mrkdwn(step.title)}: *{mrkdwn(how)}*. {mrkdwn(short_paths(as_sentence(why)))}")
     hidden = len(passed) - _PATH_SHOWN
@@ -141,9 +151,9 @@ def _step(incident: Incident, step: Step) -> list[Block]:
 
 def _round(incident: Incident, walk: Position) -> list[EvidenceStep]:
     """The evidence that belongs together here: answered right before, and still to come."""
-    taken = (incident.opened.runbook.step(item.step) for item in reversed(walk.passed))
+    taken = (incident.runbook.step(item.step) for item in reversed(walk.passed))
     before = list(takewhile(lambda step: isinstance(step, EvidenceStep), taken))
-    steps = (*reversed(before), *evidence_ahead(incident.opened.runbook, incident.outcomes))
+    steps = (*reversed(before), *evidence_ahead(incident.runbook, incident.outcomes))
     return [step for step in steps if isinstance(step, EvidenceStep)]
 
 

@@ -22,7 +22,7 @@ def finding_message(sight: Sight, mention: People) -> tuple[str, list[Block]]:
     is_over = sight.ended is not None
     text = f"{sighted.table}: {sign.headline}"
     mark = ":white_check_mark:" if is_over else ":rotating_light:" if sign.is_urgent else ":warning:"
-    is_planned = sign.code in SILENT and sight.beside is not None and sight.beside.opened.runbook.is_planned
+    is_planned = sign.code in SILENT and sight.beside is not None and sight.beside.runbook.is_planned
     is_looked_at = is_over or is_planned or sight.incident is not None
     who = _asked(mention) if sign.is_urgent and not is_looked_at else ""
     title = f"{mark} *{code(sighted.table)} {mrkdwn(as_sentence(short_paths(sign.headline)))}*{who}"
@@ -71,7 +71,7 @@ def _small_print(sight: Sight) -> list[str]:
         is_open = sight.incident.is_open
         lines.append(_incident(sight.incident, "is open on this table" if is_open else "on this table is closed", "."))
     elif sight.beside is not None and sight.ended is None:
-        what = "planned work" if sight.beside.opened.runbook.is_planned else "its table was proven before this was seen"
+        what = "planned work" if sight.beside.runbook.is_planned else "its table was proven before this was seen"
         lines.append(_incident(sight.beside, "is open on this table", f" ({what}): diagnose it there."))
     if sight.mute is not None and sight.ended is None:
         lines.append(f":mute: Muted by {person(sight.mute.by)} until {sight.mute.until:%Y-%m-%d %H:%M} UTC.")
