@@ -61,6 +61,15 @@ class Savepoint(BaseModel):
     checkpoint_id: int
 
 
+def pair(good: Savepoint, commit: Link) -> dict[str, Fact]:
+    """Facts of a stop-savepoint and the commit that it pairs with."""
+    return {
+        "good_savepoint": good.path,
+        "good_checkpoint": good.checkpoint_id,
+        "paired_snapshot": commit.snapshot_id,
+    }
+
+
 def checkpoint_id_in(storage: Storage, path: str) -> int:
     """The checkpoint id that a savepoint's `_metadata` carries (bytes 8 to 16, big-endian)."""
     files, inside = storage.opened(path)
@@ -141,6 +150,17 @@ class World:
             )
         return running[0]
 
+    def job_after(self, commits: int) -> str:
+        """The one job that runs, once it has made so many commits and each consumer has read once."""
+        job = self.running_job()
+        self.await_commits(job, commits)
+        self.await_first_reads()
+        return job
+
+    def newest_checkpoint(self, job_id: str) -> int:
+        """Of the job's commits; 0 where there is none."""
+        return max((link.checkpoint_id or 0 for link in self.commits_of(job_id)), default=0)
+
     def start_job(
         self,
         from_path: str | None = None,
@@ -185,8 +205,7 @@ class World:
         and is stopped again.
         """
         for _ in range(5):
-            newest = max((link.checkpoint_id or 0 for link in self.commits_of(job_id)), default=0)
-            self.await_commits(job_id, 1, after=newest)
+            self.await_commits(job_id, 1, after=self.newest_checkpoint(job_id))
             time.sleep(1)
             savepoint = self.stop(job_id, drain)
             last = self.commits_of(job_id)[-1]

@@ -2,7 +2,7 @@
 
 from bot.lab.proof import prove
 from bot.lab.stories import story
-from bot.lab.world import World
+from bot.lab.world import World, pair
 
 SKIPPED = 50
 
@@ -13,9 +13,7 @@ def started_from_nothing(world: World, early: bool) -> None:
 
     Ends with the new run committing. `early`: returns when it was submitted.
     """
-    first = world.running_job()
-    world.await_commits(first, 4)
-    world.await_first_reads()
+    first = world.job_after(4)
     world.flink.cancel(first)
     paired = world.commits_of(first)[-1]
     second = world.start_job()
@@ -39,9 +37,7 @@ def restarted_empty_same_job_id(world: World, early: bool) -> None:
 
     Ends with three completed checkpoints of the new start. `early`: returns with the first.
     """
-    job = world.running_job()
-    world.await_commits(job, 6)
-    world.await_first_reads()
+    job = world.job_after(6)
     good = world.stop(job)
     paired = world.commits_of(job)[-1]
     world.machines.restart_jobmanager()
@@ -50,9 +46,7 @@ def restarted_empty_same_job_id(world: World, early: bool) -> None:
     world.note(
         f"Job {job[:8]} was stopped with savepoint {good.checkpoint_id} and started without it, under the same job id",
         run_a=job,
-        good_savepoint=good.path,
-        good_checkpoint=good.checkpoint_id,
-        paired_snapshot=paired.snapshot_id,
+        **pair(good, paired),
     )
     world.await_checkpoints(job, 0, 1 if early else 3)
     if not early:
@@ -65,9 +59,7 @@ def source_began_too_late(world: World, early: bool) -> None:
 
     Ends with the new run committing above the hole. `early`: returns when it was submitted.
     """
-    first = world.running_job()
-    world.await_commits(first, 4)
-    world.await_first_reads()
+    first = world.job_after(4)
     good = world.stop(first)
     last = prove(world.table).highest
     paired = world.commits_of(first)[-1]

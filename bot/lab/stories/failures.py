@@ -43,7 +43,7 @@ def task_manager_killed(world: World, early: bool) -> None:
     if early:
         return
     new = world.machines.await_new_taskmanager(gone)
-    commits = world.await_commits(job, 2, after=max(_newest(world, job), before.checkpoint_id or 0))
+    commits = world.await_commits(job, 2, after=max(world.newest_checkpoint(job), before.checkpoint_id or 0))
     world.note(
         f"A new TaskManager (process {new}) took over; the job committed checkpoint {commits[0].checkpoint_id}",
         new_pid=new,
@@ -51,8 +51,15 @@ def task_manager_killed(world: World, early: bool) -> None:
     )
 
 
-def _newest(world: World, job: str) -> int:
-    return max(link.checkpoint_id or 0 for link in world.commits_of(job))
+def _restarted_with(world: World, properties: dict[str, str]) -> tuple[str, str]:
+    """The run that was stopped, and the one that went on from its savepoint with these properties."""
+    first = world.running_job()
+    world.await_commits(first, 2)
+    good = world.stop(first)
+    job = world.start_job(from_path=good.path, properties=properties)
+    world.await_commits(job, 2)
+    world.await_first_reads()
+    return first, job
 
 
 @story("The TaskManager is killed, and Flink waits five minutes before it restarts the job: it is recovering.")
@@ -63,12 +70,7 @@ def restarting_slowly(world: World, early: bool) -> None:
 
     Ends while Flink waits to restart the job, for five minutes. `early`: returns right after the kill.
     """
-    first = world.running_job()
-    world.await_commits(first, 2)
-    good = world.stop(first)
-    job = world.start_job(from_path=good.path, properties=FIVE_MINUTES)
-    world.await_commits(job, 2)
-    world.await_first_reads()
+    first, job = _restarted_with(world, FIVE_MINUTES)
     gone = world.machines.kill_taskmanager()
     world.note(
         f"Run {job[:8]}, which restarts after five minutes, lost its TaskManager (process {gone})",
@@ -88,12 +90,7 @@ def job_failed(world: World, early: bool) -> None:
 
     Ends with the job FAILED. `early`: returns when its TaskManager was killed.
     """
-    first = world.running_job()
-    world.await_commits(first, 2)
-    good = world.stop(first)
-    job = world.start_job(from_path=good.path, properties={"restart-strategy.type": "none"})
-    world.await_commits(job, 2)
-    world.await_first_reads()
+    first, job = _restarted_with(world, {"restart-strategy.type": "none"})
     killed = world.machines.kill_taskmanager()
     world.note(
         f"Run {job[:8]}, which does not restart, lost its TaskManager (process {killed})",
@@ -113,12 +110,7 @@ def checkpoints_failed(world: World, early: bool) -> None:
 
     Ends with commits after the failed checkpoints. `early`: returns when the first has failed.
     """
-    first = world.running_job()
-    world.await_commits(first, 2)
-    good = world.stop(first)
-    job = world.start_job(from_path=good.path, properties=PATIENT)
-    world.await_commits(job, 2)
-    world.await_first_reads()
+    first, job = _restarted_with(world, PATIENT)
     world.machines.freeze_taskmanager(HANGS_S)
     page = f"{world.state.flink_url}/#/job/{job}/checkpoints"
     failed = until("a failed checkpoint", lambda: world.flink.failed(job) or None, 60, page)
@@ -141,9 +133,7 @@ def attempt_left_a_file(world: World, early: bool) -> None:
 
     Ends with commits by the second attempt. `early`: returns right after the kill.
     """
-    first = world.running_job()
-    world.await_commits(first, 2)
-    world.await_first_reads()
+    first = world.job_after(2)
     good = world.stop(first)
     for name, value in SMALL_GROUPS.items():
         world.hands.set_property(name, value)
@@ -151,7 +141,7 @@ def attempt_left_a_file(world: World, early: bool) -> None:
     world.await_commits(job, 1)
     left = until("a data file that is being written", lambda: _half_written(world), 60, str(_folder(world)))
     gone = world.machines.kill_taskmanager()
-    newest = max(link.checkpoint_id or 0 for link in world.commits_of(job))
+    newest = world.newest_checkpoint(job)
     world.note(
         f"The TaskManager (process {gone}) was killed while it wrote {left.name}",
         run_a=first,
@@ -185,9 +175,7 @@ def notification_lost(world: World, early: bool) -> None:
 
     Ends with completed checkpoints whose files wait. `early`: returns with the first.
     """
-    job = world.running_job()
-    world.await_commits(job, 3)
-    world.await_first_reads()
+    job = world.job_after(3)
     world.machines.lose_notifications()
     last = world.commits_of(job)[-1]
     world.note(
@@ -205,9 +193,7 @@ def event_time_stands_still(world: World, early: bool) -> None:
 
     Ends with commits whose events are no newer. `early`: returns with the first of them.
     """
-    first = world.running_job()
-    world.await_commits(first, 3)
-    world.await_first_reads()
+    first = world.job_after(3)
     good = world.stop(first)
     last = prove(world.table).highest
     second = world.start_job(

@@ -23,9 +23,7 @@ COMPACTED = {
 
 def _stopped(world: World, commits: int = 4) -> tuple[str, Savepoint]:
     """The job after some commits and its consumers' first reads, stopped with a savepoint."""
-    first = world.running_job()
-    world.await_commits(first, commits)
-    world.await_first_reads()
+    first = world.job_after(commits)
     return first, world.stop(first)
 
 
@@ -111,14 +109,12 @@ def partition_added(world: World, early: bool) -> None:
 
     Ends with rows of the new partition. `early`: returns when it was added.
     """
-    job = world.running_job()
-    world.await_commits(job, 4)
-    world.await_first_reads()
+    job = world.job_after(4)
     added = world.topic().add_partition()
     world.note(f"Partition {added} was added", run_a=job, added_partition=added)
     if not early:
         until("rows of the new partition", lambda: added in world.partitions() or None, 60, "the job's page in Flink")
-        newest = max(link.checkpoint_id or 0 for link in world.commits_of(job))
+        newest = world.newest_checkpoint(job)
         world.await_commits(job, 2, after=newest)
 
 
@@ -131,7 +127,7 @@ def topic_made_anew(world: World, early: bool) -> None:
     """
     world.produces(Producing(is_paused=True))
     first = world.running_job()
-    newest = max((link.checkpoint_id or 0 for link in world.commits_of(first)), default=0)
+    newest = world.newest_checkpoint(first)
     world.await_commits(first, 4, after=newest)
     world.await_first_reads()
     good = world.stop(first)
@@ -209,9 +205,7 @@ def second_job_of_another_topic(world: World, early: bool) -> None:
 
     Ends with commits of both between each other's. `early`: returns when the second was submitted.
     """
-    first = world.running_job()
-    world.await_commits(first, 3)
-    world.await_first_reads()
+    first = world.job_after(3)
     returns = world.topic(SECOND_TOPIC)
     returns.make_anew(3)
     second = world.start_job(
@@ -227,9 +221,9 @@ def second_job_of_another_topic(world: World, early: bool) -> None:
         return
     for _ in range(4):
         returns.write(60)
-        newest = max((link.checkpoint_id or 0 for link in world.commits_of(second)), default=0)
+        newest = world.newest_checkpoint(second)
         world.await_commits(second, 1, after=newest)
-    newest = max(link.checkpoint_id or 0 for link in world.commits_of(first))
+    newest = world.newest_checkpoint(first)
     world.await_commits(first, 2, after=newest)
     world.note("Both commit")
 
@@ -241,9 +235,7 @@ def pointer_set_back(world: World, early: bool) -> None:
 
     Ends with the job committing above the older metadata. `early`: returns right after it was registered.
     """
-    job = world.running_job()
-    world.await_commits(job, 6)
-    world.await_first_reads()
+    job = world.job_after(6)
     lost = world.commits_of(job)[-2:]
     older = world.hands.set_pointer_back(3)
     world.note(f"The catalog names {older.rpartition('/')[2]} again", run_a=job, metadata_file=older)

@@ -4,7 +4,7 @@ import time
 
 from bot.lab.errors import LabError
 from bot.lab.stories import story
-from bot.lab.world import World
+from bot.lab.world import World, pair
 
 ATTEMPTS = 4
 _REFRESHED_S = 1.0
@@ -19,10 +19,8 @@ def column_added(world: World, early: bool) -> None:
 
     Ends with commits after the change. `early`: returns right after it.
     """
-    job = world.running_job()
-    world.await_commits(job, 3)
-    world.await_first_reads()
-    newest = max(link.checkpoint_id or 0 for link in world.commits_of(job))
+    job = world.job_after(3)
+    newest = world.newest_checkpoint(job)
     world.hands.sql("ALTER TABLE {table} ADD COLUMN channel STRING")
     world.note("Someone added the column channel", run_a=job)
     if not early:
@@ -35,11 +33,9 @@ def compacted_by_spark(world: World, early: bool) -> None:
 
     Ends with the job committing above the compaction. `early`: returns right after it.
     """
-    job = world.running_job()
-    world.await_commits(job, 4)
-    world.await_first_reads()
+    job = world.job_after(4)
     world.hands.compacts()
-    newest = max(link.checkpoint_id or 0 for link in world.commits_of(job))
+    newest = world.newest_checkpoint(job)
     world.note("Spark compacted the table", run_a=job)
     if not early:
         world.await_commits(job, 2, after=newest)
@@ -56,7 +52,7 @@ def deleted_by_spark(world: World, early: bool) -> None:
     world.await_first_reads()
     world.hands.sql("DELETE FROM {table} WHERE source_position BETWEEN 5 AND 14")
     chain = world.table.history()
-    newest = max(link.checkpoint_id or 0 for link in world.commits_of(job))
+    newest = world.newest_checkpoint(job)
     world.note("A Spark job deleted positions 5 to 14", run_a=job, paired_snapshot=commits[-1].snapshot_id)
     if not early:
         world.await_commits(job, 2, after=newest)
@@ -72,18 +68,14 @@ def committed_twice(world: World, early: bool) -> None:
 
     Ends with the next run committing above the repeated commit. `early`: returns before that run starts.
     """
-    first = world.running_job()
-    world.await_commits(first, 3)
-    world.await_first_reads()
+    first = world.job_after(3)
     good = world.stop(first)
     once = next(link for link in reversed(world.commits_of(first)) if link.added_rows > 0)
     again = world.hands.commit_again(once.snapshot_id)
     world.note(
         f"Checkpoint {once.checkpoint_id} of run A ({first[:8]}) was committed a second time, the same files again",
         run_a=first,
-        good_savepoint=good.path,
-        good_checkpoint=good.checkpoint_id,
-        paired_snapshot=once.snapshot_id,
+        **pair(good, once),
         first_wrong_snapshot=again,
     )
     if early:
@@ -102,9 +94,7 @@ def last_commit_expired(world: World, early: bool) -> None:
 
     Ends with the restored job in its restart loop. `early`: returns when it was submitted.
     """
-    first = world.running_job()
-    world.await_commits(first, 3)
-    world.await_first_reads()
+    first = world.job_after(3)
     first, good = world.stop_with_rows(first)
     paired = world.commits_of(first)[-1]
     world.hands.sql(
@@ -136,9 +126,7 @@ def rolled_back_while_running(world: World, early: bool) -> None:
 
     `early`: returns right after the rollback.
     """
-    first = world.running_job()
-    world.await_commits(first, 4)
-    world.await_first_reads()
+    first = world.job_after(4)
     good = world.stop(first)
     paired = world.commits_of(first)[-1]
     second = world.start_job(from_path=good.path)
@@ -147,9 +135,7 @@ def rolled_back_while_running(world: World, early: bool) -> None:
         f"run B ({second[:8]}) went on from it",
         run_a=first,
         run_b=second,
-        good_savepoint=good.path,
-        good_checkpoint=good.checkpoint_id,
-        paired_snapshot=paired.snapshot_id,
+        **pair(good, paired),
     )
     world.await_commits(second, 3)
     left = world.hands.roll_back_to(paired.snapshot_id)
@@ -173,11 +159,9 @@ def rolled_back_then_failed_over(world: World, early: bool) -> None:
 
     Ends with the job in its restart loop. `early`: returns right after the rollback.
     """
-    job = world.running_job()
-    world.await_commits(job, 4)
-    world.await_first_reads()
+    job = world.job_after(4)
     for _ in range(ATTEMPTS):
-        newest = max(link.checkpoint_id or 0 for link in world.commits_of(job))
+        newest = world.newest_checkpoint(job)
         world.await_commits(job, 1, after=newest)
         time.sleep(_CLEANED_S)
         killed = world.machines.kill_taskmanager()
@@ -215,9 +199,7 @@ def data_file_removed(world: World, early: bool) -> None:
 
     Ends with the job committing on. `early`: returns right after the deletion.
     """
-    job = world.running_job()
-    world.await_commits(job, 4)
-    world.await_first_reads()
+    job = world.job_after(4)
     commits = world.commits_of(job)
     hurt = next(link for link in reversed(commits[:-1]) if link.added_rows > 0)
     gone = world.hands.remove_data_file(hurt.snapshot_id)
@@ -238,18 +220,14 @@ def metadata_file_removed(world: World, early: bool) -> None:
 
     Ends with the job stopped and its restart refused. `early`: returns right after the deletion.
     """
-    job = world.running_job()
-    world.await_commits(job, 3)
-    world.await_first_reads()
+    job = world.job_after(3)
     good = world.stop(job)
     paired = world.commits_of(job)[-1]
     gone = world.hands.remove_metadata_file()
     world.note(
         f"Run A ({job[:8]}) was stopped with savepoint {good.checkpoint_id}; a clean-up deleted the current metadata",
         run_a=job,
-        good_savepoint=good.path,
-        good_checkpoint=good.checkpoint_id,
-        paired_snapshot=paired.snapshot_id,
+        **pair(good, paired),
         removed_file=gone,
     )
     if not early:

@@ -1,9 +1,26 @@
 """Restarts after which nothing is wrong."""
 
+from bot.lab.flink_rest import SavepointFormat
 from bot.lab.stories import story
-from bot.lab.world import World
+from bot.lab.world import World, pair
 
 ZEROS = "0" * 32
+
+
+def _goes_on(world: World, early: bool, form: SavepointFormat = "CANONICAL") -> None:
+    first = world.job_after(3)
+    good = world.stop(first, form=form)
+    paired = world.commits_of(first)[-1]
+    second = world.start_job(from_path=good.path)
+    kind = "native savepoint" if form == "NATIVE" else "savepoint"
+    world.note(
+        f"Run A ({first[:8]}) was stopped with {kind} {good.checkpoint_id}, run B ({second[:8]}) went on from it",
+        run_a=first,
+        run_b=second,
+        **pair(good, paired),
+    )
+    if not early:
+        world.await_commits(second, 2)
 
 
 @story("The job is stopped with a savepoint and goes on from it, exactly once.")
@@ -12,22 +29,7 @@ def planned_restart(world: World, early: bool) -> None:
 
     Ends with the second run committing on top of the first. `early`: returns when it has started.
     """
-    first = world.running_job()
-    world.await_commits(first, 3)
-    world.await_first_reads()
-    good = world.stop(first)
-    paired = world.commits_of(first)[-1]
-    second = world.start_job(from_path=good.path)
-    world.note(
-        f"Run A ({first[:8]}) was stopped with savepoint {good.checkpoint_id}, run B ({second[:8]}) went on from it",
-        run_a=first,
-        run_b=second,
-        good_savepoint=good.path,
-        good_checkpoint=good.checkpoint_id,
-        paired_snapshot=paired.snapshot_id,
-    )
-    if not early:
-        world.await_commits(second, 2)
+    _goes_on(world, early)
 
 
 @story("The job is stopped with a savepoint in native format and goes on from it, exactly once.")
@@ -36,23 +38,7 @@ def planned_restart_native(world: World, early: bool) -> None:
 
     Ends with the second run committing on top of the first. `early`: returns when it has started.
     """
-    first = world.running_job()
-    world.await_commits(first, 3)
-    world.await_first_reads()
-    good = world.stop(first, form="NATIVE")
-    paired = world.commits_of(first)[-1]
-    second = world.start_job(from_path=good.path)
-    world.note(
-        f"Run A ({first[:8]}) was stopped with native savepoint {good.checkpoint_id}, run B ({second[:8]}) went on "
-        "from it",
-        run_a=first,
-        run_b=second,
-        good_savepoint=good.path,
-        good_checkpoint=good.checkpoint_id,
-        paired_snapshot=paired.snapshot_id,
-    )
-    if not early:
-        world.await_commits(second, 2)
+    _goes_on(world, early, "NATIVE")
 
 
 @story("The job is cancelled and goes on from its last retained checkpoint, exactly once.")
@@ -61,9 +47,7 @@ def restarted_from_last_checkpoint(world: World, early: bool) -> None:
 
     Ends with the second run committing on top of the first. `early`: returns when it has started.
     """
-    first = world.running_job()
-    world.await_commits(first, 4)
-    world.await_first_reads()
+    first = world.job_after(4)
     world.flink.cancel(first)
     last = world.flink.completed(first)[0]
     second = world.start_job(from_path=world.checkpoint_path(first, last))
@@ -86,9 +70,7 @@ def rescaled(world: World, early: bool) -> None:
 
     Ends with two subtasks writing. `early`: returns when the second run has started.
     """
-    first = world.running_job()
-    world.await_commits(first, 3)
-    world.await_first_reads()
+    first = world.job_after(3)
     good = world.stop(first)
     second = world.start_job(from_path=good.path, sink_options={"write-parallelism": "2"})
     world.note(

@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 from bot.lab.errors import LabError, until
 from bot.lab.orders import IGNORE_UNCLAIMED_PROPERTY
+from bot.lab.proof import Link
 from bot.lab.stories import story
-from bot.lab.world import Savepoint, World
+from bot.lab.world import Savepoint, World, pair
 
 BACK = 3
 ATTEMPTS = 4
@@ -47,9 +48,7 @@ def restored_by_mistake(world: World, early: bool, meanwhile: Callable[[], None]
     paired = world.commits_of(first)[-1]
     world.note(
         f"Run A was stopped with savepoint {good.checkpoint_id}, paired with its last commit",
-        good_savepoint=good.path,
-        good_checkpoint=good.checkpoint_id,
-        paired_snapshot=paired.snapshot_id,
+        **pair(good, paired),
     )
     second = world.start_job(from_path=older.path)
     world.note(
@@ -84,19 +83,22 @@ def restored_between_compactions(world: World, early: bool) -> None:
         world.note("Spark compacted the table again, copies and all")
 
 
+def _cancelled(world: World) -> tuple[str, list[int], Link]:
+    """The run, its retained checkpoints, newest first, and the commit of the one to go BACK to."""
+    job = world.job_after(6)
+    world.flink.cancel(job)
+    retained = world.flink.completed(job)
+    return job, retained, next(link for link in world.commits_of(job) if link.checkpoint_id == retained[BACK])
+
+
 @story("The job is cancelled and goes on from an older retained checkpoint: rows are there twice.")
 def restored_from_older_checkpoint(world: World, early: bool) -> None:
     """The job is cancelled and started from a retained checkpoint that is not its last: what came since is read again.
 
     Ends with the second run committing rows again. `early`: returns when it has started.
     """
-    first = world.running_job()
-    world.await_commits(first, 6)
-    world.await_first_reads()
-    world.flink.cancel(first)
-    retained = world.flink.completed(first)
+    first, retained, paired = _cancelled(world)
     older = retained[BACK]
-    paired = next(link for link in world.commits_of(first) if link.checkpoint_id == older)
     second = world.start_job(from_path=world.checkpoint_path(first, older))
     world.note(
         f"Run A ({first[:8]}) was cancelled after checkpoint {retained[0]}, run B ({second[:8]}) was started from "
@@ -135,9 +137,7 @@ def restored_older_same_job_id(world: World, early: bool) -> None:
         run_a=job,
         older_savepoint=older.path,
         older_checkpoint=older.checkpoint_id,
-        good_savepoint=good.path,
-        good_checkpoint=good.checkpoint_id,
-        paired_snapshot=paired.snapshot_id,
+        **pair(good, paired),
     )
     world.await_checkpoints(job, older.checkpoint_id, 1 if early else 3)
 
@@ -150,13 +150,8 @@ def checkpoint_folder_taken(world: World, early: bool) -> None:
 
     Ends with the first checkpoint that completed. `early`: returns with the first that failed.
     """
-    job = world.running_job()
-    world.await_commits(job, 6)
-    world.await_first_reads()
-    world.flink.cancel(job)
-    retained = world.flink.completed(job)
+    job, retained, paired = _cancelled(world)
     older = retained[BACK]
-    paired = next(link for link in world.commits_of(job) if link.checkpoint_id == older)
     world.machines.restart_jobmanager()
     world.start_job(from_path=world.checkpoint_path(job, older), job_id=job)
     world.note(
@@ -182,11 +177,9 @@ def restored_under_another_uid(world: World, early: bool) -> None:
 
     Ends with the new run committing above the hole. `early`: returns when it was submitted.
     """
-    first = world.running_job()
-    world.await_commits(first, 3)
-    world.await_first_reads()
+    first = world.job_after(3)
     for _ in range(ATTEMPTS):
-        newest = max((link.checkpoint_id or 0 for link in world.commits_of(first)), default=0)
+        newest = world.newest_checkpoint(first)
         world.await_commits(first, 1, after=newest)
         time.sleep(ROWS_WITHIN_S)
         savepoint = world.savepoint(first, then_cancel=True)
@@ -263,9 +256,7 @@ def forked_from_a_savepoint(world: World, early: bool) -> None:
 
     Ends with commits of both between each other's. `early`: returns when the second was submitted.
     """
-    first = world.running_job()
-    world.await_commits(first, 3)
-    world.await_first_reads()
+    first = world.job_after(3)
     shared = world.savepoint(first)
     second = world.start_job(from_path=shared.path)
     world.note(
@@ -279,6 +270,6 @@ def forked_from_a_savepoint(world: World, early: bool) -> None:
     if early:
         return
     commits = world.await_commits(second, 2)
-    newest = max(link.checkpoint_id or 0 for link in world.commits_of(first))
+    newest = world.newest_checkpoint(first)
     world.await_commits(first, 2, after=newest)
     world.note("Both commit", first_wrong_snapshot=commits[0].snapshot_id, paired_snapshot=commits[0].parent_id or 0)
