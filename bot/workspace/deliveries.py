@@ -10,9 +10,9 @@ from typing import Literal, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from bot.workspace.clock import Rules, WorkspaceClock
-from bot.workspace.people import Payload, SlackRefusal, UnusableUrl
+from bot.workspace.people import Payload, SlackRefusal
 
-Kind = Literal["api", "delivery", "ack", "response-url", "socket", "fault", "person"]
+Kind = Literal["api", "delivery", "ack", "socket", "fault", "person"]
 
 
 class WireEntry(BaseModel):
@@ -134,24 +134,11 @@ class Trigger(BaseModel):
     used: bool = False
 
 
-class AnswerUrl(BaseModel):
-    """Where a response_url leads: the conversation, the person, and the message it came from."""
-
-    model_config = ConfigDict(frozen=True)
-
-    person: str
-    channel: str
-    issued_s: float
-    message_ts: str | None = None
-    uses: int = 0
-
-
 class Handles:
     def __init__(self, clock: WorkspaceClock, team_id: str) -> None:
         self._clock = clock
         self._team = team_id
         self._triggers: dict[str, Trigger] = {}
-        self._urls: dict[str, AnswerUrl] = {}
 
     def new_trigger(self, person: str) -> str:
         issued = self._clock.seconds()
@@ -170,22 +157,3 @@ class Handles:
             raise SlackRefusal("expired_trigger_id")
         self._triggers[trigger_id] = trigger.model_copy(update={"used": True})
         return trigger.person
-
-    def new_url(self, person: str, channel: str, message_ts: str | None = None) -> str:
-        token = secrets.token_urlsafe(18)
-        self._urls[token] = AnswerUrl(
-            person=person, channel=channel, issued_s=self._clock.seconds(), message_ts=message_ts
-        )
-        return token
-
-    def redeem_url(self, token: str, rules: Rules) -> AnswerUrl:
-        """Where that response_url leads; counts one use, raises UnusableUrl when there is none left."""
-        url = self._urls.get(token)
-        if url is None:
-            raise UnusableUrl("invalid_url")
-        if self._clock.seconds() - url.issued_s > rules.response_url_s:
-            raise UnusableUrl("expired_url")
-        if url.uses >= rules.response_url_uses:
-            raise UnusableUrl("used_url")
-        self._urls[token] = url.model_copy(update={"uses": url.uses + 1})
-        return url

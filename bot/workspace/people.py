@@ -55,14 +55,6 @@ class CannotDo(Exception):
         self.code = code
 
 
-class UnusableUrl(Exception):
-    """Raised when a response_url is unknown, too old or used up; `code` is Slack's word for it."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
-
-
 class _Record(BaseModel):
     model_config = ConfigDict(frozen=True)
 
@@ -259,8 +251,8 @@ class Directory:
             channel for channel in self.channels.values() if person in channel.members or not channel.is_private
         )
 
-    def archive(self, channel_id: str, archived: bool = True) -> None:
-        self._replace(channel_id, is_archived=archived)
+    def archive(self, channel_id: str) -> None:
+        self._replace(channel_id, is_archived=True)
 
     def join(self, channel_id: str, member: str) -> None:
         self._replace(channel_id, members=self.channels[channel_id].members | {member})

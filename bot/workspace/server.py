@@ -23,8 +23,7 @@ from bot.workspace.api.routes import web_api_routes
 from bot.workspace.clock import Rules
 from bot.workspace.fault_acts import ACTS
 from bot.workspace.page_routes import FaultRequest, page_routes
-from bot.workspace.people import CannotDo, Payload, SlackRefusal, UnusableUrl
-from bot.workspace.persons.modals import answer
+from bot.workspace.people import CannotDo, Payload
 from bot.workspace.world import StoredMessage, World
 
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
@@ -82,26 +81,6 @@ def static_routes(world: World) -> list[BaseRoute]:
 
 def _page_file(name: str) -> str:
     return (files("bot.workspace") / "page" / name).read_text("utf-8")
-
-
-def response_routes(world: World) -> list[Route]:
-    """`/response/{token}`."""
-
-    async def respond(request: Request) -> Response:
-        status, said, given = 200, "ok", {}
-        try:
-            given = await request.json()
-            answer(world, world.handles.redeem_url(request.path_params["token"], world.rules), given)
-        except UnusableUrl as unusable:
-            status, said = 404, unusable.code
-        except SlackRefusal as refusal:
-            status, said = 400, str(refusal)
-        except ValueError:
-            status, said = 400, "invalid_payload"
-        world.wire.add("response-url", "response_url", error=None if status == 200 else said, sent=given)
-        return PlainTextResponse(said, status_code=status)
-
-    return [Route("/response/{token}", respond, methods=["POST"])]
 
 
 class Posted(BaseModel):
@@ -284,7 +263,6 @@ def _application(world: World, hosts: list[str]) -> Starlette:
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)],
         routes=[
             *web_api_routes(world),
-            *response_routes(world),
             *control_routes(world),
             *incoming_routes(world),
             *page_routes(world),

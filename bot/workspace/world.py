@@ -406,6 +406,10 @@ class World:
     def permalink(self, channel: str, ts: str) -> str:
         return f"{self.url}/archives/{channel}/p{ts.replace('.', '')}"
 
+    def response_url(self) -> str:
+        """In the shape of Slack's. Nobody answers there: the bot uses none."""
+        return f"{self.url}/response/{secrets.token_urlsafe(18)}"
+
     def team(self) -> Payload:
         return {"id": self.cast.team_id, "domain": self.cast.team_domain}
 

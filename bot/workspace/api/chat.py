@@ -90,7 +90,6 @@ def post_message(world: World, call: Call) -> Payload:
     """Post as the bot, into a channel, a thread or a conversation with one person."""
     channel = world.directory.channel_to_post(call.required("channel", "channel_not_found"))
     content = content_of(call, text_limit=POST_TEXT)
-    _pace(world, channel)
     message = world.conversations.add(
         _message(world, call, channel, content).model_copy(
             update={"broadcast": call.flag("reply_broadcast"), "metadata": content.metadata}
@@ -174,18 +173,6 @@ def _thread(world: World, call: Call, channel: Channel) -> str | None:
     if root.ephemeral_to:
         raise SlackRefusal("cannot_reply_to_message")
     return root.thread_ts or root.ts
-
-
-def _pace(world: World, channel: Channel) -> None:
-    limit = world.rules.posts_per_minute
-    if limit is None:
-        return
-    since = world.clock.seconds() - 60
-    bot = world.cast.app.bot_id
-    recent = [m for m in world.conversations.in_channel(channel.id) if m.bot_id == bot and float(m.ts) > since]
-    if len(recent) >= limit:
-        wait_s = max(1, round(float(recent[-limit].ts) - since))
-        raise SlackRefusal("ratelimited", status=429, headers={"Retry-After": str(wait_s)})
 
 
 CHAT = {

@@ -40,7 +40,7 @@ async def choose_shortcut(world: World, person: Person, chosen: Chosen) -> Outco
     message = _message(world, person, Click(block_id="", action_id="", channel=chosen.channel, ts=chosen.ts))
     if chosen.callback_id not in known or message.ephemeral_to is not None:
         raise CannotDo("not_rendered", f"There is no shortcut {chosen.callback_id!r} on this message. Look again.")
-    place = _in_message(world, person, message, None)
+    place = _in_message(world, message, None)
     payload = {
         "type": "message_action",
         "callback_id": chosen.callback_id,
@@ -68,7 +68,7 @@ def _delivery(world: World, person: Person, at: Click) -> Delivery:
         blocks = view.given["blocks"]
     else:
         message = _message(world, person, at)
-        place = _in_message(world, person, message, at)
+        place = _in_message(world, message, at)
         blocks = list(message.blocks)
     element = _element(blocks, at)
     payload = {"type": "block_actions", **_from(world, person), **place, "actions": [_action(world, element, at)]}
@@ -109,7 +109,7 @@ def _view(world: World, person: Person, view_id: str) -> OpenView:
     return view
 
 
-def _in_message(world: World, person: Person, message: StoredMessage, at: Click | None) -> Payload:
+def _in_message(world: World, message: StoredMessage, at: Click | None) -> Payload:
     container = {
         "type": "message",
         "message_ts": message.ts,
@@ -124,7 +124,7 @@ def _in_message(world: World, person: Person, message: StoredMessage, at: Click 
         "container": container,
         "channel": {"id": channel.id, "name": name},
         "state": {"values": state_of(message.blocks, at.values if at is not None else {})},
-        "response_url": f"{world.url}/response/{world.handles.new_url(person.id, channel.id, message.ts)}",
+        "response_url": world.response_url(),
     }
     if message.ephemeral_to is None:
         place["message"] = message.on_the_wire(team=world.cast.team_id, app_id=world.cast.app.app_id)

@@ -2,7 +2,7 @@
 
 import re
 
-from bot.workspace.deliveries import AnswerUrl, Delivery
+from bot.workspace.deliveries import Delivery
 from bot.workspace.people import CannotDo, Channel, Directory, Payload, Person, SlashCommand
 from bot.workspace.persons.modals import Outcome, answer_command, slackbot_says
 from bot.workspace.world import StoredMessage, World
@@ -113,7 +113,6 @@ async def run_command(
         raise CannotDo("command_in_thread", f"{word} is not supported in threads. Type it in #{channel.name}.")
     command = _registered(world, word)
     text = rest.strip()
-    token = world.handles.new_url(person.id, channel.id)
     payload = {
         "token": "verification-token-is-unused",
         "team_id": world.cast.team_id,
@@ -126,13 +125,12 @@ async def run_command(
         "text": with_marks(text, world.directory, labelled=True) if command.should_escape else text,
         "api_app_id": world.cast.app.app_id,
         "is_enterprise_install": "false",
-        "response_url": f"{world.url}/response/{token}",
+        "response_url": world.response_url(),
         "trigger_id": world.handles.new_trigger(person.id),
     }
     ack = await world.deliveries.send(Delivery(kind="slash_commands", payload=payload))
     if ack.in_time:
-        to = AnswerUrl(person=person.id, channel=channel.id, issued_s=world.clock.seconds())
-        answer_command(world, to, ack.payload)
+        answer_command(world, person, channel.id, ack.payload)
     else:
         failure = _FAILED[ack.outcome]
         slackbot_says(world, person.id, channel.id, f'{word} failed with the error "{failure}"')
