@@ -444,3 +444,36 @@ def test_files_that_are_gone_or_tell_nothing_are_said_so(writer_schema_orders: O
 
     assert "No file of checkpoint 2 shows with which columns" in gone.value.happened
     assert "No file of checkpoint 2 shows" in silent.value.happened
+
+
+def rewritten(lake: Lake, **changed: object) -> None:
+    """Someone's newer client has written the current metadata file."""
+    told = json.loads(current(lake).read_text())
+    current(lake).write_text(json.dumps(told | changed))
+
+
+@pytest.mark.parametrize("kind", ["variant", "geometry(srid:4326)", "uint128"])
+def test_a_column_of_a_type_that_cannot_be_parsed_loses_no_file(
+    lake: Lake, catalog: PyIcebergCatalog, kind: str
+) -> None:
+    """The table is read, with that column's type by its name, and a commit leaves the type as it was."""
+    schemas = json.loads(current(lake).read_text())["schemas"]
+    schemas[-1]["fields"].append({"id": 99, "name": "payload", "required": False, "type": kind})
+    rewritten(lake, **{"format-version": 3, "next-row-id": 0, "schemas": schemas, "last-column-id": 99})
+
+    table = catalog.load(ORDERS)
+    changed = catalog.commit(ORDERS, tag(table.uuid, lake.heads[-1]))
+
+    assert table.lost_metadata is None
+    assert ("payload", kind) in {(column.name, column.type) for column in table.columns}
+    assert changed.head == lake.heads[-1]
+    written = json.loads(Path(changed.metadata_location.removeprefix("file://")).read_text())
+    assert kind in {field["type"] for field in written["schemas"][-1]["fields"] if field["name"] == "payload"}
+
+
+def test_metadata_of_a_newer_format_is_not_lost(lake: Lake, catalog: PyIcebergCatalog) -> None:
+    """Going back to the file before it would take good commits off."""
+    rewritten(lake, **{"format-version": 9})
+
+    with pytest.raises(CouldNotLook):
+        catalog.load(ORDERS)

@@ -8,7 +8,10 @@ Where the catalog points to a metadata file that cannot be read (F10), the newes
 keep only a pointer read the file here, on the client; a REST catalog names it in its error.
 """
 
+import gzip
+import json
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -64,6 +67,7 @@ from bot.adapters.iceberg.errors import (
 )
 from bot.adapters.iceberg.file_sources import FilesOfTable, survey
 from bot.adapters.iceberg.format_v3 import writing_format_3
+from bot.adapters.iceberg.opaque_types import read_any_type
 from bot.adapters.iceberg.repairs import FileCommit, RowCommit, refuse_nothing
 from bot.adapters.iceberg.streaming_metadata import catching, expired_of_main, history_at, lean, table_state
 from bot.adapters.storage import TableStorage, opened_with, remedy_for
@@ -74,11 +78,13 @@ from bot.domain.snapshot import Snapshot
 from bot.domain.table import TableState
 from bot.ports import Clock, FileChange, RowChange, TableChange
 
+read_any_type()
 _METADATA = re.compile(r"(?:v|(?=\d))(?P<number>\d+)(?:-[0-9a-f-]{36})?(?:\.gz)?\.metadata\.json(?:\.gz)?")
 """`00007-uuid.metadata.json` of catalogs, `v7.metadata.json` of Hadoop tables."""
 _LOCATION = re.compile(r"[^\s'\"]+\.metadata\.json(?:\.gz)?")
 _UNREADABLE = (FileNotFoundError, NotIceberg, ValidationError, ValueError)
 """The file is not there, or is not a metadata file. A refused right or a dead connection says nothing of it."""
+_GZIP = b"\x1f\x8b"
 _TRIED = 20
 """So many files are opened before it is given up; in practice it is one."""
 
@@ -108,14 +114,16 @@ class OnlyPoints(FileIO):
 
 
 def lost_location(name: str, properties: Mapping[str, str], table: TableName, error: Exception) -> str | None:
-    """Where the catalog points, if `error` says that this very file cannot be read; None for any other trouble."""
+    """Where the catalog points, if `error` says that this very file is gone or garbled; None for any other trouble. One
+    that is Iceberg's and cannot be understood here, as of a newer format, is not lost."""
     if isinstance(error, RESTError | NoSuchTableError):
         told = _LOCATION.search(str(error))
         return told[0] if told and "NotFound" in str(error) else None
     if not isinstance(error, _UNREADABLE):
         return None
     location = _pointer(name, properties, table)
-    return location if location is not None and _read(location, properties) is None else None
+    is_lost = location is not None and _read(location, properties) is None and not _is_icebergs(location, properties)
+    return location if is_lost else None
 
 
 def newest_readable(lost: str, properties: Mapping[str, str]) -> tuple[TableMetadata, str] | None:
@@ -181,6 +189,17 @@ def _read(location: str, properties: Mapping[str, str]) -> TableMetadata | None:
         return FromInputFile.table_metadata(load_file_io(dict(properties), location).new_input(location))
     except (OSError, ArrowException, *_UNREADABLE):
         return None
+
+
+def _is_icebergs(location: str, properties: Mapping[str, str]) -> bool:
+    """Whether it is JSON that names a table and a format, whatever else stands there."""
+    try:
+        with load_file_io(dict(properties), location).new_input(location).open() as stream:
+            content = stream.read()
+        told = json.loads(gzip.decompress(content) if content.startswith(_GZIP) else content)
+    except (OSError, EOFError, ArrowException, zlib.error, *_UNREADABLE):
+        return False
+    return isinstance(told, dict) and {"format-version", "table-uuid", "schemas"} <= told.keys()
 
 
 def _tell(location: str) -> NoReturn:
