@@ -48,6 +48,7 @@ def health_of(run: JobRun, promised: timedelta | None, now: datetime) -> RunHeal
             *_interval(run, promised, seen),
             *_durations(run, longest),
             *_in_flight(done),
+            *_unsafe(run),
         ),
     )
 
@@ -123,6 +124,15 @@ def _in_flight(done: list[CompletedCheckpoint]) -> tuple[str, ...]:
         return ()
     return (f"Checkpoint {most.checkpoint_id} kept {kept / 1024**2:,.0f} MB in flight while its barriers were aligned: "
             "something downstream holds the records up.",)  # fmt: skip
+
+
+def _unsafe(run: JobRun) -> tuple[str, ...]:
+    if not run.may_lose_in_flight:
+        return ()
+    return (
+        "It writes with FlinkSink (V1) and unaligned checkpoints: each one that fails can lose rows for good "
+        "(apache/iceberg #15846). Set execution.checkpointing.unaligned to false, or write with IcebergSink.",
+    )
 
 
 def _say(span: timedelta) -> str:

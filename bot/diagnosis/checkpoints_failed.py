@@ -1,7 +1,8 @@
 """F20: some checkpoints failed or were aborted, or none completes any more. Their files come with the next one that
-completes: no row is lost, and until then none arrives."""
+completes: no row is lost, and until then none arrives. With the V1 sink and unaligned checkpoints rows can be lost."""
 
 from bot.diagnosis._arrivals import Silence, checkpoint_silence
+from bot.diagnosis._asked import unasked
 from bot.diagnosis._case import checkpoints, living, unseen
 from bot.diagnosis.checkpoint_folder_taken import collided
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
@@ -16,6 +17,7 @@ MODE = Mode(
     name="checkpoints_failed",
     title="checkpoints failed, or none completes",
     needs=(),
+    asks_for=("missing_positions", "orphan_files"),
     false_positives=(
         "Checkpoints that were aborted because a savepoint or a stop came first.",
         "A failover: what was in progress is counted as failed.",
@@ -85,6 +87,12 @@ def fails_in_a_row(run: JobRun, quiet: Silence | None = None) -> bool:
 def _matches(case: Case, run: JobRun, quiet: Silence | None) -> Matches:
     stands_still = quiet is not None and quiet.is_certain
     reasons = [*_what_failed(run), *([quiet.in_words] if quiet is not None and stands_still else [])]
+    may_lose = run.may_lose_in_flight and bool(run.failed_count or _failed(run))
+    if may_lose:
+        reasons.append(
+            "The run writes with the V1 sink and unaligned checkpoints: rows that were in flight when a checkpoint "
+            "failed may be in a data file that no state and no commit names (apache/iceberg #15846)."
+        )
     return Matches(
         headline=_headline(run, quiet),
         reasons=tuple(reasons),
@@ -92,6 +100,7 @@ def _matches(case: Case, run: JobRun, quiet: Silence | None) -> Matches:
         last_good=None,
         wrong_run=None,
         remedy=Remedy.TELL_CONSUMERS if stands_still or fails_in_a_row(run) else Remedy.NOTHING,
+        asks=unasked(case, "missing_positions", "orphan_files") if may_lose else (),
     )
 
 
@@ -101,6 +110,8 @@ def _headline(run: JobRun, quiet: Silence | None) -> str:
         return f"Checkpoints of {who} fail one after the other, so nothing reaches the table."
     if quiet is not None and quiet.is_certain:
         return f"Run {short_job(run.job_id)} completes no checkpoint any more, so nothing reaches the table."
+    if run.may_lose_in_flight and count:
+        return f"{counted(count, 'checkpoint')} of {who} failed, and rows may be lost by that."
     if quiet is not None and _failed_since(run):
         return f"{counted(count, 'checkpoint')} of {who} failed, and none has completed since; no row is lost so far."
     return f"{counted(count, 'checkpoint')} of {who} failed; no row is lost by that."

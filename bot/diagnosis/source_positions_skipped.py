@@ -256,6 +256,13 @@ def _matches(case: Case, found: GapsFinding) -> Matches:
             f"That is the first commit of run {short_job(start.run)}, which started without state (F15): its source "
             "began too late."
         )
+    unsafe = next((run for run in case.runs if run.may_lose_in_flight and run.failed_count), None)
+    if unsafe is not None:
+        reasons.append(
+            f"Run {short_job(unsafe.job_id)} writes with the V1 sink and unaligned checkpoints, and "
+            f"{counted(unsafe.failed_count, 'checkpoint')} of it failed. These rows may be in a data file that no state "
+            "and no commit names (apache/iceberg #15846); `orphan_files` lists such files."
+        )
     gone = _expired_beside_main(case)
     may_be_written = bool(gone or (case.orphans is not None and case.orphans.orphans))
     is_gone = _is_lost_for_good(case, found, may_be_written=may_be_written)

@@ -134,6 +134,13 @@ class JobRun(Record):
         return self.state in {"FINISHED", "CANCELED", "FAILED"}
 
     @property
+    def may_lose_in_flight(self) -> bool:
+        """Whether a checkpoint that fails may lose rows for good: the V1 sink under unaligned checkpoints hands a file
+        to its committer after the committer's state was taken, and then no state names it (apache/iceberg #15846)."""
+        is_v1 = any(V1_COMMITTER in vertex.name for vertex in self.vertices)
+        return is_v1 and self.settings is not None and self.settings.is_unaligned is True
+
+    @property
     def parallelism(self) -> dict[OperatorId, int]:
         """Operator chain -> its parallelism; empty while something is being recovered or rescaled."""
         return {vertex.vertex_id: vertex.parallelism for vertex in self.vertices} if self.is_settled else {}

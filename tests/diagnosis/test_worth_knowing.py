@@ -17,6 +17,7 @@ from bot.diagnosis._examine import diagnose, scan
 from bot.domain.contract import TableContract
 from bot.domain.diagnosis import Act, CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import SchemaDifference
+from bot.domain.flink import CheckpointSettings
 from bot.domain.looked import Seen
 from bot.domain.table import Column
 from bot.domain.written import WrittenSchema
@@ -43,9 +44,9 @@ def with_subtasks(case: Case, *subtasks: int) -> Case:
     return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
 
 
-def failing(*failed: int, completed: tuple[int, ...] = ()) -> Tale:
+def failing(*failed: int, completed: tuple[int, ...] = (), v1: bool = False) -> Tale:
     """Checkpoints 1 and 2 are committed; then these fail, and these complete."""
-    tale = Tale().flink_runs("a").completes("a", 1, 2).commits("a", 1, 2).completes("a", *failed)
+    tale = Tale().flink_runs("a", v1=v1).completes("a", 1, 2).commits("a", 1, 2).completes("a", *failed)
     listed = tuple(
         c.model_copy(update={"status": "FAILED", "failure": "Checkpoint expired."}) if c.checkpoint_id in failed else c
         for c in tale.runs["a"].checkpoints
@@ -90,6 +91,20 @@ def test_failed_checkpoints_are_told_beside_health() -> None:
     assert ("healthy", "F20") == diagnosis.codes
     assert diagnosis.matches[1][1].headline.startswith("1 checkpoint of run aaaaaa failed")
     assert Remedy.NOTHING is diagnosis.matches[1][1].remedy
+
+
+@pytest.mark.parametrize(("v1", "unaligned"), [(True, True), (True, False), (False, True)])
+def test_a_failed_unaligned_checkpoint_of_the_v1_sink_may_lose_rows(*, v1: bool, unaligned: bool) -> None:
+    """A file reaches the committer after its state was taken: no state names it once the checkpoint fails."""
+    tale = failing(3, completed=(4,), v1=v1).commits("a", 4)
+    run = tale.runs["a"]
+    tale.runs["a"] = run.model_copy(update={"settings": CheckpointSettings(is_unaligned=unaligned)})
+
+    found = checkpoints_failed.examine(tale.case())
+
+    assert isinstance(found, Matches)
+    assert ("rows may be lost" in found.headline) is (v1 and unaligned)
+    assert found.asks == (("missing_positions", "orphan_files") if v1 and unaligned else ())
 
 
 @pytest.mark.parametrize(("failed", "remedy"), [((3, 4), Remedy.NOTHING), ((3, 4, 5), Remedy.TELL_CONSUMERS)])

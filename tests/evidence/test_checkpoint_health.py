@@ -9,8 +9,15 @@ from bot.adapters.flink_rest import FlinkRest
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Ask, Observation, Verdict
 from bot.domain.findings import CheckpointHealthFinding
-from bot.domain.flink import CheckpointKind, CheckpointSettings, CompletedCheckpoint, JobRun
-from bot.domain.ids import CheckpointId
+from bot.domain.flink import (
+    V1_COMMITTER,
+    CheckpointKind,
+    CheckpointSettings,
+    CompletedCheckpoint,
+    JobRun,
+    Vertex,
+)
+from bot.domain.ids import CheckpointId, OperatorId
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.table import Window
 from spark_tasks.checkpoint_health import answer as answer_of
@@ -25,6 +32,9 @@ NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
 DURABLE = CheckpointSettings(
     mode="exactly_once", timeout_ms=600_000, survives_cancel=True, storage="FileSystemCheckpointStorage"
 )
+
+UNALIGNED = DURABLE.model_copy(update={"is_unaligned": True})
+V1_SINK = Vertex(vertex_id=OperatorId("0f" * 16), name=V1_COMMITTER, parallelism=1, status="RUNNING", attempt=0)
 
 
 def taken(checkpoint: int, ago_s: float, **told: Any) -> CompletedCheckpoint:
@@ -108,6 +118,7 @@ def test_checkpoints_that_complete_in_time_on_object_storage_are_no_trouble() ->
         (run_with(taken(12, 2, took_ms=400_000), *FINE[1:]),
          "The longest checkpoint took 6 min 40 s, more than half of the limit of 10 min at which it fails."),
         (run_with(taken(12, 2, alignment_bytes=200 * 1024**2), *FINE[1:]), "Checkpoint 12 kept 200 MB in flight"),
+        (run_with(*FINE, settings=UNALIGNED, vertices=(V1_SINK,)), "It writes with FlinkSink (V1) and unaligned checkpoints"),
         (run_with(checkpoint_interval_ms=None), "It is set to take no periodic checkpoints"),
     ],
 )  # fmt: skip
