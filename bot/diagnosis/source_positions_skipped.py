@@ -260,8 +260,8 @@ def _matches(case: Case, found: GapsFinding) -> Matches:
     if unsafe is not None:
         reasons.append(
             f"Run {short_job(unsafe.job_id)} writes with the V1 sink and unaligned checkpoints, and "
-            f"{counted(unsafe.failed_count, 'checkpoint')} of it failed. These rows may be in a data file that no state "
-            "and no commit names (apache/iceberg #15846); `orphan_files` lists such files."
+            f"{counted(unsafe.failed_count, 'checkpoint')} of it failed. These rows may be in a data file that no "
+            "state and no commit names (apache/iceberg #15846); `orphan_files` lists such files."
         )
     gone = _expired_beside_main(case)
     may_be_written = bool(gone or (case.orphans is not None and case.orphans.orphans))

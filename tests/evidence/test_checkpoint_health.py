@@ -118,7 +118,7 @@ def test_checkpoints_that_complete_in_time_on_object_storage_are_no_trouble() ->
         (run_with(taken(12, 2, took_ms=400_000), *FINE[1:]),
          "The longest checkpoint took 6 min 40 s, more than half of the limit of 10 min at which it fails."),
         (run_with(taken(12, 2, alignment_bytes=200 * 1024**2), *FINE[1:]), "Checkpoint 12 kept 200 MB in flight"),
-        (run_with(*FINE, settings=UNALIGNED, vertices=(V1_SINK,)), "It writes with FlinkSink (V1) and unaligned checkpoints"),
+        (run_with(*FINE, settings=UNALIGNED, vertices=(V1_SINK,)), "It writes with FlinkSink (V1)"),
         (run_with(checkpoint_interval_ms=None), "It is set to take no periodic checkpoints"),
     ],
 )  # fmt: skip
