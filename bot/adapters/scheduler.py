@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 import structlog
 from apscheduler.events import EVENT_JOB_ERROR, JobExecutionEvent
 from apscheduler.executors.pool import ThreadPoolExecutor
-from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.date import DateTrigger
 from apscheduler.triggers.interval import IntervalTrigger
@@ -58,13 +57,6 @@ class SchedulerTimers:
         """See the port; the first time after `seconds`. A run that takes longer makes the next one late."""
         trigger = IntervalTrigger(seconds=seconds, timezone=UTC)
         self._scheduler.add_job(do, trigger, id=key, name=key, replace_existing=True)
-
-    def cancel(self, key: str) -> None:
-        """See the port. What runs already is not interrupted."""
-        try:
-            self._scheduler.remove_job(key)
-        except JobLookupError:
-            return
 
 
 def _report(event: JobExecutionEvent) -> None:

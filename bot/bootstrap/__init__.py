@@ -130,8 +130,6 @@ def build(
         timers.start()
         if isinstance(store.clock, DatabaseClock):
             store.clock.goes_on(timers)
-        services.duties.start(timers)
-        services.promises.start(timers)
         stack.callback(timers.close)
         yield Built(services=services, store=store, timers=timers, runner=runner)
 
@@ -212,7 +210,7 @@ def assemble(
     background = Background(incidents, alone_with, workers=4)
     tags = SavepointTags(incidents, observer.catalog, clock)
     retrying = Retrying(incidents, clock, others)
-    promises = Promises(incidents, observer.tables, background, clock)
+    promises = Promises(incidents, observer.tables, clock)
     duties = Duties(
         incidents, background, desk, diagnoses, proposals, approvals, executions, verifier, waterline, maintenance,
         telling, tags, retrying, promises,

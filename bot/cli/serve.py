@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from bot.bootstrap import Built
 
 _SETTLE_EVERY_S = 20.0
+_DUE_EVERY_S = 5.0
+"""A reminder, an expiry or the end of a veto window comes at most so late."""
 _CATCH_UP_EVERY_S = 2.0
 """A decision in a terminal is shown in Slack within this time."""
 _NAMES_WITHIN_S = 2
@@ -80,6 +82,7 @@ def serve(
         surface.start()
         stack.callback(surface.close)
         built.timers.every("catch up", _CATCH_UP_EVERY_S, surface.catch_up)
+        built.timers.every("due", _DUE_EVERY_S, built.services.duties.settle_due)
         built.timers.every("settle", _SETTLE_EVERY_S, built.services.duties.settle_all)
         if built.services.watch is not None:
             built.services.watch.start(built.timers)

@@ -4,9 +4,8 @@ What one person may do under a policy at the moment of a click: read from user g
 """
 
 from bot.domain.approval import ApprovalPolicy, People
-from bot.domain.execution import UNDECIDED, ProposalState, ProposalView
+from bot.domain.execution import ProposalState, ProposalView
 from bot.domain.ids import UserId
-from bot.domain.incident import Incident
 from bot.domain.record import Record, Utc
 
 
@@ -30,20 +29,6 @@ def reminder_due_at(view: ProposalView) -> Utc | None:
         return None
     due = (view.reminded_at or view.proposal.proposed_at) + every
     return due if due < last_approval_at(view) else None
-
-
-def next_due_at(view: ProposalView) -> Utc | None:
-    """When time alone changes something about it next; None for a proposal that is over or under way."""
-    if view.state not in UNDECIDED:
-        return None
-    held = view.held_until if view.state is ProposalState.HELD else None
-    return min(due for due in (reminder_due_at(view), held, view.proposal.expires_at) if due is not None)
-
-
-def next_due_of(incident: Incident) -> Utc | None:
-    """The same of all its proposals; None also once it has ended."""
-    dues = (next_due_at(view) for view in incident.proposals.values()) if incident.is_open else ()
-    return min((due for due in dues if due is not None), default=None)
 
 
 class Membership(Record):

@@ -27,6 +27,3 @@ class Timers(Protocol):
 
     def every(self, key: str, seconds: float, do: Callable[[], None]) -> None:
         """Call `do` again and again."""
-
-    def cancel(self, key: str) -> None:
-        """Forget it; unknown keys are ignored."""

@@ -1,4 +1,7 @@
-"""What people decide about a proposal, from wherever they do it; and what time alone does to it."""
+"""What people decide about a proposal, from wherever they do it; and what time alone does to it.
+
+Of two writers, the other one is to stay: the no to a proposal, and the proposal that stops the other run.
+"""
 
 from collections.abc import Callable, Iterable
 
@@ -6,10 +9,11 @@ from bot.domain.approval import People, Via
 from bot.domain.approval_refusals import NotAllowed
 from bot.domain.approval_times import NO_GROUPS, Membership
 from bot.domain.deciding import ALLOWED, Act, Approve, Begin, BreakGlass, Reject, Tick, Veto, decide
+from bot.domain.effects import StopFork
 from bot.domain.entries import Body, ExecutionEnded, OutcomeSettled
-from bot.domain.errors import CouldNotLook, Refused
-from bot.domain.execution import ProposalView
-from bot.domain.ids import IncidentId, ProposalId, UserId
+from bot.domain.errors import CouldNotKeep, CouldNotLook, Refused, WaterlineError
+from bot.domain.execution import ProposalState, ProposalView
+from bot.domain.ids import IncidentId, JobId, ProposalId, UserId, short_job
 from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.settling import Settle
@@ -99,12 +103,13 @@ class Approvals:
 
     def settle(self, incident_id: IncidentId) -> None:
         """Expire, release and remind whatever is due. Safe to call at any time, any number of times."""
+        self._store.write(incident_id, by=WATERLINE, decide=self.due)
 
-        def due(now: Incident) -> list[Body]:
-            decided = [self._decide(now, view, Tick(), WATERLINE, NO_GROUPS) for view in now.proposals.values()]
-            return [body for body in decided if not isinstance(body, NotAllowed)]
-
-        self._store.write(incident_id, by=WATERLINE, decide=due)
+    def due(self, incident: Incident) -> list[Body]:
+        """What time alone has decided by now."""
+        views = incident.proposals.values() if incident.is_open else ()
+        decided = [self._decide(incident, view, Tick(), WATERLINE, NO_GROUPS) for view in views]
+        return [body for body in decided if not isinstance(body, NotAllowed)]
 
     def _do(self, incident_id: IncidentId, proposal_id: ProposalId, act: Act, by: UserId) -> ProposalView:
         """First the rule, then (for a yes) a look at the world, then the rule again where it is written."""
@@ -182,3 +187,55 @@ def _ended_by_word(view: ProposalView, settled: OutcomeSettled) -> ExecutionEnde
 
 def _refused(refusal: NotAllowed) -> Refused:
     return Refused(refusal.happened, refusal.found, refusal.remedy)
+
+
+def keep_other(
+    store: IncidentStore,
+    approvals: Approvals,
+    proposals: Proposals,
+    incident_id: IncidentId,
+    proposal_id: ProposalId,
+    *,
+    by: UserId,
+) -> JobId:
+    """Two acts, each on record with who did it; returns the run that is to stay. Where an earlier try by the same
+    person was cut off, it goes on from there. Raises Refused, also where the no stands and the other stop could not be
+    proposed: then it says both. Raises CouldNotLook."""
+    view = store.get(incident_id).proposals[proposal_id]
+    stop = next(effect for effect in view.proposal.effects if isinstance(effect, StopFork))
+    run = short_job(stop.job_id)
+    why = f"Run {run} is the one to keep."
+    if not _is_own_no(view, why, by):
+        approvals.reject(incident_id, proposal_id, why, by=by)
+    if _is_proposed(store.get(incident_id), view, stop.job_id, by):
+        return stop.job_id
+    try:
+        proposals.propose(incident_id, view.proposal.action, step=view.step, by=by, reason=why, keeps=stop.job_id)
+    except CouldNotKeep:
+        raise
+    except WaterlineError as error:
+        again = f"Then type /waterline propose {view.proposal.action} keep={run}."
+        raise Refused(
+            f"“{view.proposal.title}” is rejected, but nothing else is proposed yet: {error.happened}",
+            error.found,
+            f"{error.remedy} {again}".lstrip(),
+        ) from error
+    return stop.job_id
+
+
+def _is_own_no(view: ProposalView, why: str, by: UserId) -> bool:
+    """Whether this person has turned it down for this reason, by a click that came no further."""
+    ended = view.ended
+    return view.state is ProposalState.REJECTED and view.ended_by == by and ended is not None and ended.reason == why
+
+
+def _is_proposed(incident: Incident, turned_down: ProposalView, run: JobId, by: UserId) -> bool:
+    """Whether this person has proposed since that this run stays."""
+    later = list(incident.proposals.values())
+    since = later[later.index(incident.proposals[turned_down.proposal.id]) + 1 :]
+    return any(
+        isinstance(effect, StopFork) and effect.keeps == run
+        for view in since
+        if view.proposal.proposed_by == by
+        for effect in view.proposal.effects
+    )

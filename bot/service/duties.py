@@ -7,7 +7,6 @@ a catalog that is down must not keep a recovery from ending.
 from collections.abc import Callable
 from functools import partial
 
-from bot.domain.approval_times import next_due_of
 from bot.domain.diagnosis import Remedy
 from bot.domain.doubt import doubted_since
 from bot.domain.entries import Body, StepDone
@@ -17,7 +16,6 @@ from bot.domain.incident import Incident
 from bot.domain.journal import WATERLINE
 from bot.domain.notice import NO_ACTION
 from bot.domain.waterline import owed_waterline
-from bot.ports import Timers
 from bot.service.approving import Approvals
 from bot.service.background import Background
 from bot.service.diagnosis_desk import DiagnosisDesk
@@ -25,7 +23,7 @@ from bot.service.evidence_desk import EvidenceDesk
 from bot.service.executing import Executions
 from bot.service.incident_store import IncidentStore
 from bot.service.maintenance import Maintenance
-from bot.service.promises import PROMISED, IncidentTimers, Promises
+from bot.service.promises import PROMISED, Promises
 from bot.service.proposing import PUBLISH, Proposals, offered_before, proven_rehearsal
 from bot.service.retrying import RETRYING, Retrying
 from bot.service.savepoints import SavepointTags
@@ -65,17 +63,18 @@ class Duties:
         self._desk = desk
         self._diagnoses = diagnoses
         self._proposals = proposals
-        self._approvals = approvals
         self._executions = executions
         self._verifier = verifier
         self._waterline = waterline
         self._maintenance = maintenance
         self._telling = telling
         self._tags = tags
-        self._retrying = retrying
-        self._promises = promises
+        self._by_time: dict[str, Approvals | Retrying | Promises] = {
+            _APPROVAL: approvals,
+            RETRYING: retrying,
+            PROMISED: promises,
+        }
         self._duties: dict[str, Callable[[IncidentId], None]] = {
-            _APPROVAL: approvals.settle,
             "Checking what is proposed": proposals.supersede_if_moved,
             "Marking the table": self._mark_table,
             "Warning the consumers": self._warn,
@@ -87,18 +86,21 @@ class Duties:
             "Offering the repair for publication": self._offer_publication,
         }
 
-    def start(self, timers: Timers) -> None:
-        """Wake up when a proposal falls due: a reminder, the end of its hold, its expiry."""
-        IncidentTimers("approval", self._store, timers, next_due_of, self.time_has_come).start()
-
     def settle(self, incident_id: IncidentId) -> None:
         self._background.submit(incident_id, _THAW, partial(self._maintenance.settle, incident_id))
         for what, do in self._duties.items():
             self._background.submit(incident_id, what, partial(do, incident_id))
 
+    def settle_due(self) -> None:
+        """What time alone has made due, by the record: no look at the world, so it can be asked every few seconds."""
+        for incident in self._store.all():
+            for what, part in self._by_time.items():
+                if part.due(incident):
+                    self._background.submit(incident.id, what, partial(part.settle, incident.id))
+
     def settle_all(self) -> None:
-        """At start and now and then: every open incident, and what closed ones have left for a day. What a
-        timer did not tell (the replica that set it has died, the record was away) is found here."""
+        """At start and now and then: every open incident, and what closed ones have left for a day."""
+        self.settle_due()
         for incident in self._store.all():
             if incident.is_open:
                 self.settle(incident.id)
@@ -107,13 +109,6 @@ class Duties:
                 self._background.submit(incident.id, _THAW, partial(self._maintenance.settle, incident.id))
             if self._tags.are_due(incident):
                 self._background.submit(incident.id, _TAGS, partial(self._tags.release, incident.id))
-            if self._retrying.due(incident):
-                self._background.submit(incident.id, RETRYING, partial(self._retrying.settle, incident.id))
-            if self._promises.due(incident):
-                self._background.submit(incident.id, PROMISED, partial(self._promises.settle, incident.id))
-
-    def time_has_come(self, incident_id: IncidentId) -> None:
-        self._background.submit(incident_id, _APPROVAL, partial(self._approvals.settle, incident_id))
 
     def walk_on(self, incident_id: IncidentId) -> None:
         """A step has ended, or a diagnosis is asked for, or evidence may go on."""

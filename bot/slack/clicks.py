@@ -5,7 +5,7 @@ from collections.abc import Callable
 from bot.domain.approval_refusals import approval_counts
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, ProposalId, StepId, short_job
-from bot.service.keeping_other import keep_other
+from bot.service.approving import keep_other
 from bot.service.services import Services
 from bot.slack.blocks.review import term_form
 from bot.slack.commands import mute_clicked

@@ -70,19 +70,6 @@ def test_the_same_key_replaces_an_earlier_timer(timers: SchedulerTimers) -> None
     assert not first.is_set()
 
 
-def test_a_cancelled_timer_does_not_run(timers: SchedulerTimers) -> None:
-    """Cancelling twice, or what was never set, is fine."""
-    cancelled, later = Event(), Event()
-    timers.at("expiry", NOON + timedelta(hours=1), cancelled.set)
-    timers.at("later", NOON + timedelta(hours=2), later.set)
-
-    timers.cancel("expiry")
-    timers.cancel("expiry")
-
-    assert ["later"] == still_set(timers)
-    assert not cancelled.is_set()
-
-
 def test_a_timer_may_set_itself_again_while_it_runs(timers: SchedulerTimers) -> None:
     """A reminder that arms the next one at once must not lose it, though its first run has not ended."""
     second = Event()
@@ -120,7 +107,6 @@ def test_a_timer_may_set_another_while_the_bot_ends(clock: StandingClock) -> Non
         running.set()
         assert closing.wait(SOON_S)
         made.at("next", NOON + timedelta(hours=1), running.set)
-        made.cancel("next")
         finished.append("reminded")
 
     made.start()

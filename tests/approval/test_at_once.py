@@ -8,16 +8,13 @@ from pathlib import Path
 import pytest
 
 from bot.adapters.journal_sql.store import Store, open_store
-from bot.adapters.scheduler import SchedulerTimers
 from bot.domain.approval import ApprovalPolicy
-from bot.domain.approval_times import next_due_of
 from bot.domain.entries import ProposalMade
 from bot.domain.errors import Refused, Superseded
 from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, ProposalId, UserId
 from bot.service.approving import Approvals
 from bot.service.incident_store import IncidentStore
-from bot.service.promises import IncidentTimers
 from bot.settings import refuse_unknown_actions
 from tests.approval.desk import ANA
 from tests.decisions import PROPOSAL, rewind
@@ -139,18 +136,20 @@ def test_two_replicas_that_wake_together_remind_once(scene: Scene) -> None:
     assert 1 == scene.store.get(scene.id).proposals[PROPOSAL].reminders
 
 
-def test_a_timer_wakes_for_what_falls_due_also_after_a_restart(scene: Scene) -> None:
-    """Set from the journal, not remembered: the first reminder is due in a moment."""
-    due = scene.store.get(scene.id).proposals[PROPOSAL].proposal.proposed_at + POLICY.remind_every
-    scene.clock.time = due - timedelta(milliseconds=50)
-    woken = threading.Event()
-    timers = SchedulerTimers(scene.clock)
-    timers.start()
+def test_what_falls_due_is_found_in_the_record_by_time_alone(scene: Scene) -> None:
+    """Not remembered by a process: nothing before the first reminder, and then that one, once."""
+    _store, approvals = scene.replica()
+    begun = scene.store.get(scene.id).proposals[PROPOSAL].proposal.proposed_at
 
-    IncidentTimers("approval", scene.replica()[0], timers, next_due_of, lambda _incident: woken.set()).start()
+    scene.clock.time = begun + POLICY.remind_every - timedelta(milliseconds=50)
+    early = approvals.due(scene.store.get(scene.id))
+    scene.clock.time = begun + POLICY.remind_every
+    due = approvals.due(scene.store.get(scene.id))
+    approvals.settle(scene.id)
 
-    assert woken.wait(timeout=60)
-    timers.close()
+    assert early == []
+    assert [body.kind for body in due] == ["approval-reminded"]
+    assert approvals.due(scene.store.get(scene.id)) == []
 
 
 def test_a_mistyped_action_is_not_left_to_the_default() -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from bot.domain.approval import ApprovalPolicy, People, whom_to_ask
 from bot.domain.approval_refusals import NotAllowed
-from bot.domain.approval_times import next_due_at
 from bot.domain.deciding import Approve, Begin, BreakGlass, Tick, Veto
 from bot.domain.entries import ApprovalReminded, GlassBroken, ProposalApproved, VetoTimeEnded
 from bot.domain.execution import ProposalState
@@ -71,7 +70,6 @@ def test_reminders_come_until_somebody_decides_and_never_in_a_heap() -> None:
     assert isinstance(first, ApprovalReminded)
     assert 1 == first.number
     assert isinstance(again, NotAllowed)
-    assert desk.proposal.expires_at == next_due_at(desk.view)
 
 
 def test_the_glass_is_broken_alone_with_a_reason_and_never_by_the_proposer() -> None:

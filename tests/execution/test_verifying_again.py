@@ -41,7 +41,7 @@ class Scene:
             settle=lambda _i: None, supersede_if_moved=lambda _i: None, is_owed=lambda _i: False, due=lambda _i: [],
             are_due=lambda _i: False, owes_first_warning=lambda _i: False, owes_severity=lambda _i: False,
             move=lambda _i, _moved: None, keep=lambda _i: None, look_back=lambda _i: None, under_review=lambda _i: None,
-            look_first=lambda _i: None, resume=lambda _i, _run: None,
+            look_first=lambda _i: None, resume=lambda _i, _run: None, run_due=lambda _i: None,
         )  # fmt: skip
         parts = [self.store, background, *[still] * 5, verifier, *[still] * 6]
         return Duties(*parts), background  # type: ignore[arg-type]

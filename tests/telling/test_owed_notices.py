@@ -296,7 +296,7 @@ def settles(
     clock = Hand()
     clock.at = unconfigured_story.now + after
     store = IncidentStore(unconfigured_story.journal, clock)
-    Promises(store, tables, None, clock).settle(unconfigured_story.id)  # type: ignore[arg-type]
+    Promises(store, tables, clock).settle(unconfigured_story.id)
     return [entry.body for entry in store.get(unconfigured_story.id).entries if isinstance(entry.body, PromiseReminded)]
 
 

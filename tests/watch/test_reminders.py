@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.adapters.scheduler import SchedulerTimers
 from bot.domain.entries import Finding, PromiseReminded, ReviewOpened
 from bot.domain.ids import IncidentId, UserId
 from bot.domain.review import ReviewItem, open_items
@@ -51,18 +50,15 @@ def test_an_incident_is_not_closed_over_a_promise_unless_somebody_says_so(
 def test_what_fell_due_while_the_bot_was_down_is_late_and_not_lost(
     ana: Responder, bot: WatchingBot, warned: datetime
 ) -> None:
-    """Timers are rebuilt from the journal."""
+    """What is due is read from the journal."""
     bot.watch.close()
     bot.close()
     bot.clock.advances(timedelta(minutes=45))
     bot.start()
-    timers = SchedulerTimers(bot.clock)
-    timers.start()
 
-    bot.services.promises.start(timers)
+    bot.services.duties.settle_due()
     told = ana.sees("was due at")
 
-    timers.close()
     assert "Send update…" in told.buttons
     assert reminded(bot) == ["promise-reminded"]
 

@@ -153,21 +153,15 @@ def test_nobody_is_asked_when_it_is_over(story: Story, over: Callable[[Story], N
     assert "No job waits for this repair now." in after
 
 
-def test_the_timer_is_set_from_the_journal_at_the_start(story: Story, record: Store) -> None:
+def test_what_is_due_is_read_from_the_journal(story: Story, record: Store) -> None:
     """By a process that knows nothing but the record; its reminder is written once."""
-    set_for: dict[str, datetime] = {}
     clock = SimpleNamespace(now=lambda: story.now + AGAIN)
-    timers = SimpleNamespace(at=lambda key, moment, _do: set_for.update({key: moment}), cancel=lambda _key: None)
-    rehearsed_at = story.now
     store = IncidentStore(record.journal, clock)  # type: ignore[arg-type]
-    promises = Promises(store, {}, SimpleNamespace(), clock)  # type: ignore[arg-type]
-    promises.start(timers)  # type: ignore[arg-type]
-    at_start = dict(set_for)
+    promises = Promises(store, {}, clock)  # type: ignore[arg-type]
 
     promises.settle(story.id)
     promises.settle(story.id)
 
     asked = [entry.body for entry in store.get(story.id).entries if isinstance(entry.body, PromiseReminded)]
-    assert {f"promise/{story.id}": rehearsed_at + AGAIN} == at_start
     assert [("standing-job", (ANA,))] == [(each.what, each.people) for each in asked]
-    assert rehearsed_at + 2 * AGAIN == set_for[f"promise/{story.id}"]
+    assert promises.due(store.get(story.id)) == []
