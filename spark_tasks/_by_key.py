@@ -15,10 +15,10 @@ from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from spark_tasks._columns_of_before import renamed
 from spark_tasks._near import Edge, key_columns, key_hash
-from spark_tasks._places import lost_places, names_of_places, older_places, places_as_written
+from spark_tasks._places import Gaps, lost_places, names_of_places, older_places, places_as_written
 from spark_tasks._reading import local_ids, rows_at
 from spark_tasks._window import Reach
-from spark_tasks._words import Gaps, shown
+from spark_tasks._words import shown
 
 _OLDER = -1
 """The place of a row that lived where the window begins."""
@@ -97,10 +97,10 @@ def told_by_key(
 
 def untold_gaps(ask: Ask, reach: Reach, gaps: Gaps) -> NotSeen:
     """What is said of gaps that are not sure, of which there are some."""
-    one = gaps.first_untold[0]
-    low, high = (shown(ask.contract.position or "", one[edge], ask.contract) for edge in ("first", "last"))
-    size = one["last"] - one["first"] + 1
-    where = f"{'' if size == gaps.untold else 'the first '}{low if size == 1 else f'{low} to {high}'}"
+    one = gaps.first_untold
+    assert one is not None
+    low, high = (shown(ask.contract.position or "", end, ask.contract) for end in (one.first, one.last))
+    where = f"{'' if one.size == gaps.untold else 'the first '}{low if one.size == 1 else f'{low} to {high}'}"
     others = takers(reach)
     also = f", and {short(others[0].snapshot_id)} of another writer may have taken rows away" if others else ""
     return NotSeen(

@@ -8,7 +8,8 @@ Spark 4.1 fails over every file with a column that Iceberg stores as `timestamp 
 are asked for, and takes the seconds of a time without a zone for microseconds.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from functools import reduce
 from typing import Literal
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -127,22 +128,6 @@ def rows_in(spark: SparkSession, table: TableState, files: Sequence[DataFile], n
     return read.select(COMMIT, PATH, *(_told(name, kinds.get(name, "")) for name in names))
 
 
-def grouped_in(
-    spark: SparkSession,
-    table: TableState,
-    files: Sequence[DataFile],
-    names: Sequence[str],
-    groups: Mapping[str, Column],
-    sums: Mapping[str, Column],
-) -> DataFrame:
-    """Shape: `COMMIT`, `PATH`, then `groups` and `sums`, which are made of the named columns as files store them;
-    one row per file and group. To find a row's commit takes longer than to read the row: here it is done once a group.
-    """
-    by, told = ([each.alias(name) for name, each in some.items()] for some in (groups, sums))
-    read = _united(spark, _asked(spark, table, names), files, by, told)
-    return read.select(COMMIT, PATH, *groups, *sums)
-
-
 def comparable(name: str, kind: DataType) -> Column:
     """A column in its present type, which an older state may not have. Maps and variants have no order and no hash
     and are compared as text."""
@@ -155,22 +140,10 @@ def _asked(spark: SparkSession, table: TableState, names: Sequence[str]) -> Stru
     return StructType([_as_stored(whole[name], kinds.get(name, "")) for name in names])
 
 
-def _united(
-    spark: SparkSession,
-    asked: StructType,
-    files: Sequence[DataFile],
-    by: Sequence[Column] = (),
-    sums: Sequence[Column] = (),
-) -> DataFrame:
-    """Shape: `COMMIT`, `PATH`, then `by` and `sums`: one row per file and group, or with no sums per row."""
-    parts = [_placed(spark, batch, _read(spark, batch, asked), by, sums) for batch in _batches(files)]
-    if not parts:
-        none = spark.createDataFrame([], _empty(asked))
-        return none.groupBy(COMMIT, PATH, *by).agg(*sums) if sums else none
-    read = parts[0]
-    for part in parts[1:]:
-        read = read.unionByName(part)
-    return read
+def _united(spark: SparkSession, asked: StructType, files: Sequence[DataFile]) -> DataFrame:
+    """Shape: `COMMIT`, `PATH`, then the asked columns; one row per row."""
+    parts = [_placed(spark, batch, _read(spark, batch, asked)) for batch in _batches(files)]
+    return reduce(DataFrame.unionByName, parts) if parts else spark.createDataFrame([], _empty(asked))
 
 
 def _read(spark: SparkSession, files: Sequence[DataFile], asked: StructType) -> DataFrame:
@@ -183,19 +156,14 @@ def _read(spark: SparkSession, files: Sequence[DataFile], asked: StructType) -> 
     return read.withColumnsRenamed({kept: name for name, kept in kept_as.items()})
 
 
-def _placed(
-    spark: SparkSession, files: Sequence[DataFile], read: DataFrame, by: Sequence[Column], sums: Sequence[Column]
-) -> DataFrame:
+def _placed(spark: SparkSession, files: Sequence[DataFile], read: DataFrame) -> DataFrame:
     """The batch holds no two files of one name. A path is told differently by Iceberg and by Spark (scheme, escapes),
-    its last part is not. To decode a name takes fifteen times as long as to read a row; and it is never null, as Spark
-    would look whether it is before it groups, in every row."""
+    its last part is not. To decode a name takes fifteen times as long as to read a row."""
     placed = [(file.path.rsplit("/", 1)[-1], int(file.snapshot_id), file.path) for file in files]
     where = spark.createDataFrame(placed, f"{_NAME} string, {COMMIT} bigint, {PATH} string")
-    told = read.groupBy(_SPARKS, *by).agg(*sums) if sums else read
     plain = F.substring_index(_SPARKS, "/", -1)
     decoded = F.url_decode(F.replace(plain, F.lit("+"), F.lit("%2B")))
-    name = F.when(plain.contains("%"), decoded).otherwise(plain)
-    named = told.withColumn(_NAME, F.coalesce(name, F.lit(""))).drop(_SPARKS)
+    named = read.withColumn(_NAME, F.when(plain.contains("%"), decoded).otherwise(plain)).drop(_SPARKS)
     return named.join(F.broadcast(where), on=_NAME, how="inner").drop(_NAME)
 
 

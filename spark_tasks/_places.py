@@ -1,11 +1,13 @@
 """Places in the source: which positions the window brought, which are live, and what lies between them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Ask
+from bot.domain.findings import PositionGap
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot
 from spark_tasks._columns_of_before import renamed
@@ -18,13 +20,11 @@ _SIMPLE = {"append", "replace"}
 """A compaction brings no new position and is passed over."""
 
 
-def window_places(spark: SparkSession, ask: Ask, reach: Reach, written: DataFrame | None = None) -> DataFrame:
+def window_places(spark: SparkSession, ask: Ask, reach: Reach) -> DataFrame:
     """Shape: partition (string), position (bigint); one row per row that was added by the window's commits, rolled-back
-    ones too. Where they do more than append, of those on main what is left of it; or all, as `written` tells."""
+    ones too. Where they do more than append, of those on main what is left of it."""
     parts = [lost_places(spark, ask, reach)] if reach.branches else []
-    if written is not None:
-        parts.append(written)
-    elif reach.main:
+    if reach.main:
         parts.append(_added(spark, ask, reach.main, reach.since, reach.until))
     inside = parts[0].select("partition", "position")
     for part in parts[1:]:
@@ -99,6 +99,48 @@ def gaps_between(live: DataFrame) -> DataFrame:
             (F.col("position") - 1).alias("last"),
             (F.col("position") - F.col("before") - 1).alias("size"),
         )
+    )
+
+
+@dataclass(frozen=True)
+class Gaps:
+    missing: int
+    """Positions of those that are sure."""
+    untold: int
+    """Positions of the others."""
+    count: int
+    """How many are sure; where none is, how many are not."""
+    first: tuple[PositionGap, ...]
+    """Of these the first, by partition and position."""
+    first_untold: PositionGap | None = None
+    """The first of those that are not sure."""
+
+
+NO_GAPS = Gaps(missing=0, untold=0, count=0, first=())
+
+
+def counted_gaps(gaps: DataFrame, most: int) -> Gaps:
+    """`gaps`: partition, first, last, size, is_sure; one row per gap. Reads; `most` of them are named."""
+    kept = gaps.persist()
+    try:
+        by_kind = kept.groupBy("is_sure").agg(F.count("*").alias("gaps"), F.sum("size").alias("positions"))
+        told = {row["is_sure"]: (int(row["positions"]), int(row["gaps"])) for row in by_kind.limit(2).collect()}
+        first = {
+            is_sure: tuple(
+                PositionGap(first=row["first"], last=row["last"], partition=row["partition"])
+                for row in kept.where(F.col("is_sure") == is_sure).orderBy("partition", "first").limit(most).collect()
+            )
+            for is_sure in told
+        }
+    finally:
+        kept.unpersist()
+    nothing = 0, 0
+    return Gaps(
+        missing=told.get(True, nothing)[0],
+        untold=told.get(False, nothing)[0],
+        count=told.get(True, told.get(False, nothing))[1],
+        first=first.get(True, first.get(False, ())),
+        first_untold=first[False][0] if False in first else None,
     )
 
 

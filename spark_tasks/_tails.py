@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+from pyspark.sql import SparkSession
 
 from bot.domain.evidence import Ask
 from bot.domain.findings import PositionGap
@@ -20,11 +19,9 @@ from bot.domain.record import Record
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from spark_tasks._columns_of_before import names_at
-from spark_tasks._data_files import COMMIT, data_added, files_of, rows_in
+from spark_tasks._coverage import brought_by
 from spark_tasks._event_time import brings_rows
-from spark_tasks._near import partition_of
-from spark_tasks._reading import column as named
-from spark_tasks._source_edges import MOST_PARTITIONS, Edges
+from spark_tasks._positions import Edges
 from spark_tasks._window import Reach
 from spark_tasks._words import shown
 
@@ -104,9 +101,7 @@ class Tails:
         return sum(gap.size for gap in self.missing)
 
 
-def tops_of(live: DataFrame) -> dict[str | None, int]:
-    told = live.groupBy("partition").agg(F.max("position").alias("top")).limit(MOST_PARTITIONS).collect()
-    return {row["partition"]: int(row["top"]) for row in told}
+NO_TAILS = Tails()
 
 
 def tails_of(spark: SparkSession, ask: Ask, reach: Reach, edges: Edges, tops: Mapping[str | None, int]) -> Tails:
@@ -191,7 +186,7 @@ def _is_long(reach: Reach) -> bool:
 
 def _quiet(spark: SparkSession, ask: Ask, edges: Edges, partitions: Sequence[str | None]) -> dict[str | None, int]:
     """Partition -> how many of the newest commits are without it, of those whose silence counts."""
-    commits = _newest(ask)
+    commits = newest_of(ask)
     if not commits or not partitions:
         return {}
     wrote = _wrote(spark, ask, commits)
@@ -211,7 +206,7 @@ def _silence(places: Sequence[int], commits: int, was_there: bool) -> int:
     return quiet if quiet >= SEVERAL and quiet > 2 * max(before, default=0) else 0
 
 
-def _newest(ask: Ask) -> list[Snapshot]:
+def newest_of(ask: Ask) -> list[Snapshot]:
     """The newest commits of Flink, or where it has none of anybody, that brought rows with these columns; oldest
     first."""
     table, wanted = ask.observation.table, {ask.contract.position_partition, ask.contract.position}
@@ -230,16 +225,10 @@ def _newest(ask: Ask) -> list[Snapshot]:
 
 def _wrote(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot]) -> dict[str | None, list[int]]:
     """Partition -> the places of the commits that brought rows of it, rising. Reads."""
-    column, position = ask.contract.position_partition, ask.contract.position
-    assert column is not None
-    assert position is not None
-    place = {commit.snapshot_id: at for at, commit in enumerate(commits)}
-    rows = rows_in(spark, ask.observation.table, data_added(files_of(spark, commits)), [column, position])
-    told = (
-        rows.where(named(position).isNotNull())
-        .groupBy(partition_of(ask).alias("partition"))
-        .agg(F.collect_set(COMMIT).alias("commits"))
-        .limit(MOST_PARTITIONS)
-        .collect()
-    )
-    return {row["partition"]: sorted(place[each] for each in row["commits"]) for row in told}
+    brought = brought_by(spark, ask.observation.table, ask.contract, commits, are_named_now=True)
+    found: dict[str | None, list[int]] = {}
+    for place, commit in enumerate(commits):
+        for part in () if isinstance(brought, NotSeen) else brought.get(commit.snapshot_id, ()):
+            if part.rows:
+                found.setdefault(part.partition, []).append(place)
+    return found

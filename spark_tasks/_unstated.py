@@ -5,22 +5,21 @@ in Avro files. Where a file holds several source partitions, its bounds tell not
 fewer writers than its source has partitions.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import Row, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+from pyspark.sql import SparkSession
 
 from bot.domain.contract import TableContract
-from bot.domain.ids import SnapshotId
+from bot.domain.looked import NotSeen
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._columns_of_before import renamed
+from spark_tasks._coverage import brought_by
 from spark_tasks._covered import Covered, Range
-from spark_tasks._data_files import COMMIT, DataFile, data_added, files_of, grouped_in, orc_times
-from spark_tasks._reading import column
+from spark_tasks._data_files import DataFile, data_added, files_of, orc_times
 from spark_tasks._source_partition import WHOLE, of_value
-from spark_tasks._source_ranges import MAX_RANGES, source_columns
+from spark_tasks._source_ranges import source_columns
 from spark_tasks._source_runs import run_of
 
 MOST_FILES = 2_000
@@ -49,14 +48,14 @@ def with_rows_read(
     if not wanted:
         return untold
     found = readable(spark, table, contract, wanted)
-    return replace(untold, unread=found) if isinstance(found, str) else _read(spark, table, untold, *found)
+    return replace(untold, unread=found) if isinstance(found, str) else _read(spark, table, contract, untold, wanted)
 
 
 def readable(
     spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot]
-) -> tuple[Sequence[DataFile], list[str], str] | str:
+) -> tuple[Sequence[DataFile], list[str]] | str:
     """(The files that these commits added, the names of the source partition's column, if there is one, and of the
-    position's, the type of the former), where their rows are few enough to be read; else why not, the end of a
+    position's), where their rows are few enough to be read; else why not, the end of a
     sentence. The contract names a position. Cost: manifests of these commits."""
     position, _, of = source_columns(table, contract)
     names = [each.name for each in (of, position) if each is not None]
@@ -72,37 +71,34 @@ def readable(
         return f"to read their rows is too much: more than {MOST_BYTES // 1024**2:,} MB"
     if orc_times(table, {file.format for file in files}, names):
         return "Spark cannot read the ORC files among theirs"
-    return files, names, kind
+    return files, names
 
 
 def _read(
-    spark: SparkSession, table: TableState, covered: Covered, files: Sequence[DataFile], names: list[str], kind: str
+    spark: SparkSession, table: TableState, contract: TableContract, covered: Covered, wanted: Sequence[Snapshot]
 ) -> Covered:
-    place = column(names[-1]).cast("bigint")
-    partition = column(names[0]).cast("string") if len(names) > 1 else F.lit(None).cast("string")
-    counts = {"placed": F.count(place), "bare": F.count_if(place.isNull())}
-    ends = {"low": F.min(place), "high": F.max(place), **counts}
-    of_files = grouped_in(spark, table, files, names, {"partition": partition}, ends)
-    grouped = of_files.groupBy(F.col(COMMIT).alias("snapshot_id"), "partition").agg(
-        F.min("low").alias("low"), F.max("high").alias("high"), *(F.sum(name).alias(name) for name in counts)
-    )
     try:
-        found = grouped.limit(MAX_RANGES + 1).collect()
+        brought = brought_by(spark, table, contract, wanted)
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
         return replace(covered, unread="a file of theirs is gone from storage")
-    if len(found) > MAX_RANGES:
-        return replace(covered, unread=f"they are of more than {MAX_RANGES:,} source partitions")
-    ranges = tuple(_range(row, kind, has_partitions=len(names) > 1) for row in found if row["low"] is not None)
-    were_read = covered.unstated | covered.mixed
-    bare = {each: _sum(found, each, "bare") for each in were_read}
+    if isinstance(brought, NotSeen):
+        return replace(covered, unread=brought.reason.rstrip("."))
+    of = source_columns(table, contract)[2]
+    ranges = tuple(
+        Range(commit, of_value(part.partition, of.type) if of is not None else "", part.low, part.high, part.rows)
+        for commit, parts in brought.items()
+        for part in parts
+        if part.low is not None and part.high is not None
+    )
+    bare = {commit: sum(part.bare for part in parts) for commit, parts in brought.items()}
     return replace(
         covered,
-        positions=tuple(each for each in covered.positions if each.snapshot_id not in were_read) + ranges,
+        positions=tuple(each for each in covered.positions if each.snapshot_id not in brought) + ranges,
         unstated=frozenset(),
         mixed=frozenset(),
-        untold=covered.untold - were_read,
+        untold=covered.untold - brought.keys(),
         bare={**covered.bare, **{each: rows for each, rows in bare.items() if rows}},
     )
 
@@ -113,12 +109,3 @@ def _bytes(file: DataFile, columns: int) -> int:
     if file.format not in _BY_COLUMN:
         return size if size is not None else MOST_BYTES + 1
     return values if size is None else min(values, size)
-
-
-def _range(row: Row, kind: str, *, has_partitions: bool) -> Range:
-    partition = of_value(row["partition"], kind) if has_partitions else ""
-    return Range(SnapshotId(row["snapshot_id"]), partition, row["low"], row["high"], int(row["placed"]))
-
-
-def _sum(found: Iterable[Row], commit: SnapshotId, name: str) -> int:
-    return sum(row[name] for row in found if row["snapshot_id"] == commit)

@@ -113,7 +113,7 @@ def _rows_read(
     )
     if isinstance(found, str):
         return {}
-    files, names, _ = found
+    files, names = found
     of = column(names[0]).cast("string") if len(names) > 1 else F.lit(None).cast("string")
     position = column(names[-1]).cast("bigint")
     rows = rows_in(spark, table, files, names).select(COMMIT, of.alias("of"), position.alias("at"))

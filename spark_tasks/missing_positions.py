@@ -21,22 +21,30 @@ from bot.domain.findings import GapsFinding, GapsOnBroker, PositionGap
 from bot.domain.ids import short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
-from spark_tasks._by_key import is_by_key, told_by_key, untold_gaps, written_places
+from spark_tasks._by_key import untold_gaps
 from spark_tasks._columns_of_before import renamed
-from spark_tasks._copies import keeps_rows
+from spark_tasks._coverage import brought_by
+from spark_tasks._coverage import tops_of as highest_of
 from spark_tasks._data_files import DataFile, data_added, files_of, orc_times, rows_in
 from spark_tasks._event_time import brings_rows, newest_with_rows
 from spark_tasks._near import Range, moment_of, partition_of, within
 from spark_tasks._overwriting import overwrites
-from spark_tasks._places import added_places, gaps_between, live_places, rolled_back_places
-from spark_tasks._reading import column, operations, rows_at
-from spark_tasks._source_edges import MOST_PARTITIONS, Edges, edges_of, several_partitions, unplaced
-from spark_tasks._tails import Tails, cut_short, source_state, tails_of, tops_of, waiting_in_words
+from spark_tasks._places import added_places
+from spark_tasks._positions import (
+    MOST_PARTITIONS,
+    Edges,
+    Positions,
+    only_adds,
+    positions_of,
+    several_partitions,
+    unplaced,
+)
+from spark_tasks._reading import column, rows_at
+from spark_tasks._tails import NO_TAILS, Tails, cut_short, newest_of, source_state, tails_of, waiting_in_words
 from spark_tasks._unlisted import places_below
 from spark_tasks._window import Reach, line_of, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, absent_columns, at, cell, could_not, counted_gaps, ids, shown
+from spark_tasks._words import MAX_ROWS, absent_columns, at, cell, could_not, ids, shown
 
-_KEEPING = {"append", "replace"}
 _MOST_NAMED = 4
 
 
@@ -47,7 +55,7 @@ def deleted_behind(spark: SparkSession, ask: Ask, reach: Reach, tops: Mapping[st
 
     Cost: position columns of the files that the window added; of live ones those whose bounds reach such a position.
     """
-    if operations(reach.main) <= _KEEPING and all(keeps_rows(c) for c in reach.main if c.operation == "replace"):
+    if only_adds(reach.main):
         return ()
     position, named = ask.contract.position, ask.contract.position_partition
     assert position is not None
@@ -156,20 +164,21 @@ def silences(spark: SparkSession, ask: Ask, reach: Reach, edges: Edges) -> tuple
     wrote = {edge.partition for edge in edges.each}
     table = ask.observation.table
     below = newest_with_rows(table, reach.since, BELOW) if reach.since is not None else ()
-    parts: list[DataFrame] = []
     unseen: list[NotSeen] = []
+    highest: dict[str | None, int] = {}
     if below and reach.since is not None:
-        parts.append(added_places(spark, ask, below, below[0].parent_id, reach.since))
+        brought = brought_by(spark, table, ask.contract, below)
+        if isinstance(brought, NotSeen):
+            highest = _highest(added_places(spark, ask, below, below[0].parent_id, reach.since))
+        else:
+            highest = highest_of(part for parts in brought.values() for part in parts)
     oldest = line_of(table, reach.until)[-1]
     if len(below) < BELOW and oldest.has_commit_below:
         older = places_below(spark, ask, oldest, BELOW - len(below), wrote)
         if isinstance(older, NotSeen):
             unseen.append(older)
         else:
-            parts.append(older)
-    highest: dict[str | None, int] = {}
-    for part in parts:
-        highest |= {each: max(top, highest.get(each, top)) for each, top in _highest(part).items()}
+            highest |= {each: max(top, highest.get(each, top)) for each, top in _highest(older).items()}
     state = source_state(ask)
     found = (
         Silent(each, top, state.following(each) if state else None)
@@ -245,10 +254,9 @@ def _parts(ask: Ask, edges: Edges) -> str:
     return f", in {counted(len(edges.each), 'source partition')} that the window wrote"
 
 
-def headline(
-    ask: Ask, reach: Reach, finding: GapsFinding, gaps: int, inside: int, above: int, edges: Edges, tails: Tails
-) -> str:
+def headline(ask: Ask, reach: Reach, finding: GapsFinding, gaps: int, found: Positions, tails: Tails) -> str:
     """What is missing, and where it stood once; or up to where nothing is, and what is still to come."""
+    edges, inside, above = found.edges, found.inside, found.above
     position = ask.contract.position or ""
     lost = [s.snapshot_id for s in reach.rolled_back]
     of_rolled_back = f"{counted(len(lost), 'commit')} that {'was' if len(lost) == 1 else 'were'} rolled back"
@@ -340,6 +348,22 @@ TASK = Task(
 _WHOLE = {"int", "long"}
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What was read of a window that brought positions."""
+
+    reach: Reach
+    positions: Positions
+    tails: Tails = NO_TAILS
+    deleted: tuple[NotSeen, ...] = ()
+    """See `deleted_behind`."""
+    silent: tuple[NotSeen, ...] = ()
+    """See `silences`."""
+    gaps: tuple[PositionGap, ...] = ()
+    """The first, as they are shown: between live positions, and behind the last that the job had read."""
+    on_broker: GapsOnBroker | None = None
+
+
 def answer(spark: SparkSession, ask: Ask) -> Answer:
     """Gaps of live positions from just below the window's lowest position to the highest live one; that the window
     brought one below all that lives, and lost it, is a gap too.
@@ -358,66 +382,98 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
     if not reach.main and not reach.branches:
         return _whole(None, "No commit in the window, so no position can be missing from it.")
-    written = written_places(spark, ask, reach) if is_by_key(ask, reach) else None
-    if isinstance(written, NotSeen):
-        return could_not(f"Missing positions cannot be told: {written.reason}", written)
-    edges = edges_of(spark, ask, reach, written)
-    if isinstance(edges, NotSeen):
-        return could_not(f"Missing positions cannot be told: {edges.reason}", edges)
+    facts = read(spark, ask, reach)
+    if isinstance(facts, NotSeen):
+        return could_not(f"Missing positions cannot be told: {facts.reason}", facts)
+    return judge(ask, facts)
+
+
+def read(spark: SparkSession, ask: Ask, reach: Reach) -> Facts | NotSeen:
+    """What the commits around the window brought is read at once, for other tasks too."""
+    table = ask.observation.table
+    if ask.contract.position_partition is not None and only_adds((*reach.main, *reach.rolled_back)):
+        near = (*newest_with_rows(table, reach.since, BELOW), *newest_of(ask)) if reach.since is not None else ()
+        brought_by(
+            spark, table, ask.contract, {c.snapshot_id: c for c in (*reach.main, *reach.rolled_back, *near)}.values()
+        )
+    positions = positions_of(spark, ask, reach, MAX_ROWS)
+    if isinstance(positions, NotSeen):
+        return positions
+    if not positions.edges.each or positions.shared:
+        return Facts(reach, positions)
+    tails = tails_of(spark, ask, reach, positions.edges, positions.tops)
+    found = [_gap(gap, ask) for gap in (*positions.gaps.first, *tails.missing)]
+    gaps = tuple(sorted(found, key=lambda gap: (gap.partition or "", gap.first))[:MAX_ROWS])
+    is_sure = positions.gaps.missing or tails.size or not positions.gaps.untold
+    return Facts(
+        reach,
+        positions,
+        tails,
+        deleted_behind(spark, ask, reach, positions.tops),
+        silences(spark, ask, reach, positions.edges),
+        gaps,
+        _on_broker(spark, ask, reach, gaps) if is_sure else None,
+    )
+
+
+def judge(ask: Ask, facts: Facts) -> Answer:
+    """Without Spark."""
+    reach, found, tails = facts.reach, facts.positions, facts.tails
+    edges, gaps = found.edges, found.gaps
     if not edges.each:
         return _without_positions(ask, reach, edges.rows)
-    return _compared(spark, ask, reach, edges, written)
-
-
-def _compared(spark: SparkSession, ask: Ask, reach: Reach, edges: Edges, written: DataFrame | None) -> Answer:
-    live = live_places(spark, ask, reach.until, edges.each).persist()
-    lost, by_key = None, None
-    try:
-        span = live.agg(
-            F.max("position").alias("highest"),
-            F.count_if(F.col("position") >= F.col("lowest")).alias("positions"),
-            F.count_if("is_shared").alias("shared"),
-        ).first()
-        assert span is not None
-        if span["shared"]:
-            return _of_several_partitions(ask, int(span["shared"]))
-        if written is not None:
-            by_key = told_by_key(spark, ask, reach, edges.each, live, written)
-            by_key.brought.persist()
-        there = live if by_key is None else by_key.brought
-        all_sure = gaps_between(live).withColumn("is_sure", F.lit(True))
-        gaps = counted_gaps(all_sure if by_key is None else by_key.gaps)
-        if reach.branches:
-            lost = rolled_back_places(spark, ask, reach, there).first()
-        tops = tops_of(there)
-        replaced = None if by_key is None else by_key.brought.where("NOT is_live").count()
-    finally:
-        live.unpersist()
-        if by_key is not None:
-            by_key.brought.unpersist()
-    tails = tails_of(spark, ask, reach, edges, tops)
-    deleted = deleted_behind(spark, ask, reach, tops)
-    unjudged = (*deleted, *_not_judged(ask, edges, silences(spark, ask, reach, edges), tails))
+    if found.shared:
+        several = several_partitions(ask, found.shared)
+        return could_not(f"Missing positions cannot be told: {several.reason}", several)
+    unjudged = (
+        *((untold_gaps(ask, reach, gaps),) if gaps.untold else ()),
+        *facts.deleted,
+        *((unplaced(ask, edges.unplaced),) if edges.unplaced else ()),
+        *facts.silent,
+        *((cut_short(ask, tails.stopped),) if tails.stopped else ()),
+        *((bare(ask, edges),) if edges.without else ()),
+    )
     missing = gaps.missing + tails.size
+    if unjudged and not gaps.untold and not missing:
+        return open_still(edges, unjudged, is_deleted=bool(facts.deleted))
     is_untold = bool(gaps.untold) and not missing
-    if gaps.untold:
-        unjudged = (untold_gaps(ask, reach, gaps), *unjudged)
-    elif unjudged and not missing:
-        return open_still(edges, unjudged, is_deleted=bool(deleted))
-    between = [_gap(row["partition"], row["first"], row["last"], ask) for row in gaps.first]
-    behind = [_gap(gap.partition, gap.first, gap.last, ask) for gap in tails.missing]
     finding = GapsFinding(
         lowest=edges.each[0].lowest,
-        highest=max(tops.values(), default=None),
-        positions=int(span["positions"]),
+        highest=max(found.tops.values(), default=None),
+        positions=found.live,
         missing=gaps.untold if is_untold else missing,
-        gaps=tuple(sorted((*between, *behind), key=lambda gap: (gap.partition or "", gap.first))[:MAX_ROWS]),
-        replaced=replaced,
+        gaps=facts.gaps,
+        to_come=found.above,
+        replaced=found.replaced,
         is_untold=is_untold,
+        on_broker=facts.on_broker,
     )
-    if not is_untold:
-        finding = finding.model_copy(update={"on_broker": _on_broker(spark, ask, reach, finding.gaps)})
-    return _told(ask, reach, finding, gaps.count + len(behind), lost, edges, tails, unjudged)
+    many = gaps.count + len(tails.missing)
+    said = headline(ask, reach, finding, many, found, tails)
+    verdict = Verdict.CONFIRMED if missing else Verdict.RULED_OUT
+    if is_untold:
+        verdict, said = Verdict.INCONCLUSIVE, untold_still(unjudged[0])
+    told = (
+        ("missing positions", 0 if is_untold else missing, "positions"),
+        ("gaps", many, "gaps"),
+        ("missing and rolled back", found.inside, "positions"),
+        ("rolled back above the highest live position", found.above, "positions"),
+        ("read by the job and not committed yet", tails.waiting, "positions"),
+        ("rows of the window without a position", edges.without, "rows"),
+        ("replaced or deleted by key, not missing", found.replaced, "positions"),
+        ("lost for good", facts.on_broker.lost_positions if facts.on_broker is not None else None, "positions"),
+        ("source partitions with a row in the window", len(edges.each), "partitions"),
+    )
+    return Answer(
+        verdict=verdict,
+        headline=said,
+        measures=tuple(Measure(name=name, value=value, unit=unit) for name, value, unit in told if value is not None),
+        columns=("partition", "first missing", "last missing", "positions"),
+        rows=tuple(_row(ask, gap) for gap in finding.gaps),
+        finding=finding,
+        sources=(f"column {ask.contract.position} of the window's rows, of its rolled-back commits and just below",),
+        could_not_look=unjudged,
+    )
 
 
 def _on_broker(spark: SparkSession, ask: Ask, reach: Reach, gaps: Sequence[PositionGap]) -> GapsOnBroker | None:
@@ -451,65 +507,6 @@ def _on_broker(spark: SparkSession, ask: Ask, reach: Reach, gaps: Sequence[Posit
         return gap if len(times) < 2 else gap.model_copy(update={"event_from": times[0], "event_until": times[1]})
 
     return told.model_copy(update={"lost": (*map(timed, first), *told.lost[_MOST_NAMED:])})
-
-
-def _told(
-    ask: Ask,
-    reach: Reach,
-    finding: GapsFinding,
-    gaps: int,
-    lost: Row | None,
-    edges: Edges,
-    tails: Tails,
-    unjudged: tuple[NotSeen, ...],
-) -> Answer:
-    inside = int(lost["inside"]) if lost else 0
-    above = int(lost["above"]) if lost else 0
-    verdict = Verdict.CONFIRMED if finding.missing else Verdict.RULED_OUT
-    said = headline(ask, reach, finding, gaps, inside, above, edges, tails)
-    if finding.is_untold:
-        verdict, said = Verdict.INCONCLUSIVE, untold_still(unjudged[0])
-    return Answer(
-        verdict=verdict,
-        headline=said,
-        measures=(
-            Measure(name="missing positions", value=0 if finding.is_untold else finding.missing, unit="positions"),
-            Measure(name="gaps", value=gaps, unit="gaps"),
-            Measure(name="missing and rolled back", value=inside, unit="positions"),
-            Measure(name="rolled back above the highest live position", value=above, unit="positions"),
-            Measure(name="read by the job and not committed yet", value=tails.waiting, unit="positions"),
-            Measure(name="rows of the window without a position", value=edges.without, unit="rows"),
-            *_of_replaced(finding),
-            *_of_broker(finding),
-            Measure(name="source partitions with a row in the window", value=len(edges.each), unit="partitions"),
-        ),
-        columns=("partition", "first missing", "last missing", "positions"),
-        rows=tuple(_row(ask, gap) for gap in finding.gaps),
-        finding=finding.model_copy(update={"to_come": above}),
-        sources=(f"column {ask.contract.position} of the window's rows, of its rolled-back commits and just below",),
-        could_not_look=unjudged,
-    )
-
-
-def _of_replaced(finding: GapsFinding) -> tuple[Measure, ...]:
-    if finding.replaced is None:
-        return ()
-    return (Measure(name="replaced or deleted by key, not missing", value=finding.replaced, unit="positions"),)
-
-
-def _of_broker(finding: GapsFinding) -> tuple[Measure, ...]:
-    if finding.on_broker is None:
-        return ()
-    return (Measure(name="lost for good", value=finding.on_broker.lost_positions, unit="positions"),)
-
-
-def _not_judged(ask: Ask, edges: Edges, silent: Sequence[NotSeen], tails: Tails) -> tuple[NotSeen, ...]:
-    return (
-        *((unplaced(ask, edges.unplaced),) if edges.unplaced else ()),
-        *silent,
-        *((cut_short(ask, tails.stopped),) if tails.stopped else ()),
-        *((bare(ask, edges),) if edges.without else ()),
-    )
 
 
 def _unfit(ask: Ask) -> Answer | None:
@@ -564,11 +561,6 @@ def _all_deleted(ask: Ask) -> NotSeen:
     )
 
 
-def _of_several_partitions(ask: Ask, shared: int) -> Answer:
-    several = several_partitions(ask, shared)
-    return could_not(f"Missing positions cannot be told: {several.reason}", several)
-
-
 def _whole(highest: int | None, headline: str) -> Answer:
     return Answer(
         verdict=Verdict.RULED_OUT,
@@ -577,11 +569,9 @@ def _whole(highest: int | None, headline: str) -> Answer:
     )
 
 
-def _gap(partition: str | None, first: int, last: int, ask: Ask) -> PositionGap:
+def _gap(gap: PositionGap, ask: Ask) -> PositionGap:
     named = ask.contract.position_partition
-    return PositionGap(
-        first=first, last=last, partition=None if named is None else shown(named, partition, ask.contract)
-    )
+    return gap if named is None else gap.model_copy(update={"partition": shown(named, gap.partition, ask.contract)})
 
 
 def _row(ask: Ask, gap: PositionGap) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Does the declared source still give what the table lacks?"""
 
-from pyspark.sql import Column, Row, SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.broker_gaps import in_words, on_broker
@@ -9,14 +9,13 @@ from bot.domain.findings import PositionGap, ReplayableFinding
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.replay import PositionRange, ReplayRange, ReplayRecipe
 from bot.domain.sentences import counted
-from spark_tasks._by_key import is_by_key, told_by_key, untold_gaps, written_places
+from spark_tasks._by_key import untold_gaps
 from spark_tasks._kafka import held
-from spark_tasks._places import gaps_between, live_places
+from spark_tasks._positions import positions_of, several_partitions, unplaced
 from spark_tasks._reading import column, rows_appended, rows_at, whole_schema
 from spark_tasks._replay import Named, event_span, named_by, rows_absent, rows_given, summed
-from spark_tasks._source_edges import edges_of, several_partitions, unplaced
 from spark_tasks._window import Reach, no_commits, reach_of
-from spark_tasks._words import MAX_ROWS, absent_columns, at, cell, could_not, counted_gaps, shown, without_key
+from spark_tasks._words import MAX_ROWS, absent_columns, at, cell, could_not, shown, without_key
 
 TASK = Task(
     name="replayable_rows",
@@ -64,42 +63,31 @@ def _gaps(spark: SparkSession, ask: Ask, reach: Reach) -> tuple[ReplayRange | No
     what was replaced or deleted would bring deleted rows back."""
     if not reach.main and not reach.branches:
         return None, 0
-    written = written_places(spark, ask, reach) if is_by_key(ask, reach) else None
-    if isinstance(written, NotSeen):
-        return written, 0
-    edges = edges_of(spark, ask, reach, written)
-    if isinstance(edges, NotSeen):
-        return edges, 0
-    if not edges.each:
+    found = positions_of(spark, ask, reach, MAX_RANGES)
+    if isinstance(found, NotSeen):
+        return found, 0
+    if not found.edges.each:
         return None, 0
-    live = live_places(spark, ask, reach.until, edges.each).persist()
-    try:
-        shared = live.where("is_shared").count()
-        gaps = gaps_between(live) if written is None else told_by_key(spark, ask, reach, edges.each, live, written).gaps
-        sure = gaps if written is None else gaps.where("is_sure")
-        found = sure.orderBy("partition", "first").limit(MAX_RANGES + 1).collect()
-        if written is not None and not found and (still := counted_gaps(gaps)).untold:
-            return untold_gaps(ask, reach, still), 0
-    finally:
-        live.unpersist()
-    if shared:
-        return several_partitions(ask, shared), 0
-    if not found and edges.unplaced:
-        return unplaced(ask, edges.unplaced), 0
-    if len(found) > MAX_RANGES:
+    if found.gaps.untold and not found.gaps.missing:
+        return untold_gaps(ask, reach, found.gaps), 0
+    if found.shared:
+        return several_partitions(ask, found.shared), 0
+    if not found.gaps.count and found.edges.unplaced:
+        return unplaced(ask, found.edges.unplaced), 0
+    if found.gaps.count > MAX_RANGES:
         return NotSeen(
             source="gaps of source positions",
             reason=f"More than {MAX_RANGES} separate gaps: the positions are scattered, not lost in ranges.",
             remedy="Look whether the column of the contract counts by one, or open an incident of a shorter window.",
         ), 0
-    ranges = tuple(_range(ask, row) for row in found)
-    return (ReplayRange(positions=ranges) if ranges else None), sum(int(row["size"]) for row in found)
+    ranges = tuple(_range(ask, gap) for gap in found.gaps.first)
+    return (ReplayRange(positions=ranges) if ranges else None), found.gaps.missing
 
 
-def _range(ask: Ask, row: Row) -> PositionRange:
+def _range(ask: Ask, gap: PositionGap) -> PositionRange:
     """A hidden partition is not named in the record: then positions are meant of every one."""
-    of = None if ask.contract.hides(ask.contract.position_partition) else row["partition"]
-    return PositionRange(first=row["first"], last=row["last"], partition=of)
+    of = None if ask.contract.hides(ask.contract.position_partition) else gap.partition
+    return PositionRange(first=gap.first, last=gap.last, partition=of)
 
 
 def _times(spark: SparkSession, ask: Ask, reach: Reach, recipe: ReplayRecipe) -> ReplayRange | NotSeen | None:

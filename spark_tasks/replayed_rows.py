@@ -20,11 +20,13 @@ from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from spark_tasks._columns_of_before import added_since, names_at, renamed
 from spark_tasks._copies import FILE, in_range_of, with_key_in
+from spark_tasks._coverage import Part, brought_by, is_apart, lowest_of, older_at
 from spark_tasks._data_files import COMMIT, PATH, DataFile, comparable, data_added, files_of, rows_in
 from spark_tasks._near import key_columns, key_hash, moment_of, not_told_apart
 from spark_tasks._overwriting import brings_new_rows, mixes
 from spark_tasks._reading import column, local_ids, rows_at, whole_schema
 from spark_tasks._source_partition import without_position
+from spark_tasks._source_ranges import source_columns
 from spark_tasks._window import Reach, begin_expired, begin_of, is_cut, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, could_not
 from spark_tasks._writers import writers_of
@@ -232,10 +234,12 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
         return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
-    commits = [commit for commit in (*reach.main, *reach.rolled_back) if brings_new_rows(commit)]
-    files = data_added(files_of(spark, commits))
     added = added_since(ask.observation.table, begin_of(reach), identity)
     unseen = (*mixes(reach.main), *((begin_expired(ask, reach),) if is_cut(ask, reach) else ()), *added)
+    commits = [commit for commit in (*reach.main, *reach.rolled_back) if brings_new_rows(commit)]
+    if (parts := _once(spark, ask, reach, commits)) is not None:
+        return _came_once(ask, identity, parts, unseen)
+    files = data_added(files_of(spark, commits))
     if not files:
         return _told(ask, _nothing(0), (), unseen, "No commit of the window brought rows, so none came again.")
     rows = brought_rows(spark, ask, reach, files, identity).persist()
@@ -258,6 +262,34 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
             again.unpersist()
     finally:
         rows.unpersist()
+
+
+def _once(spark: SparkSession, ask: Ask, reach: Reach, commits: Sequence[Snapshot]) -> list[Part] | None:
+    """What these commits brought to main, where its ranges show that none of it came again; None: only rows tell."""
+    position, _, of = source_columns(ask.observation.table, ask.contract)
+    if position is None or (of is None and ask.contract.position_partition is not None):
+        return None
+    brought = brought_by(spark, ask.observation.table, ask.contract, commits)
+    if isinstance(brought, NotSeen):
+        return None
+    parts = [part for told in brought.values() for part in told]
+    if not is_apart(parts):
+        return None
+    if reach.since is not None and any(o.again for o in older_at(spark, ask, reach.since, lowest_of(parts)).values()):
+        return None
+    return [part for commit in reach.main for part in brought.get(commit.snapshot_id, ())]
+
+
+def _came_once(ask: Ask, identity: Sequence[str], parts: Sequence[Part], unseen: tuple[NotSeen, ...]) -> Answer:
+    checked, bare = sum(part.rows for part in parts), sum(part.bare for part in parts)
+    if not checked and bare:
+        return without_identity(ask, identity)
+    if not checked:
+        return _told(ask, _nothing(0), (), unseen, "No commit of the window brought rows, so none came again.")
+    if bare:
+        unseen = (without_position(ask, identity[-1], bare, checked + bare, "these came again"), *unseen)
+    finding = _nothing(checked)
+    return _told(ask, finding, (), unseen, came_once(finding, None, is_told=bool(key_columns(ask))))
 
 
 def pairs_of(again: DataFrame, writers: DataFrame) -> DataFrame:

@@ -1,0 +1,218 @@
+"""What commits brought of the source, by commit and source partition: read once for all tasks, then compared here.
+
+Commits never change, so what was read of one is kept. Rows are looked at again only where these ranges do not fit.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.contract import TableContract
+from bot.domain.evidence import Ask
+from bot.domain.ids import SnapshotId
+from bot.domain.looked import NotSeen
+from bot.domain.table import Snapshot, TableState
+from spark_tasks._columns_of_before import renamed
+from spark_tasks._data_files import COMMIT, data_added, files_of, orc_times, rows_in
+from spark_tasks._near import Range, partition_of, within
+from spark_tasks._reading import column, rows_at
+
+Partition = str | None
+"""A source partition as text; None where the contract names no column for it, and where a row has none."""
+Spans = dict[Partition, list[tuple[int, int]]]
+"""Positions, both ends inclusive, rising and apart."""
+
+
+class Part(NamedTuple):
+    """Rows of one source partition that one commit brought, as they were written."""
+
+    partition: Partition
+    low: int | None
+    high: int | None
+    rows: int
+    """That have a position."""
+    positions: int
+    """Different ones."""
+    bare: int
+    """Rows without a position."""
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether it has each position between its ends exactly once."""
+        if self.low is None or self.high is None:
+            return True
+        return self.rows == self.positions == self.high - self.low + 1
+
+
+Coverage = Mapping[SnapshotId, tuple[Part, ...]]
+_MOST_FILES = 5_000
+"""Of the commits that are read together."""
+_MOST_KEPT, _MOST_OLDER = 200_000, 64
+"""Parts, and answers of `older_at`, of all tables together: above, what was kept is forgotten."""
+
+
+_KEPT: dict[tuple[object, ...], tuple[Part, ...]] = {}
+_OLDER: dict[tuple[object, ...], dict[Partition, "Older"]] = {}
+_LOCK = threading.Lock()
+
+
+def brought_by(
+    spark: SparkSession,
+    table: TableState,
+    contract: TableContract,
+    commits: Iterable[Snapshot],
+    *,
+    are_named_now: bool = False,
+) -> dict[SnapshotId, tuple[Part, ...]] | NotSeen:
+    """Commit -> what it brought; compactions bring nothing. The contract names a position, and the table has it.
+    NotSeen where files cannot be read by the present names of these columns, or by Spark. `are_named_now`: it is known
+    that these commits' files have the present names.
+
+    Cost: manifests of commits that no task has read before, and two columns of their files, so many at a time.
+    """
+    names = [name for name in (contract.position_partition, contract.position) if name is not None]
+    if not are_named_now and (unread := renamed(table, names)):
+        return unread[0]
+    ids = {each.name: each.field_id for each in table.columns}
+    wanted = {each.snapshot_id: each for each in commits if each.operation != "replace"}
+    keys = {each: (table.uuid, each, *(ids[name] for name in names)) for each in wanted}
+    with _LOCK:
+        found = {each: parts for each, key in keys.items() if (parts := _KEPT.get(key)) is not None}
+    for some in _batches([commit for each, commit in wanted.items() if each not in found]):
+        read = _read(spark, table, names, some)
+        if isinstance(read, NotSeen):
+            return read
+        with _LOCK:
+            if len(read) + len(_KEPT) + sum(map(len, (*_KEPT.values(), *read.values()))) > _MOST_KEPT:
+                _KEPT.clear()
+            _KEPT.update((keys[each], parts) for each, parts in read.items())
+        found |= read
+    return found
+
+
+def _batches(commits: Sequence[Snapshot]) -> Iterator[list[Snapshot]]:
+    batch: list[Snapshot] = []
+    files = 0
+    for commit in commits:
+        many = commit.counted("added-data-files")
+        if batch and files + many > _MOST_FILES:
+            yield batch
+            batch, files = [], 0
+        batch.append(commit)
+        files += many
+    if batch:
+        yield batch
+
+
+def _read(
+    spark: SparkSession, table: TableState, names: Sequence[str], commits: Sequence[Snapshot]
+) -> dict[SnapshotId, tuple[Part, ...]] | NotSeen:
+    files = data_added(files_of(spark, commits))
+    if unread := orc_times(table, {file.format for file in files}, names):
+        return unread[0]
+    found: dict[SnapshotId, list[Part]] = {commit.snapshot_id: [] for commit in commits}
+    if not files:
+        return dict.fromkeys(found, ())
+    of = column(names[0]).cast("string") if len(names) > 1 else F.lit(None).cast("string")
+    at = column(names[-1]).cast("bigint")
+    grouped = (
+        rows_in(spark, table, files, names)
+        .select(F.col(COMMIT).alias("snapshot_id"), of.alias("partition"), at.alias("position"))
+        .groupBy("snapshot_id", "partition")
+        .agg(
+            F.min("position"), F.max("position"), F.count("position"), F.count_distinct("position"),
+            F.count_if(F.col("position").isNull()),
+        )
+    )  # fmt: skip
+    rows = grouped.limit(_MOST_KEPT + 1).collect()
+    if len(rows) > _MOST_KEPT:
+        return NotSeen(
+            source=f"column {names[0]} of {table.name}",
+            reason=f"{len(commits):,} commits have more than {_MOST_KEPT:,} values there: it is no source partition.",
+            remedy="Correct position_partition in the table's contract.",
+        )
+    for commit, *told in rows:
+        found[SnapshotId(commit)].append(Part(*told))
+    return {each: tuple(parts) for each, parts in found.items()}
+
+
+def spans_of(parts: Iterable[Part], *, may_overlap: bool = False) -> Spans | None:
+    """What they cover together; None where one lacks a position or has one twice, or two cover the same."""
+    found: Spans = {}
+    for each in sorted((p for p in parts if p.low is not None), key=lambda p: (p.partition or "", p.low or 0)):
+        assert each.low is not None
+        assert each.high is not None
+        spans = found.setdefault(each.partition, [])
+        if not each.is_dense or (spans and each.low <= spans[-1][1] and not may_overlap):
+            return None
+        if spans and each.low <= spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], max(spans[-1][1], each.high))
+        else:
+            spans.append((each.low, each.high))
+    return found
+
+
+def is_apart(parts: Iterable[Part]) -> bool:
+    """Whether no position is surely in two rows: none in one part, and no two parts of one partition overlap."""
+    placed = [p for p in parts if p.low is not None]
+    tops: dict[Partition, int] = {}
+    for each in sorted(placed, key=lambda p: p.low or 0):
+        assert each.low is not None
+        assert each.high is not None
+        if each.rows != each.positions or each.low <= tops.get(each.partition, each.low - 1):
+            return False
+        tops[each.partition] = each.high
+    return True
+
+
+def tops_of(parts: Iterable[Part]) -> dict[Partition, int]:
+    """Partition -> the highest position."""
+    return _ends(((p.partition, p.high) for p in parts), max)
+
+
+def lowest_of(parts: Iterable[Part]) -> dict[Partition, int]:
+    """Partition -> the lowest position."""
+    return _ends(((p.partition, p.low) for p in parts), min)
+
+
+def _ends(told: Iterable[tuple[Partition, int | None]], pick: Callable[[int, int], int]) -> dict[Partition, int]:
+    found: dict[Partition, int] = {}
+    for partition, at in told:
+        if at is not None:
+            found[partition] = pick(at, found.get(partition, at))
+    return found
+
+
+class Older(NamedTuple):
+    """What of a source partition lived where the window begins."""
+
+    below: int | None
+    """The highest position below its lowest one of the window, as far as it was looked for."""
+    again: int
+    """Rows at that position or above."""
+
+
+def older_at(spark: SparkSession, ask: Ask, at: SnapshotId, lowest: Mapping[Partition, int]) -> dict[Partition, Older]:
+    """Of each partition, at the position next below `lowest` and above. Cost: files whose bounds reach that: in an
+    orderly stream the one that holds the position."""
+    table, contract = ask.observation.table, ask.contract
+    key = table.uuid, at, contract.position, contract.position_partition, *sorted(lowest.items(), key=str)
+    with _LOCK:
+        if (kept := _OLDER.get(key) if lowest else {}) is not None:
+            return kept
+    live = within(rows_at(spark, table, at), ask, [Range(of, low - 1, None) for of, low in lowest.items()])
+    places = live.select(partition_of(ask).alias("partition"), column(contract.position or "").alias("position"))
+    known = F.broadcast(spark.createDataFrame(list(lowest.items()), "of string, lowest bigint"))
+    near = places.join(known, F.col("partition").eqNullSafe(F.col("of")), "inner").where("position >= lowest - 1")
+    is_below = F.col("position") < F.col("lowest")
+    told = near.groupBy("partition").agg(F.max(F.when(is_below, F.col("position"))), F.count_if(~is_below))
+    rows = {row[0]: Older(row[1], row[2]) for row in told.limit(len(lowest)).collect()}
+    found = {each: rows.get(each, Older(None, 0)) for each in lowest}
+    with _LOCK:
+        if len(_OLDER) == _MOST_OLDER:
+            _OLDER.clear()
+        _OLDER[key] = found
+    return found

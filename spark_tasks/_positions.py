@@ -1,0 +1,278 @@
+"""Which source positions around the window live, and which do not: told by the ranges that commits brought, where these
+are whole, else by the rows.
+
+Where each source partition stood when the window began: the highest live position below what the window brought.
+Positions come in order, so it is nearly always the very next one below, in files whose bounds hold it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+
+from bot.domain.evidence import Ask
+from bot.domain.findings import PositionGap
+from bot.domain.ids import SnapshotId
+from bot.domain.looked import NotSeen
+from bot.domain.table import Snapshot
+from spark_tasks._by_key import is_by_key, told_by_key, written_places
+from spark_tasks._copies import keeps_rows
+from spark_tasks._coverage import Older, Part, Partition, brought_by, lowest_of, older_at, spans_of
+from spark_tasks._near import Edge, Range, not_told_apart, partition_of, within
+from spark_tasks._places import (
+    NO_GAPS,
+    Gaps,
+    counted_gaps,
+    gaps_between,
+    live_places,
+    rolled_back_places,
+    window_places,
+)
+from spark_tasks._reading import column, rows_at
+from spark_tasks._window import Reach, is_cut
+from spark_tasks._words import shown
+
+MOST_PARTITIONS = 2_000
+_STEPS = (10_000, 10_000_000, None)
+"""How far below the lowest position is looked, for those partitions of which nothing was found nearer; None: all."""
+_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Of every source partition that the window wrote, where it stood."""
+
+    each: tuple[Edge, ...]
+    """Those with any position, by rising lowest one."""
+    rows: int
+    """Of the window, those without a position too."""
+    without: int
+    """Of these, those that carry no position."""
+    begins_with_table: bool
+    """Whether the window holds the table's very first commit, so that nothing can lie below. Not where it was to begin
+    at a snapshot of which this table knows nothing: a former table of its name may have held what comes before."""
+
+    @property
+    def unplaced(self) -> tuple[Edge, ...]:
+        """Those of which nothing lives below although the table was there, and which do not begin with position 0: what
+        they should go on from is not known."""
+        if self.begins_with_table:
+            return ()
+        return tuple(edge for edge in self.each if edge.below is None and edge.lowest != 0)
+
+
+@dataclass(frozen=True)
+class Positions:
+    edges: Edges
+    gaps: Gaps
+    live: int = 0
+    """Different positions that live at or above the lowest of their partition."""
+    tops: Mapping[Partition, int] = field(default_factory=dict)
+    """The highest live one of each partition; of a table that is written by key the highest that was brought."""
+    shared: int = 0
+    """Positions that rows of different records carry. Where there are any, nothing else is told."""
+    inside: int = 0
+    """Positions of rolled-back commits that no live row carries, below the highest live one of their partition."""
+    above: int = 0
+    replaced: int | None = None
+    """See `GapsFinding.replaced`."""
+
+
+def positions_of(spark: SparkSession, ask: Ask, reach: Reach, most: int) -> Positions | NotSeen:
+    """From the highest live position below what the window's commits brought, rolled-back ones too, to the highest live
+    one; with the first `most` gaps. NotSeen for a column that is no source partition, or that older files do not hold.
+
+    Cost: see `brought_by`, and files whose bounds hold the position next below, or reach further; of a partition where
+    that one does not live, files further down, and in the end all that can hold it. Where the ranges of the commits are
+    not whole, or overlap, or rows were deleted: files whose positions reach the lowest.
+    """
+    written = written_places(spark, ask, reach) if is_by_key(ask, reach) else None
+    if isinstance(written, NotSeen):
+        return written
+    brought = _brought(spark, ask, reach, is_by_key=written is not None)
+    whole = _left(spark, ask, reach) if brought is None else [*brought.main, *brought.lost]
+    if len({part.partition for part in whole}) > MOST_PARTITIONS:
+        return NotSeen(
+            source=f"column {ask.contract.position_partition} of {ask.observation.table.name}",
+            reason=f"The window's rows have more than {MOST_PARTITIONS:,} values there: it is no source partition.",
+            remedy="Correct position_partition in the table's contract.",
+        )
+    is_first = begins_with_table(ask, reach)
+    is_plain = brought is not None and written is None and (is_first or reach.since is not None)
+    at = reach.since if reach.since is not None and (is_plain or written is not None) else reach.until
+    lowest = lowest_of(whole)
+    older = older_at(spark, ask, at, lowest) if is_plain and not is_first else {}
+    below = {} if is_plain and is_first else _below(spark, ask, at, lowest, older)
+    edges = _edges(ask, reach, whole, below)
+    if not edges.each:
+        return Positions(edges, NO_GAPS)
+    if brought is not None and is_plain and not any(each.again for each in older.values()):
+        told = by_ranges(edges, brought.main, brought.lost, most)
+        if told is not None:
+            return told
+    return _by_rows(spark, ask, reach, edges, written, most)
+
+
+@dataclass(frozen=True)
+class _Brought:
+    main: Sequence[Part]
+    lost: Sequence[Part]
+
+
+def only_adds(commits: Sequence[Snapshot]) -> bool:
+    """Whether all rows that these commits brought still live after them."""
+    return all(c.operation == "append" or (c.operation == "replace" and keeps_rows(c)) for c in commits)
+
+
+def _brought(spark: SparkSession, ask: Ask, reach: Reach, *, is_by_key: bool) -> _Brought | None:
+    """None where some of it was taken out again, but by key, and where files do not tell it."""
+    if not (is_by_key or only_adds(reach.main)) or not only_adds(reach.rolled_back):
+        return None
+    told = brought_by(spark, ask.observation.table, ask.contract, (*reach.main, *reach.rolled_back))
+    if isinstance(told, NotSeen):
+        return None
+    main, lost = ([p for c in some for p in told.get(c.snapshot_id, ())] for some in (reach.main, reach.rolled_back))
+    return _Brought(main, lost)
+
+
+def _left(spark: SparkSession, ask: Ask, reach: Reach) -> list[Part]:
+    """What is left of what the window brought, by partition; of several commits together."""
+    grouped = window_places(spark, ask, reach).groupBy("partition")
+    at = F.col("position")
+    told = grouped.agg(F.min(at), F.max(at), F.count(at), F.count(at), F.count_if(at.isNull()))
+    return [Part(*row) for row in told.limit(MOST_PARTITIONS + 1).collect()]
+
+
+def by_ranges(edges: Edges, main: Sequence[Part], lost: Sequence[Part], most: int) -> Positions | None:
+    """Where no older row lives at the lowest position of its partition or above, and all of `main` lives; None where
+    only the rows tell. `lost`: of rolled-back commits."""
+    live, gone = spans_of(main), spans_of(lost, may_overlap=True)
+    if live is None or gone is None:
+        return None
+    gaps: list[PositionGap] = []
+    tops: dict[Partition, int] = {}
+    inside = above = 0
+    for edge in edges.each:
+        own: list[PositionGap] = []
+        before = edge.lowest - 1 if edge.below is None else edge.below
+        for low, high in live.get(edge.partition, ()):
+            if low > before + 1:
+                own.append(PositionGap(first=before + 1, last=low - 1, partition=edge.partition))
+            before = high
+        if edge.below is not None or edge.partition in live:
+            tops[edge.partition] = before
+        for low, high in gone.get(edge.partition, ()):
+            inside += sum(max(0, min(high, gap.last) - max(low, gap.first) + 1) for gap in own)
+            above += max(0, high - max(low - 1, before))
+        gaps += own
+    gaps.sort(key=lambda gap: (gap.partition or "", gap.first))
+    return Positions(
+        edges,
+        Gaps(missing=sum(gap.size for gap in gaps), untold=0, count=len(gaps), first=tuple(gaps[:most])),
+        live=sum(high - low + 1 for spans in live.values() for low, high in spans),
+        tops=tops,
+        inside=inside,
+        above=above,
+    )
+
+
+def _by_rows(
+    spark: SparkSession, ask: Ask, reach: Reach, edges: Edges, written: DataFrame | None, most: int
+) -> Positions:
+    live = live_places(spark, ask, reach.until, edges.each).persist()
+    by_key = None
+    try:
+        span = live.agg(F.count_if(F.col("position") >= F.col("lowest")), F.count_if("is_shared")).first()
+        assert span is not None
+        if span[1]:
+            return Positions(edges, NO_GAPS, shared=int(span[1]))
+        if written is not None:
+            by_key = told_by_key(spark, ask, reach, edges.each, live, written)
+            by_key.brought.persist()
+        there = live if by_key is None else by_key.brought
+        gaps = gaps_between(live).withColumn("is_sure", F.lit(True)) if by_key is None else by_key.gaps
+        lost = rolled_back_places(spark, ask, reach, there).first() if reach.branches else None
+        tops = there.groupBy("partition").agg(F.max("position").alias("top")).limit(MOST_PARTITIONS).collect()
+        return Positions(
+            edges,
+            counted_gaps(gaps, most),
+            live=int(span[0]),
+            tops={row["partition"]: int(row["top"]) for row in tops},
+            inside=int(lost["inside"]) if lost else 0,
+            above=int(lost["above"]) if lost else 0,
+            replaced=None if by_key is None else by_key.brought.where("NOT is_live").count(),
+        )
+    finally:
+        live.unpersist()
+        if by_key is not None:
+            by_key.brought.unpersist()
+
+
+def unplaced(ask: Ask, edges: Sequence[Edge]) -> NotSeen:
+    """What is said of partitions below which nothing lives."""
+    named = ask.contract.position_partition
+    first = edges[0]
+    of = "the source"
+    if named is not None:
+        parts = ", ".join(shown(named, edge.partition, ask.contract) for edge in edges[:_NAMED])
+        more = f" and {len(edges) - _NAMED} more" if len(edges) > _NAMED else ""
+        of = f"source partition{'s' if len(edges) > 1 else ''} {parts}{more}"
+    lowest = shown(ask.contract.position or "", first.lowest, ask.contract)
+    return NotSeen(
+        source=f"positions of {of} below the window",
+        reason=f"No live row carries a position below {lowest}, the lowest that the window brought"
+        f"{' of the first of them' if len(edges) > 1 else ''}: whether records before it were lost is not known.",
+        remedy="Look in the source where it begins; if it is older, ask again with a window that begins earlier.",
+    )
+
+
+def several_partitions(ask: Ask, shared: int) -> NotSeen:
+    """What is said where one position stands for different records."""
+    how = "by rows of different keys" if ask.contract.key else "by several rows, and the contract names no key"
+    named = ask.contract.position_partition
+    of = f" of one {named}" if named is not None else ""
+    number = f"1 position{of} is" if shared == 1 else f"{shared:,} positions{of} are"
+    return not_told_apart(ask, f"{number} carried {how}", "A position of one can hide what is missing of another.")
+
+
+def _edges(ask: Ask, reach: Reach, brought: Sequence[Part], below: Mapping[Partition, int]) -> Edges:
+    each = [Edge(of, low, below.get(of)) for of, low in lowest_of(brought).items()]
+    return Edges(
+        each=tuple(sorted(each, key=lambda edge: edge.lowest)),
+        rows=sum(part.rows + part.bare for part in brought),
+        without=sum(part.bare for part in brought),
+        begins_with_table=begins_with_table(ask, reach),
+    )
+
+
+def begins_with_table(ask: Ask, reach: Reach) -> bool:
+    """See `Edges`."""
+    return bool(reach.main) and not reach.main[0].has_commit_below and not is_cut(ask, reach)
+
+
+def _below(
+    spark: SparkSession, ask: Ask, at: SnapshotId, lowest: Mapping[Partition, int], older: Mapping[Partition, Older]
+) -> dict[Partition, int]:
+    """Partition -> the highest live position below its lowest; those without one are left out. Below 0, where few
+    sources have any, it is looked for at once and by bounds alone finds no file to be read. `older`: of those that were
+    looked at next below."""
+    found = {each: told.below for each, told in older.items() if told.below is not None}
+    for step in _STEPS[1:] if older else _STEPS:
+        left = {each: low for each, low in lowest.items() if each not in found and (low != 0 or step is None)}
+        if left:
+            found |= _highest(spark, ask, at, left, step)
+    return found
+
+
+def _highest(
+    spark: SparkSession, ask: Ask, at: SnapshotId, lowest: Mapping[Partition, int], step: int | None
+) -> dict[Partition, int]:
+    ranges = [Range(each, None if step is None else low - step, low - 1) for each, low in lowest.items()]
+    live = within(rows_at(spark, ask.observation.table, at), ask, ranges)
+    assert ask.contract.position is not None
+    places = live.select(partition_of(ask).alias("partition"), column(ask.contract.position).alias("position"))
+    wanted = F.broadcast(spark.createDataFrame(list(lowest.items()), "of string, lowest bigint"))
+    near = places.join(wanted, F.col("partition").eqNullSafe(F.col("of")), "inner").where("position < lowest")
+    rows = near.groupBy("partition").agg(F.max("position").alias("below")).limit(MOST_PARTITIONS).collect()
+    return {row["partition"]: int(row["below"]) for row in rows}
