@@ -64,13 +64,6 @@ def stored(edge: str, field_id: int | None) -> Column:
     return F.hex(F.get(F.filter(edge, lambda entry: entry["key"] == field_id), F.lit(0))["value"])
 
 
-def nulls_of(field_id: int | None) -> Column:
-    """Rows of a file in which the column is null, from its `NULLS`; null where the file does not count them."""
-    if field_id is None:
-        return F.lit(None).cast("bigint")
-    return F.get(F.filter("null_value_counts", lambda entry: entry["key"] == field_id), F.lit(0))["value"]
-
-
 def _in_order(name: str) -> Column:
     """Reversed digits put the last byte first, and also the two digits of each byte: these are changed back."""
     low = F.col(name).bitwiseAND(F.lit(_LOW_DIGITS))

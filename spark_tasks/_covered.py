@@ -42,11 +42,11 @@ class Overlap:
 class Covered:
     """Ranges of commits, by the better measure that they have."""
 
-    positions: tuple[Range, ...]
+    positions: tuple[Range, ...] = ()
     """Of commits all of whose files hold one source partition each, or whose source has only one."""
-    times: tuple[Range, ...]
+    times: tuple[Range, ...] = ()
     """Of commits by event time."""
-    commits: frozenset[SnapshotId]
+    commits: frozenset[SnapshotId] = frozenset()
     """Those that added rows, with a range or without."""
     unstated: frozenset[SnapshotId] = frozenset()
     """Those with a file that may hold positions and of which nothing tells which: their writer left out the bounds."""
@@ -58,6 +58,18 @@ class Covered:
     """Why the rows of both kinds were not read instead, as the end of a sentence."""
     bare: Mapping[SnapshotId, int] = field(default_factory=dict)
     """Commit -> rows that have no position, as far as that is counted."""
+
+    def __add__(self, other: "Covered") -> "Covered":
+        """Of commits that are others'."""
+        return Covered(
+            positions=self.positions + other.positions,
+            times=self.times + other.times,
+            commits=self.commits | other.commits,
+            unstated=self.unstated | other.unstated,
+            mixed=self.mixed | other.mixed,
+            untold=self.untold | other.untold,
+            bare={**self.bare, **other.bare},
+        )
 
     def known(self, commits: Sequence[SnapshotId]) -> bool:
         """Whether any two of these can be compared: all by position, or all by event time."""

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import reduce
 from typing import Literal
 
-from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 from pyspark.sql.types import BinaryType, DataType, StructField, StructType
 
@@ -22,10 +22,9 @@ from bot.domain.looked import NotSeen
 from bot.domain.record import Record
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._bounds import with_bounds
-from spark_tasks._few_entries import Entry, few_entries
+from spark_tasks._few_entries import Entry, entries_by_commit
 from spark_tasks._manifests import own_manifests
-from spark_tasks._reading import column, entries_of, own_entries, whole_schema
+from spark_tasks._reading import column, whole_schema
 from spark_tasks._spelling import exact, stored_name
 
 
@@ -83,32 +82,17 @@ def files_of(
     """
     if not commits:
         return ()
-    manifests = own_manifests(spark, commits)
-    few = few_entries(spark, manifests, (bounded,))
-    if few is not None:
-        wanted = {int(commit.snapshot_id) for commit in commits}
-        return tuple(_of_entry(each) for each in few if each.snapshot_id in wanted and each.status in {1, 2})
-    read = own_entries(entries_of(spark, manifests, bounds=True, more={"referenced_data_file": "string"}), commits)
-    told = with_bounds(read, {"edge": bounded}).select(
-        "snapshot_id",
-        "status",
-        "content",
-        "file_path",
-        F.lower("file_format").alias("format"),
-        "record_count",
-        "file_size_in_bytes",
-        F.col("edge_from").alias("low"),
-        F.col("edge_until").alias("high"),
-        "referenced_data_file",
-    )
-    rows = told.limit(MAX_FILES + 1).collect()
-    if len(rows) > MAX_FILES:
-        raise EvidenceFailed(
-            "The window is too large to read.",
-            f"Expected at most {MAX_FILES:,} files in its commits; there are more.",
-            "Choose a window that begins later, then run it again.",
-        )
-    return tuple(_file(row) for row in rows)
+    wanted = {int(commit.snapshot_id) for commit in commits}
+    found: list[DataFile] = []
+    for some in entries_by_commit(spark, own_manifests(spark, commits), (bounded,)):
+        found += (_of_entry(each) for each in some if each.snapshot_id in wanted and each.status in {1, 2})
+        if len(found) > MAX_FILES:
+            raise EvidenceFailed(
+                "The window is too large to read.",
+                f"Expected at most {MAX_FILES:,} files in its commits; there are more.",
+                "Choose a window that begins later, then run it again.",
+            )
+    return tuple(found)
 
 
 def data_added(files: Iterable[DataFile]) -> tuple[DataFile, ...]:
@@ -210,19 +194,4 @@ def _of_entry(entry: Entry) -> DataFile:
         high=edges.high,
         size=entry.bytes,
         of_file=entry.of_file,
-    )
-
-
-def _file(row: Row) -> DataFile:
-    return DataFile(
-        snapshot_id=SnapshotId(row["snapshot_id"]),
-        is_added=row["status"] == 1,
-        content=_CONTENT[row["content"]],
-        path=row["file_path"],
-        format=row["format"],
-        rows=int(row["record_count"]),
-        low=row["low"],
-        high=row["high"],
-        size=row["file_size_in_bytes"],
-        of_file=row["referenced_data_file"],
     )

@@ -1,29 +1,24 @@
-"""Entries of manifests, counted by commit and kind: here where there are few, by Spark where there are many."""
+"""Entries of manifests, counted by commit and kind."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
+from pyspark.sql import SparkSession
 
 from bot.domain.contract import TableContract
 from bot.domain.ids import SnapshotId
 from bot.domain.ledger import MOST_RANGES, FileWriter
 from bot.domain.table import MOST_PARTITIONS, Snapshot, TableState
-from bot.domain.table import Column as TableColumn
-from spark_tasks._bounds import NULLS, range_columns, with_bounds
+from spark_tasks._bounds import range_columns
 from spark_tasks._covered import Covered
-from spark_tasks._few_entries import Entry, few_entries
+from spark_tasks._few_entries import Entry, entries_by_commit
 from spark_tasks._manifests import own_manifests
-from spark_tasks._parted import Parted, stored_value, struct_of
-from spark_tasks._reading import entries_of, own_entries
-from spark_tasks._source_ranges import ranges_here, ranges_of, source_columns
+from spark_tasks._parted import Parted
+from spark_tasks._source_ranges import ranges_of, source_columns
 from spark_tasks._spelling import WRITER_IN_PATH
 
-_KINDS_OF_ENTRY = 4
-"""Added and removed, data and deletes."""
 _WRITER = re.compile(WRITER_IN_PATH, re.ASCII)
 
 
@@ -60,8 +55,7 @@ class Written(NamedTuple):
     """By some commits together."""
 
     counts: list[Counts]
-    covered: Covered | None
-    """None: more than `MAX_RANGES` ranges."""
+    covered: Covered
     writers: Mapping[SnapshotId, tuple[FileWriter, ...]]
     """Whose names the files that each added have, as far as they have Flink's form; not of a commit with more than
     `MOST_RANGES`."""
@@ -77,21 +71,17 @@ def written_by_commits(
     """What these commits themselves added and removed. Reads their manifest lists and the manifests they wrote."""
     event, position = range_columns(table, contract)
     manifests = own_manifests(spark, commits)
-    few = few_entries(spark, manifests, (position, event, source_columns(table, contract)[2]), parted)
-    if few is not None:
-        wanted = {int(commit.snapshot_id) for commit in commits}
-        own = [each for each in few if each.snapshot_id in wanted and each.status in {1, 2}]
+    counts: list[Counts] = []
+    covered = Covered()
+    writers: dict[SnapshotId, tuple[FileWriter, ...]] = {}
+    wanted = {int(commit.snapshot_id) for commit in commits}
+    for some in entries_by_commit(spark, manifests, (position, event, source_columns(table, contract)[2]), parted):
+        own = [each for each in some if each.snapshot_id in wanted and each.status in {1, 2}]
         added = [each for each in own if each.status == 1]
-        return Written(counted_here(own), ranges_here(added, table, contract), writers_here(added))
-    read = own_entries(entries_of(spark, manifests, bounds=True, more={**struct_of(parted), **NULLS}), commits)
-    own_ones = read.persist()
-    try:
-        rows = counted_by_spark(own_ones, event, position, parted).limit(len(commits) * _KINDS_OF_ENTRY).collect()
-        counts = [Counts(*row)._replace(partitions=tuple(Touched(*each) for each in row["partitions"])) for row in rows]
-        added_ones = own_ones.where("status = 1")
-        return Written(counts, ranges_of(added_ones, table, contract), _writers_by_spark(added_ones, len(commits)))
-    finally:
-        own_ones.unpersist()
+        counts += counts_of(own)
+        covered += ranges_of(added, table, contract)
+        writers |= writers_of(added)
+    return Written(counts, covered, writers)
 
 
 def is_flinks(path: str) -> bool:
@@ -99,25 +89,13 @@ def is_flinks(path: str) -> bool:
     return _WRITER.search(path) is not None
 
 
-def writers_here(added: Iterable[Entry]) -> dict[SnapshotId, tuple[FileWriter, ...]]:
+def writers_of(added: Iterable[Entry]) -> dict[SnapshotId, tuple[FileWriter, ...]]:
     """Commit -> those whose names its files have; as `Written` has them."""
     numbers: dict[tuple[SnapshotId, str], list[int]] = {}
     for entry in added:
         if found := _WRITER.search(entry.path):
             numbers.setdefault((SnapshotId(entry.snapshot_id), found[1]), []).append(int(found[2]))
     return _by_commit((commit, name, min(those), max(those)) for (commit, name), those in numbers.items())
-
-
-def _writers_by_spark(added: DataFrame, commits: int) -> dict[SnapshotId, tuple[FileWriter, ...]]:
-    """Reads. At most `MOST_RANGES` of each commit come here, and one more that says that there are more."""
-    name, number = (F.regexp_extract("file_path", WRITER_IN_PATH, group) for group in (1, 2))
-    named = added.select("snapshot_id", name.alias("name"), number.cast("bigint").alias("number")).where("name != ''")
-    numbers = named.groupBy("snapshot_id", "name").agg(F.min("number").alias("first"), F.max("number").alias("last"))
-    some = numbers.groupBy("snapshot_id").agg(
-        F.slice(F.collect_list(F.struct("name", "first", "last")), 1, MOST_RANGES + 1).alias("some")
-    )
-    rows = some.limit(commits).collect()
-    return _by_commit((SnapshotId(row["snapshot_id"]), *each) for row in rows for each in row["some"])
 
 
 def _by_commit(found: Iterable[tuple[SnapshotId, str, int, int]]) -> dict[SnapshotId, tuple[FileWriter, ...]]:
@@ -130,7 +108,7 @@ def _by_commit(found: Iterable[tuple[SnapshotId, str, int, int]]) -> dict[Snapsh
     return {commit: tuple(sorted(some, key=order)) for commit, some in of.items() if len(some) <= MOST_RANGES}
 
 
-def counted_here(entries: Iterable[Entry]) -> list[Counts]:
+def counts_of(entries: Iterable[Entry]) -> list[Counts]:
     """Entries with the bounds of position and event time."""
     alike: dict[tuple[int, bool, bool], list[Entry]] = {}
     for entry in entries:
@@ -166,33 +144,3 @@ def _short(writer: str) -> str:
 
 def _touched(values: Collection[str]) -> Touched:
     return Touched(sorted(values)[:MOST_PARTITIONS], len(values))
-
-
-def counted_by_spark(
-    read: DataFrame, event: TableColumn | None, position: TableColumn | None, parted: Sequence[Parted] = ()
-) -> DataFrame:
-    """Shape: the fields of `Counts`; one row per commit and kind of entry. Lazy."""
-    writer = F.substring_index(F.regexp_extract("file_path", WRITER_IN_PATH, 1), "-", 2)
-    ranges = ("event_from", "event_until", "position_from", "position_until")
-    fields = {f"parted_{number}": stored_value(each, F.col("partition")) for number, each in enumerate(parted)}
-    placed = with_bounds(read, {"event": event, "position": position}).select(
-        "snapshot_id",
-        (F.col("status") == 1).alias("is_added"),
-        (F.col("content") == 0).alias("is_data"),
-        "record_count",
-        "spec_id",
-        F.nullif(writer, F.lit("")).alias("writer"),
-        *ranges,
-        *(value.alias(name) for name, value in fields.items()),
-    )
-    counted = placed.groupBy("snapshot_id", "is_added", "is_data").agg(
-        F.count("*").alias("files"),
-        F.sum("record_count").alias("rows"),
-        F.count("writer").alias("named"),
-        F.collect_set("writer").alias("writers"),
-        F.collect_set("spec_id").alias("spec_ids"),
-        *((F.min if name.endswith("_from") else F.max)(name).alias(name) for name in ranges),
-        *(F.collect_set(name).alias(name) for name in fields),
-    )
-    some = [F.struct(F.slice(F.array_sort(name), 1, MOST_PARTITIONS), F.size(name)) for name in fields]
-    return counted.withColumn("partitions", F.array(*some)).drop(*fields)

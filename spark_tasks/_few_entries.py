@@ -1,21 +1,23 @@
-"""The entries of a few manifests, brought here as they are stored.
+"""The entries of manifests, brought here as they are stored.
 
-Where it is known beforehand that there are few, Spark only reads them: to plan and compile an aggregation takes it
-longer than to read a thousand entries, and what is left to do is a loop. Where there are more, Spark aggregates.
-Few entries may stand in many manifests, as Flink commits them: these are read side by side.
+Spark only reads them: to plan and compile an aggregation takes it longer than to read a thousand entries, and what is
+left to do is a loop. Few are kept for other tasks; many come so many at a time. They may stand in many manifests, as
+Flink commits them: these are read side by side.
 
 At most so many rows of each task of Spark's, whatever comes before.
 """
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
+from bot.domain.errors import EvidenceFailed
 from bot.domain.table import Column as TableColumn
 from spark_tasks._bounds import NULLS
 from spark_tasks._manifests import Manifest
@@ -51,7 +53,10 @@ def stored_entries(
 
 
 FEW_ENTRIES = 2_500
-"""Above, Spark counts: half a megabyte comes here, and the loop would cost as much as the plan."""
+"""Up to which they are kept: half a megabyte."""
+AT_A_TIME = 20_000
+_MOST = 1_000_000
+"""Of one manifest, whatever its list says."""
 _BOUND_BYTES = frozenset({4, 8})
 _EDGES = ("lower_bounds", "upper_bounds", "null_value_counts")
 """Fields of a data file, in the order of `Edges`."""
@@ -103,7 +108,7 @@ class Entry(NamedTuple):
         )  # fmt: skip
 
 
-_Asked = int | Parted
+_Wanted = int | Parted
 """The id of a column whose edges are told, or a field of the partitioning."""
 
 
@@ -118,7 +123,7 @@ class _Stored(NamedTuple):
 class _Copy(NamedTuple):
     """All entries of one manifest."""
 
-    known: frozenset[_Asked]
+    known: frozenset[_Wanted]
     entries: Sequence[_Stored]
 
     @property
@@ -177,21 +182,51 @@ def few_entries(
     counts = [each for m in manifests for each in (m.added, m.existing, m.removed)]
     if None in counts or sum(m.entries for m in manifests) > FEW_ENTRIES:
         return None
-    asked: frozenset[_Asked] = frozenset([*(column.field_id for column in bounded if column is not None), *parted])
+    asked: frozenset[_Wanted] = frozenset([*(column.field_id for column in bounded if column is not None), *parted])
     copies = _COPIES.setdefault(spark, _Copies())
     found = copies.of(manifests)
     known = frozenset(_by_name([*(each for copy in found.values() for each in copy.known), *asked]).values())
     missing = [each for each in manifests if each.path not in found or not asked <= found[each.path].known]
     if missing:
-        read = _read(spark, missing, known)
+        read = _read(spark, missing, known, FEW_ENTRIES)
         if read is None:
             return None
         for each in missing:
             found[each.path] = _Copy(known, read.get(each.path.rsplit("/", 1)[-1], ()))
             copies.keep(each, found[each.path])
     told = [stored for each in manifests for stored in found[each.path].entries]
-    if len(told) > FEW_ENTRIES:  # a writer that miscounts
-        return None
+    return _asked(told, bounded, parted) if len(told) <= FEW_ENTRIES else None  # a writer that miscounts
+
+
+def entries_by_commit(
+    spark: SparkSession,
+    manifests: Sequence[Manifest],
+    bounded: Sequence[TableColumn | None] = (),
+    parted: Sequence[Parted] = (),
+) -> Iterator[list[Entry]]:
+    """The same, however many there are: about `AT_A_TIME` entries, all of those manifests together that one commit
+    wrote. Raises EvidenceFailed over a manifest of more than a million entries. Reads while it is iterated."""
+    if (few := few_entries(spark, manifests, bounded, parted)) is not None:
+        yield few
+        return
+    asked: frozenset[_Wanted] = frozenset([*(column.field_id for column in bounded if column is not None), *parted])
+    batch: list[Manifest] = []
+    of_commits = groupby(sorted(manifests, key=lambda each: each.snapshot_id), key=lambda each: each.snapshot_id)
+    for some in (*(list(those) for _, those in of_commits), None):
+        if batch and (some is None or sum(each.entries for each in (*batch, *some)) > AT_A_TIME):
+            read = _read(spark, batch, asked, _MOST)
+            if read is None:
+                raise EvidenceFailed(
+                    "A manifest cannot be read.",
+                    f"Expected at most {_MOST:,} entries in it; there are more.",
+                    "Rewrite the table's manifests (`rewrite_manifests`), then run it again.",
+                )
+            yield _asked([stored for those in read.values() for stored in those], bounded, parted)
+            batch = []
+        batch += some or []
+
+
+def _asked(told: Iterable[_Stored], bounded: Sequence[TableColumn | None], parted: Sequence[Parted]) -> list[Entry]:
     ids = [column.field_id if column is not None else None for column in bounded]
     return [
         stored.entry._replace(
@@ -202,7 +237,7 @@ def few_entries(
     ]
 
 
-def _by_name(asked: Iterable[_Asked]) -> dict[int | str, _Asked]:
+def _by_name(asked: Iterable[_Wanted]) -> dict[int | str, _Wanted]:
     """Each column and field once, as it was asked for last."""
     return {each.stored if isinstance(each, Parted) else each: each for each in asked}
 
@@ -227,9 +262,9 @@ def edges_in(told: Sequence[Any]) -> tuple[Edges, ...]:
 
 
 def _read(
-    spark: SparkSession, manifests: Sequence[Manifest], asked: Collection[_Asked]
+    spark: SparkSession, manifests: Sequence[Manifest], asked: Collection[_Wanted], most: int
 ) -> dict[str, list[_Stored]] | None:
-    """Name of a manifest's file -> its entries; None where they are too many."""
+    """Name of a manifest's file -> its entries; None where they are more than `most`."""
     ids = sorted(each for each in asked if isinstance(each, int))
     parted = sorted((each for each in asked if isinstance(each, Parted)), key=lambda each: each.stored)
     more = {"referenced_data_file": "string", **struct_of(parted), **(NULLS if ids else {})}
@@ -248,8 +283,8 @@ def _read(
         *(file["partition"][each.stored] for each in parted),
         *(edge for each in ids for edge in _edges_of(file, each)),
     )
-    rows = first_of_each_task(told, FEW_ENTRIES + 1).collect()
-    if len(rows) > FEW_ENTRIES:  # a writer that miscounts
+    rows = first_of_each_task(told, most + 1).collect()
+    if len(rows) > most:  # a writer that miscounts
         return None
     by_name = {manifest.path.rsplit("/", 1)[-1]: manifest for manifest in manifests}
     found: dict[str, list[_Stored]] = {}

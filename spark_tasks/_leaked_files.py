@@ -18,12 +18,12 @@ from bot.domain.paths import ByPath
 from bot.domain.sentences import counted
 from bot.domain.table import Column, Snapshot, TableState
 from spark_tasks._bounds import NULLS
-from spark_tasks._entry_counts import is_flinks, writers_here
+from spark_tasks._entry_counts import is_flinks, writers_of
 from spark_tasks._few_entries import Edges, Entry, edges_in, edges_of
 from spark_tasks._live import live_since
 from spark_tasks._other_branches import committed_elsewhere
 from spark_tasks._reading import entries
-from spark_tasks._source_ranges import ranges_here, told_ranges
+from spark_tasks._source_ranges import ranges_of, told_ranges
 from spark_tasks._standing import committed_of
 from spark_tasks._storage import MAX_PATHS, load_files, sizes_of, unescaped
 
@@ -89,8 +89,8 @@ def contents_of(
         for file in files
     ]
     ids = [SnapshotId(number) for number in range(len(read))]
-    ranges = told_ranges(ranges_here(entries, table, contract), table, contract, ids) or {}
-    writers, named = writers_here(entries), Counter(each.snapshot_id for each in entries if is_flinks(each.path))
+    ranges = told_ranges(ranges_of(entries, table, contract), table, contract, ids) or {}
+    writers, named = writers_of(entries), Counter(each.snapshot_id for each in entries if is_flinks(each.path))
     return {
         path: Contents(
             ranges=few if len(few := ranges.get(number, ())) <= MOST_RANGES and number in ranges else None,

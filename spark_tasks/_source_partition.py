@@ -4,9 +4,6 @@ its column was widened, in eight; a row holds the number itself.
 Rows of the window that have no position: nothing tells which record of the source each one is.
 """
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
-
 from bot.domain.evidence import Ask
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
@@ -26,14 +23,6 @@ def of_bounds(edges: Edges, rows: int, kind: str) -> str | None:
     if kind in WHOLE:
         return str(edges.low) if edges.low is not None and edges.low == edges.high else None
     return edges.stored_low.hex().upper() if edges.stored_low == edges.stored_high else None
-
-
-def by_bounds(low: Column, high: Column, nulls: Column, rows: Column) -> Column:
-    """The same, made by Spark; `low` and `high` as numbers where the column holds such, else as stored, in hexadecimal
-    digits."""
-    is_null = low.isNull() & F.coalesce(nulls == rows, F.lit(False))
-    is_single = (low == high) & (F.coalesce(nulls, F.lit(0)) == 0)
-    return F.when(is_null, F.lit(NULL)).when(is_single, low.cast("string"))
 
 
 def of_value(value: str | None, kind: str) -> str:

@@ -3,20 +3,15 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
-
 from bot.domain.contract import TableContract
 from bot.domain.ids import SnapshotId
 from bot.domain.ledger import SourceRange
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import TableState
-from spark_tasks._bounds import nulls_of, stored, whole_columns, with_bounds
+from spark_tasks._bounds import whole_columns
 from spark_tasks._covered import Covered, Range
 from spark_tasks._few_entries import Edges, Entry
-from spark_tasks._source_partition import WHOLE, by_bounds, in_words, of_bounds
-
-MAX_RANGES = 50_000
+from spark_tasks._source_partition import in_words, of_bounds
 
 
 class _Alike(NamedTuple):
@@ -55,7 +50,7 @@ def source_columns(
     return position, event, next(named, None)
 
 
-def ranges_here(added: Iterable[Entry], table: TableState, contract: TableContract) -> Covered:
+def ranges_of(added: Iterable[Entry], table: TableState, contract: TableContract) -> Covered:
     """`added`: entries with status 1 and the edges of `source_columns`."""
     has_partitions = contract.position_partition is not None
     of = source_columns(table, contract)[2]
@@ -66,39 +61,6 @@ def ranges_here(added: Iterable[Entry], table: TableState, contract: TableContra
             partition = of_bounds(entry.edges[2], entry.rows, kind) if has_partitions else ""
             alike.setdefault((entry.snapshot_id, partition), []).append(entry)
     return _covered(_alike(*key, some, has_partitions=has_partitions) for key, some in alike.items())
-
-
-def ranges_of(added: DataFrame, table: TableState, contract: TableContract) -> Covered | None:
-    """Reads. `added`: entries with bounds and `NULLS`, those with status 1. None above `MAX_RANGES` ranges."""
-    position, event, of = source_columns(table, contract)
-    partition, is_stated = F.lit(""), F.lit(True)
-    is_whole = of is not None and of.type in WHOLE
-    if contract.position_partition is not None:
-        field_id = of.field_id if of else None
-        low, high = (stored(edge, field_id) for edge in ("lower_bounds", "upper_bounds"))
-        is_stated = low.isNotNull() | _is_null_throughout(nulls_of(field_id))
-        ends = (F.col("of_from"), F.col("of_until")) if is_whole else (low, high)
-        partition = by_bounds(*ends, nulls_of(field_id), F.col("record_count"))
-    nulls = nulls_of(position.field_id if position else None)
-    data = added.where("content = 0 AND record_count > 0")
-    bounded = with_bounds(data, {"position": position, "event": event, **({"of": of} if is_whole else {})})
-    placed = bounded.withColumns({"partition": partition, "is_stated": is_stated, "nulls": nulls})
-    is_unplaced = F.col("position_from").isNull() & ~_is_null_throughout(F.col("nulls"))
-    is_unstated = is_unplaced | (F.col("position_from").isNotNull() & ~F.col("is_stated"))
-    grouped = placed.groupBy("snapshot_id", "partition").agg(
-        F.min("position_from").alias("position_from"),
-        F.max("position_until").alias("position_until"),
-        F.min("event_from").alias("event_from"),
-        F.max("event_until").alias("event_until"),
-        F.count_if(is_unplaced).alias("unplaced"),
-        F.count_if(F.col("event_from").isNull()).alias("untimed"),
-        F.count_if(is_unstated).alias("unstated"),
-        F.coalesce(F.sum("nulls"), F.lit(0)).alias("bare"),
-        F.sum("record_count").alias("rows"),
-        F.count_if(F.col("position_from").isNotNull() & F.col("nulls").isNull()).alias("uncounted"),
-    )
-    rows = grouped.limit(MAX_RANGES + 1).collect()
-    return _covered(_Alike(*row) for row in rows) if len(rows) <= MAX_RANGES else None
 
 
 def told_ranges(
@@ -178,7 +140,3 @@ def _alike(snapshot_id: int, partition: str | None, files: Sequence[Entry], *, h
 def _ends(edges: Sequence[Edges]) -> tuple[int | None, int | None]:
     low = min((edge.low for edge in edges if edge.low is not None), default=None)
     return low, max((edge.high for edge in edges if edge.high is not None), default=None)
-
-
-def _is_null_throughout(nulls: Column) -> Column:
-    return F.coalesce(nulls == F.col("record_count"), F.lit(False))

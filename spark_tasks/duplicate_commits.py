@@ -7,7 +7,7 @@ Which commits bring what others had brought, each with its strongest proof; pure
 
 What commits brought, to be compared: the part of the source each covers, and the files that several added.
 
-Told here where their manifests have few entries, by Spark where they have many, and by rows where they do not tell.
+Told by their manifests, and by rows where these do not tell.
 
 Which positions of a repeating commit other commits had brought before, and how many of its rows stand there.
 """
@@ -17,11 +17,10 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.contract import TableContract
-from bot.domain.errors import EvidenceFailed
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
 from bot.domain.findings import MOST_COMMIT_RANGES, CommitRanges, DuplicateCommitsFinding, RepeatedCommit, RepeatedPart
 from bot.domain.ids import SnapshotId, short, short_job
@@ -29,14 +28,13 @@ from bot.domain.listed import at_checkpoints
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._bounds import NULLS
 from spark_tasks._covered import Covered, Overlap
 from spark_tasks._data_files import COMMIT, rows_in
-from spark_tasks._few_entries import Entry, few_entries
+from spark_tasks._few_entries import entries_by_commit
 from spark_tasks._manifests import own_manifests
-from spark_tasks._reading import column, entries_of, own_entries
+from spark_tasks._reading import column
 from spark_tasks._source_partition import in_words, without_position
-from spark_tasks._source_ranges import MAX_RANGES, ranges_here, ranges_of, source_columns, told_ranges
+from spark_tasks._source_ranges import ranges_of, source_columns, told_ranges
 from spark_tasks._source_runs import by_two_runs, came_whole, earlier_of_checkpoint, read_twice, run_of
 from spark_tasks._unstated import readable, with_rows_read
 from spark_tasks._window import Reach, line_of, no_commits, reach_of
@@ -162,53 +160,22 @@ def brought_by(spark: SparkSession, table: TableState, contract: TableContract, 
 def _told_by_manifests(
     spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot]
 ) -> Brought:
-    manifests = own_manifests(spark, commits)
-    few = few_entries(spark, manifests, source_columns(table, contract))
-    if few is not None:
-        wanted = {int(commit.snapshot_id) for commit in commits}
-        brought = [each for each in few if each.snapshot_id in wanted and each.status == 1]
-        return Brought(ranges_here(brought, table, contract), _shared_here(brought))
-    added = own_entries(entries_of(spark, manifests, bounds=True, more=NULLS), commits).where("status = 1").persist()
-    try:
-        covered = ranges_of(added, table, contract)
-        if covered is None:
-            raise EvidenceFailed(
-                "The window's commits cover too many source ranges to compare.",
-                f"Expected at most {MAX_RANGES:,} ranges, one for each commit and source partition; there are more.",
-                "Choose a window that begins later, then run it again.",
-            )
-        return Brought(covered, _shared_files(added))
-    finally:
-        added.unpersist()
-
-
-def _shared_here(added: Iterable[Entry]) -> dict[tuple[SnapshotId, ...], Shared]:
+    wanted = {int(commit.snapshot_id) for commit in commits}
+    covered = Covered()
     by_path: dict[str, tuple[set[SnapshotId], int]] = {}
-    for entry in added:
-        commits, _ = by_path.setdefault(entry.path, (set(), entry.rows if entry.content == 0 else 0))
-        commits.add(SnapshotId(entry.snapshot_id))
+    for some in entries_by_commit(spark, own_manifests(spark, commits), source_columns(table, contract)):
+        added = [each for each in some if each.snapshot_id in wanted and each.status == 1]
+        covered += ranges_of(added, table, contract)
+        for entry in added:
+            those, _ = by_path.setdefault(entry.path, (set(), entry.rows if entry.content == 0 else 0))
+            those.add(SnapshotId(entry.snapshot_id))
     shared: dict[tuple[SnapshotId, ...], Shared] = {}
-    for commits, rows in by_path.values():
-        if len(commits) > 1:
-            before = shared.get(group := tuple(sorted(commits)), Shared(0, 0))
+    for those, rows in by_path.values():
+        if len(those) > 1:
+            before = shared.get(group := tuple(sorted(those)), Shared(0, 0))
             shared[group] = Shared(before.files + 1, before.rows + rows)
     most = sorted(shared.items(), key=lambda each: -each[1].files)
-    return dict(most[:_MAX_GROUPS])
-
-
-def _shared_files(added: DataFrame) -> dict[tuple[SnapshotId, ...], Shared]:
-    """The same of a frame of entries; reads."""
-    by_path = added.groupBy("file_path").agg(
-        F.array_sort(F.collect_set("snapshot_id")).alias("snapshots"),
-        F.max(F.when(F.col("content") == 0, F.col("record_count")).otherwise(0)).alias("of_one"),
-    )
-    shared = by_path.where(F.size("snapshots") > 1)
-    groups = shared.groupBy("snapshots").agg(F.count("*").alias("files"), F.sum("of_one").alias("rows"))
-    found = groups.orderBy(F.desc("files")).limit(_MAX_GROUPS).collect()
-    return {
-        tuple(SnapshotId(each) for each in row["snapshots"]): Shared(int(row["files"]), int(row["rows"]))
-        for row in found
-    }
+    return Brought(covered, dict(most[:_MAX_GROUPS]))
 
 
 _How = Literal["same-files", "same-checkpoint", "same-source-range"]
@@ -410,7 +377,6 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     another run, by those of the event time, which late or backfilled events imitate. A cherry-pick is of the run whose
     commit it copied. A checkpoint id that comes again with other files and another range is no repetition (a V1 job
     that was started anew under its old id counts from 1), nor are the batches of one Flink CDC checkpoint.
-    Raises EvidenceFailed where the window has too many ranges to compare.
     """
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):

@@ -10,7 +10,7 @@ from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import DuplicateCommitsFinding, DuplicateFilesFinding
 from bot.domain.ids import SnapshotId
-from spark_tasks import _few_entries, _unstated
+from spark_tasks import _unstated
 from tests.evidence.conftest import Asks
 from tests.merges import MergedTable
 from tests.tables import CONTRACT, OrdersTable, of_flink, rows
@@ -270,12 +270,6 @@ OF_POSITION = "write.metadata.metrics.column.source_position"
 NO_TIME = CONTRACT.model_copy(update={"event_time": None})
 
 
-@pytest.fixture(params=[2_500, pytest.param(-1, marks=pytest.mark.slow)], ids=["few entries", "many entries"])
-def both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Entries are counted here, or by Spark."""
-    monkeypatch.setattr(_few_entries, "FEW_ENTRIES", request.param)
-
-
 @pytest.fixture
 def too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that nobody reads."""
@@ -292,7 +286,6 @@ def too_many(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(NO_TIME, id="no time", marks=pytest.mark.long),
     ],
 )
-@pytest.mark.usefixtures("both_ways")
 def test_a_range_that_came_again_is_read_where_no_bounds_tell(
     orders: OrdersTable, asks: Asks, mode: str, run: str, contract: TableContract
 ) -> None:
@@ -331,7 +324,6 @@ def test_files_of_iceberg_s_own_writer_are_told_as_well(
 
 
 @pytest.mark.parametrize("contract", [CONTRACT, BY_PARTITION], ids=["plain", "partitions"])
-@pytest.mark.usefixtures("both_ways")
 def test_commits_that_go_on_are_acquitted_by_their_rows(
     orders: OrdersTable, asks: Asks, contract: TableContract
 ) -> None:
@@ -437,7 +429,6 @@ def test_a_file_that_is_gone_is_no_acquittal(orders: OrdersTable, asks: Asks) ->
 
 
 @pytest.mark.parametrize("mode", ["none", "counts", "full"])
-@pytest.mark.usefixtures("both_ways")
 def test_rows_without_a_position_are_told_and_not_vouched_for(orders: OrdersTable, asks: Asks, mode: str) -> None:
     """They came twice, and nothing of theirs tells it: in files of their own, or among others."""
     orders.sets({OF_POSITION: mode})
@@ -454,7 +445,6 @@ def test_rows_without_a_position_are_told_and_not_vouched_for(orders: OrdersTabl
     assert (answer.finding.commits_checked, answer.finding.repeated) == (3, ())
 
 
-@pytest.mark.usefixtures("both_ways")
 def test_rows_without_a_position_hide_no_repetition(orders: OrdersTable, asks: Asks) -> None:
     """A file of such rows takes nothing away from what the commit's others tell."""
     before = orders.commits("a", 1, range(10))

@@ -19,7 +19,7 @@ from bot.domain.findings import (
 )
 from bot.domain.ids import SnapshotId, short
 from bot.domain.ledger import SourceRange
-from spark_tasks import _copies, _few_entries, _unstated, duplicate_commits
+from spark_tasks import _copies, _unstated, duplicate_commits
 from tests.evidence.conftest import Asks
 from tests.evidence.test_duplicate_commits import BY_PARTITION, repeats
 from tests.tables import CONTRACT, ORDERS, OrdersTable, of_flink, rows
@@ -567,12 +567,6 @@ def test_a_key_that_was_renamed_after_the_last_commit_is_still_the_key(
 Part = tuple[str | None, int, int]
 
 
-@pytest.fixture(params=[2_500, -1], ids=["few entries", "many entries"])
-def both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Entries are counted here, or by Spark."""
-    monkeypatch.setattr(_few_entries, "FEW_ENTRIES", request.param)
-
-
 def only(answer: Answer) -> RepeatedCommit:
     """The one repeating commit."""
     assert isinstance(answer.finding, DuplicateCommitsFinding)
@@ -590,7 +584,6 @@ def mixed(of_zero: Iterable[int], of_one: Iterable[int]) -> pa.Table:
     return pa.concat_tables([rows(of_zero, partition=0), rows(of_one, partition=1)])
 
 
-@pytest.mark.usefixtures("both_ways")
 def test_what_lies_beside_the_repeated_positions_is_there_once(orders: OrdersTable, asks: Asks) -> None:
     """A run began five checkpoints too low and went on: two commits of another hold what it brought again."""
     before = orders.commits("a", 1, range(10))
@@ -607,7 +600,6 @@ def test_what_lies_beside_the_repeated_positions_is_there_once(orders: OrdersTab
     assert answer.measures[1].value == 20
 
 
-@pytest.mark.usefixtures("both_ways")
 def test_parts_are_told_by_source_partition(orders: OrdersTable, asks: Asks) -> None:
     """Of one partition that came again in part, and of one that did not."""
     before = orders.commits("a", 1, range(10))
@@ -685,7 +677,6 @@ def test_a_hidden_position_is_counted_and_not_shown(orders: OrdersTable, asks: A
 
 
 @pytest.mark.parametrize("run", ["a", "b"])
-@pytest.mark.usefixtures("both_ways")
 def test_a_source_partition_that_was_widened_is_the_same_one(orders: OrdersTable, asks: Asks, run: str) -> None:
     """Bounds of older files keep it in four bytes, those of newer ones in eight."""
     before = orders.commits("a", 1, range(10))
@@ -700,7 +691,6 @@ def test_a_source_partition_that_was_widened_is_the_same_one(orders: OrdersTable
     assert parts_of(only(answer)) == [("3", 10, 14)]
 
 
-@pytest.mark.usefixtures("both_ways")
 def test_what_one_run_read_again_shows_in_files_of_several_partitions(orders: OrdersTable, asks: Asks) -> None:
     """Their bounds tell nothing of each partition, so the rows are read: the job goes back, and goes on."""
     before = orders.commits("a", 1, range(10))
@@ -742,7 +732,6 @@ def three(*of: Iterable[int]) -> pa.Table:
     return pa.concat_tables([rows(each, partition=number) for number, each in enumerate(of)])
 
 
-@pytest.mark.usefixtures("both_ways")
 def test_each_commit_tells_what_it_brought_though_its_files_mix_source_partitions(
     orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,7 +28,7 @@ from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId
 from bot.domain.ledger import FileWriter, Ledger, LedgerRow, Sink, SourceRange
 from bot.domain.table import Column, PartitionField, Ref, TouchedPartitions
-from spark_tasks import _commit_files, _entry_counts, _few_entries, _live, _reading, _writers
+from spark_tasks import _commit_files, _entry_counts, _live, _reading, _writers
 from spark_tasks._commit_files import moment_of, word_of
 from spark_tasks._parted import NULL, parted_by
 from spark_tasks.ledger import COLUMNS
@@ -198,12 +198,6 @@ def test_a_gap_is_not_ruled_out_while_the_manifests_cannot_be_listed(
 SHOWN = CONTRACT.model_copy(update={"redacted": ()})
 
 
-@pytest.fixture(params=["few", "many"])
-def ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Entries are counted here, or all by Spark."""
-    monkeypatch.setattr(_few_entries, "FEW_ENTRIES", 2_500 if request.param == "few" else -1)
-
-
 def row_of_head(
     asks: Asks, orders: OrdersTable, since: SnapshotId | None, contract: TableContract = SHOWN
 ) -> LedgerRow:
@@ -213,7 +207,6 @@ def row_of_head(
     return finding.ledger.rows[-1]
 
 
-@pytest.mark.usefixtures("ways")
 def test_every_transform_is_told_as_engines_show_it(orders: OrdersTable, asks: Asks) -> None:
     """Identity of texts and numbers, buckets, truncated texts, and each part of a time."""
     before = orders.commits("a", 1, range(3))
@@ -253,7 +246,6 @@ def test_a_part_of_a_time_is_a_time(
     assert row.partitions == (TouchedPartitions(field=f"{transform}(event_time)", values=("null", value)),)
 
 
-@pytest.mark.usefixtures("ways")
 def test_rows_that_were_replaced_are_in_partitions_too(orders: OrdersTable, asks: Asks) -> None:
     """A delete touches the partition that it takes rows from, though it adds no file."""
     orders.partitions_by(("customer", IdentityTransform()))
@@ -266,7 +258,6 @@ def test_rows_that_were_replaced_are_in_partitions_too(orders: OrdersTable, asks
     assert row.partitions == (TouchedPartitions(field="customer", values=("customer-1",)),)
 
 
-@pytest.mark.usefixtures("ways")
 def test_many_are_counted(orders: OrdersTable, asks: Asks) -> None:
     """Twenty are kept, and how many more there are."""
     orders.partitions_by(("source_position", IdentityTransform()))
@@ -301,7 +292,6 @@ def test_a_hidden_column_is_not_read(orders: OrdersTable, asks: Asks, hidden: tu
     assert "cus" not in row.model_dump_json()
 
 
-@pytest.mark.usefixtures("ways")
 def test_a_column_that_became_wider_keeps_its_old_manifests(orders: OrdersTable, asks: Asks) -> None:
     """They hold an int where the table now has a long."""
     orders.partitions_by(("source_partition", IdentityTransform()))
@@ -500,7 +490,6 @@ def commits_tables(orders: OrdersTable, checkpoint: int, files: Mapping[str, pa.
     return orders.names_again("a", checkpoint, list(files))
 
 
-@pytest.mark.usefixtures("ways")
 def test_each_commit_tells_what_it_brought_of_each_source_partition(orders: OrdersTable, asks: Asks) -> None:
     """Exactly, where each file holds one of them; nothing at all where a file holds two."""
     before = orders.commits("a", 1, range(5))
@@ -546,7 +535,6 @@ def test_no_range_is_told_of_a_hidden_column(orders: OrdersTable, asks: Asks, hi
     assert row_of_head(asks, orders, None, BY_PARTITION.model_copy(update={"redacted": (hidden,)})).ranges is None
 
 
-@pytest.mark.usefixtures("ways")
 def test_more_ranges_than_a_row_holds_are_none(
     orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -565,7 +553,6 @@ def test_more_ranges_than_a_row_holds_are_none(
     assert (cut.ranges, cut.writers) == (None, None)
 
 
-@pytest.mark.usefixtures("ways")
 def test_writers_are_told_with_their_ids_and_running_numbers(orders: OrdersTable, asks: Asks) -> None:
     """A writer that began anew has another id; names of another form tell nothing of the commit."""
     before = orders.commits("a", 1, range(5))

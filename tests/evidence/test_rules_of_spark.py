@@ -18,11 +18,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.adapters.spark import SparkEvidenceRunner
-from bot.domain.errors import EvidenceFailed
 from bot.domain.evidence import Ask
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Window
-from spark_tasks import _few_entries, _reading, _source_ranges
+from spark_tasks import _few_entries, _reading
 from spark_tasks._covered import Range
 from spark_tasks._data_files import files_of
 from spark_tasks._entry_counts import Written, written_by_commits
@@ -183,8 +182,9 @@ def eventful(orders: OrdersTable) -> Ask:
 
 
 def ways(monkeypatch: pytest.MonkeyPatch, few: bool) -> None:
-    """From here on entries are counted here, or all by Spark."""
+    """From here on entries come at once, or those of two commits at a time at the most."""
     monkeypatch.setattr(_few_entries, "FEW_ENTRIES", 2_500 if few else -1)
+    monkeypatch.setattr(_few_entries, "AT_A_TIME", 2)
 
 
 def counted(spark: SparkSession, ask: Ask, position: str | None) -> Written:
@@ -193,7 +193,6 @@ def counted(spark: SparkSession, ask: Ask, position: str | None) -> Written:
     found = written_by_commits(spark, table, contract, ask.window.of(table))
     counts = (each._replace(writers=sorted(each.writers), spec_ids=sorted(each.spec_ids)) for each in found.counts)
     covered = found.covered
-    assert covered is not None
     in_order = replace(covered, positions=tuple(sorted(covered.positions, key=astuple)), times=())
     return found._replace(counts=sorted(counts), covered=in_order)
 
@@ -205,24 +204,24 @@ def repeats(spark: SparkSession, ask: Ask) -> Repeats:
 
 
 @pytest.mark.parametrize("name", ["source_position", "source_partition", "none"])
-def test_a_commit_s_files_are_counted_alike_by_both(
+def test_a_commit_s_files_are_counted_alike_however_many_come(
     spark: SparkSession, eventful: Ask, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """Counts, writers, specs, and ranges of four bytes, of eight and of none: whoever counts."""
+    """Counts, writers, specs, and ranges of four bytes, of eight and of none: however many come at a time."""
     position = name if name != "none" else None
     ways(monkeypatch, few=True)
     here = counted(spark, eventful, position)
 
     ways(monkeypatch, few=False)
-    by_spark = counted(spark, eventful, position)
+    in_parts = counted(spark, eventful, position)
 
-    assert here == by_spark
+    assert here == in_parts
     assert {(each.is_added, each.is_data) for each in here.counts} >= {(True, True), (False, True), (True, False)}
     assert {writer for each in here.counts for writer in each.writers} >= {"00003-0", "00003-12"}
     assert {(each.subtask, each.attempt) for those in here.writers.values() for each in those} >= {(3, 0), (3, 12)}
 
 
-def test_repeated_files_are_told_alike_by_both(
+def test_repeated_files_are_told_alike_however_many_come(
     spark: SparkSession, eventful: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Paths, harm, and the sets of commits that share a file."""
@@ -230,29 +229,29 @@ def test_repeated_files_are_told_alike_by_both(
     here = repeats(spark, eventful)
 
     ways(monkeypatch, few=False)
-    by_spark = repeats(spark, eventful)
+    in_parts = repeats(spark, eventful)
 
-    assert here == by_spark
+    assert here == in_parts
     found, _around = here
     assert found.repeated >= 2
     assert [each.extra for each in found.sample] == sorted((each.extra for each in found.sample), reverse=True)
 
 
 @pytest.mark.parametrize("task", ["ledger", "duplicate_files", "duplicate_commits"])
-def test_an_answer_is_the_same_on_both_ways(
+def test_an_answer_is_the_same_however_many_come(
     eventful: Ask, asks: Asks, monkeypatch: pytest.MonkeyPatch, task: str
 ) -> None:
     """Nobody can see from an answer how many entries the window has."""
     here = asks(task, eventful)
     ways(monkeypatch, few=False)
 
-    by_spark = asks(task, eventful)
+    in_parts = asks(task, eventful)
 
-    assert here == by_spark
+    assert here == in_parts
 
 
 @pytest.mark.parametrize("partition", [None, "source_partition", "no_such_column"])
-def test_what_commits_brought_is_told_alike_by_both(
+def test_what_commits_brought_is_told_alike_however_many_come(
     spark: SparkSession, eventful: Ask, monkeypatch: pytest.MonkeyPatch, partition: str | None
 ) -> None:
     """Ranges by position and by event time, and the files that commits share."""
@@ -270,17 +269,6 @@ def test_what_commits_brought_is_told_alike_by_both(
     assert here == brought()
     assert len(here[0]) >= 3 or partition == "no_such_column"
     assert here[3]
-
-
-def test_more_ranges_than_are_compared_rule_nothing_out(
-    eventful: Ask, asks: Asks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The one that was cut off could repeat another; a shorter window is asked for."""
-    ways(monkeypatch, few=False)
-    monkeypatch.setattr(_source_ranges, "MAX_RANGES", 2)
-
-    with pytest.raises(EvidenceFailed, match="begins later"):
-        asks("duplicate_commits", eventful)
 
 
 def test_few_entries_of_many_manifests_are_counted_over_all_tasks(
@@ -306,7 +294,7 @@ def test_few_entries_of_many_manifests_are_counted_over_all_tasks(
 def test_a_list_that_counts_too_little_is_not_believed(
     spark: SparkSession, orders: OrdersTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where more entries come than a manifest list says, or than are few, Spark counts them."""
+    """Where more entries come than a manifest list says, or than are few, they come so many at a time."""
     head = orders.commits_files("a", 1, {"one.parquet": range(3), "two.parquet": range(3, 6), "three.parquet": [9]})
     manifests = own_manifests(spark, Window(since=None, until=head).of(orders.state()))
     monkeypatch.setattr(_few_entries, "FEW_ENTRIES", 2)
@@ -411,7 +399,7 @@ def test_files_are_told_alike_from_copies_and_by_spark(
     assert here == asks(task, eventful)
 
 
-def test_every_file_of_a_commit_is_told_alike_by_both(
+def test_every_file_of_a_commit_is_told_alike_however_many_come(
     spark: SparkSession, eventful: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also what it deletes, and the file that a delete is about."""

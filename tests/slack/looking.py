@@ -30,7 +30,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.table import Column
 from spark_tasks import checkpoint_pairing
 from spark_tasks._few_entries import Edges, Entry
-from spark_tasks._source_ranges import ranges_here, source_columns
+from spark_tasks._source_ranges import ranges_of, source_columns
 from spark_tasks._window import Reach, reach_of
 from spark_tasks.duplicate_commits import _brought, _compared, _in_parts, _shared_here, repeating
 from spark_tasks.duplicate_files import _by_age, told_here
@@ -43,7 +43,7 @@ def duplicate_commits(ask: Ask) -> Answer:
     table, commits = ask.observation.table, _compared(ask, reach)
     columns, wanted = source_columns(table, ask.contract), {int(commit.snapshot_id) for commit in commits}
     added = [each for each in _added(ask, wanted, columns) if each.snapshot_id in wanted]
-    covered = ranges_here(added, table, ask.contract)
+    covered = ranges_of(added, table, ask.contract)
     repeated, proven = repeating(table, commits, reach, covered, _shared_here(added))
     repeated = _in_parts(None, ask, repeated, proven)  # type: ignore[arg-type] - bounds tell here
     return Answer(
