@@ -85,7 +85,7 @@ def files_of(
     wanted = {int(commit.snapshot_id) for commit in commits}
     found: list[DataFile] = []
     for some in entries_by_commit(spark, own_manifests(spark, commits), (bounded,)):
-        found += (_of_entry(each) for each in some if each.snapshot_id in wanted and each.status in {1, 2})
+        found += (file_of(each) for each in some if each.snapshot_id in wanted and each.status in {1, 2})
         if len(found) > MAX_FILES:
             raise EvidenceFailed(
                 "The window is too large to read.",
@@ -181,7 +181,7 @@ def _empty(asked: StructType) -> StructType:
     return StructType([*known.fields, *asked.fields])
 
 
-def _of_entry(entry: Entry) -> DataFile:
+def file_of(entry: Entry) -> DataFile:
     [edges] = entry.edges
     return DataFile(
         snapshot_id=SnapshotId(entry.snapshot_id),

@@ -99,6 +99,8 @@ class Entry(NamedTuple):
     bytes: int | None = None
     of_file: str | None = None
     """The one data file that a delete file is about, where it says so."""
+    age: int = 0
+    """Its sequence number; what a manifest does not say is inherited, where it was added. 0 in format v1."""
 
     @property
     def told(self) -> tuple[object, ...]:
@@ -274,6 +276,7 @@ def _read(
         F.col("_metadata.file_name"),
         "status",
         "snapshot_id",
+        "sequence_number",
         file["content"],
         file["file_path"],
         file["record_count"],
@@ -300,13 +303,14 @@ def _read(
     return found
 
 
-_FIELDS = 8
+_FIELDS = 9
 
 
 def _entry(
     manifest: Manifest,
     status: int,
     snapshot_id: int | None,
+    age: int | None,
     content: int | None,
     path: str,
     rows: int,
@@ -325,11 +329,13 @@ def _entry(
         format=form,
         bytes=size,
         of_file=of_file,
+        age=(manifest.sequence_number if status == 1 else 0) if age is None else age,
     )
 
 
 def _number(bound: bytes | None) -> int | None:
-    """As `_bounds.with_bounds` has it: little-endian two's complement of four or eight bytes."""
+    """Little-endian two's complement of four or eight bytes (Iceberg spec, appendix D): a file older than the promotion
+    of its column to long keeps four."""
     if bound is None or len(bound) not in _BOUND_BYTES:
         return None
     return int.from_bytes(bound, "little", signed=True)

@@ -20,7 +20,7 @@ from bot.domain.ids import SnapshotId
 from bot.domain.paths import place_of
 from bot.domain.table import Column as TableColumn
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._few_entries import BOUNDS, few_entries, stored_entries
+from spark_tasks._few_entries import few_entries, stored_entries
 from spark_tasks._manifests import Manifest, not_too_many, own_manifests
 
 _WIDER = {"int": "long", "float": "double"}
@@ -136,19 +136,16 @@ def operations(snapshots: Iterable[Snapshot]) -> frozenset[str]:
     return frozenset(snapshot.operation for snapshot in snapshots)
 
 
-def entries(
-    spark: SparkSession, snapshots: Sequence[Snapshot], *, bounds: bool = False, more: Mapping[str, str] | None = None
-) -> DataFrame:
+def entries(spark: SparkSession, snapshots: Sequence[Snapshot], *, more: Mapping[str, str] | None = None) -> DataFrame:
     """What these commits themselves added and removed, from their manifests.
 
     Shape: snapshot_id, status (1 added, 2 removed), content (0 data, 1 position deletes, 2 equality deletes),
-    file_path, file_format, record_count, file_size_in_bytes, spec_id; with `bounds` also lower_bounds, upper_bounds
-    (arrays of {key: field id, value: binary as Iceberg stores it}); then `more`, further fields of the data file
+    file_path, file_format, record_count, file_size_in_bytes, spec_id; then `more`, further fields of the data file
     (name -> type); one row per file and commit.
     Cost: reads manifest lists now (see `own_manifests`), and the manifests that these commits wrote (see
     `entries_of`). Never the table's others.
     """
-    return own_entries(entries_of(spark, own_manifests(spark, snapshots), bounds=bounds, more=more), snapshots)
+    return own_entries(entries_of(spark, own_manifests(spark, snapshots), more=more), snapshots)
 
 
 def own_entries(found: DataFrame, snapshots: Iterable[Snapshot]) -> DataFrame:
@@ -167,23 +164,22 @@ def entries_of(
     spark: SparkSession,
     manifests: Sequence[Manifest],
     *,
-    bounds: bool = False,
     more: Mapping[str, str] | None = None,
     anew: bool = False,
 ) -> DataFrame:
     """Shape: as of `entries`; one row per manifest entry. Raises EvidenceFailed if the manifests are too many.
 
     An entry without a snapshot id inherits that of its manifest (Iceberg spec, "Sequence Number Inheritance"). Lazy;
-    but a few, without bounds and `more`, are read now, or were by another task: then `anew` reads them once more.
+    but a few, without `more`, are read now, or were by another task: then `anew` reads them once more.
     """
     not_too_many(len(manifests))
-    few = few_entries(spark, manifests) if not (bounds or more or anew) else None
+    few = few_entries(spark, manifests) if not (more or anew) else None
     if few:
         return spark.createDataFrame([each.told for each in few], _SHAPE)
-    fields = {**(BOUNDS if bounds else {}), **(more or {})}
+    fields = more or {}
     if not manifests:
         return spark.createDataFrame([], ", ".join([_SHAPE, *(f"{name} {kind}" for name, kind in fields.items())]))
-    return _inheriting(spark, stored_entries(spark, manifests, bounds=bounds, more=more), manifests).select(
+    return _inheriting(spark, stored_entries(spark, manifests, more=more), manifests).select(
         F.coalesce("snapshot_id", "inherited").alias("snapshot_id"),
         "status",
         F.coalesce("data_file.content", F.lit(0)).alias("content"),

@@ -41,7 +41,7 @@ from spark_tasks._positions import (
 )
 from spark_tasks._reading import column, rows_at
 from spark_tasks._tails import NO_TAILS, Tails, cut_short, newest_of, source_state, tails_of, waiting_in_words
-from spark_tasks._unlisted import places_below
+from spark_tasks._unlisted import highest_below
 from spark_tasks._window import Reach, line_of, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, at, cell, could_not, ids, shown
 
@@ -174,11 +174,11 @@ def silences(spark: SparkSession, ask: Ask, reach: Reach, edges: Edges) -> tuple
             highest = highest_of(part for parts in brought.values() for part in parts)
     oldest = line_of(table, reach.until)[-1]
     if len(below) < BELOW and oldest.has_commit_below:
-        older = places_below(spark, ask, oldest, BELOW - len(below), wrote)
+        older = highest_below(spark, ask, oldest, BELOW - len(below), wrote)
         if isinstance(older, NotSeen):
             unseen.append(older)
         else:
-            highest |= {each: max(top, highest.get(each, top)) for each, top in _highest(older).items()}
+            highest |= {each: max(top, highest.get(each, top)) for each, top in older.items()}
     state = source_state(ask)
     found = (
         Silent(each, top, state.following(each) if state else None)
