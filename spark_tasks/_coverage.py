@@ -19,6 +19,7 @@ from spark_tasks._columns_of_before import renamed
 from spark_tasks._data_files import COMMIT, data_added, files_of, orc_times, rows_in
 from spark_tasks._near import Range, partition_of, within
 from spark_tasks._reading import column, rows_at
+from spark_tasks._source_ranges import source_columns
 
 Partition = str | None
 """A source partition as text; None where the contract names no column for it, and where a row has none."""
@@ -82,7 +83,7 @@ def brought_by(
     with _LOCK:
         found = {each: parts for each, key in keys.items() if (parts := _KEPT.get(key)) is not None}
     for some in _batches([commit for each, commit in wanted.items() if each not in found]):
-        read = _read(spark, table, names, some)
+        read = _read(spark, table, contract, names, some)
         if isinstance(read, NotSeen):
             return read
         with _LOCK:
@@ -108,9 +109,9 @@ def _batches(commits: Sequence[Snapshot]) -> Iterator[list[Snapshot]]:
 
 
 def _read(
-    spark: SparkSession, table: TableState, names: Sequence[str], commits: Sequence[Snapshot]
+    spark: SparkSession, table: TableState, contract: TableContract, names: Sequence[str], commits: Sequence[Snapshot]
 ) -> dict[SnapshotId, tuple[Part, ...]] | NotSeen:
-    files = data_added(files_of(spark, commits))
+    files = data_added(files_of(spark, commits, *source_columns(table, contract)))
     if unread := orc_times(table, {file.format for file in files}, names):
         return unread[0]
     found: dict[SnapshotId, list[Part]] = {commit.snapshot_id: [] for commit in commits}

@@ -74,9 +74,10 @@ class DataFile(Record):
 
 
 def files_of(
-    spark: SparkSession, commits: Sequence[Snapshot], bounded: TableColumn | None = None
+    spark: SparkSession, commits: Sequence[Snapshot], bounded: TableColumn | None = None, *more: TableColumn | None
 ) -> tuple[DataFile, ...]:
-    """Every file that these commits added or removed. Reads their manifests now.
+    """Every file that these commits added or removed. Reads their manifests now; `more`: what other tasks will ask of
+    them.
 
     Raises EvidenceFailed above 20,000 files: then the window is too long to be looked at row by row.
     """
@@ -84,7 +85,7 @@ def files_of(
         return ()
     wanted = {int(commit.snapshot_id) for commit in commits}
     found: list[DataFile] = []
-    for some in entries_by_commit(spark, own_manifests(spark, commits), (bounded,)):
+    for some in entries_by_commit(spark, own_manifests(spark, commits), (bounded, *more)):
         found += (file_of(each) for each in some if each.snapshot_id in wanted and each.status in {1, 2})
         if len(found) > MAX_FILES:
             raise EvidenceFailed(
@@ -182,7 +183,7 @@ def _empty(asked: StructType) -> StructType:
 
 
 def file_of(entry: Entry) -> DataFile:
-    [edges] = entry.edges
+    edges = entry.edges[0]
     return DataFile(
         snapshot_id=SnapshotId(entry.snapshot_id),
         is_added=entry.status == 1,

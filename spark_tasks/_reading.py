@@ -101,9 +101,19 @@ def columns_at(table: TableState, snapshot: SnapshotId) -> tuple[TableColumn, ..
     return table.schemas.get(schema_id) if schema_id is not None else None
 
 
+_SCHEMAS: dict[str, StructType] = {}
+_MOST_SCHEMAS = 64
+
+
 def whole_schema(spark: SparkSession, table: TableState) -> StructType:
-    """The table's present columns as Spark reads them. One call to Spark, no file of rows."""
-    return spark.read.format("iceberg").load(table.metadata_location).schema
+    """The table's present columns as Spark reads them. One call to Spark for each metadata file, no file of rows."""
+    if (kept := _SCHEMAS.get(table.metadata_location)) is not None:
+        return kept
+    found = spark.read.format("iceberg").load(table.metadata_location).schema
+    if len(_SCHEMAS) >= _MOST_SCHEMAS:
+        _SCHEMAS.clear()
+    _SCHEMAS[table.metadata_location] = found
+    return found
 
 
 def _told(now: TableColumn, then: TableColumn | None, stored_as: StructType, kinds: StructType) -> Column:
