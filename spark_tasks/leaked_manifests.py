@@ -19,13 +19,12 @@ from bot.domain.rewinds import began_without_state
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.unread_points import rows_of, rows_told
+from bot.history.branches import committed_elsewhere
+from bot.history.uncommitted import runs_of, standing
 from spark_tasks._bounds import range_columns
 from spark_tasks._commit_files import files_by_commit
 from spark_tasks._leaked_files import Contents, Listed, contents_of, files_listed
-from spark_tasks._other_branches import committed_elsewhere
-from spark_tasks._restarts import runs_of
 from spark_tasks._source_ranges import source_columns
-from spark_tasks._standing import standing
 from spark_tasks._storage import is_overdue
 from spark_tasks._words import MAX_ROWS, cell, could_not
 

@@ -9,7 +9,7 @@ from bot.domain.guests import Guests, commits_of_job
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
-from spark_tasks._other_branches import commits_beside_main
+from bot.history.branches import commits_beside_main
 
 
 def commits_on_branches(case: Case) -> dict[str, tuple[Snapshot, ...]]:

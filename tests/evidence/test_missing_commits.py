@@ -12,7 +12,7 @@ from bot.domain.ids import DRAINED, CheckpointId, short, short_job
 from bot.domain.ledger import SkippedCheckpoint, SkipReason
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.table import Snapshot
-from spark_tasks._missing_between import missing_before
+from bot.history.skipped_checkpoints import missing_before
 from spark_tasks.ledger import missing_after
 from tests.evidence.conftest import Asks
 from tests.evidence.flink_words import V1, V2, done, manifest, run

@@ -19,7 +19,7 @@ from bot.domain.kafka import KafkaPartition
 from bot.domain.listed import Mark, highest_of, marks_of
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.table import Snapshot
-from spark_tasks import _missing_between
+from bot.history import skipped_checkpoints
 from tests.adapters.test_iceberg_history import commit, histories, packed_from, state
 from tests.evidence.conftest import Asks
 from tests.evidence.restore_points import stored
@@ -595,11 +595,11 @@ def test_a_short_walk_finds_what_a_long_one_finds(
     """The commit before, other runs, the highest id of the operator: whichever commits are asked about."""
     with packed_from(0), pytest.MonkeyPatch.context() as patched:
         chain = state(*history, packed=packed).chain
-        ahead = {each.snapshot_id: each for each in chain[:many] if _missing_between._writer_of(each)}
-        long = _missing_between._walked(chain, ahead)
+        ahead = {each.snapshot_id: each for each in chain[:many] if skipped_checkpoints._writer_of(each)}
+        long = skipped_checkpoints._walked(chain, ahead)
 
-        patched.setattr(_missing_between, "_NEAR", near)
-        short = _missing_between._walked(chain, ahead)
+        patched.setattr(skipped_checkpoints, "_NEAR", near)
+        short = skipped_checkpoints._walked(chain, ahead)
 
         assert long == short
 
@@ -624,9 +624,9 @@ def test_a_run_that_began_in_the_window_is_not_looked_for_in_the_whole_history(m
             looked_at.append(mark)
             yield mark
 
-    monkeypatch.setattr(_missing_between, "marks_of", counted)
+    monkeypatch.setattr(skipped_checkpoints, "marks_of", counted)
     with packed_from(0):
-        (below,) = _missing_between._walked(chain, {chain[0].snapshot_id: chain[0]})
+        (below,) = skipped_checkpoints._walked(chain, {chain[0].snapshot_id: chain[0]})
 
     assert (None, True, 2_999) == (below.before, below.has_other_runs, below.carried)
     assert len(looked_at) < 150

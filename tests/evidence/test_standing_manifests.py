@@ -8,7 +8,7 @@ from bot.domain.findings import LeakStanding
 from bot.domain.flink import CheckpointKind, JobRun, StoredCheckpoint
 from bot.domain.ids import DRAINED, CheckpointId, OperatorId
 from bot.domain.looked import Seen
-from spark_tasks._standing import standing
+from bot.history.uncommitted import standing
 from tests.cases import Tale, job_id
 
 NEW = OperatorId("ee" * 16)

@@ -7,7 +7,7 @@ import pytest
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.looked import Seen
-from spark_tasks._standing import standing
+from bot.history.uncommitted import standing
 from tests.cases import Tale, job_id
 from tests.evidence.test_standing_manifests import NEW, chk, dropped, of_two_jobs, stand
 

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from bot.domain.evidence import Ask
 from bot.domain.findings import LeakedManifest, LeakedManifestsFinding, LeakStanding
 from bot.domain.ids import JobId
-from spark_tasks._restarts import runs_of
-from spark_tasks._standing import standing
+from bot.history.uncommitted import runs_of, standing
 from spark_tasks._storage import is_overdue
 from spark_tasks.leaked_manifests import first_commits
 from tests.diagnosis.histories.looked import LeftBehind
