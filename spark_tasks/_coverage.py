@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from cachetools import LRUCache, cached
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
@@ -51,12 +52,11 @@ class Part(NamedTuple):
 Coverage = Mapping[SnapshotId, tuple[Part, ...]]
 _MOST_FILES = 5_000
 """Of the commits that are read together."""
-_MOST_KEPT, _MOST_OLDER = 200_000, 64
-"""Parts, and answers of `older_at`, of all tables together: above, what was kept is forgotten."""
+_MOST_KEPT = 200_000
+"""Parts, of all tables together."""
 
 
-_KEPT: dict[tuple[object, ...], tuple[Part, ...]] = {}
-_OLDER: dict[tuple[object, ...], dict[Partition, "Older"]] = {}
+_KEPT: LRUCache[tuple[object, ...], tuple[Part, ...]] = LRUCache(_MOST_KEPT + 1, getsizeof=lambda parts: len(parts) + 1)
 _LOCK = threading.Lock()
 
 
@@ -87,8 +87,6 @@ def brought_by(
         if isinstance(read, NotSeen):
             return read
         with _LOCK:
-            if len(read) + len(_KEPT) + sum(map(len, (*_KEPT.values(), *read.values()))) > _MOST_KEPT:
-                _KEPT.clear()
             _KEPT.update((keys[each], parts) for each, parts in read.items())
         found |= read
     return found
@@ -196,14 +194,16 @@ class Older(NamedTuple):
     """Rows at that position or above."""
 
 
+def _of_older(_spark: SparkSession, ask: Ask, at: SnapshotId, lowest: Mapping[Partition, int]) -> tuple[object, ...]:
+    contract = ask.contract
+    return ask.observation.table.uuid, at, contract.position, contract.position_partition, frozenset(lowest.items())
+
+
+@cached(LRUCache(64), key=_of_older, lock=threading.Lock())
 def older_at(spark: SparkSession, ask: Ask, at: SnapshotId, lowest: Mapping[Partition, int]) -> dict[Partition, Older]:
     """Of each partition, at the position next below `lowest` and above. Cost: files whose bounds reach that: in an
     orderly stream the one that holds the position."""
     table, contract = ask.observation.table, ask.contract
-    key = table.uuid, at, contract.position, contract.position_partition, *sorted(lowest.items(), key=str)
-    with _LOCK:
-        if (kept := _OLDER.get(key) if lowest else {}) is not None:
-            return kept
     live = within(rows_at(spark, table, at), ask, [Range(of, low - 1, None) for of, low in lowest.items()])
     places = live.select(partition_of(ask).alias("partition"), column(contract.position or "").alias("position"))
     known = F.broadcast(spark.createDataFrame(list(lowest.items()), "of string, lowest bigint"))
@@ -211,9 +211,4 @@ def older_at(spark: SparkSession, ask: Ask, at: SnapshotId, lowest: Mapping[Part
     is_below = F.col("position") < F.col("lowest")
     told = near.groupBy("partition").agg(F.max(F.when(is_below, F.col("position"))), F.count_if(~is_below))
     rows = {row[0]: Older(row[1], row[2]) for row in told.limit(len(lowest)).collect()}
-    found = {each: rows.get(each, Older(None, 0)) for each in lowest}
-    with _LOCK:
-        if len(_OLDER) == _MOST_OLDER:
-            _OLDER.clear()
-        _OLDER[key] = found
-    return found
+    return {each: rows.get(each, Older(None, 0)) for each in lowest}

@@ -8,12 +8,13 @@ At most so many rows of each task of Spark's, whatever comes before.
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from cachetools import LRUCache
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
@@ -141,35 +142,10 @@ MOST_BYTES = 32 * 1024 * 1024
 """Of the copies of one session."""
 
 
-class _Copies:
-    """What tasks of one session have read of manifests, which never change: the last used, up to `MOST_BYTES`."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._of: OrderedDict[tuple[str, int | None], _Copy] = OrderedDict()
-        self._bytes = 0
-
-    def of(self, manifests: Iterable[Manifest]) -> dict[str, _Copy]:
-        found = {}
-        with self._lock:
-            for each in manifests:
-                if (copy := self._of.get(key := (each.path, each.length))) is not None:
-                    self._of.move_to_end(key)
-                    found[each.path] = copy
-        return found
-
-    def keep(self, manifest: Manifest, copy: _Copy) -> None:
-        key = (manifest.path, manifest.length)
-        with self._lock:
-            before = self._of.pop(key, None)
-            self._bytes += copy.bytes - (before.bytes if before is not None else 0)
-            self._of[key] = copy
-            while self._bytes > MOST_BYTES and self._of:
-                _, oldest = self._of.popitem(last=False)
-                self._bytes -= oldest.bytes
-
-
+_Copies = LRUCache[tuple[str, int | None], _Copy]
 _COPIES: WeakKeyDictionary[SparkSession, _Copies] = WeakKeyDictionary()
+"""What tasks of one session have read of manifests, which never change: the last used, up to `MOST_BYTES`."""
+_LOCK = threading.Lock()
 
 
 def few_entries(
@@ -185,8 +161,9 @@ def few_entries(
     if None in counts or sum(m.entries for m in manifests) > FEW_ENTRIES:
         return None
     asked: frozenset[_Wanted] = frozenset([*(column.field_id for column in bounded if column is not None), *parted])
-    copies = _COPIES.setdefault(spark, _Copies())
-    found = copies.of(manifests)
+    with _LOCK:
+        copies = _COPIES.setdefault(spark, LRUCache(MOST_BYTES, getsizeof=lambda copy: copy.bytes))
+        found = {m.path: copy for m in manifests if (copy := copies.get((m.path, m.length))) is not None}
     known = frozenset(_by_name([*(each for copy in found.values() for each in copy.known), *asked]).values())
     missing = [each for each in manifests if each.path not in found or not asked <= found[each.path].known]
     if missing:
@@ -195,7 +172,8 @@ def few_entries(
             return None
         for each in missing:
             found[each.path] = _Copy(known, read.get(each.path.rsplit("/", 1)[-1], ()))
-            copies.keep(each, found[each.path])
+            with _LOCK, suppress(ValueError):  # larger than all that is kept
+                copies[each.path, each.length] = found[each.path]
     told = [stored for each in manifests for stored in found[each.path].entries]
     return _asked(told, bounded, parted) if len(told) <= FEW_ENTRIES else None  # a writer that miscounts
 

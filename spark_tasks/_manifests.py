@@ -5,13 +5,14 @@ that are asked about, and not the table.
 """
 
 from collections.abc import Iterable, Sequence
+from threading import Lock
 from typing import NamedTuple
 
+from cachetools import LRUCache, cached
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.errors import EvidenceFailed
-from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot
 from spark_tasks._spelling import exact
 
@@ -30,8 +31,8 @@ _ADDED = ("added-data-files", "added-delete-files")
 _REMOVED = ("deleted-data-files", "removed-delete-files")
 
 
-_MOST_KEPT, _KEPT_AT_ONCE = 2_500, 32
-"""Manifests of one set of commits, and sets."""
+_MOST_KEPT = 40_000
+"""Manifests."""
 
 
 class Manifest(NamedTuple):
@@ -80,20 +81,19 @@ def newest_of(spark: SparkSession, at: Snapshot, many: int, *, first: Iterable[S
     return tuple(manifest_of(row) for row in rows)
 
 
-_KEPT: dict[frozenset[SnapshotId], tuple[Manifest, ...]] = {}
+def _of_commits(_spark: SparkSession, commits: Sequence[Snapshot]) -> frozenset[int]:
+    return frozenset(commit.snapshot_id for commit in commits)
 
 
+@cached(LRUCache(_MOST_KEPT, getsizeof=len), key=_of_commits, lock=Lock())
 def own_manifests(spark: SparkSession, commits: Sequence[Snapshot]) -> tuple[Manifest, ...]:
     """The manifests in which these commits put what they added and removed, in no order.
 
     Source: a commit's own manifest list. A later commit's list is as good as long as nothing was merged away since:
     when its manifests of the commit count as many files as the commit's summary. So the newest commit's list is read
     first, and an older one only for commits that it does not tell wholly (merged away, or rolled back).
-    Lists never change: where few are told, they are kept for the next task.
+    Lists never change, and what they say is kept for the next task.
     """
-    key = frozenset(commit.snapshot_id for commit in commits)
-    if (kept := _KEPT.get(key)) is not None:
-        return kept
     left = {int(commit.snapshot_id): commit for commit in commits}
     found: dict[str, Manifest] = {}
     for number in range(_LISTS_ONE_BY_ONE):
@@ -110,12 +110,7 @@ def own_manifests(spark: SparkSession, commits: Sequence[Snapshot]) -> tuple[Man
     if left:
         own = listed(spark, left.values()).where(F.col("added_snapshot_id").isin(list(left))).distinct()
         found |= {each.path: each for each in _manifests(own)}
-    whole = tuple(each for each in found.values() if (each.added, each.removed) != (0, 0))
-    if len(whole) <= _MOST_KEPT:
-        if len(_KEPT) >= _KEPT_AT_ONCE:
-            _KEPT.clear()
-        _KEPT[key] = whole
-    return whole
+    return tuple(each for each in found.values() if (each.added, each.removed) != (0, 0))
 
 
 def not_too_many(manifests: int) -> None:

@@ -11,7 +11,9 @@ Which type of a column may become which: what Iceberg promotes, readers still re
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from threading import Lock
 
+from cachetools import LRUCache, cached
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
@@ -101,19 +103,10 @@ def columns_at(table: TableState, snapshot: SnapshotId) -> tuple[TableColumn, ..
     return table.schemas.get(schema_id) if schema_id is not None else None
 
 
-_SCHEMAS: dict[str, StructType] = {}
-_MOST_SCHEMAS = 64
-
-
+@cached(LRUCache(64), key=lambda _, table: table.metadata_location, lock=Lock())
 def whole_schema(spark: SparkSession, table: TableState) -> StructType:
     """The table's present columns as Spark reads them. One call to Spark for each metadata file, no file of rows."""
-    if (kept := _SCHEMAS.get(table.metadata_location)) is not None:
-        return kept
-    found = spark.read.format("iceberg").load(table.metadata_location).schema
-    if len(_SCHEMAS) >= _MOST_SCHEMAS:
-        _SCHEMAS.clear()
-    _SCHEMAS[table.metadata_location] = found
-    return found
+    return spark.read.format("iceberg").load(table.metadata_location).schema
 
 
 def _told(now: TableColumn, then: TableColumn | None, stored_as: StructType, kinds: StructType) -> Column:
