@@ -60,7 +60,7 @@ _KEPT: LRUCache[tuple[object, ...], tuple[Part, ...]] = LRUCache(_MOST_KEPT + 1,
 _LOCK = threading.Lock()
 
 
-def brought_by(
+def parts_by_commit(
     spark: SparkSession,
     table: TableState,
     contract: TableContract,

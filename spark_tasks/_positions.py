@@ -18,7 +18,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.table import Snapshot
 from spark_tasks._by_key import is_by_key, told_by_key, written_places
 from spark_tasks._copies import keeps_rows
-from spark_tasks._coverage import Older, Part, Partition, brought_by, lowest_of, older_at, spans_of
+from spark_tasks._coverage import Older, Part, Partition, lowest_of, older_at, parts_by_commit, spans_of
 from spark_tasks._near import Edge, Range, not_told_apart, partition_of, within
 from spark_tasks._places import (
     NO_GAPS,
@@ -83,9 +83,9 @@ def positions_of(spark: SparkSession, ask: Ask, reach: Reach, most: int) -> Posi
     """From the highest live position below what the window's commits brought, rolled-back ones too, to the highest live
     one; with the first `most` gaps. NotSeen for a column that is no source partition, or that older files do not hold.
 
-    Cost: see `brought_by`, and files whose bounds hold the position next below, or reach further; of a partition where
-    that one does not live, files further down, and in the end all that can hold it. Where the ranges of the commits are
-    not whole, or overlap, or rows were deleted: files whose positions reach the lowest.
+    Cost: see `parts_by_commit`, and files whose bounds hold the position next below, or reach further; of a partition
+    where that one does not live, files further down, and in the end all that can hold it. Where the ranges of the
+    commits are not whole, or overlap, or rows were deleted: files whose positions reach the lowest.
     """
     written = written_places(spark, ask, reach) if is_by_key(ask, reach) else None
     if isinstance(written, NotSeen):
@@ -129,7 +129,7 @@ def _brought(spark: SparkSession, ask: Ask, reach: Reach, *, is_by_key: bool) ->
     """None where some of it was taken out again, but by key, and where files do not tell it."""
     if not (is_by_key or only_adds(reach.main)) or not only_adds(reach.rolled_back):
         return None
-    told = brought_by(spark, ask.observation.table, ask.contract, (*reach.main, *reach.rolled_back))
+    told = parts_by_commit(spark, ask.observation.table, ask.contract, (*reach.main, *reach.rolled_back))
     if isinstance(told, NotSeen):
         return None
     main, lost = ([p for c in some for p in told.get(c.snapshot_id, ())] for some in (reach.main, reach.rolled_back))

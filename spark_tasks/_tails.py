@@ -19,7 +19,7 @@ from bot.domain.record import Record
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from spark_tasks._columns_of_before import names_at
-from spark_tasks._coverage import brought_by
+from spark_tasks._coverage import parts_by_commit
 from spark_tasks._event_time import brings_rows
 from spark_tasks._positions import Edges
 from spark_tasks._window import Reach
@@ -225,7 +225,7 @@ def newest_of(ask: Ask) -> list[Snapshot]:
 
 def _wrote(spark: SparkSession, ask: Ask, commits: Sequence[Snapshot]) -> dict[str | None, list[int]]:
     """Partition -> the places of the commits that brought rows of it, rising. Reads."""
-    brought = brought_by(spark, ask.observation.table, ask.contract, commits, are_named_now=True)
+    brought = parts_by_commit(spark, ask.observation.table, ask.contract, commits, are_named_now=True)
     found: dict[str | None, list[int]] = {}
     for place, commit in enumerate(commits):
         for part in () if isinstance(brought, NotSeen) else brought.get(commit.snapshot_id, ()):

@@ -13,6 +13,7 @@ Which positions of a repeating commit other commits had brought before, and how 
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -28,15 +29,16 @@ from bot.domain.listed import at_checkpoints
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._covered import Covered, Overlap
-from spark_tasks._data_files import COMMIT, rows_in
+from spark_tasks._columns_of_before import renamed
+from spark_tasks._coverage import parts_by_commit
+from spark_tasks._covered import Covered, Overlap, Range
+from spark_tasks._data_files import COMMIT, MAX_FILES, data_added, files_of, orc_times, rows_in
 from spark_tasks._few_entries import entries_by_commit
 from spark_tasks._manifests import own_manifests
 from spark_tasks._reading import column
-from spark_tasks._source_partition import in_words, without_position
+from spark_tasks._source_partition import WHOLE, in_words, of_value, without_position
 from spark_tasks._source_ranges import ranges_of, source_columns, told_ranges
 from spark_tasks._source_runs import by_two_runs, came_whole, earlier_of_checkpoint, read_twice, run_of
-from spark_tasks._unstated import readable, with_rows_read
 from spark_tasks._window import Reach, line_of, no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, absent_columns, cell, could_not, ids
 
@@ -91,8 +93,8 @@ def counted_in_parts(
 ) -> tuple[RepeatedCommit, ...]:
     """`repeated`, those whose rows bounds do not tell with what is read from these: none that has no row there.
 
-    Cost: position columns of these commits, and of those that they repeat, up to what `readable` allows; above,
-    `in_parts` stays None.
+    Cost: position columns of these commits, and of those that they repeat; of more than `MAX_FILES` files, `in_parts`
+    stays None.
     """
     asked = [each.again for each in repeated if each.in_parts is None and spans_of(overlaps.get(each.again, ()))]
     pairs = {(again, side) for again in asked for each in overlaps[again] for side in (each.one, each.other)}
@@ -106,12 +108,14 @@ def _rows_read(
 ) -> dict[SnapshotId, int]:
     """Commit -> rows of it at a position that one of those which it is paired with has too; empty where they are too
     many to be read, or cannot be."""
-    found = readable(
-        spark, table, contract, [table.by_id[each] for each in sorted({s for pair in pairs for s in pair})]
-    )
-    if isinstance(found, str):
+    commits = [table.by_id[each] for each in sorted({s for pair in pairs for s in pair})]
+    placed, _, source = source_columns(table, contract)
+    names = [each.name for each in (source, placed) if each is not None]
+    if renamed(table, names) or sum(each.counted("added-data-files") for each in commits) > MAX_FILES:
         return {}
-    files, names = found
+    files = data_added(files_of(spark, commits))
+    if orc_times(table, {file.format for file in files}, names):
+        return {}
     of = column(names[0]).cast("string") if len(names) > 1 else F.lit(None).cast("string")
     position = column(names[-1]).cast("bigint")
     rows = rows_in(spark, table, files, names).select(COMMIT, of.alias("of"), position.alias("at"))
@@ -151,10 +155,53 @@ class Brought(NamedTuple):
 
 
 def brought_by(spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot]) -> Brought:
-    """Reads the manifest lists of these commits, which are some, and the manifests that they wrote; and rows, see
-    `with_rows_read`."""
+    """Reads the manifest lists of these commits, which are some, and the manifests that they wrote; and rows where
+    these do not tell. A writer leaves bounds out where the table tells it to (`write.metadata.metrics`), of columns
+    behind the hundredth, and in Avro files. Of a file that holds several source partitions, bounds tell nothing of any:
+    so it is where a job has fewer writers than its source has partitions."""
     covered, shared = _told_by_manifests(spark, table, contract, commits)
-    return Brought(with_rows_read(spark, table, contract, commits, covered), shared)
+    return Brought(_with_rows_read(spark, table, contract, commits, covered), shared)
+
+
+def _with_rows_read(
+    spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot], covered: Covered
+) -> Covered:
+    """`covered`, with what rows tell of commits that are `unstated` or `mixed`: of those that a Flink run made, the
+    others are not compared. What is not read stays so, and `unread` says why. None is where the contract names no
+    position, or columns that cannot be read as one."""
+    position, _, of = source_columns(table, contract)
+    asked = frozenset(each.snapshot_id for each in commits if run_of(table, each) is not None)
+    if position is None or (of is None and contract.position_partition is not None) or len(asked) < 2:
+        return replace(covered, unstated=frozenset(), mixed=frozenset())
+    untold = replace(covered, unstated=covered.unstated & asked, mixed=covered.mixed & asked)
+    wanted = [each for each in commits if each.snapshot_id in untold.unstated | untold.mixed]
+    if not wanted:
+        return untold
+    if of is not None and of.type not in (*WHOLE, "string"):
+        return replace(untold, unread=f"{of.name} holds {of.type}, which is not compared")
+    try:
+        brought = parts_by_commit(spark, table, contract, wanted)
+    except AnalysisException as error:
+        if error.getCondition() != "PATH_NOT_FOUND":
+            raise
+        return replace(untold, unread="a file of theirs is gone from storage")
+    if isinstance(brought, NotSeen):
+        return replace(untold, unread=brought.reason.rstrip("."))
+    ranges = (
+        Range(commit, of_value(part.partition, of.type) if of is not None else "", part.low, part.high, part.rows)
+        for commit, parts in brought.items()
+        for part in parts
+        if part.low is not None and part.high is not None
+    )
+    bare = {commit: sum(part.bare for part in parts) for commit, parts in brought.items()}
+    return replace(
+        untold,
+        positions=(*(each for each in covered.positions if each.snapshot_id not in brought), *ranges),
+        unstated=frozenset(),
+        mixed=frozenset(),
+        untold=covered.untold - brought.keys(),
+        bare={**covered.bare, **{each: rows for each, rows in bare.items() if rows}},
+    )
 
 
 def _told_by_manifests(
@@ -334,7 +381,7 @@ def _without_bounds(ask: Ask, unstated: Sequence[SnapshotId], covered: Covered) 
         source=f"bounds of {' and '.join(columns)} in the files of {ask.observation.table.name}",
         reason=f"{counted(len(unstated), 'commit')} ({ids(unstated)}) {state} no bounds of {' or '.join(columns)}, and "
         f"the rows were not read instead{why}: whether what was brought there came before, or again, is not known.",
-        remedy="Ask again with a shorter window, or for replayed_rows, which compares the rows. So that files to come "
+        remedy="Ask for replayed_rows, which compares the rows. So that files to come "
         f"state it, set {' and '.join(f'write.metadata.metrics.column.{name}' for name in columns)} to full.",
     )
 
@@ -347,7 +394,7 @@ def _of_several_partitions(ask: Ask, mixed: Sequence[SnapshotId], covered: Cover
         reason=f"{counted(len(mixed), 'commit')} ({ids(mixed)}) {bring} several source partitions in one file, of "
         f"which its bounds tell nothing, and the rows were not read instead{why}: whether what was brought there came "
         "before, or again, is not known.",
-        remedy="Ask again with a shorter window, or for replayed_rows, which compares the rows. Where the table is "
+        remedy="Ask for replayed_rows, which compares the rows. Where the table is "
         f"partitioned by {named}, each file holds one.",
     )
 
@@ -362,8 +409,8 @@ TASK = Task(
     ruled_out_means="no commit of the window repeats an earlier one",
     needs=("table",),
     cost=f"manifests of the window and of the {COMMITS_BELOW} commits below it. Where these leave out bounds of "
-    "positions, or a file holds several source partitions, it also reads up to 64 MB of position columns. Where "
-    "positions have holes, it reads these columns of overlapping commits too",
+    "positions, or a file holds several source partitions, it also reads the position columns. Where positions have "
+    "holes, it reads these columns of overlapping commits too",
     reads="metadata",
     version=7,
 )

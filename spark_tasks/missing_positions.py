@@ -23,7 +23,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from spark_tasks._by_key import untold_gaps
 from spark_tasks._columns_of_before import renamed
-from spark_tasks._coverage import brought_by
+from spark_tasks._coverage import parts_by_commit
 from spark_tasks._coverage import tops_of as highest_of
 from spark_tasks._data_files import DataFile, data_added, files_of, orc_times, rows_in
 from spark_tasks._event_time import brings_rows, newest_with_rows
@@ -167,7 +167,7 @@ def silences(spark: SparkSession, ask: Ask, reach: Reach, edges: Edges) -> tuple
     unseen: list[NotSeen] = []
     highest: dict[str | None, int] = {}
     if below and reach.since is not None:
-        brought = brought_by(spark, table, ask.contract, below)
+        brought = parts_by_commit(spark, table, ask.contract, below)
         if isinstance(brought, NotSeen):
             highest = _highest(added_places(spark, ask, below, below[0].parent_id, reach.since))
         else:
@@ -393,7 +393,7 @@ def read(spark: SparkSession, ask: Ask, reach: Reach) -> Facts | NotSeen:
     table = ask.observation.table
     if ask.contract.position_partition is not None and only_adds((*reach.main, *reach.rolled_back)):
         near = (*newest_with_rows(table, reach.since, BELOW), *newest_of(ask)) if reach.since is not None else ()
-        brought_by(
+        parts_by_commit(
             spark, table, ask.contract, {c.snapshot_id: c for c in (*reach.main, *reach.rolled_back, *near)}.values()
         )
     positions = positions_of(spark, ask, reach, MAX_ROWS)

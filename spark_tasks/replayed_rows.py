@@ -20,7 +20,7 @@ from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from spark_tasks._columns_of_before import added_since, names_at, renamed
 from spark_tasks._copies import FILE, in_range_of, with_key_in
-from spark_tasks._coverage import Part, brought_by, is_apart, lowest_of, older_at
+from spark_tasks._coverage import Part, is_apart, lowest_of, older_at, parts_by_commit
 from spark_tasks._data_files import COMMIT, PATH, DataFile, comparable, data_added, files_of, rows_in
 from spark_tasks._near import key_columns, key_hash, moment_of, not_told_apart
 from spark_tasks._overwriting import brings_new_rows, mixes
@@ -269,7 +269,7 @@ def _once(spark: SparkSession, ask: Ask, reach: Reach, commits: Sequence[Snapsho
     position, _, of = source_columns(ask.observation.table, ask.contract)
     if position is None or (of is None and ask.contract.position_partition is not None):
         return None
-    brought = brought_by(spark, ask.observation.table, ask.contract, commits)
+    brought = parts_by_commit(spark, ask.observation.table, ask.contract, commits)
     if isinstance(brought, NotSeen):
         return None
     parts = [part for told in brought.values() for part in told]

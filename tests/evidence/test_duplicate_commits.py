@@ -10,7 +10,8 @@ from bot.domain.contract import TableContract
 from bot.domain.evidence import Answer, Verdict
 from bot.domain.findings import DuplicateCommitsFinding, DuplicateFilesFinding
 from bot.domain.ids import SnapshotId
-from spark_tasks import _unstated
+from bot.domain.looked import NotSeen
+from spark_tasks import duplicate_commits
 from tests.evidence.conftest import Asks
 from tests.merges import MergedTable
 from tests.tables import CONTRACT, OrdersTable, of_flink, rows
@@ -271,9 +272,10 @@ NO_TIME = CONTRACT.model_copy(update={"event_time": None})
 
 
 @pytest.fixture
-def too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that nobody reads."""
-    monkeypatch.setattr(_unstated, "MOST_BYTES", 1)
+def unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that nobody can read."""
+    why = NotSeen(source="files", reason="They are of another kind.", remedy="None.")
+    monkeypatch.setattr(duplicate_commits, "parts_by_commit", lambda *_asked: why)
 
 
 @pytest.mark.parametrize("mode", ["none", "counts"])
@@ -353,8 +355,8 @@ def test_what_was_read_is_held_against_what_bounds_tell(orders: OrdersTable, ask
 
 
 @pytest.mark.parametrize("run", ["a", "b"])
-@pytest.mark.usefixtures("too_many")
-def test_more_rows_than_are_read_rule_nothing_out(orders: OrdersTable, asks: Asks, run: str) -> None:
+@pytest.mark.usefixtures("unread")
+def test_rows_that_cannot_be_read_rule_nothing_out(orders: OrdersTable, asks: Asks, run: str) -> None:
     """It says which commits were not compared, why, and what to do; also where event times do not overlap."""
     orders.sets({OF_POSITION: "none"})
     before = orders.commits("a", 1, range(10))
@@ -371,7 +373,7 @@ def test_more_rows_than_are_read_rule_nothing_out(orders: OrdersTable, asks: Ask
     assert "replayed_rows" in answer.could_not_look[0].remedy
 
 
-@pytest.mark.usefixtures("too_many")
+@pytest.mark.usefixtures("unread")
 def test_what_is_proven_otherwise_is_confirmed_beside_it(orders: OrdersTable, asks: Asks) -> None:
     """A checkpoint came twice, and what else did is not known."""
     orders.sets({OF_POSITION: "none"})
@@ -387,7 +389,7 @@ def test_what_is_proven_otherwise_is_confirmed_beside_it(orders: OrdersTable, as
 
 
 @pytest.mark.parametrize("contract", [BY_TIME, TableContract(key=("order_id",))], ids=["time", "none"])
-@pytest.mark.usefixtures("too_many")
+@pytest.mark.usefixtures("unread")
 def test_without_a_position_in_the_contract_nothing_is_read(
     orders: OrdersTable, asks: Asks, contract: TableContract
 ) -> None:
@@ -401,7 +403,7 @@ def test_without_a_position_in_the_contract_nothing_is_read(
     assert answer.verdict is Verdict.RULED_OUT
 
 
-@pytest.mark.usefixtures("too_many")
+@pytest.mark.usefixtures("unread")
 def test_a_commit_alone_cannot_repeat_another(orders: OrdersTable, asks: Asks) -> None:
     """Nor does an empty one beside it, or another engine's, which is not compared by its range."""
     orders.sets({OF_POSITION: "none"})

@@ -19,7 +19,8 @@ from bot.domain.findings import (
 )
 from bot.domain.ids import SnapshotId, short
 from bot.domain.ledger import SourceRange
-from spark_tasks import _copies, _unstated, duplicate_commits
+from bot.domain.looked import NotSeen
+from spark_tasks import _copies, duplicate_commits
 from tests.evidence.conftest import Asks
 from tests.evidence.test_duplicate_commits import BY_PARTITION, repeats
 from tests.tables import CONTRACT, ORDERS, OrdersTable, of_flink, rows
@@ -629,7 +630,7 @@ def test_more_rows_than_are_read_are_no_more_than_that(
     orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then all that the commit brought are as many as it can be."""
-    monkeypatch.setattr(_unstated, "MOST_BYTES", 1)
+    monkeypatch.setattr(duplicate_commits, "MAX_FILES", 1)
     before = orders.commits("a", 1, range(0, 100, 10))
     orders.commits("a", 2, range(100, 200, 10))
     orders.commits("b", 2, range(150, 400, 5), orders=range(1000, 1050))
@@ -708,11 +709,12 @@ def test_what_one_run_read_again_shows_in_files_of_several_partitions(orders: Or
 
 
 @pytest.mark.parametrize("run", ["a", "b"])
-def test_files_of_several_partitions_that_are_too_many_to_be_read_rule_nothing_out(
+def test_files_of_several_partitions_that_cannot_be_read_rule_nothing_out(
     orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch, run: str
 ) -> None:
     """Also where two runs' event times do not overlap by half. What whole commits tell is told still."""
-    monkeypatch.setattr(_unstated, "MOST_BYTES", 1)
+    why = NotSeen(source="files", reason="They are of another kind.", remedy="None.")
+    monkeypatch.setattr(duplicate_commits, "parts_by_commit", lambda *_asked: why)
     before = orders.commits("a", 1, range(10))
     orders.appends(mixed(range(10, 20), range(100, 110)), of_flink("a", 2))
     orders.appends(mixed(range(105, 130), range(110, 130)), of_flink(run, 3))
