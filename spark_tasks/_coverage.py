@@ -204,6 +204,8 @@ def older_at(spark: SparkSession, ask: Ask, at: SnapshotId, lowest: Mapping[Part
     """Of each partition, at the position next below `lowest` and above. Cost: files whose bounds reach that: in an
     orderly stream the one that holds the position."""
     table, contract = ask.observation.table, ask.contract
+    if not lowest:
+        return {}
     live = within(rows_at(spark, table, at), ask, [Range(of, low - 1, None) for of, low in lowest.items()])
     places = live.select(partition_of(ask).alias("partition"), column(contract.position or "").alias("position"))
     known = F.broadcast(spark.createDataFrame(list(lowest.items()), "of string, lowest bigint"))

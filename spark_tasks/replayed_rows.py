@@ -6,10 +6,12 @@ What `replayed_rows` says, in words.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
+from typing import NamedTuple
 
-from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
 
 from bot.domain.evidence import Answer, Ask, Measure, Task, Verdict
@@ -234,30 +236,62 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
     reach = reach_of(ask)
     if isinstance(reach, NotSeen):
         return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
-    added = added_since(ask.observation.table, begin_of(reach), identity)
-    unseen = (*mixes(reach.main), *((begin_expired(ask, reach),) if is_cut(ask, reach) else ()), *added)
+    return judge(ask, reach, read(spark, ask, reach))
+
+
+class Pair(NamedTuple):
+    first: int
+    """The commit that brought the rows first; 0: not known."""
+    second: int
+    rows: int
+    changed: int
+    """Of these, with other values."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What was read of the rows that the window brought to main."""
+
+    checked: int
+    """Those of which it is known which record each is."""
+    bare: int
+    """The others."""
+    strangers: int = 0
+    """Rows at the position that a row of another key, and of another time, had before."""
+    replayed: int = 0
+    changed: int = 0
+    first: int | None = None
+    last: int | None = None
+    """The lowest and the highest position that came again."""
+    pairs: tuple[Pair, ...] = ()
+    """Most rows first, at most `MAX_PAIRS`."""
+    within: int = 0
+    """Rows that stand in their own commit once more."""
+    own: tuple[Pair, ...] = ()
+    """The commits with most of these, each as a pair with itself."""
+
+
+def read(spark: SparkSession, ask: Ask, reach: Reach) -> Facts:
+    """Rows, where the ranges of the commits do not show that none came again."""
     commits = [commit for commit in (*reach.main, *reach.rolled_back) if brings_new_rows(commit)]
     if (parts := _once(spark, ask, reach, commits)) is not None:
-        return _came_once(ask, identity, parts, unseen)
+        return Facts(sum(part.rows for part in parts), sum(part.bare for part in parts))
     files = data_added(files_of(spark, commits))
     if not files:
-        return _told(ask, _nothing(0), (), unseen, "No commit of the window brought rows, so none came again.")
+        return Facts(0, 0)
+    identity = identity_of(ask)
     rows = brought_rows(spark, ask, reach, files, identity).persist()
     try:
         named = has_identity(identity)
-        total = rows.where("on_main").agg(F.count_if(named).alias("named"), F.count_if(~named).alias("bare")).first()
+        total = rows.where("on_main").agg(F.count_if(named), F.count_if(~named)).first()
         assert total is not None
-        checked, bare = int(total["named"]), int(total["bare"])
-        if checked == 0 and any(brings_new_rows(commit) for commit in reach.main):
-            return without_identity(ask, identity)
-        if bare:
-            unseen = (without_position(ask, identity[-1], bare, checked + bare, "these came again"), *unseen)
         told = rows.where(named)
         whole = told if reach.since is None else told.unionByName(older_rows(spark, ask, reach, told, identity))
         again = replays_of(whole, identity).persist()
         try:
-            within = twice_within(told, identity) if key_columns(ask) else None
-            return _counted(spark, ask, reach, again, within, checked, unseen)
+            facts = replace(_came_again(spark, ask, reach, again), checked=total[0], bare=total[1])
+            own = _of_own(twice_within(told, identity)) if key_columns(ask) else (0, ())
+            return replace(facts, within=own[0], own=own[1])
         finally:
             again.unpersist()
     finally:
@@ -280,18 +314,6 @@ def _once(spark: SparkSession, ask: Ask, reach: Reach, commits: Sequence[Snapsho
     return [part for commit in reach.main for part in brought.get(commit.snapshot_id, ())]
 
 
-def _came_once(ask: Ask, identity: Sequence[str], parts: Sequence[Part], unseen: tuple[NotSeen, ...]) -> Answer:
-    checked, bare = sum(part.rows for part in parts), sum(part.bare for part in parts)
-    if not checked and bare:
-        return without_identity(ask, identity)
-    if not checked:
-        return _told(ask, _nothing(0), (), unseen, "No commit of the window brought rows, so none came again.")
-    if bare:
-        unseen = (without_position(ask, identity[-1], bare, checked + bare, "these came again"), *unseen)
-    finding = _nothing(checked)
-    return _told(ask, finding, (), unseen, came_once(finding, None, is_told=bool(key_columns(ask))))
-
-
 def pairs_of(again: DataFrame, writers: DataFrame) -> DataFrame:
     """Shape: first, second (snapshot ids), rows, changed; one row per pair of commits, most rows first. `writers` has
     one row per file. A first copy whose commit is no longer known counts as 0."""
@@ -306,81 +328,76 @@ def pairs_of(again: DataFrame, writers: DataFrame) -> DataFrame:
     return grouped.orderBy(F.desc("rows"), "first", "second")
 
 
-def _counted(
-    spark: SparkSession,
-    ask: Ask,
-    reach: Reach,
-    again: DataFrame,
-    within: DataFrame | None,
-    checked: int,
-    unseen: tuple[NotSeen, ...],
-) -> Answer:
-    """`within`: as of `twice_within`; None where rows of one commit are not told apart."""
-    is_placed = ask.contract.position is not None
-    place = F.col(ids_of(identity_of(ask))[-1]) if is_placed else F.lit(None)
-    if others := again.where("is_other").count():
-        unseen = (other_records(ask, others), *unseen)
-        again = again.where("NOT is_other")
+def _came_again(spark: SparkSession, ask: Ask, reach: Reach, again: DataFrame) -> Facts:
+    """`again`: as of `replays_of`."""
+    place = F.col(ids_of(identity_of(ask))[-1]) if ask.contract.position is not None else F.lit(None)
+    strangers = again.where("is_other").count()
+    again = again.where("NOT is_other")
     total = again.agg(
-        F.count("*").alias("replayed"),
-        F.count_if(F.col("digest") != F.col("first.digest")).alias("changed"),
-        F.min(place).cast("bigint").alias("first"),
-        F.max(place).cast("bigint").alias("last"),
+        F.count("*"),
+        F.count_if(F.col("digest") != F.col("first.digest")),
+        F.min(place).cast("bigint"),
+        F.max(place).cast("bigint"),
     ).first()
     assert total is not None
-    twice, most = _of_own(within)
-    if total["replayed"] == 0:
-        finding = _nothing(checked).model_copy(update={"within_commit": twice})
-        return _told(
-            ask,
-            finding,
-            most,
-            unseen,
-            came_once(finding, most[0]["first"] if most else None, is_told=within is not None),
-        )
-    begin = ask.observation.table.by_id[reach.since] if reach.since is not None else None
+    if total[0] == 0:
+        return Facts(0, 0, strangers)
     writers = spark.createDataFrame([], "file_path string, writer bigint")
-    if begin is not None:
-        writers = commits_of_first(spark, begin, again)
+    if reach.since is not None:
+        writers = commits_of_first(spark, ask.observation.table.by_id[reach.since], again)
     pairs = pairs_of(again, writers).limit(MAX_PAIRS).collect()
-    finding = ReplayedRowsFinding(
-        rows_checked=checked,
-        replayed=int(total["replayed"]),
-        changed=int(total["changed"]),
-        first=total["first"],
-        last=total["last"],
-        pairs=tuple(
-            DuplicatePair(first=SnapshotId(p["first"]), second=SnapshotId(p["second"]), keys=p["rows"]) for p in pairs
-        ),
-        within_commit=twice,
-    )
-    return _told(ask, finding, (*pairs, *most), unseen, came_again(ask, finding))
+    replayed, changed, first, last = total
+    return Facts(0, 0, strangers, replayed, changed, first, last, tuple(Pair(*row) for row in pairs))
 
 
-def _of_own(within: DataFrame | None) -> tuple[int, list[Row]]:
-    """Rows that stand once more in their own commit, and the commits with most, as pairs of a commit with itself."""
-    if within is None:
-        return 0, []
+def _of_own(within: DataFrame) -> tuple[int, tuple[Pair, ...]]:
+    """Of `twice_within`: all, and the commits with most."""
     same = F.col("snapshot_id")
     pairs = within.select(same.alias("first"), same.alias("second"), "rows", F.lit(0).alias("changed")).persist()
     try:
-        total = pairs.agg(F.sum("rows").alias("rows")).first()
+        total = pairs.agg(F.sum("rows")).first()
         most = pairs.orderBy(F.desc("rows"), "first").limit(MAX_ROWS).collect()
     finally:
         pairs.unpersist()
-    return int(total["rows"] or 0) if total is not None else 0, most
+    return int(total[0] or 0) if total is not None else 0, tuple(Pair(*row) for row in most)
 
 
-def _told(
-    ask: Ask, finding: ReplayedRowsFinding, pairs: Sequence[Row], unseen: tuple[NotSeen, ...], headline: str
-) -> Answer:
-    is_again = finding.replayed or finding.within_commit
-    verdict = Verdict.CONFIRMED if is_again else Verdict.INCONCLUSIVE if unseen else Verdict.RULED_OUT
-    if verdict is Verdict.CONFIRMED:
-        headline = " ".join((headline, *(each.reason for each in unseen[:2])))
-    if verdict is Verdict.INCONCLUSIVE:
+def judge(ask: Ask, reach: Reach, facts: Facts) -> Answer:
+    """Without Spark."""
+    table, identity = ask.observation.table, identity_of(ask)
+    if not facts.checked and facts.bare:
+        return without_identity(ask, identity)
+    rows = facts.checked + facts.bare
+    unseen = (
+        *((other_records(ask, facts.strangers),) if facts.strangers else ()),
+        *((without_position(ask, identity[-1], facts.bare, rows, "these came again"),) if facts.bare else ()),
+        *mixes(reach.main),
+        *((begin_expired(ask, reach),) if is_cut(ask, reach) else ()),
+        *added_since(table, begin_of(reach), identity),
+    )
+    finding = ReplayedRowsFinding(
+        rows_checked=facts.checked,
+        replayed=facts.replayed,
+        changed=facts.changed,
+        first=facts.first,
+        last=facts.last,
+        pairs=tuple(
+            DuplicatePair(first=SnapshotId(p.first), second=SnapshotId(p.second), keys=p.rows) for p in facts.pairs
+        ),
+        within_commit=facts.within,
+    )
+    headline = "No commit of the window brought rows, so none came again."
+    if facts.replayed:
+        headline = came_again(ask, finding)
+    elif rows:
+        most = SnapshotId(facts.own[0].first) if facts.own else None
+        headline = came_once(finding, most, is_told=bool(key_columns(ask)))
+    verdict = Verdict.INCONCLUSIVE if unseen else Verdict.RULED_OUT
+    if facts.replayed or facts.within:
+        verdict, headline = Verdict.CONFIRMED, " ".join((headline, *(each.reason for each in unseen[:2])))
+    elif unseen:
         headline = f"No row came again as far as can be seen; {unseen[0].reason}"
-    lost = {s.snapshot_id for s in ask.observation.table.rolled_back}
+    lost = {s.snapshot_id for s in table.rolled_back}
     return Answer(
         verdict=verdict,
         headline=headline,
@@ -393,21 +410,17 @@ def _told(
         columns=("first brought by", "again by", "rows", "with other values"),
         rows=tuple(
             (
-                f"{short(pair['first'])}{' (rolled back)' if pair['first'] in lost else ''}",
-                short(pair["second"]),
-                str(pair["rows"]),
-                str(pair["changed"]),
+                f"{short(SnapshotId(pair.first))}{' (rolled back)' if pair.first in lost else ''}",
+                short(SnapshotId(pair.second)),
+                str(pair.rows),
+                str(pair.changed),
             )
-            for pair in pairs[:MAX_ROWS]
+            for pair in (*facts.pairs, *facts.own)[:MAX_ROWS]
         ),
         finding=finding,
         sources=("rows in the files that the window's commits added", "rows that lived where the window begins"),
         could_not_look=unseen,
     )
-
-
-def _nothing(checked: int) -> ReplayedRowsFinding:
-    return ReplayedRowsFinding(rows_checked=checked, replayed=0, changed=0, first=None, last=None, pairs=())
 
 
 def _unfit(ask: Ask, identity: Sequence[str]) -> Answer | None:

@@ -328,7 +328,7 @@ def test_an_entry_inherits_the_commit_and_the_spec_of_its_manifest(spark: SparkS
 
     found = few_entries(spark, [listed], (None,))
 
-    inherited = Entry(7, 1, 0, "s3://lake/one.parquet", 3, 5, (Edges(None, None),), format="PARQUET", bytes=1)
+    inherited = Entry(7, 1, 0, "s3://lake/one.parquet", 3, 5, (Edges(None, None),), format="PARQUET", bytes=1, age=1)
     assert found == [inherited]
 
 
