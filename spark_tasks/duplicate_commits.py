@@ -430,10 +430,29 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return could_not(f"{no_commits(ask)}, so its commits cannot be compared.", reach)
     if not reach.main:
         return _none(0, "No commit in the window, so none repeats another.")
-    commits = _compared(ask, reach)
-    covered, shared = brought_by(spark, ask.observation.table, ask.contract, commits)
-    repeated, proven = repeating(ask.observation.table, commits, reach, covered, shared)
-    repeated = _in_parts(spark, ask, repeated, proven)
+    return judge(ask, reach, read(spark, ask, reach))
+
+
+class Facts(NamedTuple):
+    """What was read of the commits that are compared."""
+
+    commits: Sequence[Snapshot]
+    """The window's, and those from before it; oldest first."""
+    covered: Covered
+    repeated: tuple[RepeatedCommit, ...]
+
+
+def read(spark: SparkSession, ask: Ask, reach: Reach) -> Facts:
+    """Of commits that repeat others rows are read where ranges do not tell how many."""
+    table, commits = ask.observation.table, _compared(ask, reach)
+    covered, shared = brought_by(spark, table, ask.contract, commits)
+    repeated, proven = repeating(table, commits, reach, covered, shared)
+    return Facts(commits, covered, _in_parts(spark, ask, repeated, proven))
+
+
+def judge(ask: Ask, reach: Reach, facts: Facts) -> Answer:
+    """Without Spark."""
+    commits, covered, repeated = facts
     doubts = doubts_of(ask, reach, commits, covered)
     brought = _brought(ask, commits, covered)
     if repeated:
