@@ -16,7 +16,17 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from spark_tasks._before_compaction import HIDDEN_BY, ORIGIN, WRITER, with_writers
 from spark_tasks._columns_of_before import added_since
-from spark_tasks._copies import FILE, IN_WINDOW, PARTITION, Copies, copies_of, keys_at, untold, with_key_in
+from spark_tasks._copies import (
+    FILE,
+    IN_WINDOW,
+    PARTITION,
+    Copies,
+    copies_of,
+    keys_at,
+    remember_single,
+    untold,
+    with_key_in,
+)
 from spark_tasks._reading import entries, local_ids
 from spark_tasks._spelling import SUBTASK_IN_FILE_NAME
 from spark_tasks._window import Reach, begin_of, no_commits, reach_of
@@ -153,6 +163,7 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         if total["keys"] == 0 and (added := added_since(ask.observation.table, begin_of(reach), ask.contract.key)):
             return could_not(f"No duplicate key was found, but not all could be read: {added[0].reason}", *added)
         if total["keys"] == 0:
+            remember_single(ask, reach, copies)
             rows = counted(copies.window_rows, "row")
             return _none(copies.window_rows, f"Each key of {rows} in the window occurs once.", copies.sources)
         return _some(spark, ask, reach, written, copies, grouped.where(_has(copies.keys)), int(total["keyless"] or 0))

@@ -16,7 +16,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from spark_tasks._before_compaction import HIDDEN_BY, ORIGIN, WRITER, with_writers
 from spark_tasks._columns_of_before import added_since
-from spark_tasks._copies import changed_at, copies_of, in_range_of, with_key_in
+from spark_tasks._copies import changed_at, copies_of, in_range_of, known_single, with_key_in
 from spark_tasks._data_files import comparable
 from spark_tasks._reading import column, entries, local_ids, rows_at, whole_schema
 from spark_tasks._window import Reach, begin_of, no_commits, reach_of
@@ -108,6 +108,8 @@ def answer(spark: SparkSession, ask: Ask) -> Answer:
         return could_not(f"{no_commits(ask)}, so its rows cannot be read.", reach)
     if not reach.main:
         return _none(reach, "No commit in the window, so it brought no copy.", ())
+    if (sources := known_single(ask, reach)) is not None:
+        return _none(reach, "No key of the window lives more than once.", sources)
     written = entries(spark, reach.main).where("status = 1 AND content = 0").select("file_path", "snapshot_id")
     copies = copies_of(spark, ask, reach, written)
     repeated = repeated_keys(copies.frame, copies.keys).drop("copies").persist()

@@ -20,7 +20,7 @@ from bot.domain.findings import (
 from bot.domain.ids import SnapshotId, short
 from bot.domain.ledger import SourceRange
 from bot.domain.looked import NotSeen
-from spark_tasks import _copies, duplicate_commits
+from spark_tasks import _copies, duplicate_commits, extra_copies
 from tests.evidence.conftest import Asks
 from tests.evidence.test_duplicate_commits import BY_PARTITION, repeats
 from tests.tables import CONTRACT, ORDERS, OrdersTable, of_flink, rows
@@ -563,6 +563,21 @@ def test_a_key_that_was_renamed_after_the_last_commit_is_still_the_key(
     answer = asks("duplicate_rows", orders.ask(before, contract=CONTRACT.model_copy(update={"key": ("id",)})))
 
     assert found(answer)[1:] == (1, 1)
+
+
+def test_what_one_task_has_ruled_out_another_does_not_read_again(
+    orders: OrdersTable, asks: Asks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copies are looked for once; in another window anew."""
+    before = orders.commits("a", 1, range(10))
+    after = orders.commits("a", 2, range(10, 20))
+    assert asks("duplicate_rows", orders.ask(before)).verdict is Verdict.RULED_OUT
+    monkeypatch.setattr(extra_copies, "copies_of", None)
+
+    assert asks("extra_copies", orders.ask(before)).verdict is Verdict.RULED_OUT
+    orders.commits("b", 2, range(15, 20))
+    with pytest.raises(TypeError):
+        asks("extra_copies", orders.ask(after))
 
 
 Part = tuple[str | None, int, int]
