@@ -148,12 +148,8 @@ def entries(spark: SparkSession, snapshots: Sequence[Snapshot], *, more: Mapping
     Cost: reads manifest lists now (see `own_manifests`), and the manifests that these commits wrote (see
     `entries_of`). Never the table's others.
     """
-    return own_entries(entries_of(spark, own_manifests(spark, snapshots), more=more), snapshots)
-
-
-def own_entries(found: DataFrame, snapshots: Iterable[Snapshot]) -> DataFrame:
-    """Of these entries what these commits themselves added and removed."""
     wanted = [int(snapshot.snapshot_id) for snapshot in snapshots]
+    found = entries_of(spark, own_manifests(spark, snapshots), more=more)
     return found.where(F.col("snapshot_id").isin(wanted) & F.col("status").isin(1, 2))
 
 

@@ -1,7 +1,6 @@
 """Which part of the source a commit covers, by the bounds of its files."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from bot.domain.contract import TableContract
 from bot.domain.ids import SnapshotId
@@ -12,30 +11,6 @@ from spark_tasks._bounds import whole_columns
 from spark_tasks._covered import Covered, Range
 from spark_tasks._few_entries import Edges, Entry
 from spark_tasks._source_partition import in_words, of_bounds
-
-
-class _Alike(NamedTuple):
-    """Files of one commit and one source partition."""
-
-    snapshot_id: int
-    partition: str | None
-    """As `_source_partition` spells it; empty where the contract names no column; None where a file holds several, or
-    does not say."""
-    position_from: int | None
-    position_until: int | None
-    event_from: int | None
-    event_until: int | None
-    unplaced: int
-    """Files without a bound of the position, but for those that hold none."""
-    untimed: int
-    unstated: int
-    """Files of which bounds tell nothing, of their positions or of the source partition."""
-    bare: int
-    """Rows that have no position."""
-    rows: int
-    """Of the files, those too."""
-    uncounted: int
-    """Files with bounds of the position that do not count the rows without one."""
 
 
 def source_columns(
@@ -55,12 +30,49 @@ def ranges_of(added: Iterable[Entry], table: TableState, contract: TableContract
     has_partitions = contract.position_partition is not None
     of = source_columns(table, contract)[2]
     kind = of.type if of is not None else ""
-    alike: dict[tuple[int, str | None], list[Entry]] = {}
+    alike: dict[tuple[SnapshotId, str | None], list[Entry]] = {}
     for entry in added:
         if entry.content == 0 and entry.rows > 0:
             partition = of_bounds(entry.edges[2], entry.rows, kind) if has_partitions else ""
-            alike.setdefault((entry.snapshot_id, partition), []).append(entry)
-    return _covered(_alike(*key, some, has_partitions=has_partitions) for key, some in alike.items())
+            alike.setdefault((SnapshotId(entry.snapshot_id), partition), []).append(entry)
+    positions: list[Range] = []
+    times: list[Range] = []
+    unplaced, unstated, mingled, untimed = set[SnapshotId](), set[SnapshotId](), set[SnapshotId](), set[SnapshotId]()
+    bare: dict[SnapshotId, int] = {}
+    for (commit, partition), files in alike.items():
+        placed = [file for file in files if file.edges[0].low is not None]
+        if any(file.edges[0].nulls != file.rows for file in files if file.edges[0].low is None):
+            unplaced.add(commit)
+        if has_partitions and any(f.edges[2].stored_low is None and f.edges[2].nulls != f.rows for f in placed):
+            unstated.add(commit)
+        if any(file.edges[1].low is None for file in files):
+            untimed.add(commit)
+        if without := sum(file.edges[0].nulls or 0 for file in files):
+            bare[commit] = bare.get(commit, 0) + without
+        if placed and partition is None:
+            mingled.add(commit)
+        elif placed and partition is not None:
+            is_counted = all(file.edges[0].nulls is not None for file in placed)
+            rows = sum(file.rows for file in files) - without if is_counted else None
+            positions += _range(commit, partition, [file.edges[0] for file in placed], rows)
+        times += _range(commit, "", [file.edges[1] for file in files], None)
+    unstated |= unplaced
+    return Covered(
+        positions=tuple(each for each in positions if each.snapshot_id not in mingled | unplaced),
+        times=tuple(each for each in times if each.snapshot_id not in untimed),
+        commits=frozenset(commit for commit, _ in alike),
+        unstated=frozenset(unstated),
+        mixed=frozenset(mingled - unstated),
+        untold=frozenset(unstated | mingled),
+        bare=bare,
+    )
+
+
+def _range(commit: SnapshotId, partition: str, edges: Sequence[Edges], rows: int | None) -> list[Range]:
+    lows, highs = (
+        [end for end in ends if end is not None] for ends in zip(*((e.low, e.high) for e in edges), strict=True)
+    )
+    return [Range(commit, partition, min(lows), max(highs), rows)] if lows and highs else []
 
 
 def told_ranges(
@@ -80,63 +92,3 @@ def told_ranges(
                 SourceRange(partition=partition, low=each.low, high=each.high, rows=each.rows)
             )
     return {each: tuple(ranges) for each, ranges in found.items()}
-
-
-def _covered(alike: Iterable[_Alike]) -> Covered:
-    """A commit with a file that does not tell is left out."""
-    found = tuple(alike)
-    mingled = {f.snapshot_id for f in found if f.partition is None and f.position_from is not None}
-    untold = mingled | {f.snapshot_id for f in found if f.unplaced}
-    untimed = {each.snapshot_id for each in found if each.untimed}
-    unstated = frozenset(SnapshotId(each.snapshot_id) for each in found if each.unstated)
-    mixed = frozenset(map(SnapshotId, mingled)) - unstated
-    placed = (_range(f, f.partition, f.position_from, f.position_until, _placed(f)) for f in found)
-    timed = (_range(each, "", each.event_from, each.event_until, None) for each in found)
-    bare: dict[SnapshotId, int] = {}
-    for each in found:
-        if each.bare:
-            bare[SnapshotId(each.snapshot_id)] = bare.get(SnapshotId(each.snapshot_id), 0) + each.bare
-    return Covered(
-        positions=tuple(each for each in placed if each is not None and each.snapshot_id not in untold),
-        times=tuple(each for each in timed if each is not None and each.snapshot_id not in untimed),
-        commits=frozenset(SnapshotId(each.snapshot_id) for each in found),
-        unstated=unstated,
-        mixed=mixed,
-        untold=unstated | mixed,
-        bare=bare,
-    )
-
-
-def _placed(alike: _Alike) -> int | None:
-    """Rows that have a position."""
-    return None if alike.uncounted else alike.rows - alike.bare
-
-
-def _range(alike: _Alike, partition: str | None, low: int | None, high: int | None, rows: int | None) -> Range | None:
-    if partition is None or low is None or high is None:
-        return None
-    return Range(SnapshotId(alike.snapshot_id), partition, low, high, rows)
-
-
-def _alike(snapshot_id: int, partition: str | None, files: Sequence[Entry], *, has_partitions: bool) -> _Alike:
-    positions, events = [file.edges[0] for file in files], [file.edges[1] for file in files]
-    unplaced = [f for f in files if f.edges[0].low is None and f.edges[0].nulls != f.rows]
-    placed = [f for f in files if f.edges[0].low is not None]
-    unparted = [f for f in placed if has_partitions and f.edges[2].stored_low is None and f.edges[2].nulls != f.rows]
-    return _Alike(
-        snapshot_id,
-        partition,
-        *_ends(positions),
-        *_ends(events),
-        unplaced=len(unplaced),
-        untimed=sum(edge.low is None for edge in events),
-        unstated=len(unplaced) + len(unparted),
-        bare=sum(edge.nulls or 0 for edge in positions),
-        rows=sum(file.rows for file in files),
-        uncounted=sum(edge.low is not None and edge.nulls is None for edge in positions),
-    )
-
-
-def _ends(edges: Sequence[Edges]) -> tuple[int | None, int | None]:
-    low = min((edge.low for edge in edges if edge.low is not None), default=None)
-    return low, max((edge.high for edge in edges if edge.high is not None), default=None)

@@ -321,9 +321,17 @@ def doubts_of(ask: Ask, reach: Reach, commits: Sequence[Snapshot], covered: Cove
     unstated = [each.snapshot_id for each in placed if each.snapshot_id in covered.unstated]
     bare = sum(covered.bare.get(each.snapshot_id, 0) for each in of_window)
     mixed = [each.snapshot_id for each in placed if each.snapshot_id in covered.mixed]
-    unseen = [_without_bounds(ask, unstated, covered)] if unstated else []
+    named = [name for name in (ask.contract.position_partition, ask.contract.position) if name is not None]
+    unread = f"and the rows were not read instead{f' ({covered.unread})' if covered.unread else ''}"
+    unseen = []
+    if unstated:
+        states = f"state{'s' if len(unstated) == 1 else ''} no bounds of {' or '.join(named)}, {unread}"
+        settings = " and ".join(f"write.metadata.metrics.column.{name}" for name in named)
+        unseen.append(_not_compared(ask, unstated, states, f"So that files to come state it, set {settings} to full."))
     if mixed:
-        unseen.append(_of_several_partitions(ask, mixed, covered))
+        brings = f"bring{'s' if len(mixed) == 1 else ''} several source partitions in one file, {unread}"
+        remedy = f"Where the table is partitioned by {named[0]}, each file holds one."
+        unseen.append(_not_compared(ask, mixed, brings, remedy))
     if bare:
         rows = sum(each.counted("added-records") for each in of_window)
         doubt = "it repeats another" if bare == 1 else "these repeat others"
@@ -373,29 +381,14 @@ def _unfit(ask: Ask) -> tuple[NotSeen, ...]:
     )
 
 
-def _without_bounds(ask: Ask, unstated: Sequence[SnapshotId], covered: Covered) -> NotSeen:
+def _not_compared(ask: Ask, commits: Sequence[SnapshotId], why: str, remedy: str) -> NotSeen:
+    """`why`: what their files are like, and for what reason rows were not read."""
     columns = [name for name in (ask.contract.position_partition, ask.contract.position) if name is not None]
-    state = "states" if len(unstated) == 1 else "state"
-    why = f" ({covered.unread})" if covered.unread else ""
     return NotSeen(
         source=f"bounds of {' and '.join(columns)} in the files of {ask.observation.table.name}",
-        reason=f"{counted(len(unstated), 'commit')} ({ids(unstated)}) {state} no bounds of {' or '.join(columns)}, and "
-        f"the rows were not read instead{why}: whether what was brought there came before, or again, is not known.",
-        remedy="Ask for replayed_rows, which compares the rows. So that files to come "
-        f"state it, set {' and '.join(f'write.metadata.metrics.column.{name}' for name in columns)} to full.",
-    )
-
-
-def _of_several_partitions(ask: Ask, mixed: Sequence[SnapshotId], covered: Covered) -> NotSeen:
-    named, bring = ask.contract.position_partition, "brings" if len(mixed) == 1 else "bring"
-    why = f" ({covered.unread})" if covered.unread else ""
-    return NotSeen(
-        source=f"bounds of {named} in the files of {ask.observation.table.name}",
-        reason=f"{counted(len(mixed), 'commit')} ({ids(mixed)}) {bring} several source partitions in one file, of "
-        f"which its bounds tell nothing, and the rows were not read instead{why}: whether what was brought there came "
-        "before, or again, is not known.",
-        remedy="Ask for replayed_rows, which compares the rows. Where the table is "
-        f"partitioned by {named}, each file holds one.",
+        reason=f"{counted(len(commits), 'commit')} ({ids(commits)}) {why}: whether what was brought there came before, "
+        "or again, is not known.",
+        remedy=f"Ask for replayed_rows, which compares the rows. {remedy}",
     )
 
 
