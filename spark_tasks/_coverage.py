@@ -17,7 +17,7 @@ from bot.domain.ids import SnapshotId
 from bot.domain.looked import NotSeen
 from bot.domain.table import Snapshot, TableState
 from spark_tasks._columns_of_before import renamed
-from spark_tasks._data_files import COMMIT, data_added, files_of, orc_times, rows_in
+from spark_tasks._data_files import COMMIT, MAX_FILES, data_added, files_of, orc_times, rows_in
 from spark_tasks._near import Range, partition_of, within
 from spark_tasks._reading import column, rows_at
 from spark_tasks._source_ranges import source_columns
@@ -109,6 +109,12 @@ def _batches(commits: Sequence[Snapshot]) -> Iterator[list[Snapshot]]:
 def _read(
     spark: SparkSession, table: TableState, contract: TableContract, names: Sequence[str], commits: Sequence[Snapshot]
 ) -> dict[SnapshotId, tuple[Part, ...]] | NotSeen:
+    if sum(commit.counted("added-data-files") for commit in commits) > MAX_FILES:
+        return NotSeen(
+            source=f"files of {commits[0].snapshot_id}",
+            reason=f"It added more than {MAX_FILES:,} files, which are not read one by one.",
+            remedy="Ask again with a window that begins after it.",
+        )
     files = data_added(files_of(spark, commits, *source_columns(table, contract)))
     if unread := orc_times(table, {file.format for file in files}, names):
         return unread[0]
