@@ -33,7 +33,7 @@ from spark_tasks._columns_of_before import renamed
 from spark_tasks._coverage import parts_by_commit
 from spark_tasks._covered import Covered, Overlap, Range
 from spark_tasks._data_files import COMMIT, MAX_FILES, data_added, files_of, orc_times, rows_in
-from spark_tasks._few_entries import entries_by_commit
+from spark_tasks._few_entries import Entry, entries_by_commit
 from spark_tasks._manifests import own_manifests
 from spark_tasks._reading import column
 from spark_tasks._source_partition import WHOLE, in_words, of_value, without_position
@@ -159,7 +159,8 @@ def brought_by(spark: SparkSession, table: TableState, contract: TableContract, 
     these do not tell. A writer leaves bounds out where the table tells it to (`write.metadata.metrics`), of columns
     behind the hundredth, and in Avro files. Of a file that holds several source partitions, bounds tell nothing of any:
     so it is where a job has fewer writers than its source has partitions."""
-    covered, shared = _told_by_manifests(spark, table, contract, commits)
+    entries = entries_by_commit(spark, own_manifests(spark, commits), source_columns(table, contract))
+    covered, shared = told_by_entries(entries, table, contract, commits)
     return Brought(_with_rows_read(spark, table, contract, commits, covered), shared)
 
 
@@ -204,13 +205,14 @@ def _with_rows_read(
     )
 
 
-def _told_by_manifests(
-    spark: SparkSession, table: TableState, contract: TableContract, commits: Sequence[Snapshot]
+def told_by_entries(
+    entries: Iterable[Sequence[Entry]], table: TableState, contract: TableContract, commits: Sequence[Snapshot]
 ) -> Brought:
+    """`entries`: as of `entries_by_commit`."""
     wanted = {int(commit.snapshot_id) for commit in commits}
     covered = Covered()
     by_path: dict[str, tuple[set[SnapshotId], int]] = {}
-    for some in entries_by_commit(spark, own_manifests(spark, commits), source_columns(table, contract)):
+    for some in entries:
         added = [each for each in some if each.snapshot_id in wanted and each.status == 1]
         covered += ranges_of(added, table, contract)
         for entry in added:

@@ -1,6 +1,7 @@
 """Did a commit of the window add a data file that was live already?"""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from pyspark.sql import SparkSession
@@ -11,7 +12,7 @@ from bot.domain.ids import SnapshotId, short
 from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
-from spark_tasks._few_entries import entries_by_commit
+from spark_tasks._few_entries import Entry, entries_by_commit
 from spark_tasks._live import ENTRIES_BELOW, MANIFESTS_BELOW, Around, manifests_around
 from spark_tasks._window import no_commits, reach_of
 from spark_tasks._words import MAX_ROWS, could_not, ids
@@ -49,11 +50,15 @@ def repeats_in(spark: SparkSession, at: Snapshot, window: Sequence[Snapshot]) ->
     """What is live at `at` more than once and was added by one of the window's commits, and the manifests in which
     copies were looked for."""
     around = manifests_around(spark, at, window)
+    return repeats_among(chain.from_iterable(entries_by_commit(spark, around.manifests)), window), around
+
+
+def repeats_among(entries: Iterable[Entry], window: Sequence[Snapshot]) -> Repeats:
+    """Live data files among these."""
     inside, by_path = {int(commit.snapshot_id) for commit in window}, dict[str, list[tuple[int, int]]]()
-    for some in entries_by_commit(spark, around.manifests):
-        for entry in some:
-            if entry.status != 2 and entry.content == 0:
-                by_path.setdefault(entry.path, []).append((entry.snapshot_id, entry.rows))
+    for entry in entries:
+        if entry.status != 2 and entry.content == 0:
+            by_path.setdefault(entry.path, []).append((entry.snapshot_id, entry.rows))
     of_window = {path: copies for path, copies in by_path.items() if any(commit in inside for commit, _ in copies)}
     found = [
         Repeated(path, tuple(sorted(commit for commit, _ in copies)), max(rows for _, rows in copies))
@@ -61,14 +66,13 @@ def repeats_in(spark: SparkSession, at: Snapshot, window: Sequence[Snapshot]) ->
         if len(copies) > 1
     ]
     found.sort(key=lambda each: (-each.extra, each.path))
-    repeats = Repeats(
+    return Repeats(
         files=len(of_window),
         repeated=len(found),
         extra_rows=sum(each.extra for each in found),
         sharing=frozenset(each.snapshots for each in found),
         sample=tuple(found[:MAX_ROWS]),
     )
-    return repeats, around
 
 
 TASK = Task(

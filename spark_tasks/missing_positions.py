@@ -157,7 +157,7 @@ def silences(spark: SparkSession, ask: Ask, reach: Reach, edges: Edges) -> tuple
     which the job's own state shows that nothing came after its last row is idle, and left out; without a named source
     partition there is none.
 
-    Cost: two columns of the newest `BELOW` commits with rows below the window; of expired ones as `places_below`.
+    Cost: two columns of the newest `BELOW` commits with rows below the window; of expired ones as `highest_below`.
     """
     if ask.contract.position_partition is None:
         return ()

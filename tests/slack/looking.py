@@ -30,10 +30,10 @@ from bot.domain.looked import NotSeen
 from bot.domain.table import Column
 from spark_tasks import checkpoint_pairing
 from spark_tasks._few_entries import Edges, Entry
-from spark_tasks._source_ranges import ranges_of, source_columns
+from spark_tasks._source_ranges import source_columns
 from spark_tasks._window import Reach, reach_of
-from spark_tasks.duplicate_commits import _brought, _compared, _in_parts, _shared_here, repeating
-from spark_tasks.duplicate_files import _by_age, told_here
+from spark_tasks.duplicate_commits import _brought, _compared, _in_parts, repeating, told_by_entries
+from spark_tasks.duplicate_files import _by_age, repeats_among
 from tests.found import ledger_of, twice
 
 
@@ -41,10 +41,10 @@ def duplicate_commits(ask: Ask) -> Answer:
     """As the task of this name finds it."""
     reach = _reach(ask)
     table, commits = ask.observation.table, _compared(ask, reach)
-    columns, wanted = source_columns(table, ask.contract), {int(commit.snapshot_id) for commit in commits}
-    added = [each for each in _added(ask, wanted, columns) if each.snapshot_id in wanted]
-    covered = ranges_of(added, table, ask.contract)
-    repeated, proven = repeating(table, commits, reach, covered, _shared_here(added))
+    wanted = {int(commit.snapshot_id) for commit in commits}
+    added = list(_added(ask, wanted, source_columns(table, ask.contract)))
+    covered, shared = told_by_entries([added], table, ask.contract, commits)
+    repeated, proven = repeating(table, commits, reach, covered, shared)
     repeated = _in_parts(None, ask, repeated, proven)  # type: ignore[arg-type] - bounds tell here
     return Answer(
         verdict=Verdict.CONFIRMED if repeated else Verdict.RULED_OUT,
@@ -61,7 +61,7 @@ def duplicate_files(ask: Ask) -> Answer:
     stored = _stored(ask)
     manifests = stored.snapshot_by_id(reach.until).manifests(stored.io)  # type: ignore[union-attr]
     entries = [each for manifest in manifests for each in _entries(stored, manifest, ())]
-    found = told_here(entries, [int(commit.snapshot_id) for commit in reach.main])
+    found = repeats_among(entries, reach.main)
     table = ask.observation.table
     finding = DuplicateFilesFinding(
         files_checked=found.files,
