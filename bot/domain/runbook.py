@@ -3,6 +3,7 @@
 What lint finds in a file that people write.
 """
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -68,13 +69,23 @@ class EvidenceStep(_Step):
 
     def meaning(self, verdict: str) -> str:
         """What the runbook says of this outcome; empty where it says nothing."""
-        begin = f"*{verdict.replace('-', ' ').capitalize()}*: "
-        return next((line.removeprefix(begin) for line in self.prose.splitlines() if line.startswith(begin)), "")
+        return self._parts[1].get(verdict.replace("-", " ").capitalize(), "")
 
     @property
     def before(self) -> str:
-        """What the responder reads before there is an outcome."""
-        return self.prose.partition("*Confirmed*: ")[0].partition("*Ruled out*: ")[0].strip()
+        """What to know before there is an outcome."""
+        return self._parts[0]
+
+    @property
+    def hint(self) -> str:
+        """What to look at in the answer."""
+        return self._parts[2]
+
+    @property
+    def _parts(self) -> tuple[str, dict[str, str], str]:
+        """What the prose says before the outcomes, of each, and after them."""
+        before, *said = re.split(r"^\*(Confirmed|Ruled out|Inconclusive)\*: (.*)$", self.prose, flags=re.MULTILINE)
+        return before.strip(), dict(zip(said[::3], said[1::3], strict=True)), "".join(said[2::3]).strip()
 
 
 class Choice(Record):

@@ -224,10 +224,10 @@ class _Steps:
             own = here.get(task.name, {})
             prose = (
                 before,
-                own.get("", ""),
                 f"*Confirmed*: {own.get('confirmed') or _sentence(task.confirmed_means)}",
                 f"*Ruled out*: {own.get('ruled out') or _sentence(task.ruled_out_means)}",
                 f"*Inconclusive*: {own.get('inconclusive') or _INCONCLUSIVE}",
+                own.get("", ""),
             )
             asks = {"id": task.name.replace("_", "-"), "kind": "evidence", "task": task.name}
             self._put({**asks, "title": task.title, "prose": "\n".join(filter(None, prose))}, at)

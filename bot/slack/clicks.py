@@ -36,7 +36,7 @@ class Clicks:
 
     def _stop(self, click: Clicked, incident: str) -> str:
         self._services.desk.stop(IncidentId(incident), by=click.user)
-        return "Stopped. *Run all* on the card continues."
+        return "Stopped. To continue, click “Run all” on the card."
 
     def _change_runbook(self, click: Clicked, incident: str, name: str) -> None:
         self._services.opening.change_runbook(IncidentId(incident), name, by=click.user)

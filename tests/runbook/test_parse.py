@@ -43,11 +43,12 @@ def test_evidence_is_asked_in_the_order_of_the_front_matter() -> None:
         ("ledger", "ledger", "duplicate-rows"),
         ("duplicate-rows", "duplicate_rows", "name-it"),
     ]
-    assert first.prose.splitlines()[:4] == [
+    assert first.prose.splitlines() == [
         "Touch nothing.",
-        "Look for a second run.",
         "*Confirmed*: There are ledger.",
         "*Ruled out*: There are no ledger.",
+        "*Inconclusive*: Something could not be read. That does not mean that nothing was found.",
+        "Look for a second run.",
     ]
     assert "*Ruled out*: Ask the consumer.\n*Inconclusive*: Something could not be read." in second.prose
     assert then.id == "name-it"

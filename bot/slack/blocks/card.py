@@ -13,6 +13,7 @@ from bot.domain.freezes import still_paused
 from bot.domain.ids import EvidenceId, short
 from bot.domain.incident import Incident
 from bot.domain.runbook import (
+    ASKED_FOR,
     ActionStep,
     DecisionStep,
     EvidenceStep,
@@ -69,7 +70,8 @@ def card_message(
             section(f":lock: *Closed* by {person(incident.closed_by)}: {mrkdwn(incident.closed_reason or '')}")
         )
         return f"{incident.id} on {incident.opened.table} is closed", blocks
-    for why in (walk.stuck, passed[-1].reason if passed else None):
+    asks = isinstance(current, ActionStep) and current.action == ASKED_FOR  # the step says what was named
+    for why in (walk.stuck, passed[-1].reason if passed and not asks else None):
         if why and current is not None:
             blocks.append(context(f":arrow_right: {mrkdwn(why)}"))
     if current is None:
@@ -83,7 +85,7 @@ def card_message(
         blocks.append(context(":hourglass_flowing_sand: Checking the table and the job for a diagnosis…"))
     if better is not None:
         change = button("Change the runbook", Click.CHANGE_RUNBOOK, incident.id, better.id)
-        text = f":compass: The diagnosis fits another symptom: *{mrkdwn(better.title)}*. The evidence is kept."
+        text = f"The diagnosis fits another symptom: *{mrkdwn(better.title)}*. The evidence is kept."
         blocks.append(SectionBlock(text=written(text), accessory=change))
     blocks += [actions(_step_buttons(incident, current)), actions(_standing_buttons(incident))]
     title = current.title if current else "runbook finished"
@@ -138,7 +140,7 @@ def _step(incident: Incident, step: Step) -> list[Block]:
     number = 1 + len(walk_of(incident).passed)
     blocks: list[Block] = []
     if isinstance(step, ActionStep) and incident.diagnosis is not None:
-        blocks.append(section(_named(incident.diagnosis)))
+        blocks.append(section(f"{_named(incident.diagnosis)}{_to_do(incident.diagnosis)}"))
     blocks.append(section(f"*Step {number}: {mrkdwn(step.title)}*\n{from_markdown(clipped(step.prose, 1500))}"))
     if isinstance(step, DecisionStep) and step.on != "choice" and incident.diagnosis is not None:
         blocks.append(section(f"*Last diagnosis*\n{_named(incident.diagnosis)}"))
@@ -163,15 +165,18 @@ def _evidence(
     """What was found and what it means, what runs, what failed, what comes."""
     answered = sum(step.id in incident.outcomes for step in steps)
     state = " · stopped" if incident.is_stopped else ""
-    lines = [clipped(_evidence_line(incident, step, tasks.get(step.task), progress), 600) for step in steps]
+    first = steps[0].before or steps[0].hint
+    lines = [clipped(_evidence_line(incident, step, tasks.get(step.task), progress, first), 600) for step in steps]
     title = f"*Evidence: {answered} of {len(steps)} answered{state}*"
     return [
-        section("\n".join(filter(None, (title, from_markdown(clipped(steps[0].before, 600)))))),
+        section("\n".join(filter(None, (title, from_markdown(clipped(first, 600)))))),
         *sections("\n".join(lines)),
     ]
 
 
-def _evidence_line(incident: Incident, step: EvidenceStep, task: Task | None, progress: Progresses) -> str:
+def _evidence_line(
+    incident: Incident, step: EvidenceStep, task: Task | None, progress: Progresses, said_first: str
+) -> str:
     title, outcome, run = mrkdwn(step.title), incident.outcomes.get(step.id), incident.latest_run_of(step.id)
     again = f" _{RUN_AGAIN}._" if run is not None and run.is_again else ""
     if run is not None and run.is_running:
@@ -182,12 +187,14 @@ def _evidence_line(incident: Incident, step: EvidenceStep, task: Task | None, pr
         return f":fast_forward: *{title}* was skipped: {mrkdwn(outcome.why)}"
     if outcome is not None:
         verdict = Verdict(outcome.key)
-        meaning = from_markdown(step.meaning(outcome.key))
+        is_to_look_at = verdict is Verdict.CONFIRMED and step.hint != said_first
+        meaning = from_markdown(" ".join(filter(None, (step.meaning(outcome.key), step.hint if is_to_look_at else ""))))
         found = f"{sign(verdict, task)} *{title}: {said(verdict)}.* {mrkdwn(short_paths(as_sentence(outcome.why)))}"
-        return f"{found}{again}" + (f"\n_{meaning}_" if meaning else "")
+        return f"{found}{again}" + (f"\n{meaning}" if meaning else "")
     if run is not None and run.ended is not None and run.run not in incident.runs_before:
-        how = "was cancelled" if run.ended.how == "cancelled" else "could not be answered"
-        return f":no_entry: *{title}* {how}: {mrkdwn(run.ended.message)}{again}"
+        is_failed = run.ended.how == "failed"
+        how = f"could not be answered: {mrkdwn(run.ended.message)}{again}" if is_failed else "was cancelled."
+        return f":no_entry: *{title}* {how}"
     reads = f" Reads {mrkdwn(task.cost_in_short)}." if task is not None else ""
     return f":white_circle: *{title}*: {mrkdwn(task.question if task is not None else 'waits')}{reads}"
 
@@ -196,6 +203,10 @@ def _is_waiting(incident: Incident) -> bool:
     """Whether evidence runs only if a person lets it: it was stopped, or what is left has failed."""
     runs = [incident.latest_run_of(step.id) for step in steps_ahead(incident)]
     return incident.is_stopped or all(r is not None and r.ended and r.run not in incident.runs_before for r in runs)
+
+
+def _to_do(diagnosis: Diagnosis) -> str:
+    return f"\n*What to do*: {mrkdwn(as_sentence(diagnosis.decisive[1].what_to_do))}" if diagnosis.decisive else ""
 
 
 def _named(diagnosis: Diagnosis) -> str:
