@@ -86,15 +86,14 @@ class Diagnostician:
         Journalled, unless the last diagnosis said the very same: two clicks make one entry. One that is the first to
         see a job run that was left down is an entry all the same.
         """
+        was_stopped = self._store.get(incident_id).is_stopped
         self._look(incident_id)
         told, read = self._now(incident_id)
         tried = self._failed(incident_id)
         while asked := [task for task in told.diagnosis.asks if task not in tried]:
             tried.update(asked)
-            if not self._may_collect(incident_id):
-                break
             for task in asked:
-                self._try(incident_id, task)
+                self._try(incident_id, task, was_stopped)
             told, read = self._now(incident_id)
         for _ in range(_LOOKS_AGAIN):
             if self._is_written(incident_id, told, read):
@@ -136,12 +135,12 @@ class Diagnostician:
         told = Diagnosed(diagnosis=found, sees_job_run=bool(living(case)), deadline=deadline_of(case, found))
         return told, _answered(incident)
 
-    def _may_collect(self, incident_id: IncidentId) -> bool:
-        return self._collect is not None and self._store.get(incident_id).is_open
-
-    def _try(self, incident_id: IncidentId, task: str) -> None:
-        """Without an answer the diagnosis goes on saying that it is missing."""
-        assert self._collect is not None
+    def _try(self, incident_id: IncidentId, task: str, was_stopped: bool) -> None:
+        """Without an answer the diagnosis goes on saying that it is missing; nothing is asked once somebody has stopped
+        it."""
+        incident = self._store.get(incident_id)
+        if self._collect is None or not incident.is_open or (incident.is_stopped and not was_stopped):
+            return
         with suppress(EvidenceCancelled, Refused):
             self._collect(incident_id, task)
 

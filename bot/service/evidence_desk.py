@@ -191,28 +191,31 @@ class EvidenceDesk:
             return
         ask = ask_of(self._observer, incident.opened.table, incident.window, incident.trusted)
         for task in self._first_tasks:
-            is_stopped = self._store.get(incident_id).is_stopped and not incident.is_stopped
-            if self._is_closing or is_stopped:
+            if self._is_closing:
                 return
-            self._look_at(incident_id, task, ask)
+            self._look_at(incident_id, task, ask, incident.is_stopped)
 
-    def _look_at(self, incident_id: IncidentId, task: str, ask: Ask) -> None:
+    def _look_at(self, incident_id: IncidentId, task: str, ask: Ask, was_stopped: bool) -> None:
         run = EvidenceId(str(ULID()))
         with self._alone_with(_lock_of(run)):
             with self._lock:
                 self._mine[run] = None
-            decide = partial(self._first_request, task=task, run=run, world=ask.observation)
+            decide = partial(self._first_request, task=task, run=run, world=ask.observation, was_stopped=was_stopped)
             if run in self._store.write(incident_id, by=WATERLINE, decide=decide).runs:
                 self._work(incident_id, run, ask)
             else:
                 with self._lock:
                     del self._mine[run]
 
-    def _first_request(self, incident: Incident, *, task: str, run: EvidenceId, world: Observation) -> list[Body]:
+    def _first_request(
+        self, incident: Incident, *, task: str, run: EvidenceId, world: Observation, was_stopped: bool
+    ) -> list[Body]:
+        """Nothing once somebody has stopped it; a diagnosis that a person asks for after that looks all the same."""
         of_task = [each for each in incident.runs.values() if each.task == task]
         latest = incident.latest.get(task)
         known = latest.evidence if latest is not None else None
-        if not incident.is_open or any(each.is_running for each in of_task):
+        is_stopped = incident.is_stopped and not was_stopped
+        if not incident.is_open or is_stopped or any(each.is_running for each in of_task):
             return []
         rests_on_runs = self._collector.task(task).reads == "nothing"
         if known is not None and (is_of(known, world, rests_on_runs) or self._is_fresh(known, incident, world)):

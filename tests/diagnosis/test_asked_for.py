@@ -128,7 +128,12 @@ class Asked:
     def get(self, _incident: object, **more: object) -> SimpleNamespace:
         runs = {each.run: each for each in self.runs}
         latest = {each.task: each for each in self.runs if each.evidence is not None}
-        told = {"window": self.case.window, "opened": SimpleNamespace(table=ORDERS), "kept_run": None}
+        told = {
+            "window": self.case.window,
+            "opened": SimpleNamespace(table=ORDERS),
+            "kept_run": None,
+            "is_stopped": False,
+        }
         return SimpleNamespace(is_open=True, latest=latest, runs=runs, **told, **more)
 
     def write(self, incident: object, *, decide: Any, **_: object) -> None:

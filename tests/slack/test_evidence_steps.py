@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from bot.domain.evidence import Answer, Ask, Progress, Task
-from bot.domain.ids import IncidentId, TableName
+from bot.domain.ids import IncidentId, StepId, TableName
 from bot.evidence import tag_of
 from bot.workspace import SeenMessage
 from tests.little_flink import open_catalog
@@ -105,6 +105,28 @@ def test_stop_ends_what_runs_and_nothing_begins_until_somebody_lets_it(ana: Resp
 
     assert runs_of(bot, "duplicate_rows") == 1
     assert runs_of(bot, "ledger") == 2
+
+
+def test_stop_ends_a_diagnosis_that_still_reads(ana: Responder, bot: LittleBot) -> None:
+    """Nothing is named from half of the evidence, no further task begins, and *Run all* names it."""
+    card = ana.opens()
+    bot.runner.slow("duplicate_commits")
+    ana.clicks("Run all", card)
+    naming = ana.sees_on_card("for a diagnosis: Duplicate commits")
+
+    ana.answer_to(lambda: ana.clicks("Stop", naming))
+    eventually(lambda: bot.runner.is_idle)
+    ana.sees_on_card("Run all")
+    begun = bot.runner.runs
+    bot.services.duties.settle_all()
+    bot.runner.quick()
+    named = bot.services.store.get(WL).outcomes.get(StepId("name-it"))
+    after = bot.runner.runs
+    ana.clicks("Run all", ana.sees_on_card("Run all"))
+    ana.sees_on_card("Propose")
+
+    assert named is None
+    assert begun == after
 
 
 def test_a_spark_that_goes_away_is_said_and_can_be_asked_again(ana: Responder, bot: LittleBot) -> None:

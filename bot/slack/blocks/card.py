@@ -82,7 +82,9 @@ def card_message(
         blocks += _step(incident, current)
     is_naming = isinstance(current, DecisionStep) and current.on != "choice" and not incident.is_stopped
     if incident.diagnosis_asked is not None or (is_naming and walk.stuck is None):
-        blocks.append(context(":hourglass_flowing_sand: Checking the table and the job for a diagnosis…"))
+        blocks.append(
+            context(f":hourglass_flowing_sand: Checking the table and the job for a diagnosis{_now(incident, tasks)}…")
+        )
     if better is not None:
         change = button("Change the runbook", Click.CHANGE_RUNBOOK, incident.id, better.id)
         text = f"The diagnosis fits another symptom: *{mrkdwn(better.title)}*. The evidence is kept."
@@ -199,6 +201,19 @@ def _evidence_line(
     return f":white_circle: *{title}*: {mrkdwn(task.question if task is not None else 'waits')}{reads}"
 
 
+def _now(incident: Incident, tasks: Mapping[str, Task]) -> str:
+    running = [tasks[run.task].title for run in incident.runs.values() if run.is_running and run.task in tasks]
+    return f": {mrkdwn(', '.join(running))}" if running else ""
+
+
+def _stop_or_go_on(incident: Incident) -> list[ButtonElement]:
+    """While a diagnosis is made, as it may read rows for long."""
+    if incident.is_stopped:
+        return [button("Run all", Click.RUN_ALL, incident.id, style="primary")]
+    is_running = any(run.is_running for run in incident.runs.values())
+    return [button("Stop", Click.STOP, incident.id, style="danger")] if is_running else []
+
+
 def _is_waiting(incident: Incident) -> bool:
     """Whether evidence runs only if a person lets it: it was stopped, or what is left has failed."""
     runs = [incident.latest_run_of(step.id) for step in steps_ahead(incident)]
@@ -225,7 +240,7 @@ def _step_buttons(incident: Incident, step: Step | None) -> list[ButtonElement]:
         case EvidenceStep():
             main = [button("Stop", Click.STOP, incident.id, style="danger")]
         case DecisionStep(on="diagnosis" | "remedy"):
-            main = [button("Diagnose", Click.DIAGNOSE, incident.id)]
+            main = [*_stop_or_go_on(incident), button("Diagnose", Click.DIAGNOSE, incident.id)]
         case DecisionStep():
             main = [button(c.label, Click.CHOOSE, incident.id, step.id, c.key) for c in step.choices]
         case ActionStep():
