@@ -1,51 +1,14 @@
-"""Whether main is an unbroken chain of the job's own commits, as far as metadata and Flink can show."""
+"""Whether the rows that main lost by a rollback are there again, by the positions that were looked for since."""
 
 from itertools import takewhile
 
 from bot.diagnosis._asked import answers, checked_until
-from bot.diagnosis._case import LOST_FIRST_RESTORE, empty_starts, in_window, living, rewinds_in, run_of
-from bot.diagnosis._other_writers import changes_by_others
+from bot.diagnosis._case import LOST_FIRST_RESTORE, run_of
 from bot.domain.diagnosis import Case
 from bot.domain.guests import Guests
-from bot.domain.ids import DRAINED, short, short_job
-from bot.domain.looked import NotSeen
-from bot.domain.other_writers import name_of
-from bot.domain.rewinds import flink_commits, of_one_sink
-from bot.domain.rollbacks import Rollback, Sequel, rollbacks
-from bot.domain.sentences import counted
+from bot.domain.ids import short_job
+from bot.domain.rollbacks import Rollback
 from bot.domain.sequels import beginning_of
-from bot.domain.suspicion import is_unexplained
-from bot.history.base import begun_anew
-
-
-def break_in_chain(case: Case) -> str | None:
-    """The first thing in the window's commits that an unbroken job would not leave behind."""
-    lost_file = case.observation.table.lost_metadata
-    if lost_file is not None:
-        return f"The catalog points at {lost_file}, which cannot be read: what is said here is of an older state (F10)."
-    root = next((s for s in in_window(case) if s.operation == "replace" and not s.has_commit_below), None)
-    if root is not None:
-        return (
-            f"{short(root.snapshot_id)} rewrote files of a commit that main does not have any more: it has no parent."
-        )
-    if (replaced := begun_anew(case)) is not None:
-        return replaced
-    for found in rewinds_in(case):
-        return (
-            f"Run {short_job(found.run)} was restored from below checkpoint {found.reached}, which was on the table "
-            "already."
-        )
-    for lost in rollbacks(case.observation.table, case.runs):
-        if lost.is_within(case.window, case.observation.table) and _is_hole(case, lost):
-            return f"Main was rolled back to {short(lost.target)} and lost {counted(len(lost.left), 'commit')}."
-    for start in empty_starts(case):
-        return f"Run {short_job(start.run)} was started without state after checkpoint {start.reached} (F4, F15)."
-    foreign = next(iter(changes_by_others(case)), None)
-    if foreign is not None:
-        return (
-            f"{short(foreign.snapshot_id)} ({foreign.operation}) was committed by {name_of(foreign)}, not by the job."
-        )
-    return _fall(case)
 
 
 def every_row_is_there(case: Case) -> bool:
@@ -133,41 +96,3 @@ def looked_since(case: Case, lost: Rollback) -> bool:
     since = takewhile(lambda s: table.place_of(s.snapshot_id) > edge, table.chain)
     brought = (s for s in since if table.place_of(s.snapshot_id) <= until and s.operation != "replace" and s.adds_rows)
     return any(not guests.has(s) for s in brought)
-
-
-def _is_hole(case: Case, lost: Rollback) -> bool:
-    """Whether it is known to be one: before anybody looked for the rows, or asked Flink whether it goes on, it is
-    not. Where the contract names no position by which rows could be looked for, it is."""
-    if lost.sequel is Sequel.WENT_ON:
-        unnamed = case.contract.position is None
-        return unnamed or (answers(case, "missing_positions") and not rows_were_put_back(case, lost))
-    if lost.sequel is Sequel.UNTOLD:
-        return answers(case, "missing_positions") and not rows_were_put_back(case, lost)
-    if lost.sequel is Sequel.NOTHING_YET and isinstance(case.observation.jobs, NotSeen):
-        return False
-    return is_unexplained(lost, case.observation.jobs) or _is_held_by_all(case, lost)
-
-
-def _is_held_by_all(case: Case, lost: Rollback) -> bool:
-    """Whether rows were lost under ids that do not rise above the target's, and the job is down: whichever restore
-    point it goes on from holds them as read, and evidence that still holds did not find them."""
-    if lost.sequel is not Sequel.NOTHING_YET or living(case) or not answers(case, "missing_positions"):
-        return False
-    left = (case.observation.table.by_id[each] for each in lost.left)
-    has_rows = any(s.adds_rows and s.checkpoint_id in lost.counted_again for s in left)
-    return has_rows and not rows_were_put_back(case, lost)
-
-
-def _fall(case: Case) -> str | None:
-    """Of runs after a drained one, which count anew without state, see `started_after_a_drain`."""
-    inside = {s.snapshot_id for s in in_window(case)}
-    commits = flink_commits(case.observation.table)
-    for before, after in of_one_sink(commits):
-        if before.checkpoint_id == DRAINED and before.job_id != after.job_id:
-            continue
-        if after.snapshot_id in inside and (after.checkpoint_id or 0) <= (before.checkpoint_id or 0):
-            return (
-                f"The checkpoint ids on main do not rise: {short(before.snapshot_id)} carries "
-                f"{before.checkpoint_id}, and {short(after.snapshot_id)} after it {after.checkpoint_id}."
-            )
-    return None

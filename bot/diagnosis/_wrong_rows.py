@@ -4,15 +4,12 @@ Files that the table names and storage does not have, of whatever commit, and th
 """
 
 from bot.diagnosis._asked import gave_nothing, lacking, looked_later, unasked, why_again
-from bot.diagnosis._case import at_position, counted_anew, in_window, not_asked
-from bot.diagnosis._leaks import came_again
-from bot.diagnosis._upsert import may_be_replaced, why_upsert
-from bot.diagnosis.schema_changed_under_the_job import unwritten, written_in_vain
+from bot.diagnosis._case import counted_anew, in_window, not_asked
+from bot.diagnosis._upsert import why_upsert
 from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
-from bot.domain.findings import LeakStanding, MissingFilesFinding, RepeatedCommit
+from bot.domain.findings import MissingFilesFinding, RepeatedCommit
 from bot.domain.ids import JobId, SnapshotId, short
 from bot.domain.sentences import counted
-from bot.domain.unread_points import rows_of
 
 _TOLD = 20
 """So many commits at most does the finding name."""
@@ -99,43 +96,6 @@ def _repair(case: Case, found: MissingFilesFinding) -> str:
             "files among the storage's own versions."
         )
     return "A repair takes out the data files among them, whatever commit they are of, and states the rows of each."
-
-
-def wrong_rows(case: Case) -> str | None:
-    """The first thing that was counted wrong among rows; None also where nobody counted."""
-    if case.duplicates is not None and case.duplicates.keys:
-        return f"{case.duplicates.keys} keys live more than once, {case.duplicates.extra_rows} rows too many."
-    if case.gaps is not None and case.gaps.missing and may_be_replaced(case) is None:
-        lowest, highest = at_position(case, case.gaps.lowest), at_position(case, case.gaps.highest)
-        return f"{case.gaps.missing} source positions between {lowest} and {highest} are missing."
-    if case.gaps is not None and case.gaps.to_come:
-        return f"{case.gaps.to_come} positions of rolled-back commits are not written again yet."
-    if case.schema_drift is not None and (columns := unwritten(case, case.schema_drift)):
-        return f"The job does not write {', '.join(columns)}, which the table has since its schema was changed (F23)."
-    if case.schema_drift is not None and (columns := written_in_vain(case, case.schema_drift)):
-        return f"The job goes on writing {', '.join(columns)}, which the table no longer has (F23)."
-    return None
-
-
-def wrong_files(case: Case) -> str | None:
-    """The first thing that is wrong among commits and files; None also where nobody looked."""
-    if case.unreadable is not None and case.unreadable.count:
-        return f"{case.unreadable.count} files with {case.unreadable.rows} rows cannot be read (F9)."
-    if isinstance(gone := missing_now(case), MissingFilesFinding):
-        return f"{gone.count} files that the table names, with {gone.rows} rows, are not on storage (F9)."
-    if case.duplicate_files is not None and case.duplicate_files.count:
-        return f"{case.duplicate_files.count} files are live more than once (F1)."
-    repeated = next((r for r in _repeats(case) if r.how != "same-source-range"), None)
-    if repeated is not None:
-        how = "the same files" if repeated.how == "same-files" else f"checkpoint {repeated.checkpoint_id}"
-        return f"{short(repeated.again)} brings {how} once more after {short(repeated.first)} (F1)."
-    dropped = case.leaked.of(LeakStanding.DROPPED, LeakStanding.LOST_STATE) if case.leaked is not None else ()
-    if lost := tuple(leak for leak in dropped if came_again(leak, case) is not True):
-        were = "was never committed and never will be" if len(lost) == 1 else "were never committed and never will be"
-        return f"{counted(len(lost), 'Flink manifest')} with {rows_of(lost)} {were}."
-    if case.forked is not None and case.forked.forked:
-        return f"{len(case.forked.forked)} runs take turns on main (F13)."
-    return None
 
 
 def repeats_unexplained(case: Case) -> CannotTell | None:

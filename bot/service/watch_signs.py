@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 from bot.diagnosis._arrivals import checkpoint_silence
-from bot.diagnosis._case import living
+from bot.diagnosis._case import empty_starts, living, rewinds_in
 from bot.diagnosis._leaks import in_words
-from bot.diagnosis._turns import writing
-from bot.diagnosis._unbroken import break_in_chain
+from bot.diagnosis._other_writers import changes_by_others
+from bot.diagnosis._turns import turns, writing
 from bot.diagnosis.checkpoints_failed import fails_in_a_row
 from bot.domain.diagnosis import Act, Case, Diagnosis, LastGoodRows, Matches, Mode, Remedy
 from bot.domain.doubt import rows_are_right
@@ -16,6 +16,7 @@ from bot.domain.record import Record
 from bot.domain.rollbacks import rollbacks
 from bot.domain.runbook import RUNBOOKS_OF
 from bot.domain.watch import Sign
+from bot.history.base import begun_anew
 from bot.service.watch_unnamed import is_looping, newest_run, silent_for, unnamed_signs
 
 CONDITIONS = frozenset(
@@ -73,8 +74,10 @@ def suspicion(case: Case) -> str:
     columns = tuple(column.field_id for column in case.observation.table.columns)
     seen = case.observation
     gone_back = tuple((r.target, r.sequel.value) for r in rollbacks(seen.table, case.runs))
-    told = (break_in_chain(case), gone_back, *alive, len(writing(case)) > 1, columns, silent_for(case))
-    return repr(told)
+    restarts = (*((r.run, r.reached) for r in rewinds_in(case)), *((s.run, s.reached) for s in empty_starts(case)))
+    others = (*(s.snapshot_id for s in changes_by_others(case)), *(turn.at for turn in turns(case)))
+    on_main = (seen.table.lost_metadata, begun_anew(case), restarts, others)
+    return repr((on_main, gone_back, *alive, len(writing(case)) > 1, columns, silent_for(case)))
 
 
 def _asking(diagnosis: Diagnosis) -> list[tuple[Mode, Matches]]:
