@@ -251,8 +251,8 @@ class Directory:
             channel for channel in self.channels.values() if person in channel.members or not channel.is_private
         )
 
-    def archive(self, channel_id: str) -> None:
-        self._replace(channel_id, is_archived=True)
+    def archive(self, channel_id: str, *, archived: bool = True) -> None:
+        self._replace(channel_id, is_archived=archived)
 
     def join(self, channel_id: str, member: str) -> None:
         self._replace(channel_id, members=self.channels[channel_id].members | {member})
