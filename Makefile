@@ -84,7 +84,7 @@ BOTS ?= 1
 chaos: install ## Kill the bot at random under clicks and commits, and check the rules: KILLS=1000 SEED=1 RECORD=sqlite BOTS=1
 	$(BIN)/python -m tests.chaos --kills $(KILLS) --seed $(SEED) --record $(RECORD) --bots $(BOTS)
 
-chaos-short: install ## The same with six kills, on both databases, and with two bots at once
+chaos-short: install ## The same with six kills, on both databases, and with a bot that stands by
 	$(BIN)/pytest tests/chaos -m chaos -q
 
 RACES ?= 500

@@ -20,11 +20,13 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--record", choices=["sqlite", "postgresql"], default="sqlite")
-    parser.add_argument("--bots", type=int, default=1, help="so many share the work; more than one on postgresql only")
+    parser.add_argument(
+        "--bots", type=int, default=1, help="so many, of which one works; more than one on postgresql only"
+    )
     parser.add_argument("--keep", type=Path, help="leave each world's files here")
     asked = parser.parse_args()
     if asked.bots > 1 and asked.record == "sqlite":
-        parser.error("several bots share one PostgreSQL: --record postgresql")
+        parser.error("several bots need PostgreSQL: --record postgresql")
     figures = Figures()
     with ExitStack() as stack:
         root = asked.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chaos-")))

@@ -17,6 +17,7 @@ from bot import bootstrap
 from bot.adapters.clock import SystemClock
 from bot.adapters.flink_rest import FlinkRest
 from bot.adapters.flink_starting import JarStart
+from bot.adapters.journal_sql import Store
 from bot.adapters.scheduler import SchedulerTimers
 from bot.bootstrap.content import CONTENT
 from bot.evidence import find_tasks
@@ -35,6 +36,12 @@ class RestCluster(FlinkRest):
         self.savepoints = folder / "savepoints"
 
 
+def works_in_its_turn(store: Store) -> Store:
+    """As `serve`: where another bot works on the record, this one stands by before it takes anything."""
+    assert store.presence.take_over(threading.Event().wait)
+    return store
+
+
 def live(line: str) -> None:
     """Be a bot until killed. `line` is JSON: folder, flink, slack, bot_token, app_token, record."""
     end_with_parent()
@@ -45,7 +52,7 @@ def live(line: str) -> None:
     bot.record_url = told["record"]
     bot.looks_first = True  # as it is delivered: no step of the walk asks which commits and files came twice
     bot.ping_s = 0.2  # sockets are dropped often here
-    bot.start()
+    bot.start(works_in_its_turn)
     timers = SchedulerTimers(SystemClock())
     timers.start()
     timers.every("settle", _SETTLE_EVERY_S, bot.services.duties.settle_all)

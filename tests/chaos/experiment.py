@@ -27,7 +27,7 @@ _CALM_S = 1.0
 _COLD_EVERY = 25
 """Every so many starts one is cold: its time is what an operator sees."""
 _ONE_OF_THEM = 0.8
-"""How often only one of several bots is killed, so that the others go on with what it had begun."""
+"""How often only one of several bots is killed: another one takes over what it had begun, or it stood by."""
 _UNDER_WAY = """
 SELECT (SELECT count(*) FROM inbox WHERE state <> 'done')
      + (SELECT count(*) FROM outbox WHERE state IN ('queued', 'sending'))
@@ -84,8 +84,8 @@ class Experiment:
         together: int = 1,
         damages: Sequence[Damage] = DAMAGES,
     ) -> None:
-        """`together`: how many bots share the work, which only PostgreSQL allows to be more than one; `damages`: one of
-        these by chance for each story."""
+        """`together`: how many bots there are, more than one only on PostgreSQL; `damages`: one of these by chance for
+        each story."""
         self._together = together
         self._damages = damages
         self._folder = folder

@@ -59,7 +59,7 @@ class World:
     """Everything around the bots."""
 
     def __init__(self, folder: Path, slack: Workspace, flink: str, record: str, bots: Bots, together: int) -> None:
-        """`together`: how many bots share the work, from 1."""
+        """`together`: how many bots there are, from 1, of which one works and the others stand by."""
         self.folder = folder
         self.slack = slack
         self.record = record
@@ -97,11 +97,11 @@ class World:
             self._running[self._bots.start(self._line)] = None
 
     def waits_until_connected(self) -> None:
-        """Slack delivers to all of them from now on."""
+        """Slack delivers to the one that works from now on."""
         deadline = time.monotonic() + _PATIENCE_S
-        while self.slack.connected != len(self._running):
+        while self.slack.connected != 1:
             if time.monotonic() > deadline:
-                raise Stuck(f"Not every bot was connected within {_PATIENCE_S:g} s of its start.")
+                raise Stuck(f"No bot was connected within {_PATIENCE_S:g} s of its start.")
             time.sleep(0.01)
 
     def kills(self, random: Random | None = None) -> None:
@@ -112,7 +112,7 @@ class World:
             if process is not None:
                 process.wait()
         deadline = time.monotonic() + _PATIENCE_S
-        while self.slack.connected > len(self._running):
+        while self.slack.connected > min(1, len(self._running)):
             if time.monotonic() > deadline:
                 raise Stuck("Slack still has a connection to a bot that was killed.")
             time.sleep(0.005)
