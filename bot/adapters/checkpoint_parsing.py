@@ -96,8 +96,9 @@ class JavaBytes:
         """So many signed ones."""
         return struct.unpack(f">{count}q", self.take(8 * self._not_negative(count, "a count")))
 
-    def skip_longs(self, count: int) -> None:
-        self.take(8 * self._not_negative(count, "a count"))
+    def pass_longs(self) -> None:
+        """A count, and that many."""
+        self.take(8 * self._not_negative(self.int32(), "a count"))
 
     def _not_negative(self, value: int, what: str) -> int:
         if value < 0:
@@ -142,7 +143,7 @@ def stream(data: JavaBytes) -> Handle:
             return _in_file(data, Handle(size=data.size(), file=data.text()))
         case 3:
             data.int32()
-            data.skip_longs(data.int32())
+            data.pass_longs()
             return stream(data)
         case 6:
             file = data.text()
@@ -161,11 +162,6 @@ def _in_file(data: JavaBytes, handle: Handle) -> Handle:
     if handle.file is not None:
         data.files.append(StateFile(handle.file, handle.is_relative, handle.start + handle.size))
     return handle
-
-
-def coordinator(data: JavaBytes) -> int:
-    """Bytes of the operator coordinator's state."""
-    return stream(data).size
 
 
 def operator_lists(data: JavaBytes) -> OperatorList | None:
@@ -195,7 +191,7 @@ def keyed(data: JavaBytes) -> int:
             return 0
         case 3 | 7 | 12:  # of a checkpoint, of a savepoint, of a checkpoint with an id
             data.int32()
-            data.skip_longs(data.int32())
+            data.pass_longs()
             size = stream(data).size
             if kind == 12:
                 data.text()
@@ -225,9 +221,8 @@ def _channel(data: JavaBytes, *, is_tagged: bool) -> int:
         stream(data)
         data.block()
         return size
-    data.int32()  # gate or partition
-    data.int32()  # channel or subpartition
-    data.skip_longs(data.int32())
+    data.take(8)  # gate and channel, or partition and subpartition
+    data.pass_longs()
     size = data.size()
     stream(data)
     return size
@@ -236,8 +231,7 @@ def _channel(data: JavaBytes, *, is_tagged: bool) -> int:
 def _incremental(data: JavaBytes, *, has_id: bool) -> int:
     data.int64()  # the checkpoint that it belongs to
     data.text()
-    data.int32()
-    data.int32()
+    data.take(8)
     if has_id:
         data.int64()
     size = stream(data).size
@@ -251,24 +245,17 @@ def _incremental(data: JavaBytes, *, has_id: bool) -> int:
 
 
 def _changelog(data: JavaBytes, *, has_checkpoint_id: bool) -> int:
-    data.int32()
-    data.int32()
-    data.int64()
+    data.take(16)
     size = 0
     for _ in ("materialized", "since then"):
         size += sum(keyed(data) for _ in range(data.count()))
-    data.int64()
-    if has_checkpoint_id:
-        data.int64()
+    data.take(16 if has_checkpoint_id else 8)
     data.text()
     return size
 
 
 def _changes_inline(data: JavaBytes) -> int:
-    data.int32()
-    data.int32()
-    data.int64()
-    data.int64()
+    data.take(24)
     size = 0
     for _ in range(data.count()):
         data.int32()
@@ -278,8 +265,7 @@ def _changes_inline(data: JavaBytes) -> int:
 
 
 def _changes_in_files(data: JavaBytes, *, has_storage: bool) -> int:
-    data.int32()
-    data.int32()
+    data.take(8)
     for _ in range(data.count()):
         data.int64()
         stream(data)
@@ -339,7 +325,7 @@ def _operator(data: JavaBytes, version: int) -> OperatorPart:
     operator_id = OperatorId(data.take(16).hex())
     parallelism = data.int32()
     data.int32()  # the maximal parallelism
-    size = coordinator(data)
+    size = stream(data).size  # of its coordinator
     lists: list[OperatorList] = []
     for _ in range(max(data.int32(), 0)):  # negative: the whole operator has finished
         if data.int32() < 0:  # this subtask has finished and keeps no state
