@@ -5,6 +5,7 @@ a catalog that is down must not keep a recovery from ending.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from bot.domain.diagnosis import Remedy
@@ -38,47 +39,38 @@ _WALK = "Checking the table and the job for the diagnosis"
 _APPROVAL = "Reminding approvers and ending expired proposals"
 
 
+@dataclass(eq=False)
 class Duties:
     """Finds what is owed and does it in the background."""
 
-    def __init__(
-        self,
-        store: IncidentStore,
-        background: Background,
-        desk: EvidenceDesk,
-        diagnoses: DiagnosisDesk,
-        proposals: Proposals,
-        approvals: Approvals,
-        executions: Executions,
-        verifier: Verifier,
-        waterline: Waterline,
-        maintenance: Maintenance,
-        telling: Telling,
-        tags: SavepointTags,
-        retrying: Retrying,
-        promises: Promises,
-    ) -> None:
-        self._store = store
-        self._background = background
-        self._desk = desk
-        self._diagnoses = diagnoses
-        self._proposals = proposals
-        self._executions = executions
-        self._verifier = verifier
-        self._waterline = waterline
-        self._maintenance = maintenance
-        self._telling = telling
-        self._tags = tags
+    _store: IncidentStore
+    _background: Background
+    _desk: EvidenceDesk
+    _diagnoses: DiagnosisDesk
+    _proposals: Proposals
+    _approvals: Approvals
+    _executions: Executions
+    _verifier: Verifier
+    _waterline: Waterline
+    _maintenance: Maintenance
+    _telling: Telling
+    _tags: SavepointTags
+    _retrying: Retrying
+    _promises: Promises
+
+    def __post_init__(self) -> None:
         self._by_time: dict[str, Approvals | Retrying | Promises] = {
-            _APPROVAL: approvals,
-            RETRYING: retrying,
-            PROMISED: promises,
+            _APPROVAL: self._approvals,
+            RETRYING: self._retrying,
+            PROMISED: self._promises,
         }
         self._duties: dict[str, Callable[[IncidentId], None]] = {
-            "Checking what is proposed": proposals.supersede_if_moved,
+            "Checking what is proposed": self._proposals.supersede_if_moved,
             "Marking the table": self._mark_table,
-            "Warning the consumers": self._warn,
-            "Notifying consumers of the changed severity": self._tell_severity,
+            "Warning the consumers": partial(self._tell_if, "first_warning", self._telling.owes_first_warning),
+            "Notifying consumers of the changed severity": partial(
+                self._tell_if, "update", self._telling.owes_severity
+            ),
             "Running the requested evidence": self._resume_evidence,
             "Taking a first look": self._look_first,
             _WALK: self._walk,
@@ -140,13 +132,7 @@ class Duties:
         if incident.waterline is None and doubted_since(incident) is not None:
             self._waterline.under_review(incident_id)
 
-    def _warn(self, incident_id: IncidentId) -> None:
-        self._tell_if(incident_id, "first_warning", self._telling.owes_first_warning)
-
-    def _tell_severity(self, incident_id: IncidentId) -> None:
-        self._tell_if(incident_id, "update", self._telling.owes_severity)
-
-    def _tell_if(self, incident_id: IncidentId, kind: str, is_owed: Callable[[Incident], bool]) -> None:
+    def _tell_if(self, kind: str, is_owed: Callable[[Incident], bool], incident_id: IncidentId) -> None:
         """Looked at before and after rendering: that takes seconds, and a person or another replica may be first."""
         if is_owed(self._store.get(incident_id)):
             preview = self._telling.preview(incident_id, kind)

@@ -24,12 +24,11 @@ from bot.notices import NoticeTemplate, data_of, facts_for, observed_readers, re
 from bot.notices.affecting import affected_commits
 from bot.notices.readings import FarReads
 from bot.ports import Clock, Directory
-from bot.service import owed_notices
+from bot.service import sending_rules
 from bot.service.approving import membership_of
 from bot.service.diagnosing import OtherDoubts
 from bot.service.incident_store import IncidentStore, must_be_open
 from bot.service.observing import NewerCommits, Observer
-from bot.service.sending_rules import sent_or_held
 from bot.service.telling_rules import (
     AFTER_CLOSE,
     is_said_already,
@@ -71,11 +70,13 @@ class Telling:
 
     def owes_first_warning(self, incident: Incident) -> bool:
         """Whether consumers are still unwarned although the responder has had time to look at the preview."""
-        return owed_notices.owes_first_warning(incident, self._observer.setup(incident.opened.table), self._clock.now())
+        return sending_rules.owes_first_warning(
+            incident, self._observer.setup(incident.opened.table), self._clock.now()
+        )
 
     def owes_severity(self, incident: Incident) -> bool:
         """Whether consumers were told of another severity than the present one, and still wait for the end."""
-        return owed_notices.owes_severity(incident, self._observer.setup(incident.opened.table))
+        return sending_rules.owes_severity(incident, self._observer.setup(incident.opened.table))
 
     def preview(
         self, incident_id: IncidentId, kind: str, words: str = "", *, only: frozenset[str] | None = None
@@ -91,7 +92,7 @@ class Telling:
         refuse_false_comfort(incident, kind)
         refuse_untimely(incident, work)
         setup = self._observer.setup(incident.opened.table)
-        left = owed_notices.left_to_tell(incident, setup, kind)
+        left = sending_rules.left_to_tell(incident, setup, kind)
         told = [each for each in left if only is None or each.name in only]
         observation = self._observer.observe(incident.opened.table, window=incident.window)
         refuse_unseen_end(incident, work, observation)
@@ -205,7 +206,7 @@ class Telling:
             if not if_still(incident):
                 return []
             refuse_other_trust(incident, notices, around)
-            return sent_or_held(
+            return sending_rules.sent_or_held(
                 incident, name, notices, policy, step, by=by, membership=membership, now=self._clock.now()
             )
 

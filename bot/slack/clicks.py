@@ -5,11 +5,12 @@ from collections.abc import Callable
 from bot.domain.approval_refusals import approval_counts
 from bot.domain.errors import Refused
 from bot.domain.ids import IncidentId, ProposalId, StepId, short_job
+from bot.domain.notice import Answer
 from bot.service.approving import keep_other
 from bot.service.services import Services
 from bot.slack.blocks.review import term_form
 from bot.slack.commands import mute_clicked
-from bot.slack.forms import open_form_id, problem_form
+from bot.slack.forms import REASONS, open_form_id, problem_form
 from bot.slack.ids import Click
 from bot.slack.opening_forms import OpeningForms
 from bot.slack.requests import Clicked
@@ -42,11 +43,8 @@ class Clicks:
         self._services.opening.change_runbook(IncidentId(incident), name, by=click.user)
         self._services.duties.walk_on(IncidentId(incident))
 
-    def _choose(self, click: Clicked, incident: str, step: str, key: str) -> None:
+    def _choose(self, click: Clicked, incident: str, step: str, key: str = "done") -> None:
         self._services.walker.choose(IncidentId(incident), StepId(step), key, by=click.user)
-
-    def _done(self, click: Clicked, incident: str, step: str) -> None:
-        self._services.walker.choose(IncidentId(incident), StepId(step), "done", by=click.user)
 
     def _take(self, click: Clicked, incident: str) -> str:
         self._services.walker.assign(IncidentId(incident), click.user, by=click.user)
@@ -85,11 +83,9 @@ class Clicks:
         self._services.proposals.undo(IncidentId(incident), ProposalId(proposal), "", by=click.user)
         return "The undo is proposed. Somebody else must approve it before anything changes."
 
-    def _acknowledge(self, click: Clicked, incident: str, seq: str) -> str:
-        return self._services.answering.answer(IncidentId(incident), int(seq), "acknowledged", by=click.user)
-
-    def _re_ran(self, click: Clicked, incident: str, seq: str) -> str:
-        return self._services.answering.answer(IncidentId(incident), int(seq), "re-ran", by=click.user)
+    def _answer(self, click: Clicked, incident: str, seq: str) -> str:
+        answer: Answer = "re-ran" if click.action == Click.RE_RAN else "acknowledged"
+        return self._services.answering.answer(IncidentId(incident), int(seq), answer, by=click.user)
 
     def _preview_notice(self, click: Clicked, incident: str, kind: str, step: str) -> None:
         view = preview_of(self._services, IncidentId(incident), kind, step, click.channel, click.user)
@@ -137,11 +133,12 @@ class Clicks:
 
 
 _BUTTONS: dict[str, Callable[..., str | None]] = {
+    **dict.fromkeys((*REASONS, Click.TELL_IN_WORDS), Clicks._form),
     Click.RUN_ALL: Clicks._run_all,
     Click.STOP: Clicks._stop,
     Click.CHANGE_RUNBOOK: Clicks._change_runbook,
     Click.CHOOSE: Clicks._choose,
-    Click.DONE: Clicks._done,
+    Click.DONE: Clicks._choose,
     Click.TAKE: Clicks._take,
     Click.DIAGNOSE: Clicks._diagnose,
     Click.PROPOSE: Clicks._propose,
@@ -152,25 +149,14 @@ _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.UNDO: Clicks._undo,
     Click.PREVIEW_NOTICE: Clicks._preview_notice,
     Click.CORRECT: Clicks._correct,
-    Click.DECLINE_CORRECTION: Clicks._form,
-    Click.ACKNOWLEDGE: Clicks._acknowledge,
-    Click.RE_RAN: Clicks._re_ran,
+    Click.ACKNOWLEDGE: Clicks._answer,
+    Click.RE_RAN: Clicks._answer,
     Click.READ_NOTICES: Clicks._read_notices,
     Click.TURN_PAGE: Clicks._turn_page,
     Click.TELL_AGAIN: Clicks._tell_again,
-    Click.TELL_IN_WORDS: Clicks._form,
-    Click.HELP: Clicks._form,
     Click.REVIEW: Clicks._review,
     Click.TERM: Clicks._term,
     Click.OPEN: Clicks._open,
     Click.MUTE: Clicks._mute,
     Click.EXPORT: Clicks._export,
-    Click.SKIP: Clicks._form,
-    Click.NOTE: Clicks._form,
-    Click.REJECT: Clicks._form,
-    Click.VETO: Clicks._form,
-    Click.BREAK_GLASS: Clicks._form,
-    Click.SETTLE_HAPPENED: Clicks._form,
-    Click.SETTLE_NOT: Clicks._form,
-    Click.CLOSE: Clicks._form,
 }

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bot.service.opening import Offer  # behind the front door: what is asked of catalogs takes long to import
 
 PREVIEW_TITLE = "Preview the notices"
-_REASONS: dict[str, tuple[Form, str, str, str]] = {
+REASONS: dict[str, tuple[Form, str, str, str]] = {
     Click.SKIP: (Form.SKIP, "Skip this step", "Why is it not needed?", "Skip"),
     Click.NOTE: (Form.NOTE, "Add a note", "What should the record say?", "Add"),
     Click.REJECT: (Form.REJECT, "Reject the proposal", "What should change?", "Reject"),
@@ -95,8 +95,8 @@ def form_for(request: Request) -> View | None:
             )
         case Clicked(action=Click.READ_NOTICES):
             return placeholder(PREVIEW_TITLE, open_form_id(request.trigger), "Loading the notices…")
-        case Clicked() if request.action in _REASONS:
-            form, title, label, submit = _REASONS[request.action]
+        case Clicked() if request.action in REASONS:
+            form, title, label, submit = REASONS[request.action]
             return _reason(form, title, label, submit, about=f"{request.value}/{request.channel}")
         case _:
             return None

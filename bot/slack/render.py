@@ -51,7 +51,7 @@ def render(post: Post, services: Services) -> tuple[str, list[Block]]:
     assert post.incident is not None
     incident = services.store.get(post.incident)
     _id, kind, *rest = post.key.split("/")
-    told, blocks = _RENDERERS[kind](incident, services, rest[0] if rest else "")
+    told, blocks = _of_incident(incident, services, kind, rest[0] if rest else "")
     return mrkdwn(told), blocks
 
 
@@ -63,41 +63,42 @@ def _finding(sighting: str, services: Services) -> tuple[str, list[Block]]:
     return mrkdwn(clipped(told, _NOTIFICATION)), blocks
 
 
-def _card(incident: Incident, services: Services, _name: str) -> tuple[str, list[Block]]:
-    setup = services.observer.tables.get(incident.opened.table)
-    return card_message(
-        incident, services.tasks, services.desk.progress, setup, services.opening.better_runbook(incident)
-    )
+def _of_incident(incident: Incident, services: Services, kind: str, name: str) -> tuple[str, list[Block]]:  # noqa: C901 - one case a kind
+    match kind:
+        case "card":
+            setup = services.observer.tables.get(incident.opened.table)
+            better = services.opening.better_runbook(incident)
+            return card_message(incident, services.tasks, services.desk.progress, setup, better)
+        case "evidence":
+            run = incident.runs[EvidenceId(name)]
+            return evidence_message(run, services.tasks[run.task])
+        case "first-look":
+            return first_look_message(incident, services.tasks)
+        case "diagnosis":
+            body = incident.entries[int(name) - 1].body
+            assert isinstance(body, Diagnosed)
+            return diagnosis_message(body.diagnosis)
+        case "proposal":
+            return proposal_message(incident, incident.proposals[ProposalId(name)], services.tasks)
+        case "execution":
+            return execution_message(incident, incident.proposals[ProposalId(name)])
+        case "reminder":
+            return reminder_message(incident, incident.proposals[ProposalId(name)])
+        case "emergency":
+            return emergency_message(incident, incident.proposals[ProposalId(name)])
+        case "line":
+            return _line(incident, name)
+        case "promise":
+            return reminder_of_promise(incident, incident.entries[int(name) - 1])
+        case "held":
+            return held_message(incident, incident.held[name])
+        case "given-up":
+            return given_up_message(incident, int(name))
+        case _:
+            raise KeyError(kind)
 
 
-def _evidence(incident: Incident, services: Services, name: str) -> tuple[str, list[Block]]:
-    run = incident.runs[EvidenceId(name)]
-    return evidence_message(run, services.tasks[run.task])
-
-
-def _diagnosis(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
-    body = incident.entries[int(name) - 1].body
-    assert isinstance(body, Diagnosed)
-    return diagnosis_message(body.diagnosis)
-
-
-def _proposal(incident: Incident, services: Services, name: str) -> tuple[str, list[Block]]:
-    return proposal_message(incident, incident.proposals[ProposalId(name)], services.tasks)
-
-
-def _execution(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
-    return execution_message(incident, incident.proposals[ProposalId(name)])
-
-
-def _reminder(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
-    return reminder_message(incident, incident.proposals[ProposalId(name)])
-
-
-def _emergency(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
-    return emergency_message(incident, incident.proposals[ProposalId(name)])
-
-
-def _line(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
+def _line(incident: Incident, name: str) -> tuple[str, list[Block]]:
     entry = incident.entries[int(name) - 1]
     if isinstance(entry.body, ReviewOpened):
         return review_message(incident)
@@ -108,40 +109,8 @@ def _line(incident: Incident, _services: Services, name: str) -> tuple[str, list
     return told, [line]
 
 
-def _promise(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
-    return reminder_of_promise(incident, incident.entries[int(name) - 1])
-
-
 def _ids_in(entry: Entry) -> frozenset[str]:
     """Whom the entry names in a field of its own; a mention within a text that somebody wrote is not among them."""
     fields = (value for value in vars(entry.body).values() if value is not None)
     values = (each for field in fields for each in (field if isinstance(field, tuple) else (field,)))
     return frozenset(value for value in values if isinstance(value, str) and _ID.fullmatch(value))
-
-
-def _first_look(incident: Incident, services: Services, _name: str) -> tuple[str, list[Block]]:
-    return first_look_message(incident, services.tasks)
-
-
-def _held(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
-    return held_message(incident, incident.held[name])
-
-
-def _given_up(incident: Incident, _services: Services, name: str) -> tuple[str, list[Block]]:
-    return given_up_message(incident, int(name))
-
-
-_RENDERERS = {
-    "given-up": _given_up,
-    "held": _held,
-    "card": _card,
-    "evidence": _evidence,
-    "first-look": _first_look,
-    "diagnosis": _diagnosis,
-    "proposal": _proposal,
-    "execution": _execution,
-    "reminder": _reminder,
-    "emergency": _emergency,
-    "line": _line,
-    "promise": _promise,
-}

@@ -31,8 +31,8 @@ from bot.notices.gather import facts_for
 from bot.service.closing import Closing
 from bot.service.incident_store import IncidentStore
 from bot.service.outdated import refuse_outdated
-from bot.service.owed_notices import left_to_tell, owes_first_warning, owes_severity
 from bot.service.promises import Promises
+from bot.service.sending_rules import left_to_tell, owes_first_warning, owes_severity
 from bot.service.telling_rules import refuse_after_close, refuse_false_comfort
 from tests import orders_table as orders
 from tests.decisions import ANA
