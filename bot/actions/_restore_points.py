@@ -6,7 +6,7 @@ before the evidence is collected again, so a refusal says so.
 The state that a stopped run has left on storage, and whether it pairs with the table as it is.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 
 from bot.actions._foreseen import case_now
 from bot.actions._world import World
@@ -14,14 +14,12 @@ from bot.domain.diagnosis import Case
 from bot.domain.errors import CouldNotLook, Refused, Superseded
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import JobRun, names_run, with_kinds
-from bot.domain.guests import Guests, commits_that_bind
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.kin import began_from
 from bot.domain.requirements import HeadDescends, Requirement
-from bot.domain.table import Snapshot
 from bot.domain.unread_points import beside
 from bot.history.ranking import Idle, Ranking, for_rewind, for_start, in_evidence, on_main, only_copies_follow, ranked
-from bot.history.restore import RestorePoint, Restores, called, has_lost_none_since, lists_none_of, pair_of
+from bot.history.restore import RestorePoint, Restores, has_lost_none_since, lists_none_of, pair_of
 
 LOOK_AGAIN = "collect that evidence again (`/waterline run checkpoint_pairing`) and propose this again"
 
@@ -51,16 +49,13 @@ def _fits(each: Pairing, snapshots: Collection[SnapshotId]) -> bool:
     return each.verdict is PairVerdict.PAIRED and each.snapshot_id in snapshots
 
 
-_NAMED = 4
-
-
 def newest_pair(case: Case, last_good: SnapshotId) -> RestorePoint:
     """The durable restore point that pairs with the newest snapshot at or below `last_good`.
 
     Retained checkpoints of a run that goes on are passed over: Flink deletes them while people decide.
     Raises Refused with what was looked at when there is none, and where nobody knows whose they are.
     """
-    _must_know_whose(case)
+    _must_know_whose(Restores(case))
     ranking = for_rewind(case, last_good)
     if ranking.best is not None:
         return ranking.best
@@ -82,113 +77,74 @@ def pair_with_head(case: Case, live: JobRun | None) -> RestorePoint:
     Raises Refused with what was looked at when there is none, and where that newest commit is a guest's
     or nobody knows whose it is.
     """
-    _must_know_whose(case)
-    commits = commits_that_bind(case)
-    newest = commits[-1].snapshot_id if commits else None
     restores = Restores(case)
+    _must_know_whose(restores)
     ranking = ranked(in_evidence(restores), on_main(restores))
     kept = live is not None and live.settings is not None and live.settings.survives_cancel is True
     if ranking.best is not None and ranking.right[0].pair.is_durable:
         return ranking.best
-    going = [each for each in ranking.right if is_alive(case, each.pair)]
-    if going and kept:
-        assert going[0].point is not None
-        return going[0].point.model_copy(update={"goes_with_savepoint": True})
-    if newest is not None and (since := found_since(case, {newest})) is not None:
-        raise _unpaired(ranking, newest, since)
-    if going:
-        raise Refused(
-            "The job cannot be restarted on the table as it is.",
-            f"{going[0].pair.path} pairs with the head, but its run {short_job(going[0].pair.job_id)} is alive. It is "
-            "not known that Flink keeps the checkpoints of a cancelled run.",
-            "Set execution.checkpointing.externalized-checkpoint-retention to RETAIN_ON_CANCELLATION. Or copy that "
-            "folder away, stop the run by hand and start it from the copy.",
+    going = next((each for each in ranking.right if is_alive(case, each.pair)), None)
+    if going is not None and going.point is not None and kept:
+        return going.point.model_copy(update={"goes_with_savepoint": True})
+    told = ranked(in_evidence(restores), on_main(restores), lasting=True).in_words()
+    if not restores.binding:
+        expected = f"Main lists no commit by Flink with which a restore point could pair; found {told}."
+    else:
+        newest = short(restores.binding[-1].snapshot_id)
+        expected = (
+            f"Expected a lasting restore point that pairs with {newest}, the newest commit by Flink; found {told}."
+        )
+    remedy = _instead(restores, ranking, going.pair if going is not None else None)
+    raise Refused("The job cannot be restarted on the table as it is.", expected, remedy)
+
+
+def _instead(restores: Restores, ranking: Ranking, going: Pairing | None) -> str:
+    """What people do where nothing lasting pairs with the head, sentences. `going`: what pairs, of a run that is
+    alive."""
+    case, newest = restores.case, restores.binding[-1] if restores.binding else None
+    if newest is not None and (since := found_since(case, {newest.snapshot_id})) is not None:
+        return since
+    if going is not None:
+        return (
+            f"Run {short_job(going.job_id)} is alive, and it is not known that Flink keeps the checkpoints of a "
+            "cancelled run. Set execution.checkpointing.externalized-checkpoint-retention to RETAIN_ON_CANCELLATION. "
+            "Or copy that folder away, stop the run by hand and start it from the copy."
         )
     if ranking.right:
-        raise _not_there(ranking.right[0].pair)
-    if commits and Guests(case).has_run(commits[-1].job_id):
-        raise _ends_with_a_guest(case, commits, ranking)
-    under = (each.point for each in ranking.rejected if each.point is not None and each.point.snapshot_id == newest)
-    point = next(under, None)
-    raise _under_a_repair(case, point) if point is not None else _unpaired(ranking, newest, _look_or_rewind(case))
-
-
-def _unpaired(ranking: Ranking, newest: SnapshotId | None, remedy: str) -> Refused:
-    return Refused(
-        "The job cannot be restarted on the table as it is.",
-        f"Expected a savepoint or retained checkpoint that pairs with {short(newest)}, the newest commit by Flink; "
-        f"found {ranking.in_words()}."
-        if newest is not None
-        else f"Main lists no commit by Flink with which a restore point could pair; found {ranking.in_words()}.",
-        remedy,
-    )
-
-
-def _look_or_rewind(case: Case) -> str:
+        gone = ranking.right[0].pair
+        return f"Run {short_job(gone.job_id)} has ended since. Check whether {gone.path} still exists; {LOOK_AGAIN}."
+    points = [(each, point) for each in restores.in_evidence if (point := pair_of(each)) is not None]
+    if newest is not None and restores.guests.has_run(newest.job_id):
+        own = next((s for s in reversed(restores.binding) if not restores.guests.has_run(s.job_id)), None)
+        pair = next((p for _, p in points if own is not None and p.snapshot_id == own.snapshot_id), None)
+        by_hand = f"by hand from {pair.path}, which pairs with its own newest commit" if pair is not None else "by hand"
+        return (
+            f"Run {short_job(newest.job_id)} seems to belong to another job, which is not proven. Ask its owners what "
+            f"it reads. If it reads another source, start the job {by_hand}. If it continued this job, wait for its "
+            "end, and start the job only from the state that it left."
+        )
+    loses = next((p.rewind_loses for _, p in points if newest is not None and p.snapshot_id == newest.snapshot_id), ())
     look = "Look for more restore points on backup storage. Do not start the job from one that does not pair with that"
     main = case.observation.table.chain_ids
-    below = next((p for each, p in _paired(case) if each.is_durable and p.snapshot_id in main), None)
+    below = next((p for each, p in points if each.is_durable and p.snapshot_id in main), None)
     if below is None:
         return f"{look}."
+    past = f", but none of {', '.join(map(short, loses))}: replay these from the source" if loses else ""
     return (
         f"{look}: it would lose or duplicate rows. Or rewind table and job to checkpoint {below.checkpoint_id} "
-        "(`/waterline propose rewind_table_and_job`): the job reads all later rows again."
+        f"(`/waterline propose rewind_table_and_job`): the job reads all later rows again{past}."
     )
 
 
-def _not_there(each: Pairing) -> Refused:
-    return Refused(
-        "The job cannot be restarted on the table as it is.",
-        f"{each.path} pairs with the head, but run {short_job(each.job_id)} has ended since the evidence was "
-        "collected. Storage does not show the path as it was: Flink may have deleted it.",
-        f"Check whether it still exists; {LOOK_AGAIN}.",
-    )
-
-
-def _under_a_repair(case: Case, point: RestorePoint) -> Refused:
-    assert point.brings_again is not None
-    repair = called(case.observation.table.by_id[point.brings_again])
-    way = f"that removes the {repair}, and the job reads its rows again."
-    if point.rewind_loses:
-        named = ", ".join(map(short, point.rewind_loses))
-        way = (
-            f"but this state is past rows of {named}. The rewind removes them from main, and the job does not read "
-            "them again: replay them from the source."
-        )
-    return Refused(
-        "The job cannot be restarted on the table as it is.",
-        f"{point.path} pairs with {short(point.snapshot_id)}, the newest commit by Flink. But {repair} above it "
-        "added rows that this state does not know: the job would write them again.",
-        "Look for a restore point on backup storage that was written after these rows. Or rewind table and job "
-        f"(/waterline propose rewind_table_and_job): {way}",
-    )
-
-
-def _must_know_whose(case: Case) -> None:
-    if Guests(case).is_untold:
+def _must_know_whose(restores: Restores) -> None:
+    if restores.guests.is_untold:
         raise Refused(
             "It is not known which restore points belong to the job.",
             "Two Flink jobs wrote the table concurrently, and Flink lists no run of this one to tell them apart. "
-            f"Found {_looked_at(case)}.",
+            f"Found {ranked(in_evidence(restores), on_main(restores)).in_words()}.",
             "Set the job's `history_server`, or name the other job in the table's `other_jobs`, and propose again. "
             "Else start the job by hand from a point that certainly belongs to it.",
         )
-
-
-def _ends_with_a_guest(case: Case, commits: Sequence[Snapshot], ranking: Ranking) -> Refused:
-    guests, newest = Guests(case), commits[-1]
-    own = next((s for s in reversed(commits) if not guests.has_run(s.job_id)), None)
-    pair = next((p for _, p in _paired(case) if own is not None and p.snapshot_id == own.snapshot_id), None)
-    by_hand = f"by hand from {pair.path}, which pairs with its own newest commit" if pair is not None else "by hand"
-    return Refused(
-        "The job cannot be restarted on the table as it is.",
-        "Expected a restore point of the job that pairs with the newest commit by Flink, "
-        f"{short(newest.snapshot_id)}. Run {short_job(newest.job_id)} made that commit. By Flink, its sink and the "
-        "settings it belongs to another job. That is not proven: the run may have continued where the job had "
-        f"stopped. Found {ranking.in_words()}.",
-        f"Ask its owners what it reads. If it reads another source, start the job {by_hand}. If it continued this "
-        "job, wait for its end, and start the job only from the state that it left.",
-    )
 
 
 def goes_on_from(case: Case) -> RestorePoint | None:
@@ -213,11 +169,6 @@ def going_on(case: Case, idle: Idle | None = None) -> Ranking:
     return for_start(case, idle)
 
 
-def _looked_at(case: Case) -> str:
-    restores = Restores(case)
-    return ranked(in_evidence(restores), on_main(restores)).in_words()
-
-
 def passed_over(case: Case, point: RestorePoint) -> tuple[str, ...]:
     """Why newer restore points are not taken for a start on main as it is, sentences."""
     return for_start(case).passed_over(point.path)
@@ -229,14 +180,6 @@ def nearer_unread(case: Case, point: RestorePoint) -> tuple[str, ...]:
     return (said,) if said is not None else ()
 
 
-def _paired(case: Case) -> Iterator[tuple[Pairing, RestorePoint]]:
-    """Newest first."""
-    for each in Restores(case).in_evidence:
-        point = pair_of(each)
-        if point is not None:
-            yield each, point
-
-
 def stands_on(case: Case, live: JobRun) -> SnapshotId | None:
     """Of a run that has committed nothing: main's newest commit that binds, with which its beginning pairs; None of any
     other run, whose own commits tell.
@@ -244,40 +187,28 @@ def stands_on(case: Case, live: JobRun) -> SnapshotId | None:
     Raises Refused where that is not proven: what it leaves would pair with nothing; CouldNotLook where storage was not
     seen.
     """
-    table = case.observation.table
+    table, stored = case.observation.table, case.observation.checkpoints
     if not lists_none_of(live.job_id, table):
         return None
-    if not has_lost_none_since(live.started_at, table):
-        raise Refused(
-            f"The table lists no commit of run {short_job(live.job_id)}, so the state that its stop would leave "
-            "cannot be proven.",
-            f"Expected main only to have moved forward since the run started at {live.started_at:%Y-%m-%d %H:%M:%S} "
-            "UTC; the snapshot log does not show that. A commit of the run may have been rolled back and then "
-            "expired.",
-            "Wait for its next commit, then propose again. The run was not stopped.",
-        )
-    stored = case.observation.checkpoints
-    if stored.state == "not-seen":
+    silent = f"The table lists no commit of run {short_job(live.job_id)}"
+    is_forward, restores = has_lost_none_since(live.started_at, table), Restores(case)
+    if is_forward and stored.state == "not-seen":
         raise CouldNotLook(
-            f"The table lists no commit of run {short_job(live.job_id)}, and it is not known whether its state fits.",
+            f"{silent}, and it is not known whether its state fits.",
             f"Expected to read the restore point from which it started; {stored.source}: {stored.reason}",
             stored.remedy,
         )
-    commits = commits_that_bind(case)
-    point = Restores(case).began_with(live)
-    if point is not None and point.brings_again is None and only_copies_follow(point.snapshot_id, commits):
+    point = restores.began_with(live) if is_forward else None
+    if point is not None and point.brings_again is None and only_copies_follow(point.snapshot_id, restores.binding):
         return point.snapshot_id
-    newest = f"{short(commits[-1].snapshot_id)}, the newest commit by Flink" if commits else "a commit by Flink"
-    began = began_from(live)
-    found = (
-        f"it started from {began}, which is not proven to pair"
-        if began is not None
-        else "Flink does not show from where it started"
-    )
+    began, newest = began_from(live), short(restores.binding[-1].snapshot_id) if restores.binding else "a commit"
+    found = f"it started from {began}, which is not proven to pair" if began else "Flink does not show where it started"
+    if not is_forward:
+        found = f"main may have gone back since it started at {live.started_at:%Y-%m-%d %H:%M:%S} UTC"
     raise Refused(
-        f"The table lists no commit of run {short_job(live.job_id)}, so the state that its stop would leave cannot "
-        "be proven.",
-        f"Expected a commit of it, or a start from a restore point that pairs with {newest}; {found}.",
+        f"{silent}, so the state that its stop would leave cannot be proven.",
+        f"Expected a commit of it, or a start from a restore point that pairs with {newest}, the newest by Flink; "
+        f"{found}.",
         "Wait for its next commit, then propose again. The run was not stopped.",
     )
 

@@ -7,8 +7,8 @@ on main is that very checkpoint. Where that commit was expired, older metadata f
 Carried out where the job's start is declared with `{uid_suffix}`; every later start from state of that run has the same
 suffix. Else people do it, step by step: how a uid is given then stands in the job's own code or statement.
 
-From which restore point people may start the job without the state of its sink: its source goes on where that point
-stands, and nothing passes over what main has. So none is named above which the job has committed.
+From no restore point above which the job has committed people are told to start it: nothing then passes over what main
+has.
 """
 
 from bot.actions._draft import live_run, may_lose_state
@@ -20,123 +20,20 @@ from bot.domain.effects import StartJob
 from bot.domain.errors import Refused
 from bot.domain.findings import Pairing, PairingFinding, PairVerdict
 from bot.domain.flink import V2_AGGREGATOR, JobRun, StoredCheckpoint
-from bot.domain.guests import Guests, commits_that_bind
 from bot.domain.highest_position import highest_position
 from bot.domain.ids import DRAINED, short, short_job
-from bot.domain.kin import went_on_from
 from bot.domain.pending_manifests import owed_to
 from bot.domain.proposal import Proposal
 from bot.domain.rewinds import flink_commits
-from bot.domain.table import Snapshot
-from bot.history.ranking import on_main, only_copies_follow, ranked
-from bot.history.restore import RestorePoint, Restores, lists_none_of, pair_of, pairings
-
-
-def readable(case: Case) -> list[tuple[StoredCheckpoint, Pairing]]:
-    """The restore points that can be read and are no guest's, newest first."""
-    stored = {each.path: each for each in case.observation.checkpoints.values}
-    none = {PairVerdict.FOREIGN, PairVerdict.UNREADABLE}
-    return [(stored[p.path], p) for p in Restores(case).in_evidence if p.path in stored and p.verdict not in none]
-
-
-def point_by_hand(case: Case) -> StoredCheckpoint | None:
-    """The one that belongs to the newest commit by Flink that binds, else the newest that is above it; None of a
-    guest's. Of several such one that lasts, see `must_be_copied`. Where nothing tells of any commit by Flink, the
-    newest that can be read: see `untold_since`."""
-    commits, known = commits_that_bind(case), readable(case)
-    if not commits:
-        return known[0][0] if known else None
-    lasting_first = _lasting_first(known)
-    for stored, pair in lasting_first:
-        point = pair_of(pair)
-        is_end = point is not None and point.brings_again is None and only_copies_follow(point.snapshot_id, commits)
-        if is_end or _is_drained_after(stored, commits[-1]):
-            return stored
-    return next((stored for stored, pair in lasting_first if _is_above(case, stored, pair, commits[-1])), None)
-
-
-def must_be_copied(case: Case, point: StoredCheckpoint, live: JobRun | None) -> bool:
-    """Whether Flink may delete what it retains there before the job is started from it: it is no savepoint, and not
-    known to be kept when its run, `live`, is cancelled."""
-    if any(stored.path == point.path and pair.is_durable for stored, pair in readable(case)):
-        return False
-    return live is None or live.job_id != point.job_id or may_lose_state(live)
-
-
-def untold_since(case: Case, point: StoredCheckpoint) -> str:
-    """What nobody knows of such a point, a sentence that begins with a blank; empty where commits tell."""
-    if commits_that_bind(case):
-        return ""
-    return (
-        " Neither main nor an older metadata file shows what the job committed after that was written, "
-        f"{point.written_at:%Y-%m-%d %H:%M:%S} UTC. First check whether the table has rows that it read later. They "
-        "would be duplicated."
-    )
-
-
-def why_none(case: Case) -> str:
-    """Why `point_by_hand` names none of those that can be read, a clause."""
-    known = readable(case)
-    twice = next((pair for _, pair in known if _would_repeat(pair)), None)
-    if twice is not None:
-        return f"rows after checkpoint {twice.checkpoint_id} would be duplicated"
-    return f"{known[0][0].path} is not proven to continue where main ends. {known[0][1].reason.rstrip('.')}"
-
-
-def beside_the_last(case: Case) -> tuple[str, StoredCheckpoint] | None:
-    """(The run that committed last, and may be another job's; the point of the job that pairs with its own newest
-    commit); None where the newest commit is surely the job's, or nothing pairs with that."""
-    commits, guests = commits_that_bind(case), Guests(case)
-    if not commits or not guests.has_run(commits[-1].job_id):
-        return None
-    own = [s for s in commits if not guests.has_run(s.job_id)]
-    right = ranked(readable(case), on_main(Restores(case), commits=own)).right
-    stored = right[0].stored if right else None
-    return (short_job(commits[-1].job_id), stored) if stored is not None else None
-
-
-def _lasting_first(known: list[tuple[StoredCheckpoint, Pairing]]) -> list[tuple[StoredCheckpoint, Pairing]]:
-    return sorted(known, key=lambda each: not each[1].is_durable)
-
-
-def _is_drained_after(stored: StoredCheckpoint, newest: Snapshot) -> bool:
-    """Whether it is what a drained stop has left, and main's newest commit is that run's."""
-    if not stored.is_drained or stored.job_id != newest.job_id or newest.checkpoint_id is None:
-        return False
-    return newest.checkpoint_id == DRAINED or newest.checkpoint_id <= (stored.checkpoint_id or 0)
-
-
-def _is_above(case: Case, stored: StoredCheckpoint, pair: Pairing, newest: Snapshot) -> bool:
-    """Whether it surely has all behind it that main has of the job."""
-    if pair.verdict is PairVerdict.AHEAD:
-        return Restores(case).ends_with(pair.job_id)
-    run = next((run for run in case.runs if run.job_id == stored.job_id), None)
-    if pair.verdict is not PairVerdict.UNPAIRABLE or run is None:
-        return False
-    is_silent = lists_none_of(run.job_id, case.observation.table)
-    return is_silent and stored.written_at >= newest.committed_at and _began_above(case, run, newest)
-
-
-def _began_above(case: Case, run: JobRun, newest: Snapshot) -> bool:
-    """Whether Flink shows that the run began from a point of the run that committed last, and not from below that."""
-    restored = run.restored
-    if restored is None or newest.job_id is None or not went_on_from(run, newest.job_id):
-        return False
-    of_run = [s.checkpoint_id for s in commits_that_bind(case) if s.job_id == newest.job_id]
-    reached = max((each for each in of_run if each is not None and each != DRAINED), default=0)
-    is_drained = newest.checkpoint_id == DRAINED
-    return restored.checkpoint_id > reached if is_drained else restored.checkpoint_id >= reached
-
-
-def _would_repeat(pair: Pairing) -> bool:
-    return pair.verdict in {PairVerdict.BEHIND, PairVerdict.PAIRED}
-
+from bot.history.restore import RestorePoint, Restores, pairings
+from bot.history.restore_check import RestoreVerdict
 
 HOW = (
     "in SQL `/*+ OPTIONS('uid-suffix'='NEW') */` after the table's name in the INSERT (only the V2 sink takes it), "
     'in code uidPrefix("NEW") (V1, dynamic) or uidSuffix("NEW") (V2)'
 )
 _WITHOUT = "with allowNonRestoredState=true and"
+_ANOTHER = f"another uid for the sink: {HOW}."
 _SURELY_ITS_OWN = (
     "the newest readable point that certainly belongs to the job and after which the job has committed nothing"
 )
@@ -150,62 +47,68 @@ _TOGETHER = (
 
 def by_hand(plan: Plan, case: Case, live: JobRun | None, proof: str, why: str) -> Refused:
     """`case`: as `remembered` tells it. `proof`, `why`: sentences."""
-    happened = f"{proof} {why}"
+    happened, restores = f"{proof} {why}", Restores(case)
     stop = f"{_cancel(live)}. " if live else ""
-    if Guests(case).is_untold or not readable(case):
+    stored = {each.path: each for each in restores.newest_first}
+    none = {PairVerdict.FOREIGN, PairVerdict.UNREADABLE}
+    read = [(stored[p.path], p) for p in restores.in_evidence if p.path in stored and p.verdict not in none]
+    is_of_others = bool(restores.binding) and restores.guests.has_run(restores.binding[-1].job_id)
+    if restores.guests.is_untold or is_of_others or not read or not restores.binding:
         copy = f"First copy away {_SURELY_ITS_OWN}, {_AND_SHARED}. " if live and may_lose_state(live) else ""
-        start = (
-            f"Start the job from {_SURELY_ITS_OWN}, {_WITHOUT} {_another()} Waterline cannot tell which point that is."
-        )
-        return Refused(happened, f"{copy}{stop}{start}", _TOGETHER)
-    point = point_by_hand(case)
-    if point is not None:
-        return Refused(happened, f"{_start(case, point, live)}{untold_since(case, point)}", _TOGETHER)
-    none = f"from none of the points on storage: {why_none(case)}"
-    if (guest := beside_the_last(case)) is not None:
-        run, own = guest
-        asked = (
-            f"Run {run} committed last. Ask its owners what it reads. If it continued this job, start the job "
-            f"{none}. If it reads another source: {_start(case, own, live)}"
-        )
-        return Refused(happened, asked, _TOGETHER)
-    if (pair := _pair_to_rewind_to(plan)) is not None:
-        return Refused(
-            happened,
-            f"Start the job {none}. Instead, rewind table and job to checkpoint {pair.checkpoint_id}, which pairs "
-            f"with snapshot {short(pair.snapshot_id)}. The job then reads those rows again, and its sink keeps its "
-            "uid.",
-            "Propose that: `/waterline propose rewind_table_and_job`. Start nothing by hand until it is done.",
-        )
-    return Refused(happened, f"{stop}Start the job {none}. {_without_state(case)}", _TOGETHER)
+        asked = f"Start the job from {_SURELY_ITS_OWN}, {_WITHOUT} {_ANOTHER} Waterline cannot tell which point that is"
+        if is_of_others:
+            asked += f": run {short_job(restores.binding[-1].job_id)} committed last. Ask its owners what it reads"
+        return Refused(happened, f"{copy}{stop}{asked}.", _TOGETHER)
+    fits = [(each, p) for each, p in read if _repeats_nothing(restores, each, p)]
+    if fits:
+        point, pair = min(fits, key=lambda each: not each[1].is_durable)
+        must_be_copied = not pair.is_durable and (live is None or live.job_id != point.job_id or may_lose_state(live))
+        return Refused(happened, _start(case, point, live, must_be_copied=must_be_copied), _TOGETHER)
+    again = next((p for each, p in read if restores.predict(each).repeated is not None), None)
+    why_not = f"{read[0][0].path} is not proven to continue where main ends. {read[0][1].reason.rstrip('.')}"
+    if again is not None:
+        why_not = f"rows after checkpoint {again.checkpoint_id} would be duplicated"
+    none_fits = f"Start the job from none of the points on storage: {why_not}."
+    if (rewind := _pair_to_rewind_to(plan)) is None:
+        return Refused(happened, f"{stop}{none_fits} {_without_state(case)}", _TOGETHER)
+    return Refused(
+        happened,
+        f"{none_fits} Instead, rewind table and job to checkpoint {rewind.checkpoint_id}, which pairs with snapshot "
+        f"{short(rewind.snapshot_id)}. The job then reads those rows again, and its sink keeps its uid.",
+        "Propose that: `/waterline propose rewind_table_and_job`. Start nothing by hand until it is done.",
+    )
 
 
-def _start(case: Case, point: StoredCheckpoint, live: JobRun | None) -> str:
+def _repeats_nothing(restores: Restores, stored: StoredCheckpoint, pair: Pairing) -> bool:
+    """Whether a start from there without the sink's state neither repeats nor passes over what main has: what that
+    state owes, or takes for committed, does not matter then."""
+    found = restores.predict(stored)
+    if found.repeated is not None or found.lost is not None:
+        return False
+    if stored.is_drained:
+        newest = restores.binding[-1]
+        reached = newest.checkpoint_id or 0
+        return newest.job_id == stored.job_id and (reached == DRAINED or reached <= (stored.checkpoint_id or 0))
+    is_at_end = pair.verdict is PairVerdict.AHEAD and restores.ends_with(stored.job_id)
+    return is_at_end or found.verdict is RestoreVerdict.RIGHT
+
+
+def _start(case: Case, point: StoredCheckpoint, live: JobRun | None, *, must_be_copied: bool) -> str:
     """From stopping the run to what is lost by it. A state that Flink may delete is brought away first: of what lies
     under `shared` its metadata names the very place."""
-    start = f"Start the job from {point.path} (checkpoint {point.checkpoint_id}) {_WITHOUT} {_another()}"
+    start = f"Start the job from {point.path} (checkpoint {point.checkpoint_id}) {_WITHOUT} {_ANOTHER}"
     stop = f"{_cancel(live)}. " if live else ""
-    if must_be_copied(case, point, live):
+    if must_be_copied:
         stop = (
             f"{_cancel(live)} only then, and copy back what is gone. " if live else "Copy back what is gone by then. "
         )
         stop = f"First copy away {point.path}, {_AND_SHARED}: Flink may delete them. {stop}"
-    return f"{stop}{_again(live)}{start}{_lost(case, point)}"
+    again = "If that run has committed anything more by then, start nothing and propose this again. " if live else ""
+    return f"{stop}{again}{start}{_lost(case, point)}"
 
 
 def _cancel(live: JobRun) -> str:
     return f"Cancel run {short_job(live.job_id)} (no stop-with-savepoint)"
-
-
-def _again(live: JobRun | None) -> str:
-    """For a run that goes on until people have cancelled it, a sentence that ends with a blank."""
-    if live is None:
-        return ""
-    return "If that run has committed anything more by then, start nothing and propose this again. "
-
-
-def _another() -> str:
-    return f"another uid for the sink: {HOW}."
 
 
 def _pair_to_rewind_to(plan: Plan) -> RestorePoint | None:
@@ -224,7 +127,7 @@ def _without_state(case: Case) -> str:
     else:
         after = "the newest position that the table has of each of its partitions"
     return (
-        f"Instead, start it without any state, with its source set after {after}, and with {_another()} All other "
+        f"Instead, start it without any state, with its source set after {after}, and with {_ANOTHER} All other "
         "state, such as open windows, starts empty."
     )
 

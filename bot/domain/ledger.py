@@ -166,6 +166,12 @@ class LedgerRow(Record):
     skipped: tuple[SkippedCheckpoint, ...] = ()
     """Checkpoint ids of its run between the run's commit before and this one that have no snapshot on main."""
 
+    def positions(self, *, is_partitioned: bool) -> tuple[SourceRange, ...] | None:
+        """Its `ranges`; else the bounds of all its files, where the source has no partitions. None: not known."""
+        if self.ranges is not None or is_partitioned or self.position_from is None or self.position_until is None:
+            return self.ranges
+        return (SourceRange(partition=None, low=self.position_from, high=self.position_until, rows=None),)
+
     @property
     def age(self) -> tuple[int, datetime]:
         """Sorts by age, also beside rows of other ledgers; where sequence numbers are all 0, by the time alone."""

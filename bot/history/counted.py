@@ -152,16 +152,12 @@ class Counted:
         """Exact ranges where evidence has them; else the bounds of all files of a commit, of a source without
         partitions. Commits of which neither is known are left out."""
         found: dict[SnapshotId, tuple[Span, ...]] = {}
-        is_one = self._case.contract.position_partition is None
+        is_partitioned = self._case.contract.position_partition is not None
         for row in self.rows.values():
-            if row.operation == "replace" or not row.added_rows:
-                continue
-            if row.ranges is not None:
-                found[row.snapshot_id] = tuple(
-                    Span(r.partition, r.low, r.high, row.snapshot_id, r.rows) for r in row.ranges
-                )
-            elif is_one and row.position_from is not None and row.position_until is not None:
-                found[row.snapshot_id] = (Span(None, row.position_from, row.position_until, row.snapshot_id),)
+            spans = row.positions(is_partitioned=is_partitioned)
+            if row.operation != "replace" and row.added_rows and spans is not None:
+                of_row = (Span(r.partition, r.low, r.high, row.snapshot_id, r.rows) for r in spans)
+                found[row.snapshot_id] = tuple(of_row)
         compared = self._case.duplicate_commits.ranges if self._case.duplicate_commits is not None else None
         for told in compared or ():
             commit = self._table.by_id.get(told.snapshot_id)

@@ -28,6 +28,7 @@ from bot.domain.gone_commits import gone_between
 from bot.domain.guests import Guests, case_of, commits_that_bind
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.kin import began_from
+from bot.domain.ledger import SourceRange
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.other_writers import brings_nothing, described_by
 from bot.domain.paths import ByPath, may_be_same
@@ -778,7 +779,30 @@ class _Start:
             last_checkpoint=numbers[-1] if numbers else None,
             runs=tuple(dict.fromkeys(s.job_id for s in commits if s.job_id is not None)),
             snapshots=tuple(s.snapshot_id for s in commits[:MOST_NAMED]),
+            ranges=self._ranges(commits),
         )
+
+    def _ranges(self, commits: Sequence[Snapshot]) -> tuple[SourceRange, ...]:
+        """Which source positions they brought, by partition, those that adjoin as one; from the Kafka offset on at
+        which the state goes on, where that lies among them. None where some are not known, or not to be shown."""
+        case = self._of.case
+        if case.ledger is None or case.contract.hides(case.contract.position):
+            return ()
+        rows = {row.snapshot_id: row for row in case.ledger.rows}
+        brought, is_partitioned = list[SourceRange](), case.contract.position_partition is not None
+        for commit in (s for s in commits if s.adds_rows):
+            row = rows.get(commit.snapshot_id)
+            told = (
+                row.positions(is_partitioned=case.contract.position_partition is not None) if row is not None else None
+            )
+            if told is None:
+                return ()
+            brought += told
+        source = self._stored.source_positions
+        goes_on = {str(each.partition) if is_partitioned else None: each.following for each in source}
+        if len(goes_on) < len(source):
+            goes_on = {}
+        return _joined(brought, goes_on)
 
     def _is_exact(self, commits: Sequence[Snapshot]) -> bool:
         """Of one run, each later checkpoint once, and of which nobody took rows since. What is repeated may be less
@@ -833,6 +857,22 @@ class _Start:
             lost=gone,
             fails=fails,
         )
+
+
+def _joined(ranges: Iterable[SourceRange], goes_on: Mapping[str | None, int]) -> tuple[SourceRange, ...]:
+    found = list[SourceRange]()
+    for each in sorted(ranges, key=lambda r: (r.partition or "", r.low)):
+        last, offset = found[-1] if found else None, goes_on.get(each.partition, each.low)
+        if offset > each.high:
+            continue
+        if each.low < offset:
+            each = each.model_copy(update={"low": offset, "rows": None})
+        if last is not None and last.partition == each.partition and each.low <= last.high + 1:
+            rows = last.rows + each.rows if last.rows is not None and each.rows is not None else None
+            found[-1] = last.model_copy(update={"high": max(last.high, each.high), "rows": rows})
+        else:
+            found.append(each)
+    return tuple(found)
 
 
 def _is_above(commit: Snapshot, checkpoint: CheckpointId | None) -> bool:

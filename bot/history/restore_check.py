@@ -7,6 +7,7 @@ from pydantic import Field
 
 from bot.domain.flink import CheckpointKind
 from bot.domain.ids import CheckpointId, JobId, TableName, short_job
+from bot.domain.ledger import SourceRange
 from bot.domain.record import Record, Utc
 from bot.domain.sentences import counted
 from bot.domain.trust import ExactId
@@ -31,6 +32,9 @@ class Extent(Record):
     last_checkpoint: CheckpointId | None = Field(description="Of the newest of them.")
     runs: tuple[JobId, ...] = Field(description="The Flink runs that made them.")
     snapshots: tuple[ExactId, ...] = Field(description=f"The commits, oldest first, at most {MOST_NAMED}.")
+    ranges: tuple[SourceRange, ...] = Field(
+        default=(), description="Source positions of these rows, by partition; empty where they are not all known."
+    )
 
 
 class RestorePrediction(Record):
@@ -102,4 +106,14 @@ def extent_in_words(extent: Extent) -> str:
     if first is not None:
         of = f" of run {' and '.join(map(short_job, extent.runs))}" if extent.runs else ""
         which = f", checkpoint {first}{of}" if first == last else f", checkpoints {first} to {last}{of}"
-    return f"{rows} of {counted(extent.commits, 'commit')}{which}"
+    return f"{rows} of {counted(extent.commits, 'commit')}{which}{_positions(extent.ranges)}"
+
+
+def _positions(ranges: Sequence[SourceRange]) -> str:
+    """`, source positions 30 to 49`, `, source positions 30 to 49 of partition 0 and 2 more ranges`."""
+    if not ranges:
+        return ""
+    first, more = ranges[0], len(ranges) - 1
+    of = f" of partition {first.partition}" if first.partition is not None else ""
+    rest = f" and {counted(more, 'more range')}" if more else ""
+    return f", source positions {first.low:,} to {first.high:,}{of}{rest}"

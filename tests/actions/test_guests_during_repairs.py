@@ -198,7 +198,9 @@ def test_no_start_from_a_guests_savepoint(scene: Scene, *, has_declared: bool) -
     if has_declared:
         declared(scene)
 
-    with pytest.raises(Refused, match=r"Run eeeeee made that commit.*savepoint-aaaaaa-000000000003, which pairs"):
+    with pytest.raises(
+        Refused, match=r"Run eeeeee seems to belong to another job.*savepoint-aaaaaa-000000000003, which pairs"
+    ):
         forward_job.propose(scene.plan())
 
 

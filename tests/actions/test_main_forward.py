@@ -348,7 +348,7 @@ def test_a_repair_among_them_counts(five: Scene) -> None:
     five.commits(rows(range(50, 60)), {"engine-name": "waterline", REPAIR: "01X/3", **told})
     five.rolls_back(to=five.snapshot("a", 3))
 
-    with pytest.raises(Refused, match="added rows that this state does not know"):
+    with pytest.raises(Refused, match="on the table as it is would bring rows of repair"):
         restore_lost_commits.propose(with_ledger(five.plan()))
 
 

@@ -39,7 +39,7 @@ from tests.cases import Tale
 from tests.found import leaks
 from tests.tables import job, rows
 
-AGAIN = "added rows that this state does not know"
+AGAIN = "a job started from here on the table as it is would bring rows of"
 
 
 def is_recovered(

@@ -466,9 +466,8 @@ def test_under_a_run_that_may_have_gone_on_people_ask_first(scene: Scene) -> Non
 
     told = refusal(uid_after_expiry_planned(scene))
 
-    assert "Run eeeeee committed last. Ask its owners what it reads." in told
-    assert "If it reads another source: Start the job from" in told
-    assert "(checkpoint 3) with allowNonRestoredState=true" in told
+    assert "run eeeeee committed last. Ask its owners what it reads." in told
+    assert "Waterline cannot tell which point that is" in told
 
 
 def test_where_nothing_tells_what_was_committed_people_look_first(scene: Scene) -> None:
@@ -480,9 +479,8 @@ def test_where_nothing_tells_what_was_committed_people_look_first(scene: Scene) 
 
     told = refusal(plan)
 
-    assert "(checkpoint 3) with allowNonRestoredState=true" in told
-    assert "shows what the job committed after that was written" in told
-    assert "They would be duplicated." in told
+    assert "after which the job has committed nothing, with allowNonRestoredState=true" in told
+    assert "Waterline cannot tell which point that is." in told
 
 
 COPY = r"First copy away \S+003, and what it references under `shared`: Flink may delete them\."
