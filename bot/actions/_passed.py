@@ -7,7 +7,7 @@ Whether the job may have brought further copies since evidence counted them: tha
 has lists only those that had come.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import groupby
 
 from bot.actions._draft import live_run
@@ -65,10 +65,9 @@ def must_have_passed(plan: Plan) -> tuple[str, ...]:
     main has, so that its ids only rise (F4), and its positions fall. That counts where copies were found that no commit
     made twice (F1) accounts for; where nobody looked for copies, it is only told to the approver.
 
-    Of a source of several partitions the ledger tells one range over all of them, which proves nothing here, and
-    another job's positions may be of another source. A run that has committed nothing is not asked: the job is not
-    started from what it leaves unless that pairs. Raises Refused where the run is still below, CouldNotLook when Flink
-    was not seen.
+    Each source partition is compared by itself; one range over all of them proves nothing. Another job's positions may
+    be of another source. A run that has committed nothing is not asked: the job is not started from what it leaves
+    unless that pairs. Raises Refused where the run is still below, CouldNotLook when Flink was not seen.
     """
     live, case, guests = live_run(plan), plan.case, Guests(plan.case)
     commits = [s for s in commits_that_bind(case) if not guests.has_run(s.job_id)]
@@ -80,18 +79,18 @@ def must_have_passed(plan: Plan) -> tuple[str, ...]:
     if run is None or not present or is_reread is False:
         return ()
     bound = {s.snapshot_id for start in (present, *others) for s in start} - case.observation.table.taken_out
-    rows = [r for r in (case.ledger.rows if case.ledger else ()) if r.snapshot_id in bound and r.added_rows]
-    told = {r.snapshot_id: r.position_until for r in rows if r.position_until is not None}
-    own = {s.operator_id: told[s.snapshot_id] for s in present if s.snapshot_id in told}
-    if (why := _why_untold(case, guests, is_whole=bool(own) and len(told) == len(rows))) is not None:
+    told, is_whole = _highest(case, bound)
+    reached, tops = _reached(told, present), _tops(told)
+    if (why := _why_untold(case, guests, is_whole=bool(reached) and is_whole)) is not None:
         return (_untold(run, why),) if is_reread else ()
-    reached, highest = max(own.values()), max(told.values())
-    if reached < highest:
+    for partition in (each for each in tops if reached.get(each, tops[each]) < tops[each]):
         if is_reread is None:
             return (_untold(run, "its source positions fall, and no evidence says whether that duplicated rows"),)
         if live is None:
-            return (_down(case, run, reached, highest),)
-        raise _below(case, run, reached, highest)
+            return (_down(case, run, reached[partition], tops[partition]),)
+        raise _below(case, run, reached[partition], tops[partition])
+    if is_reread and (silent := tops.keys() - reached.keys()):
+        return (_untold(run, f"it has brought nothing yet of source partition {', '.join(map(str, silent))}"),)
     adding = [[s for s in start if s.adds_rows and s.snapshot_id in bound] for start in (others or [present])]
     edges = [start[-1] if others else start[0] for start in adding if start]
     beyond = next((s.job_id for s in edges if s.snapshot_id not in told), None)
@@ -99,6 +98,32 @@ def must_have_passed(plan: Plan) -> tuple[str, ...]:
         return ()
     whose = f"commits of run {short_job(beyond)}" if beyond != run else "commits of an earlier start of it"
     return (_untold(run, f"the commit history does not reach the {whose if others else 'first commits of it'}"),)
+
+
+_Highest = Mapping[SnapshotId, Mapping[str | None, int]]
+"""Commit -> source partition -> the highest position that it brought."""
+
+
+def _highest(case: Case, commits: Set[SnapshotId]) -> tuple[_Highest, bool]:
+    """(Of these commits, as far as the ledger tells it; whether it does of each that it lists.)"""
+    is_partitioned = case.contract.position_partition is not None
+    rows = [r for r in (case.ledger.rows if case.ledger else ()) if r.snapshot_id in commits and r.added_rows]
+    ranges = {r.snapshot_id: r.positions(is_partitioned=is_partitioned) for r in rows}
+    told = {id_: {each.partition: each.high for each in found} for id_, found in ranges.items() if found is not None}
+    return told, len(told) == len(rows)
+
+
+def _reached(told: _Highest, start: Sequence[Snapshot]) -> dict[str | None, int]:
+    """Where the sinks of a start are, by their newest commits: not the highest that it ever brought."""
+    newest = {(s.operator_id, p): high for s in start for p, high in told.get(s.snapshot_id, {}).items()}
+    return {p: max(high for (_, other), high in newest.items() if other == p) for _, p in newest}
+
+
+def _tops(told: _Highest) -> dict[str | None, int]:
+    found: dict[str | None, int] = {}
+    for partition, high in (each for highs in told.values() for each in highs.items()):
+        found[partition] = max(high, found.get(partition, high))
+    return found
 
 
 def made_once(case: Case, start: Sequence[Snapshot]) -> list[Snapshot]:
@@ -119,10 +144,10 @@ def has_own_copies(case: Case, commits: Sequence[Snapshot]) -> bool | None:
 def _why_untold(case: Case, guests: Guests, *, is_whole: bool) -> str | None:
     if guests.is_untold:
         return "several jobs write the table, and Flink lists no run by which to tell them apart"
+    if not is_whole and case.contract.position_partition is not None:
+        return "the source has several partitions, and the commit history does not tell where it is in each"
     if not is_whole:
         return "the commit history lacks source positions of its commits"
-    if case.contract.position_partition is not None:
-        return "the source has several partitions, and the commit history has one range over all of them"
     return None
 
 
@@ -156,10 +181,10 @@ def _below(case: Case, run: JobId, reached: int, highest: int) -> Refused:
         f"committed up to {f'{reached:,}' if shown else 'a lower one'}.",
         "Wait until it has passed that. Then collect the evidence again (`/waterline run ledger`, `/waterline run "
         "extra_copies`) and propose this again. Or rewind table and job (`/waterline propose "
-        "rewind_table_and_job`). If the source has several partitions, their positions cannot be compared, and the "
-        "job may stay below for good. Then name the partition column as `position_partition` in the table's "
-        "contract. If rows carry no such column, remove `position` from the contract. Collect the evidence again; "
-        "the proposal then says that this is not known, and its approvers decide.",
+        "rewind_table_and_job`). If the source has several partitions, name the partition column as "
+        "`position_partition` in the table's contract. If rows carry no such column, remove `position` from the "
+        "contract. Collect the evidence again; the proposal then says that this is not known, and its approvers "
+        "decide.",
     )
 
 
@@ -184,19 +209,18 @@ def may_have_come_since(case: Case, head: SnapshotId | None) -> bool:
         had = [s for s in once if s.snapshot_id in below]
         return has_own_copies(case, once) is True and not _had_passed(case, had[-1:], [had])
     is_of_several = not {s.snapshot_id for s in since} <= {s.snapshot_id for s in present}
-    is_untold = guests.is_untold or case.contract.position_partition is not None
     earlier = [[s for s in start if s.snapshot_id in below] for start in others]
-    return is_of_several or is_untold or not _had_passed(case, [s for s in present if s.snapshot_id in below], earlier)
+    had = [s for s in present if s.snapshot_id in below]
+    return is_of_several or guests.is_untold or not _had_passed(case, had, earlier)
 
 
 def _had_passed(case: Case, present: list[Snapshot], others: list[list[Snapshot]]) -> bool:
     """Whether `present` had reached, by source positions, all that main had of these starts; False where the ledger
     does not tell it of each."""
-    taken_out = case.observation.table.taken_out
-    bound = {s.snapshot_id for start in (present, *others) for s in start if s.adds_rows} - taken_out
-    rows = [row for row in (case.ledger.rows if case.ledger else ()) if row.snapshot_id in bound]
-    told = {row.snapshot_id: row.position_until for row in rows if row.position_until is not None}
-    reached = [told[s.snapshot_id] for s in present if s.snapshot_id in told]
+    bound = {s.snapshot_id for start in (present, *others) for s in start if s.adds_rows}
+    bound -= case.observation.table.taken_out
+    told, is_whole = _highest(case, bound)
     newest = [next((s for s in reversed(start) if s.snapshot_id in bound), None) for start in others]
-    is_whole = len(told) == len(rows) and all(s is None or s.snapshot_id in told for s in newest)
-    return is_whole and bool(reached) and max(reached) >= max(told.values())
+    reached, tops = _reached(told, present), _tops(told)
+    is_whole = is_whole and bool(reached) and all(s is None or s.snapshot_id in told for s in newest)
+    return is_whole and all(reached.get(partition, top - 1) >= top for partition, top in tops.items())

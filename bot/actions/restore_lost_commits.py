@@ -19,7 +19,7 @@ from bot.domain.errors import Refused
 from bot.domain.file_changes import FileSources
 from bot.domain.guests import commits_that_bind, those_that_bind
 from bot.domain.ids import SnapshotId, short, short_job
-from bot.domain.ledger import LedgerRow, Sink
+from bot.domain.ledger import Sink, SourceRange
 from bot.domain.other_writers import described_by, keeps_its_rows
 from bot.domain.proposal import Proposal
 from bot.domain.rollbacks import rollbacks
@@ -34,85 +34,82 @@ def not_read_again(case: Case, lost: Sequence[Snapshot]) -> tuple[tuple[Snapshot
     """(those whose source positions no commit of main has brought since and that the job will not bring, why each of
     the others stays out, a sentence).
 
-    A job that has committed since the rollback brings by itself what lies above its newest position. Of a source of
-    several partitions the ledger tells one range over all of them: only ranges that are apart prove anything. Raises
-    Refused where that cannot be told, and where there is none.
+    A job that has committed since the rollback brings by itself what lies above its newest position of each source
+    partition. Where the ledger tells one range over several partitions, only ranges that are apart prove anything.
+    Raises Refused where that cannot be told, and where there is none.
     """
     rows = {row.snapshot_id: row for row in case.ledger.rows} if case.ledger else {}
     first = (lost[0].sequence_number, lost[0].committed_at)
     since = [r for r in rows.values() if r.on_main and r.age > first and r.added_rows and r.sink is not Sink.COMPACTION]
-    untold = [s for s in lost if s.snapshot_id not in rows or rows[s.snapshot_id].position_from is None]
-    if untold or any(row.position_from is None for row in since):
+    seen = [*(rows[s.snapshot_id] for s in lost if s.snapshot_id in rows), *since]
+    if len(seen) < len(lost) + len(since) or any(row.position_from is None for row in seen):
         raise Refused(
             "It cannot be determined whether the lost commits were read again.",
             "Expected the source positions of every commit since the rollback; the commit history lacks some.",
             f"Name `position` in the contract and run the evidence “ledger” again, or {_BY_KEY}.",
         )
-    met = {s.snapshot_id: [r.snapshot_id for r in since if _overlap(rows[s.snapshot_id], r)] for s in lost}
-    again = {lost_one: brought for lost_one, brought in met.items() if brought}
-    if again and case.contract.position_partition is not None:
+    is_vague = case.contract.position_partition is not None and any(row.ranges is None for row in seen)
+    told = {row.snapshot_id: (row.bounds if is_vague else row.ranges) or row.bounds for row in seen}
+    later = [(row.snapshot_id, each) for row in since for each in told[row.snapshot_id]]
+    again = {
+        s.snapshot_id: tuple(dict.fromkeys(by for by, r in later if any(_meet(r, one) for one in told[s.snapshot_id])))
+        for s in lost
+    }
+    again = {each: brought for each, brought in again.items() if brought}
+    if again and is_vague:
         raise _of_several_partitions(tuple(again))
     if len(again) == len(lost):
-        raise _none_left(tuple(again), is_whole=all(_is_within(rows[each], since) for each in again))
+        is_whole = all(_is_within(each, [brought for _, brought in later]) for id_ in again for each in told[id_])
+        raise _none_left(tuple(again), is_whole=is_whole)
     why = {
         each: f"Lost commit {short(each)} stays out: {every(brought)} brought source positions of it since, and its "
         "files can only be added whole. This does not restore rows of it that were not read again."
         for each, brought in again.items()
     }
-    reached = _reached(case, since)
-    if (
-        reached is not None
-        and case.contract.position_partition is not None
-        and any(_ends(rows[each])[1] > reached for each in met)
-    ):
-        raise _of_several_partitions(tuple(met))
-    if reached is not None:
-        why |= {
-            each: f"Lost commit {short(each)} stays out: since the rollback the job has committed up to "
-            f"{_position(case, reached)}. It will read what lies above by itself."
-            for each in met
-            if each not in again and _ends(rows[each])[1] > reached
-        }
+    own, reached = {s.snapshot_id for s in commits_that_bind(case)}, dict[str | None, int]()
+    for by, brought in later:
+        if by in own:
+            reached[brought.partition] = max(brought.high, reached.get(brought.partition, brought.high))
+    above = [s.snapshot_id for s in lost if any(r.high > reached.get(r.partition, -1) for r in told[s.snapshot_id])]
+    is_silent = any(r.partition not in reached for s in lost for r in told[s.snapshot_id])
+    if reached and (is_silent or (is_vague and above)):
+        raise _of_several_partitions(tuple(s.snapshot_id for s in lost))
+    came_to = _position(case, max(reached.values(), default=0))
+    for each in above if reached else ():
+        why.setdefault(
+            each,
+            f"Lost commit {short(each)} stays out: since the rollback the job has committed up to {came_to}. It will "
+            "read what lies above by itself.",
+        )
     if len(why) == len(lost):
-        raise _coming_yet(tuple(each for each in why if each not in again), _position(case, reached))
+        raise _coming_yet(tuple(each for each in why if each not in again), came_to)
     return tuple(s.snapshot_id for s in lost if s.snapshot_id not in why), tuple(why.values())
 
 
-def _position(case: Case, reached: int | None) -> str:
-    is_told = reached is not None and not case.contract.hides(case.contract.position)
-    return f"position {reached:,}" if is_told else "a position that is not shown"
+def _position(case: Case, reached: int) -> str:
+    is_hidden = case.contract.hides(case.contract.position)
+    return "a position that is not shown" if is_hidden else f"position {reached:,}"
 
 
-def _reached(case: Case, since: Sequence[LedgerRow]) -> int | None:
-    """The highest source position that the job has committed since; None where it has committed nothing."""
-    own = {s.snapshot_id for s in commits_that_bind(case)}
-    return max((_ends(row)[1] for row in since if row.snapshot_id in own), default=None)
+def _meet(one: SourceRange, other: SourceRange) -> bool:
+    return one.partition == other.partition and one.low <= other.high and other.low <= one.high
 
 
-def _overlap(lost: LedgerRow, later: LedgerRow) -> bool:
-    (low, high), (since, until) = _ends(lost), _ends(later)
-    return low <= until and since <= high
-
-
-def _is_within(lost: LedgerRow, since: Sequence[LedgerRow]) -> bool:
-    """Whether the later commits' ranges leave out no position of the lost one's."""
-    reached, high = _ends(lost)
-    for low, until in sorted(map(_ends, since)):
-        if low > reached:
+def _is_within(lost: SourceRange, later: Sequence[SourceRange]) -> bool:
+    """Whether the later ranges leave out no position of the lost one."""
+    reached = lost.low
+    for each in sorted((r for r in later if r.partition == lost.partition), key=lambda r: r.low):
+        if each.low > reached:
             break
-        reached = max(reached, until + 1)
-    return reached > high
-
-
-def _ends(row: LedgerRow) -> tuple[int, int]:
-    return row.position_from or 0, row.position_until or 0
+        reached = max(reached, each.high + 1)
+    return reached > lost.high
 
 
 def _of_several_partitions(lost: Sequence[SnapshotId]) -> Refused:
     return Refused(
         "It cannot be determined whether the lost commits were read again.",
         "Expected source positions that no commit has brought since. The source has several partitions, and the "
-        f"commit history has one range over all of them. The range of {listed(lost)} overlaps with main or reaches "
+        f"commit history does not tell enough of each. The range of {listed(lost)} overlaps with main or reaches "
         "above it. The job may have skipped those rows or may still read them.",
         f"Find out which rows are missing (`/waterline run missing_positions`), then {_BY_KEY}.",
     )
@@ -129,51 +126,49 @@ def _coming_yet(lost: Sequence[SnapshotId], reached: str) -> Refused:
 
 
 def _none_left(lost: Sequence[SnapshotId], *, is_whole: bool) -> Refused:
-    expected = "Expected source positions that no commit has brought since; "
+    which, said, do = (
+        "some of those of",
+        "in part, and their files can only be added whole",
+        (f"Find out which rows are missing (`/waterline run missing_positions`), then {_BY_KEY}."),
+    )
     if is_whole:
-        return Refused(
-            "The job has read the lost commits again from the source.",
-            f"{expected}those of {listed(lost)} are on main.",
-            "Nothing needs to be restored. Diagnose again.",
-        )
+        which, said, do = "those of", "from the source", "Nothing needs to be restored. Diagnose again."
     return Refused(
-        "The job has read the lost commits again in part, and their files can only be added whole.",
-        f"{expected}some of those of {listed(lost)} are on main.",
-        f"Find out which rows are missing (`/waterline run missing_positions`), then {_BY_KEY}.",
+        f"The job has read the lost commits again {said}.",
+        f"Expected source positions that no commit has brought since; {which} {listed(lost)} are on main.",
+        do,
     )
 
 
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def of_job(case: Case, lost: Sequence[Snapshot]) -> Sequence[Snapshot]:
+def _of_job(case: Case, lost: Sequence[Snapshot]) -> Sequence[Snapshot]:
     """Not what another engine or a guest committed beside it: the job's state does not know of these."""
     return those_that_bind(case, [each for each in lost if each.job_id is not None and each.checkpoint_id is not None])
 
 
-def when_written(case: Case, wanted: Sequence[Snapshot]) -> tuple[datetime, ...]:
-    """When the job had written the rows of these that are its own, a repair's by what that says itself and a
-    cherry-pick's by its source; at any time before it, where that is not listed. None: all are of others."""
-    return tuple(each for commit in wanted for each in _moments(case, commit))
-
-
-def of_others(case: Case, wanted: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
-    return tuple(each for each in wanted if _brings_others(case, each) or not any(_moments(case, each)))
-
-
-def _brings_others(case: Case, commit: Snapshot) -> bool:
-    origin = described_by(case.observation.table, commit)
-    return origin is not None and origin.brings_others
-
-
 def _moments(case: Case, commit: Snapshot) -> Iterator[datetime]:
+    """When the job had written its rows, a repair's by what that says itself and a cherry-pick's by its source; at any
+    time before it, where that is not listed. None: all are of others."""
     origin = described_by(case.observation.table, commit)
     if origin is None:
         yield from (_EVER, commit.committed_at)
     elif origin.written is not None:
         yield from origin.written
-    elif of_job(case, [origin]) or (origin.is_repair and origin.job_id is not None):
+    elif _of_job(case, [origin]) or (origin.is_repair and origin.job_id is not None):
         yield origin.committed_at
+
+
+def _says_of(case: Case, put_back: Sequence[Snapshot]) -> tuple[dict[str, str], dict[str, str]]:
+    """What the summary of the repair says: (when the job had written its rows, which commits brought others')."""
+    written = {each.snapshot_id: tuple(_moments(case, each)) for each in put_back}
+    origins = {each.snapshot_id: described_by(case.observation.table, each) for each in put_back}
+    others = [
+        str(id_) for id_, at in written.items() if not at or ((o := origins[id_]) is not None and o.brings_others)
+    ]
+    moments = [at for told in written.values() for at in told]
+    return said_of_rows((), moments) if moments else {}, {OF_OTHERS: ",".join(others)} if others else {}
 
 
 ACTION = Action(
@@ -197,9 +192,11 @@ def propose(plan: Plan) -> Proposal:
     """Main forward, or a rehearsal with the lost files. Raises Refused with the reason, CouldNotLook."""
     table = plan.case.observation.table
     left = _left(plan.case)
-    leaf, lost = left[-1], [s for s in left if not keeps_its_rows(table, s) and _changes(s)]
+    leaf, lost = left[-1], [s for s in left if _changes(s) and not keeps_its_rows(table, s)]
     if table.head in {s.snapshot_id for s in table.ancestors(leaf.snapshot_id)}:
         return _forward(plan, leaf)
+    if not lost:
+        raise _nothing_lost()
     for each in lost:
         if not each.counted("added-data-files"):
             _must_only_add(table, each.snapshot_id)
@@ -215,9 +212,10 @@ def propose(plan: Plan) -> Proposal:
             f"{named(survey.live_already)}.",
             "Restore them from the storage's own versions, or replay the source range.",
         )
-    own, put_back = of_job(plan.case, left), [table.by_id[each] for each in wanted]
-    found_again, rows = _found_again(plan, own[-1] if own else None), _of_the_job(plan.case, put_back)
-    of_them = _of_others(plan.case, put_back)
+    own, found_again = _of_job(plan.case, left), dict[str, str]()
+    if own:
+        found_again = _found_again(plan, own[-1])
+    rows, of_them = _says_of(plan.case, [table.by_id[each] for each in wanted])
     assert table.head is not None  # something came on top
     return rehearsal(
         plan,
@@ -270,12 +268,16 @@ def _left(case: Case) -> tuple[Snapshot, ...]:
     told = {each for found in rollbacks(table) if found.is_within(case.window, table) for each in found.left}
     left = tuple(s for s in table.snapshots if s.snapshot_id in told)
     if not any(map(_changes, left)):
-        raise Refused(
-            "There is no lost commit to restore.",
-            "Expected commits of the window that were rolled back and are still listed; found none.",
-            "If rows are missing anyway, replay their source range.",
-        )
+        raise _nothing_lost()
     return left
+
+
+def _nothing_lost() -> Refused:
+    return Refused(
+        "There is no lost commit to restore.",
+        "Expected commits of the window that were rolled back and are still listed; found none.",
+        "If rows are missing anyway, replay their source range.",
+    )
 
 
 def _changes(commit: Snapshot) -> bool:
@@ -293,17 +295,7 @@ def _must_only_add(table: TableState, commit: SnapshotId) -> None:
         )
 
 
-def _of_the_job(case: Case, put_back: Sequence[Snapshot]) -> dict[str, str]:
-    written = when_written(case, put_back)
-    return said_of_rows((), written) if written else {}
-
-
-def _of_others(case: Case, put_back: Sequence[Snapshot]) -> dict[str, str]:
-    others = of_others(case, put_back)
-    return {OF_OTHERS: ",".join(str(each.snapshot_id) for each in others)} if others else {}
-
-
-def _found_again(plan: Plan, leaf: Snapshot | None) -> dict[str, str]:
+def _found_again(plan: Plan, leaf: Snapshot) -> dict[str, str]:
     """Flink's keys of the newest lost commit of the job (`leaf`), where it has committed nothing since main was rolled
     back: then a job whose state holds that checkpoint finds it committed, and does not look for a manifest that is gone
     (F7).
@@ -312,8 +304,6 @@ def _found_again(plan: Plan, leaf: Snapshot | None) -> dict[str, str]:
     newer ones of the same run, that these are not committed.
     Raises Refused there where the job fails for want of them.
     """
-    if leaf is None:
-        return {}
     table, bound = plan.case.observation.table, commits_that_bind(plan.case)
     known = {s.snapshot_id for s in table.ancestors(leaf.snapshot_id)}
     if bound and bound[-1].snapshot_id not in known:

@@ -166,11 +166,16 @@ class LedgerRow(Record):
     skipped: tuple[SkippedCheckpoint, ...] = ()
     """Checkpoint ids of its run between the run's commit before and this one that have no snapshot on main."""
 
-    def positions(self, *, is_partitioned: bool) -> tuple[SourceRange, ...] | None:
-        """Its `ranges`; else the bounds of all its files, where the source has no partitions. None: not known."""
-        if self.ranges is not None or is_partitioned or self.position_from is None or self.position_until is None:
-            return self.ranges
+    @property
+    def bounds(self) -> tuple[SourceRange, ...]:
+        """The lowest and the highest position of all its files, of all source partitions together; empty: not known."""
+        if self.position_from is None or self.position_until is None:
+            return ()
         return (SourceRange(partition=None, low=self.position_from, high=self.position_until, rows=None),)
+
+    def positions(self, *, is_partitioned: bool) -> tuple[SourceRange, ...] | None:
+        """Its `ranges`; else its `bounds`, where the source has no partitions. None: not known."""
+        return self.ranges if self.ranges is not None or is_partitioned else self.bounds or None
 
     @property
     def age(self) -> tuple[int, datetime]:
