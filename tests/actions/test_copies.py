@@ -1,6 +1,12 @@
-"""Copies are taken out only when no more of them come, and by every start of the job."""
+"""Copies are taken out only when no more of them come, by every start of the job: told as histories and answers.
 
-from pathlib import Path
+`b4@30` is a commit of run b with checkpoint 4 and positions 30 to 39; `!` behind it: by a sink under another uid. `s`
+is another engine's append.
+"""
+
+import re
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,567 +14,194 @@ import pytest
 from bot.actions import deduplicate_rows, drop_duplicated_commit
 from bot.actions._passed import may_have_come_since, must_have_passed
 from bot.domain.action import Plan
+from bot.domain.approval import ApprovalPolicy
 from bot.domain.contract import CopyRule
-from bot.domain.diagnosis import Case
+from bot.domain.diagnosis import Case, Matches, Mode, Remedy
 from bot.domain.errors import Refused
 from bot.domain.file_changes import RowsOfFile
-from bot.domain.findings import (
-    CopiesOfCommit,
-    DuplicateCommitsFinding,
-    DuplicateFilesFinding,
-    ExtraCopiesFinding,
-    RepeatedCommit,
-)
-from bot.domain.flink import CheckpointKind
-from bot.domain.guests import Guests, commits_that_bind
-from bot.domain.ids import JobId, SnapshotId
-from bot.domain.ledger import Ledger, LedgerRow
-from bot.domain.suspicion import propose_window
-from tests.actions.scene import Scene
-from tests.actions.test_guests import commits
-from tests.little_flink import JOB
-from tests.tables import job
+from bot.domain.findings import CopiesOfCommit, DuplicateFilesFinding, ExtraCopiesFinding
+from bot.domain.ids import IncidentId, OperatorId, ProposalId, SnapshotId
+from bot.domain.ledger import Ledger, SourceRange
+from tests.cases import Tale
+from tests.rewound import ANA, BEN
 
-A, B = job("a"), job("b")
+A, REPLAY = "a1@0 a2@10 a3@20", "a1@0 a2@10 a3@20 a4@30 a5@40 a6@50"
+ANEW = f"{A} a4@0 a5@10"
+"""Run a began without state: IcebergSink passed over checkpoints 1 to 3, which main had (F4), so its ids go on."""
+ASKED = Mode(code="asked", name="asked", title="somebody asked", needs=(), false_positives=(), neighbours={})
+POLICY = ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30))
+BELOW = r"still reads rows that main already has.*up to source position {1}; .* committed up to {0}\."
+UNTOLD = "It is not known whether run {}{}.* has read past all rows on main: .*"
 
 
-@pytest.fixture
-def replaying(scene: Scene) -> Scene:
-    """Run b has committed nothing yet."""
-    return restored_below(scene)
-
-
-def restored_below(scene: Scene) -> Scene:
-    """Run a had committed positions up to 59; run b was restored from its savepoint 3, below 30."""
-    older = scene.flink.savepoint(A)
-    scene.flink.checkpoints(A, 3)
-    scene.flink.stop(JOB, A)
-    scene.flink.submit(B, at_checkpoint=3, restored=older)
-    return scene
-
-
-def planned(scene: Scene, *, partition: str | None = None, told: bool = True, hidden: bool = False) -> Plan:
-    """What is known by a ledger with the positions of each commit, if they are `told`: ten a checkpoint. Who brought
-    the ten extra copies is hidden."""
-    plan = scene.plan()
-    rows = tuple(
-        LedgerRow(
-            snapshot_id=s.snapshot_id, parent_id=s.parent_id, sequence_number=s.sequence_number,
-            committed_at=s.committed_at, on_main=True, operation=s.operation, engine=s.engine, job_id=s.job_id,
-            operator_id=s.operator_id, checkpoint_id=s.checkpoint_id, checkpoint_kind=CheckpointKind.CHECKPOINT,
-            attempts=None, added_files=1, added_rows=10, removed_files=0, removed_rows=0, code_version=None,
-            readers=(), position_from=10 * (s.checkpoint_id or 0) - 10 if told else None,
-            position_until=10 * (s.checkpoint_id or 0) - 1 if told else None,
-        )
-        for s in scene.table.snapshots
-    )  # fmt: skip
-    contract = plan.case.contract.model_copy(
-        update={"position_partition": partition, "redacted": ("source_position",) if hidden else ()}
+def known(
+    history: str,
+    *,
+    alive: str = "",
+    listed: str = "ab",
+    told: bool = True,
+    partitions: str = "",
+    hidden: bool = False,
+    copies: Collection[int] | None = (),
+    left_out: Collection[int] = (),
+    named_again: int | None = None,
+    **found: Any,
+) -> Case:
+    """What is known of it. `alive`: the run that goes on, else the one that committed last. `told`: the ledger has
+    positions; `left_out` are the commits that it does not list. `partitions`: of each commit the source partition, one
+    character, `?` where it is not told. `copies`: by which commits ten extra copies each came; empty: that is hidden,
+    None: nobody looked. `named_again`: the commit whose files the table had already."""
+    tale, commits = Tale(), [re.fullmatch(r"(\w)(\d*)@?(\d*)(!?)", each) for each in history.split()]
+    places = []
+    for commit in commits:
+        assert commit is not None
+        tale.commits(commit[1] if commit[2] else None, *([int(commit[2])] if commit[2] else []))
+        if commit[4] or commit[1] == "e":
+            tale.by_sink(OperatorId("ee" * 16))
+        places.append(int(commit[3]) if commit[3] else None)
+    for run in listed:
+        if f"{run}" in history or run == alive:
+            tale.flink_runs(run)
+    for run in set(listed) - {alive or next(each[0] for each in reversed(history.split()) if each != "s")}:
+        if run in tale.runs:
+            tale.becomes(run, "FINISHED")
+    case = tale.case()
+    assert case.ledger is not None
+    rows = list(case.ledger.rows)
+    for n, low in enumerate(places):
+        ends = {"position_from": low, "position_until": low + 9} if told and low is not None else {}
+        ranges = None
+        if told and partitions and partitions[n] != "?" and low is not None:
+            ranges = (SourceRange(partition=partitions[n], low=low, high=low + 9, rows=10),)
+        rows[n] = rows[n].model_copy(update={"position_from": None, "position_until": None, **ends, "ranges": ranges})
+    kept = tuple(row for n, row in enumerate(rows) if n not in left_out)
+    contract = case.contract.model_copy(
+        update={"position_partition": "p" if partitions else None, "redacted": ("pos",) if hidden else ()}
     )
-    copies = ExtraCopiesFinding(
-        at=scene.table.snapshots[-1].snapshot_id, keys=10, rows=10, commits=(), differing=0, columns={}, twice_named=0,
-        hidden=10, places=(RowsOfFile(path="file:///a.parquet", spans=((0, 9),)),), rule=CopyRule(),
+    by = tuple(CopiesOfCommit(snapshot_id=tale.snapshots[n].snapshot_id, rows=10) for n in copies or ())
+    extra = ExtraCopiesFinding(
+        at=tale.snapshots[-1].snapshot_id, keys=10, rows=10 * len(by) or 10, commits=by, differing=0, columns={},
+        twice_named=0, hidden=0 if by else 10, places=(RowsOfFile(path="file:///a.parquet", spans=((0, 9),)),),
+        rule=CopyRule(),
     )  # fmt: skip
-    ledger = Ledger(rows=rows, readers_known=True)
-    case = plan.case.model_copy(update={"ledger": ledger, "contract": contract, "extra_copies": copies})
-    return plan.model_copy(update={"case": case})
+    again = () if named_again is None else (tale.snapshots[named_again].snapshot_id,)
+    update = {
+        "ledger": Ledger(rows=kept, readers_known=True),
+        "contract": contract,
+        "extra_copies": extra if copies is not None else None,
+        "duplicate_files": DuplicateFilesFinding(files_checked=4, count=1, extra_rows=10, files=(), again=again),
+    }
+    return case.model_copy(update=update | found)
 
 
-def with_copies_by(plan: Plan, *commits: SnapshotId) -> Plan:
-    """Ten rows of each of these are extra copies, and no others."""
-    found = plan.case.extra_copies
-    assert found is not None
-    by = tuple(CopiesOfCommit(snapshot_id=each, rows=10) for each in commits)
-    told = found.model_copy(update={"rows": 10 * len(by), "commits": by, "hidden": 0})
-    return plan.model_copy(update={"case": plan.case.model_copy(update={"extra_copies": told})})
+def asked(case: Case, *repeating: SnapshotId) -> Plan:
+    match = Matches(
+        headline="Asked.", reasons=(), rows=(), last_good=None, wrong_run=None, remedy=Remedy.NOTHING,
+        repeating=repeating,
+    )  # fmt: skip
+    return Plan(
+        incident=IncidentId("20261121-a1b2"), proposal=ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P001"), case=case, mode=ASKED,
+        match=match, evidence=(), policy=POLICY, by=ANA, at=datetime(2026, 11, 21, tzinfo=UTC),
+    )  # fmt: skip
 
 
-def newest(scene: Scene) -> SnapshotId:
-    """The head."""
-    return scene.table.snapshots[-1].snapshot_id
+DOWN: dict[str, Any] = {"alive": "z"}
+PASSED = {
+    "it is below": (f"{REPLAY} b4@30 b5@40", {}, BELOW.format(49, 59)),
+    "it has passed": (f"{REPLAY} b4@30 b5@40 b6@50", {}, None),
+    "no positions": (f"{REPLAY} b4@30 b5@40", {"told": False}, "lacks source positions"),
+    "bounds of all partitions": (f"{REPLAY} b4@30", {"partitions": "???????"}, "does not tell where it is in each"),
+    "below in one partition": (f"{A} b4@0 b5@90", {"partitions": "00101"}, BELOW.format(9, 19)),
+    "passed in each partition": (f"{A} b4@0 b5@20", {"partitions": "01101"}, None),
+    "silent in one partition": (f"{A} b4@20", {"partitions": "0111"}, "nothing yet of source partition 0"),
+    "they are hidden": (f"{REPLAY} b4@30", {"hidden": True}, "a source position that is not shown.*a lower one"),
+    "it alone, and F1": (f"{A} a2@10", {"copies": [3]}, None),
+    "it alone, and F1, untold": (f"{A} a2@10", {"copies": [3], "told": False}, None),
+    "F1, and it goes on": (f"{A} a2@10 a4@30", {"copies": [3], "told": False}, None),
+    "F1 of its newest": (f"{A} a3@20", {"copies": [3]}, None),
+    "a window from its start on": (f"{REPLAY} b1@0", {"left_out": range(6)}, "not reach the commits of run aaaaaa"),
+    "an older start is left out": (f"{A} a1@0 a2@10", {"left_out": range(3)}, "the commits of an earlier start of it"),
+    "enough is told": ("c9@90 " + f"{REPLAY} b4@30 b5@40", {"left_out": [0]}, BELOW.format(49, 59)),
+    "a guest of another source": (f"{A} e91@900 a4@30 a5@40 b4@30 b5@40 b6@50 b7@60", {"listed": "b"}, None),
+    "a newer start": (f"{REPLAY} a1@0 a2@10", {}, BELOW.format(19, 59)),
+    "its first checkpoint": (f"{A} a1@0", {}, BELOW.format(9, 29)),
+    "under another uid": (f"{REPLAY} a1@0! a2@10!", {}, BELOW.format(19, 59)),
+    "a newer start has passed": (f"{A} a1@0 a2@10 a3@20", {}, None),
+    "its newest commit counts": (f"{A} b4@30 b5@40 b6@50 b7@0 b8@10", {}, BELOW.format(19, 59)),
+    "it is down below": (f"{REPLAY} b4@30 b5@40", DOWN, "The job is down, at source position 49 of 59.*has passed 59"),
+    "down, and hidden": (f"{REPLAY} b4@30", DOWN | {"hidden": True}, "is down, below what main has of its source"),
+    "it is down above": (f"{A} a4@30 b4@30 b5@40", DOWN, None),
+    "two that are forgotten": (f"{A} e91@900 a4@30", {"listed": ""}, "Flink lists no run by which to tell them apart"),
+    "anew, below": (ANEW, {"copies": [3, 4]}, BELOW.format(19, 29)),
+    "anew, copies are hidden": (ANEW, {}, BELOW.format(19, 29)),
+    "anew, down": (ANEW, DOWN, "at source position 19 of 29"),
+    "anew, passed": (f"{ANEW} a6@20", {}, None),
+    "anew, nobody looked": (ANEW, {"copies": None}, "its source positions fall"),
+    "only F1 repeated": (f"{A} a2@10 a4@0 a5@10", {"copies": [3]}, None),
+    "untold copies": (f"{A} a4@30", {"copies": [3], "told": False}, "lacks source positions"),
+    "untold, nobody looked": (f"{A} a4@30", {"copies": None, "told": False}, None),
+    "its first is left out": (A, {"left_out": [0]}, "does not reach the first commits of it"),
+    "older files again": (f"{A} a4@0", {"copies": [3], "named_again": 3}, None),
+    "older files, nobody looked": (f"{A} a4@0", {"copies": None, "named_again": 3}, None),
+}
 
 
-def test_none_are_taken_out_below_what_main_has(replaying: Scene) -> None:
-    """Run b has repeated up to 49, and main has up to 59."""
-    replaying.flink.checkpoints(B, 2)
+@pytest.mark.parametrize(("history", "so", "said"), PASSED.values(), ids=PASSED)
+def test_what_is_said_of_a_job_that_may_repeat_more(history: str, so: dict[str, Any], said: str | None) -> None:
+    """Refused while the run goes on below what main has; where that is not known, or it is down, approvers read it."""
+    try:
+        found = " ".join(must_have_passed(asked(known(history, **so))))
+    except Refused as refused:
+        found = str(refused)
+
+    assert re.search(said, found, re.DOTALL) if said is not None else not found, found
+    assert not so.get("hidden") or not re.search(r"\b\d9\b", found)
+
+
+SINCE = {
+    "it was below": (f"{REPLAY} b4@30 | b5@40 b6@50 b7@60", {}, True),
+    "it had passed": (f"{REPLAY} b4@30 b5@40 b6@50 | b7@60", {}, False),
+    "nothing came": (f"{REPLAY} b4@30 |", {}, False),
+    "untold": (f"{REPLAY} b4@30 b5@40 b6@50 | b7@60", {"told": False}, True),
+    "bounds of partitions": (f"{REPLAY} b4@30 b5@40 b6@50 | b7@60", {"partitions": "?" * 10}, True),
+    "had passed in each partition": (f"{A} b4@0 b5@20 | b6@30", {"partitions": "011011"}, False),
+    "another was started since": (f"{REPLAY} b4@30 b5@40 b6@50 | b7@60 c7@60 c8@70", {"listed": "abc"}, True),
+    "one start alone": (f"{A} | a4@30 a5@40", {}, False),
+    "one start alone, untold": (f"{A} | a4@30 a5@40", {"told": False}, True),
+    "others add": (f"{REPLAY} b4@30 | s", {}, False),
+}
+
+
+@pytest.mark.parametrize(("history", "so", "may"), SINCE.values(), ids=SINCE)
+def test_whether_further_copies_may_have_come(history: str, so: dict[str, Any], may: bool) -> None:
+    """`|`: where they were counted."""
+    before, _, after = history.partition(" |")
+    case = known(before + after, **so)
+    counted = case.observation.table.snapshots[len(before.split()) - 1].snapshot_id
+
+    assert may_have_come_since(case, counted) is may
+
+
+def test_where_nobody_found_copies_or_main_has_lost_what_was_counted_none_come() -> None:
+    """No ledger is needed for it; a head that is not on main makes evidence stale anyway."""
+    case = known(f"{A} a4@30 a5@40", told=False)
+    assert case.extra_copies is not None
+    none = case.extra_copies.model_copy(update={"keys": 0, "rows": 0, "hidden": 0})
+
+    assert not may_have_come_since(
+        case.model_copy(update={"extra_copies": none}), case.observation.table.snapshots[2].snapshot_id
+    )
+    assert not may_have_come_since(case, SnapshotId(1))
+
+
+@pytest.mark.parametrize("action", [deduplicate_rows, drop_duplicated_commit])
+def test_none_are_taken_out_below_what_main_has(action: Any) -> None:
+    """Both actions ask: the rest of what the run repeats comes in commits of its own."""
+    case = known(f"{REPLAY} b4@30 b5@40")
+    again = case.observation.table.snapshots[6].snapshot_id
 
     with pytest.raises(Refused, match="Run bbbbbb still reads rows that main already has") as refused:
-        deduplicate_rows.propose(planned(replaying))
+        action.propose(asked(case, again))
 
-    assert "up to source position 59; since its last start it has committed up to 49" in refused.value.found
     assert "Wait until it has passed that" in refused.value.remedy
-    assert "rewind_table_and_job" in refused.value.remedy
-
-
-def test_they_are_once_the_run_has_passed_it(replaying: Scene) -> None:
-    """What comes from then on main does not have."""
-    replaying.flink.checkpoints(B, 3)
-
-    assert must_have_passed(planned(replaying)) == ()
-    assert deduplicate_rows.propose(planned(replaying)).effects
-
-
-def test_nor_is_a_commit_that_repeats_another_one_dropped(replaying: Scene) -> None:
-    """The rest of what the run repeats comes in commits of its own."""
-    replaying.flink.checkpoints(B, 2)
-    plan, again = planned(replaying), replaying.snapshot("b", 4)
-    twice = RepeatedCommit(
-        first=replaying.snapshot("a", 4), again=again, how="same-checkpoint", job_id=B, checkpoint_id=4, rows=10,
-        too_many=10,
-    )  # fmt: skip
-    found = DuplicateCommitsFinding(commits_checked=8, repeated=(twice,))
-    case, match = plan.case.model_copy(update={"duplicate_commits": found}), {"repeating": (again,)}
-    plan = plan.model_copy(update={"case": case, "match": plan.match.model_copy(update=match)})
-
-    with pytest.raises(Refused, match="Run bbbbbb still reads rows that main already has"):
-        drop_duplicated_commit.propose(plan)
-
-
-@pytest.mark.parametrize(
-    ("known", "why"),
-    [({"told": False}, "lacks source positions"), ({"partition": "source_partition"}, "several partitions")],
-)
-def test_where_nothing_tells_the_approver_reads_it(replaying: Scene, known: dict[str, object], why: str) -> None:
-    """An idle partition's positions may lie far above those of a busy one."""
-    replaying.flink.checkpoints(B, 2)
-
-    said = " ".join(deduplicate_rows.propose(planned(replaying, **known)).preview.sentences)  # type: ignore[arg-type]
-
-    assert "It is not known whether run bbbbbb has read past all rows on main" in said
-    assert why in said
-
-
-@pytest.mark.parametrize(
-    ("known", "said"),
-    [
-        (
-            {"partition": "source_partition"},
-            "name the partition column as `position_partition` in the table's contract",
-        ),
-        ({"told": False}, "remove `position` from the contract. Collect the evidence again"),
-    ],
-    ids=["partition named", "position taken out"],
-)
-def test_a_source_of_several_partitions_has_a_way_out(replaying: Scene, known: dict[str, object], said: str) -> None:
-    """An idle job whose last rows were a slow partition's stays below for good; the refusal says what to set."""
-    replaying.flink.checkpoints(B, 2)
-
-    with pytest.raises(Refused) as refused:
-        must_have_passed(planned(replaying))
-
-    assert said in refused.value.remedy
-    assert len(must_have_passed(planned(replaying, **known))) == 1  # type: ignore[arg-type]
-
-
-def test_positions_that_are_hidden_are_not_shown(replaying: Scene) -> None:
-    """By the contract."""
-    replaying.flink.checkpoints(B, 2)
-
-    with pytest.raises(Refused, match="a source position that is not shown") as refused:
-        must_have_passed(planned(replaying, hidden=True))
-
-    assert "59" not in str(refused.value)
-    assert "49" not in str(refused.value)
-
-
-def test_a_run_that_alone_has_written_the_table_is_not_asked(scene: Scene) -> None:
-    """Where its newest commit only repeats an older one (F1), and brought all the copies."""
-    scene.flink._commit(A, 2, range(10, 20))
-
-    for told in (True, False):
-        assert must_have_passed(with_copies_by(planned(scene, told=told), newest(scene))) == ()
-
-
-COUNTED_A, COUNTED_B, C = job("a"), job("b"), job("c")
-
-
-@pytest.fixture
-def counted_replaying(scene: Scene) -> Scene:
-    """Run a had committed positions up to 59; run b has repeated 30 to 39."""
-    restored_below(scene).flink.checkpoints(COUNTED_B, 1)
-    return scene
-
-
-def head(scene: Scene) -> SnapshotId:
-    """At which the copies are counted."""
-    found = scene.table.head
-    assert found is not None
-    return found
-
-
-def case(scene: Scene, **known: Any) -> Case:
-    """With a ledger of all commits."""
-    return planned(scene, **known).case
-
-
-def test_what_a_run_adds_that_was_below_then_may_repeat_more(counted_replaying: Scene) -> None:
-    """Whether it has passed by now or not."""
-    counted = head(counted_replaying)
-    assert not may_have_come_since(case(counted_replaying), counted)
-
-    counted_replaying.flink.checkpoints(COUNTED_B, 3)
-
-    assert may_have_come_since(case(counted_replaying), counted)
-    assert not may_have_come_since(case(counted_replaying), head(counted_replaying))
-
-
-@pytest.mark.parametrize(("known", "may"), [({}, False), ({"told": False}, True), ({"partition": "p"}, True)])
-def test_what_comes_after_it_had_passed_is_new(counted_replaying: Scene, known: dict[str, Any], may: bool) -> None:
-    """Where nothing tells that it had, it may repeat more."""
-    counted_replaying.flink.checkpoints(COUNTED_B, 2)
-    counted = head(counted_replaying)
-
-    counted_replaying.flink.checkpoints(COUNTED_B, 2)
-
-    assert may is may_have_come_since(case(counted_replaying, **known), counted)
-
-
-def test_a_run_that_was_started_since_may_repeat_more(counted_replaying: Scene) -> None:
-    """Also where the one before it had passed, and goes on in between."""
-    counted_replaying.flink.checkpoints(COUNTED_B, 2)
-    older = counted_replaying.flink.savepoint(COUNTED_B)
-    counted = head(counted_replaying)
-    counted_replaying.flink.checkpoints(COUNTED_B, 1)
-    counted_replaying.flink.stop(JOB, COUNTED_B)
-    counted_replaying.flink.submit(C, at_checkpoint=6, restored=older)
-
-    counted_replaying.flink.checkpoints(C, 2)
-
-    assert may_have_come_since(case(counted_replaying), counted)
-
-
-@pytest.mark.parametrize("told", [True, False])
-def test_one_start_alone_repeats_nothing_where_its_positions_rise(scene: Scene, told: bool) -> None:
-    """Copies that no commit accounts for may be of a start that ids do not tell (F4)."""
-    counted = head(scene)
-    scene.flink.checkpoints(COUNTED_A, 2)
-
-    assert told is not may_have_come_since(case(scene, told=told), counted)
-
-
-def test_where_nobody_found_copies_it_repeats_none(scene: Scene) -> None:
-    """No ledger is needed for it."""
-    counted = head(scene)
-    scene.flink.checkpoints(COUNTED_A, 2)
-    looked = case(scene, told=False)
-    assert looked.extra_copies is not None
-    none = looked.extra_copies.model_copy(update={"keys": 0, "rows": 0, "hidden": 0})
-
-    assert not may_have_come_since(looked.model_copy(update={"extra_copies": none}), counted)
-
-
-def test_what_others_add_is_not_asked_here(counted_replaying: Scene) -> None:
-    """It makes the evidence stale, as a head does that is not on main any more."""
-    counted, below = head(counted_replaying), counted_replaying.snapshot("a", 5)
-    counted_replaying.backfill_commits()
-    assert not may_have_come_since(case(counted_replaying), counted)
-
-    counted_replaying.rolls_back(to=below)
-
-    assert not may_have_come_since(case(counted_replaying), counted)
-
-
-GUEST = job("e")
-
-
-def takes_over(scene: Scene, *, at: int, restored: Path | None = None) -> None:
-    """Run a ends, and run b goes on from there."""
-    scene.flink.stop(JOB, A)
-    scene.flink.submit(B, at_checkpoint=at, restored=restored)
-
-
-def in_the_proposed_window(scene: Scene) -> Plan:
-    """The ledger is of what a new incident looks at."""
-    plan = planned(scene)
-    window = propose_window(scene.table, plan.case.observation.jobs).window
-    within, ledger = {s.snapshot_id for s in window.of(scene.table)}, plan.case.ledger
-    assert ledger is not None
-    told = ledger.model_copy(update={"rows": tuple(r for r in ledger.rows if r.snapshot_id in within)})
-    return plan.model_copy(update={"case": plan.case.model_copy(update={"ledger": told, "window": window})})
-
-
-def with_positions(plan: Plan, run: JobId, until: int) -> Plan:
-    """Those of this run are of a source of its own."""
-    ledger = plan.case.ledger
-    assert ledger is not None
-    update = {"position_from": until - 9, "position_until": until}
-    rows = tuple(r.model_copy(update=update) if r.job_id == run else r for r in ledger.rows)
-    case = plan.case.model_copy(update={"ledger": ledger.model_copy(update={"rows": rows})})
-    return plan.model_copy(update={"case": case})
-
-
-def test_a_ledger_from_the_start_on_does_not_tell_what_came_before(scene: Scene) -> None:
-    """The window of a start without state (F15) begins right above the commits of the run before."""
-    scene.flink.checkpoints(A, 3)
-    takes_over(scene, at=0)
-    scene.flink.checkpoints(B, 2)
-
-    said = " ".join(deduplicate_rows.propose(in_the_proposed_window(scene)).preview.sentences)
-
-    assert "It is not known whether run bbbbbb has read past all rows on main" in said
-    assert "the commit history does not reach the commits of run aaaaaa" in said
-
-
-def test_a_ledger_that_tells_enough_refuses_whatever_else_it_does_not_reach(scene: Scene) -> None:
-    """Run b is below what run a had; of the commits before them nothing has to be known."""
-    commits(scene, "c", 9, range(60, 70))
-    older = scene.flink.savepoint(A)
-    scene.flink.checkpoints(A, 3)
-    takes_over(scene, at=3, restored=older)
-    scene.flink.checkpoints(B, 2)
-    plan = planned(scene)
-    ledger = plan.case.ledger
-    assert ledger is not None
-    told = ledger.model_copy(update={"rows": tuple(r for r in ledger.rows if r.job_id != job("c"))})
-
-    with pytest.raises(Refused, match="Run bbbbbb still reads rows that main already has"):
-        must_have_passed(plan.model_copy(update={"case": plan.case.model_copy(update={"ledger": told})}))
-
-
-def test_a_guest_whose_source_is_another_is_not_waited_for(scene: Scene) -> None:
-    """Also where Flink lists only the run that is alive, so that a guest's older commit binds."""
-    older = scene.flink.savepoint(A)
-    commits(scene, "e", 91, range(900, 910), operator="ee" * 16)
-    scene.flink.checkpoints(A, 3)
-    takes_over(scene, at=3, restored=older)
-    scene.flink.forgets(A)
-    scene.flink.checkpoints(B, 4)
-    plan = with_positions(planned(scene), GUEST, 909)
-
-    assert Guests(plan.case).has_run(GUEST)
-    assert GUEST in {s.job_id for s in commits_that_bind(plan.case)}
-    assert must_have_passed(plan) == ()
-
-
-def test_a_newer_start_under_the_same_job_id_has_to_pass_what_the_older_one_had(scene: Scene) -> None:
-    """Run a had committed up to 59, and began without state under its id once more."""
-    scene.flink.checkpoints(A, 3)
-    scene.flink.stands_at(A, 0)
-    scene.flink.checkpoints(A, 2)
-
-    with pytest.raises(Refused, match="Run aaaaaa still reads rows that main already has") as refused:
-        must_have_passed(planned(scene))
-
-    assert "up to source position 59; since its last start it has committed up to 19" in refused.value.found
-
-
-def test_the_first_checkpoint_of_a_start_without_state_is_no_copy_of_the_older_one(scene: Scene) -> None:
-    """As many rows, and the same ones: but the ids begin anew."""
-    scene.flink.stands_at(A, 0)
-    scene.flink.checkpoints(A, 1)
-
-    with pytest.raises(Refused, match=r"it has committed up to 9\."):
-        must_have_passed(planned(scene))
-
-
-def test_a_start_under_another_uid_has_to_pass_it_too(scene: Scene) -> None:
-    """Run a had committed up to 59, and goes on at nothing with a sink that has another operator id."""
-    scene.flink.checkpoints(A, 3)
-    runs = scene.flink._read()
-    runs[A] |= {"suffix": "-new", "checkpoint": 0}
-    scene.flink._write(runs)
-    scene.flink.checkpoints(A, 2)
-
-    with pytest.raises(Refused, match=r"it has committed up to 19\."):
-        must_have_passed(planned(scene))
-
-
-def test_its_newest_commit_tells_where_it_is_and_not_its_highest(scene: Scene) -> None:
-    """Run b had passed run a, and began without state under its id: IcebergSink passed over what main had of it (F4),
-    so that its ids go on rising."""
-    takes_over(scene, at=3, restored=scene.flink.savepoint(A))
-    scene.flink.checkpoints(B, 3)
-    scene.flink._commit(B, 7, range(10))
-    scene.flink._commit(B, 8, range(10, 20))
-    plan = planned(scene)
-    ledger = plan.case.ledger
-    assert ledger is not None
-    again = {7: 9, 8: 19}
-    rows = tuple(
-        row.model_copy(update={"position_until": again.get(row.checkpoint_id or 0, row.position_until)})
-        for row in ledger.rows
-    )
-    case = plan.case.model_copy(update={"ledger": ledger.model_copy(update={"rows": rows})})
-
-    with pytest.raises(Refused, match=r"it has committed up to 19\."):
-        must_have_passed(plan.model_copy(update={"case": case}))
-
-
-def test_it_has_once_it_is_above_that(scene: Scene) -> None:
-    """Run a had committed up to 29."""
-    scene.flink.stands_at(A, 0)
-    scene.flink.checkpoints(A, 3)
-
-    assert must_have_passed(planned(scene)) == ()
-
-
-def test_of_an_older_start_that_the_ledger_does_not_reach_nothing_is_known(scene: Scene) -> None:
-    """It has the job id of the present one."""
-    scene.flink.stands_at(A, 0)
-    scene.flink.checkpoints(A, 2)
-
-    (said,) = must_have_passed(in_the_proposed_window(scene))
-
-    assert "the commit history does not reach the commits of an earlier start of it" in said
-
-
-def test_a_commit_that_was_made_twice_is_no_start_also_once_the_run_goes_on(scene: Scene) -> None:
-    """F1: the ids fall by one commit, and rise above all that were before."""
-    scene.flink._commit(A, 2, range(10, 20))
-    again = newest(scene)
-    scene.flink.checkpoints(A, 1)
-
-    assert must_have_passed(with_copies_by(planned(scene, told=False), again)) == ()
-
-
-def test_of_a_job_that_is_down_below_what_main_has_the_approver_reads_it(scene: Scene) -> None:
-    """No run can pass it before somebody starts one, which would bring the rest again."""
-    older = scene.flink.savepoint(A)
-    scene.flink.checkpoints(A, 3)
-    takes_over(scene, at=3, restored=older)
-    scene.flink.checkpoints(B, 2)
-    scene.flink.stop(JOB, B)
-
-    said = " ".join(deduplicate_rows.propose(planned(scene)).preview.sentences)
-    (veiled,) = must_have_passed(planned(scene, hidden=True))
-
-    assert "The job is down, at source position 49 of 59 that main has" in said
-    assert "Propose this again when the job runs and has passed 59, or rewind table and job." in said
-    assert "The job is down, below what main has" in veiled
-    assert not {"49", "59"} & set(veiled.replace(":", " ").split())
-
-
-def test_of_a_job_that_is_down_above_it_nothing_is_said(scene: Scene) -> None:
-    """Run b had repeated all of it, or run a was the only one."""
-    older = scene.flink.savepoint(A)
-    scene.flink.checkpoints(A, 1)
-    takes_over(scene, at=3, restored=older)
-    scene.flink.checkpoints(B, 2)
-    scene.flink.stop(JOB, B)
-
-    assert must_have_passed(planned(scene)) == ()
-
-
-def test_where_flink_has_forgotten_both_of_two_writers_it_is_not_known_which_is_the_job(scene: Scene) -> None:
-    """Positions of two sources tell nothing about each other."""
-    commits(scene, "e", 91, range(900, 910), operator="ee" * 16)
-    scene.flink.checkpoints(A, 1)
-    scene.flink.stop(JOB, A)
-    scene.flink.forgets(A)
-
-    (said,) = must_have_passed(with_positions(planned(scene), GUEST, 909))
-
-    assert "Flink lists no run by which to tell them apart" in said
-
-
-def read_anew(scene: Scene, commits: int) -> Plan:
-    """Run a had committed up to 29 by checkpoint 3, and began without state: IcebergSink passed over checkpoints 1 to
-    3, which main had, so that its first commits carry 4 and 5."""
-    for place in range(commits):
-        scene.flink._commit(A, 4 + place, range(10 * place, 10 * place + 10))
-    return falling(planned(scene))
-
-
-def falling(plan: Plan) -> Plan:
-    """What checkpoint 4 brought begins at nothing again."""
-    ledger = plan.case.ledger
-    assert ledger is not None
-    rows = tuple(
-        row.model_copy(update={"position_from": row.position_from - 30, "position_until": row.position_until - 30})
-        if (row.checkpoint_id or 0) > 3 and row.position_from is not None and row.position_until is not None
-        else row
-        for row in ledger.rows
-    )
-    case = plan.case.model_copy(update={"ledger": ledger.model_copy(update={"rows": rows})})
-    return plan.model_copy(update={"case": case})
-
-
-def not_looked_for_copies(plan: Plan) -> Plan:
-    """A commit can be dropped without that."""
-    return plan.model_copy(update={"case": plan.case.model_copy(update={"extra_copies": None})})
-
-
-def test_it_has_to_pass_what_main_has(scene: Scene) -> None:
-    """It has read up to 19 again, and main has up to 29."""
-    plan = read_anew(scene, 2)
-
-    with pytest.raises(Refused, match=r"up to source position 29; since its last start it has committed up to 19\."):
-        must_have_passed(with_copies_by(plan, scene.snapshot("a", 4), scene.snapshot("a", 5)))
-
-
-def test_so_it_has_where_a_compaction_hides_who_brought_the_copies(scene: Scene) -> None:
-    """No commit that was made twice accounts for them."""
-    with pytest.raises(Refused, match=r"it has committed up to 19\."):
-        must_have_passed(read_anew(scene, 2))
-
-
-def test_while_it_is_down_below_that_the_approver_reads_it(scene: Scene) -> None:
-    """Nobody waits for a run that does not go on."""
-    read_anew(scene, 2)
-    scene.flink.stop(JOB, A)
-
-    (said,) = must_have_passed(falling(planned(scene)))
-
-    assert "The job is down, at source position 19 of 29 that main has" in said
-
-
-def test_once_it_has_passed_that_nothing_is_said(scene: Scene) -> None:
-    """What comes from then on main does not have."""
-    assert must_have_passed(read_anew(scene, 3)) == ()
-
-
-def test_where_nobody_looked_for_copies_the_approver_reads_that_positions_fall(scene: Scene) -> None:
-    """They may fall by nature, as of a source of several partitions that is not declared so."""
-    (said,) = must_have_passed(not_looked_for_copies(read_anew(scene, 2)))
-
-    assert "It is not known whether run aaaaaa has read past all rows on main: its source positions fall" in said
-
-
-def test_positions_that_fall_without_a_copy_are_no_start(scene: Scene) -> None:
-    """Checkpoint 2 was made twice (F1), and only that brought rows again."""
-    scene.flink._commit(A, 2, range(10, 20))
-    again = newest(scene)
-    plan = with_copies_by(read_anew(scene, 2), again)
-
-    assert must_have_passed(plan) == ()
-
-
-def test_copies_whose_positions_are_not_told_are_said_to_the_approver(scene: Scene) -> None:
-    """Those of a commit that was made twice are not: it brings no others."""
-    scene.flink.checkpoints(A, 1)
-    plan = planned(scene, told=False)
-
-    (said,) = must_have_passed(with_copies_by(plan, scene.snapshot("a", 4)))
-
-    assert "the commit history lacks source positions of its commits" in said
-    assert must_have_passed(not_looked_for_copies(plan)) == ()
-
-
-def test_so_they_are_where_the_ledger_does_not_reach_its_first_commits(scene: Scene) -> None:
-    """Of the first one, which may have been far above, nothing is told."""
-    plan = planned(scene)
-    ledger = plan.case.ledger
-    assert ledger is not None
-    shorter = ledger.model_copy(update={"rows": ledger.rows[1:]})
-
-    (said,) = must_have_passed(plan.model_copy(update={"case": plan.case.model_copy(update={"ledger": shorter})}))
-
-    assert "the commit history does not reach the first commits of it" in said
-
-
-def test_a_newer_checkpoint_that_names_older_files_is_no_start(scene: Scene) -> None:
-    """Its id is above all others, and what it brought again is not: the very files of an older one (F1)."""
-    plan = read_anew(scene, 1)
-    files = DuplicateFilesFinding(files_checked=4, count=1, extra_rows=10, files=(), again=(newest(scene),))
-    named = plan.model_copy(update={"case": plan.case.model_copy(update={"duplicate_files": files})})
-
-    assert must_have_passed(not_looked_for_copies(named)) == ()
-    assert must_have_passed(with_copies_by(named, newest(scene))) == ()
-
-
-def test_nor_is_the_newest_checkpoint_that_was_made_twice(scene: Scene) -> None:
-    """A run that alone wrote the table is asked nothing for that, whatever the ledger tells."""
-    scene.flink._commit(A, 3, range(20, 30))
-
-    for told in (True, False):
-        assert must_have_passed(with_copies_by(planned(scene, told=told), newest(scene))) == ()
+    assert "name the partition column as `position_partition` in the table's contract" in refused.value.remedy

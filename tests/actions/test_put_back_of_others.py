@@ -122,7 +122,7 @@ def test_a_lost_repair_says_again_when_its_rows_were_written(scene: Scene) -> No
     scene.commits(rows(range(30, 40)), {**keys, "engine-name": "waterline", REPAIR: "01Y/3"})
 
     assert OF_OTHERS not in keys
-    with pytest.raises(Refused, match="the job would write them again"):
+    with pytest.raises(Refused, match="on the table as it is would bring rows of repair"):
         restore_job_only.propose(known(scene))
 
 
