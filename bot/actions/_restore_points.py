@@ -129,7 +129,7 @@ def _instead(restores: Restores, ranking: Ranking, going: Pairing | None) -> str
     below = next((p for each, p in points if each.is_durable and p.snapshot_id in main), None)
     if below is None:
         return f"{look}."
-    past = f", but none of {', '.join(map(short, loses))}: replay these from the source" if loses else ""
+    past = f", but none of {', '.join(map(short, loses))}: replay them from the source" if loses else ""
     return (
         f"{look}: it would lose or duplicate rows. Or rewind table and job to checkpoint {below.checkpoint_id} "
         f"(`/waterline propose rewind_table_and_job`): the job reads all later rows again{past}."

@@ -12,10 +12,9 @@ from bot.domain.evidence import Ask
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import StoredCheckpoint
 from bot.domain.guests import those_that_bind
-from bot.domain.ids import CheckpointId, SnapshotId, short, short_job
+from bot.domain.ids import CheckpointId, SnapshotId, short
 from bot.domain.paths import may_be_same
 from bot.domain.pending_manifests import owed_checkpoints
-from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.history.restore import RestorePoint, Restores, pair_of
 from bot.history.source_records import records_lost
@@ -127,21 +126,10 @@ def on_main(restores: Restores, idle: Idle | None = None, commits: Sequence[Snap
         if point is None or point.brings_again is not None:
             return pair.reason
         if not only_copies_follow(point.snapshot_id, bound):
-            return _why_below(restores, pair, point, bound)
+            return restores.predict(stored).reason if stored is not None else pair.reason
         return _of_its_own_start(restores, stored, point)
 
     return fits
-
-
-def _why_below(restores: Restores, pair: Pairing, point: RestorePoint, commits: Sequence[Snapshot]) -> str:
-    place = next((n for n, s in enumerate(commits) if s.snapshot_id == point.snapshot_id), None)
-    if point.snapshot_id not in restores.table.chain_ids or place is None:
-        return pair.reason
-    newest, count = commits[-1], len(commits) - 1 - place
-    return (
-        f"It pairs with {short(point.snapshot_id)}, and main has {counted(count, 'later commit')} by Flink, up to "
-        f"checkpoint {newest.checkpoint_id} of run {short_job(newest.job_id)}: a start would write their rows again."
-    )
 
 
 def _of_its_own_start(restores: Restores, stored: StoredCheckpoint | None, point: RestorePoint) -> RestorePoint | str:

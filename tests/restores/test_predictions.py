@@ -1,13 +1,14 @@
 """What a start from a restore point would do to the table, told from a story of commits, runs and Flink's files."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 import pytest
 
 from bot.domain.diagnosis import Case
-from bot.domain.flink import CheckpointKind, StoredCheckpoint
+from bot.domain.flink import CheckpointKind, SourcePosition, StoredCheckpoint
 from bot.domain.ids import CheckpointId
+from bot.domain.ledger import SourceRange
 from bot.domain.looked import NotSeen, Seen
 from bot.history.restore import predict
 from bot.history.restore_check import Extent, RestorePrediction, RestoreVerdict, combined
@@ -100,6 +101,53 @@ def test_commits_that_another_run_made_since_are_doubled_at_most() -> None:
     found = predicted(tale, point("a", 2))
 
     assert (found.verdict, extent(found.repeated)) == (WRONG, (20, True, 3, 4))
+
+
+def test_a_state_of_an_unknown_run_that_is_older_than_commits_repeats_them_at_most() -> None:
+    """Its own commit may be among those that came right after it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "FINISHED")
+    stored = point(None, 2, written_at=tale.snapshots[1].committed_at - timedelta(seconds=1))
+
+    found = predicted(tale, stored)
+
+    assert (found.verdict, extent(found.repeated)) == (WRONG, (10, True, 3, 3))
+
+
+def with_ranges(case: Case, ranges: Sequence[tuple[str | None, int, int]], partition: str | None = None) -> Case:
+    """The ledger tells of each commit one range."""
+    assert case.ledger is not None
+    rows = tuple(
+        row.model_copy(update={"ranges": (SourceRange(partition=of, low=low, high=high, rows=high - low + 1),)})
+        for row, (of, low, high) in zip(case.ledger.rows, ranges, strict=True)
+    )
+    contract = case.contract.model_copy(update={"position_partition": partition})
+    return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows}), "contract": contract})
+
+
+@pytest.mark.parametrize(
+    ("ranges", "offsets", "told"),
+    [
+        ([(None, 0, 9), (None, 10, 19), (None, 20, 29)], {}, [(None, 10, 29, 20)]),
+        ([("0", 0, 9), ("1", 0, 9), ("0", 10, 19)], {}, [("0", 10, 19, 10), ("1", 0, 9, 10)]),
+        ([("0", 0, 9), ("0", 10, 19), ("1", 0, 9)], {0: 15, 1: 50}, [("0", 15, 19, None)]),
+    ],
+    ids=["adjoining", "by partition", "from the state's Kafka offsets on"],
+)
+def test_source_positions_of_what_comes_twice_are_told(
+    ranges: Sequence[tuple[str | None, int, int]], offsets: Mapping[int, int], told: object
+) -> None:
+    """As the ledger has them."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3).becomes("a", "FINISHED")
+    positions = tuple(
+        SourcePosition(operator_id=OPERATOR, topic="orders", partition=n, following=at) for n, at in offsets.items()
+    )
+    case = with_ranges(tale.case(), ranges, "p" if ranges[0][0] is not None else None)
+
+    found = predict(point("a", 1, source_positions=positions), case)
+
+    assert found.repeated is not None
+    assert [(r.partition, r.low, r.high, r.rows) for r in found.repeated.ranges] == told
+    assert f"source positions {told[0][1]} to {told[0][2]}" in found.reason  # type: ignore[index]
 
 
 def test_a_commit_without_rows_is_nothing_to_repeat() -> None:

@@ -43,7 +43,7 @@ def test_each_point_that_is_not_taken_has_its_reason() -> None:
 
     assert ids(ranking) == ([3], [None, 9, 4, 1])
     assert all(each.why_not for each in ranking.rejected)
-    assert "2 later commits" in str(ranking.rejected[-1].why_not)
+    assert "A start would write 20 rows of 2 commits" in str(ranking.rejected[-1].why_not)
     assert ranking.in_words().startswith(unread.path)
     assert [each.split(":")[0] for each in ranking.passed_over(point("a", 3).path)] == ["Not taken, though newer"] * 2
 
