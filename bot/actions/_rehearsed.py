@@ -32,7 +32,7 @@ from bot.domain.record import Record
 from bot.domain.requirements import SiblingSpared
 from bot.domain.table import TableState
 from bot.history.ranking import for_start, only_copies_follow
-from bot.history.restore import RestorePoint, Restores, lists_none_of, pairing, predict
+from bot.history.restore import RestorePoint, Restores, lists_none_of, predict
 from bot.history.restore_check import RestorePrediction, RestoreVerdict, extent_in_words
 from bot.history.run_commits import CommitsByRun
 
@@ -82,9 +82,14 @@ def with_siblings(proposal: Proposal, plan: Plan) -> Proposal:
             continue
         stored = _stored(plan, start)
         for table in siblings:
-            found = _predicted(plan, stored, table)
-            if found.repeated is not None:
-                raise _refused(_doubled(plan, stored, found))
+            found, doubled = _predicted(plan, stored, table)
+            if doubled is not None:
+                raise Refused(
+                    f"A{doubled.happened[1:]}",
+                    doubled.found,
+                    f"Tell the owners of {doubled.table}, and open an incident for it. Stop the job, then two people "
+                    f"{doubled.back}. Propose this again while the job is stopped.",
+                )
             told.append(f"{table.name} {_SAID[found.verdict]}. {found.reason}")
             bound.append(SiblingSpared(table=table.name, job=job, path=start.path))
     preview = proposal.preview.model_copy(update={"sentences": (*proposal.preview.sentences, *told)})
@@ -115,41 +120,28 @@ def doubled_by(plan: Plan, path: str) -> Doubled | None:
     """Of the other tables of the job the first of which a start from the restore point, which was looked at, would
     write rows a second time. Raises CouldNotLook."""
     stored = next(each for each in plan.case.observation.checkpoints.values if may_be_same(each.path, path))
-    told = (_predicted(plan, stored, table) for table in plan.siblings())
-    return next((_doubled(plan, stored, found) for found in told if found.repeated is not None), None)
+    told = (_predicted(plan, stored, table)[1] for table in plan.siblings())
+    return next((doubled for doubled in told if doubled is not None), None)
 
 
-def _predicted(plan: Plan, stored: StoredCheckpoint, table: TableState) -> RestorePrediction:
-    """What a start would do to another table of the job."""
+def _predicted(plan: Plan, stored: StoredCheckpoint, table: TableState) -> tuple[RestorePrediction, Doubled | None]:
+    """What a start would do to another table of the job, and what to do where it writes rows a second time."""
     seen = plan.case.observation.model_copy(update={"table": table, "flink_manifests": _NOT_LISTED})
-    own = CommitsByRun(plan.case.observation.table, plan.case.runs)
-    case = plan.case.model_copy(update={"observation": seen})
-    return predict(stored, case, own.written(stored).latest)
-
-
-def _doubled(plan: Plan, stored: StoredCheckpoint, found: RestorePrediction) -> Doubled:
-    assert found.repeated is not None
-    table = next(table for table in plan.siblings() if table.name == found.table)
-    pair = pairing(stored, table, plan.case.observation.jobs)
-    is_on_main = pair.snapshot_id in table.chain_ids
-    return Doubled(
+    until = CommitsByRun(plan.case.observation.table, plan.case.runs).written(stored).latest
+    restores = Restores(plan.case.model_copy(update={"observation": seen}))
+    found, pair = restores.predict(stored, until), restores.met_by(stored)
+    if found.repeated is None:
+        return found, None
+    back = f"repair {table.name} by hand, as no snapshot on its main pairs with that checkpoint"
+    if pair.snapshot_id in table.chain_ids:
+        pairs = f"{short(pair.snapshot_id)} ({pair.snapshot_id}), which pairs with that checkpoint"
+        back = f"move main of {table.name} back to {pairs}"
+    return found, Doubled(
         table=table.name,
         happened=f"a restore from checkpoint {stored.checkpoint_id} would duplicate rows of {table.name}, which the "
         "job writes as well.",
         found=f"Expected no commit of the job there after that checkpoint; found {extent_in_words(found.repeated)}.",
-        back=f"move main of {table.name} back to {short(pair.snapshot_id)} ({pair.snapshot_id}), which pairs with that "
-        "checkpoint"
-        if is_on_main
-        else f"repair {table.name} by hand, as no snapshot on its main pairs with that checkpoint",
-    )
-
-
-def _refused(doubled: Doubled) -> Refused:
-    return Refused(
-        f"A{doubled.happened[1:]}",
-        doubled.found,
-        f"Tell the owners of {doubled.table}, and open an incident for it. Stop the job, then two people "
-        f"{doubled.back}. Propose this again while the job is stopped.",
+        back=back,
     )
 
 

@@ -1,10 +1,11 @@
 """The sink gets another uid: declared by a start, after expiry, or by hand."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from shutil import copytree, rmtree
+from shutil import rmtree
 
 import pytest
 
@@ -19,9 +20,9 @@ from bot.domain.errors import Refused
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.execution import ProposalState
 from bot.domain.findings import GapsFinding, PairingFinding
-from bot.domain.flink import CheckpointKind
+from bot.domain.flink import CheckpointKind, CheckpointSettings, StoredCheckpoint
 from bot.domain.ids import CheckpointId, EvidenceId, IncidentId, JobId, OperatorId, ProposalId, SnapshotId
-from bot.domain.looked import NotSeen
+from bot.domain.looked import NotSeen, Seen
 from bot.domain.requirements import RestorePointIntact, SnapshotPresent
 from bot.domain.snapshot import Snapshot
 from bot.domain.table import TableState, Window
@@ -31,8 +32,9 @@ from tests.actions.guests import declared, guest
 from tests.actions.scene import MODE, Scene
 from tests.actions.test_guests import commits
 from tests.actions.test_publications import savepoint_of, starts_from_a_wrong_savepoint
-from tests.actions.test_start_from_a_retained_checkpoint import planned as planned_under_a_run
+from tests.cases import NOON, Tale
 from tests.little_flink import JOB, open_catalog, operator_under
+from tests.restores.test_predictions import point
 from tests.rewound import ANA, BEN
 from tests.tables import OPERATOR, ORDERS, job
 
@@ -323,12 +325,6 @@ def test_it_collects_by_itself_what_it_needs() -> None:
     assert set(change_operator_uid.ACTION.looks) == set(change_operator_uid.ACTION.needs)
 
 
-WITHOUT_STATE = "Instead, start it without any state, with its source set after"
-HIGHEST = "position 49, the highest on the table"
-NEWEST = "the newest position that the table has of each of its partitions"
-REWIND = "rewind table and job to checkpoint 3"
-
-
 def refusal(plan: Plan) -> str:
     """What is said to who wants another uid."""
     with pytest.raises(Refused) as refused:
@@ -350,83 +346,11 @@ def with_last_good(plan: Plan) -> Plan:
     return plan.model_copy(update={"match": match})
 
 
-def counted(plan: Plan, highest: int, head: SnapshotId, until: SnapshotId | None = None) -> Plan:
-    """As `missing_positions` has answered of the table at that head."""
-    gaps = GapsFinding(lowest=0, highest=highest, positions=highest + 1, missing=0, gaps=())
-    evidence = Evidence(
-        verdict=Verdict.RULED_OUT, headline="None is missing.", id=EvidenceId("1"), task="missing_positions",
-        task_version=1, question="?", metadata_location=plan.case.observation.table.metadata_location, head=head,
-        window=Window(since=None, until=until or head), at=plan.at, took_ms=1, bytes_read=0, finding=gaps,
-    )  # fmt: skip
-    case = plan.case.model_copy(update={"gaps": gaps, "evidence": (evidence,)})
-    return plan.model_copy(update={"case": case})
-
-
-def counted_at_the_head(plan: Plan) -> Plan:
-    """When the job was down already."""
-    head = plan.case.observation.table.head
-    assert head is not None
-    return counted(plan, 49, head)
-
-
-@pytest.mark.parametrize("is_declared", [True, False], ids=["suffix declared", "no suffix declared"])
-@pytest.mark.parametrize("is_expired", [True, False], ids=["commits expired", "commits listed"])
-def test_no_state_from_before_the_newest_commit_is_named(scene: Scene, is_expired: bool, is_declared: bool) -> None:
-    """Where its snapshot is listed, table and job go back to it together; else the source is set by its position."""
-    left_at_3(scene)
-    if is_expired:
-        scene.backfill_commits()
-        expire_all_but_the_head(scene)
-
-    plan = with_last_good(counted_at_the_head(uid_after_expiry_planned(scene)))
-    told = refusal(plan.model_copy(update={"renames_sink": is_declared}))
-
-    assert "Start the job from none of the points on storage: rows after checkpoint 3 would be duplicated." in told
-    assert "allowNonRestoredState" not in told
-    assert (f"{WITHOUT_STATE} {HIGHEST}" in told, REWIND in told) == (is_expired, not is_expired)
-    assert ("/waterline propose rewind_table_and_job" in told) is not is_expired
-
-
-@pytest.mark.parametrize("is_of_the_head", [True, False], ids=["of an older window", "of an older head"])
-def test_no_position_from_before_the_newest_commits_is_named(scene: Scene, is_of_the_head: bool) -> None:
-    """Two commits of a known run leave evidence fresh, and have brought the table from position 29 to 49. One whose
-    window ends below the head knows no more."""
-    looked_at = scene.table.head
-    assert looked_at is not None
-    left_at_3(scene)
-    assert max(scene.positions()) == 49
-    plan = uid_after_expiry_planned(scene)
-    head = plan.case.observation.table.head if is_of_the_head else looked_at
-    assert head is not None
-
-    told = refusal(counted(plan, 29, head, until=looked_at))
-
-    assert f"{WITHOUT_STATE} {NEWEST}" in told
-    assert "the highest on the table" not in told
-
-
-@pytest.mark.parametrize("is_unseen", [True, False], ids=["another job's, unseen", "the job's own"])
-def test_no_position_is_named_under_a_run_that_may_commit(scene: Scene, is_unseen: bool) -> None:
-    """It may have come further by the time people have stopped it; so may one that could not be looked at."""
-    left_at_3(scene)
-    if not is_unseen:
-        scene.flink.submit(job("b"), at_checkpoint=5)
-    plan = counted_at_the_head(uid_after_expiry_planned(scene))
-    if is_unseen:
-        unseen = NotSeen(source="Flink REST", reason="It is down.", remedy="Look again.")
-        seen = plan.case.observation.model_copy(update={"others": unseen})
-        plan = plan.model_copy(update={"case": plan.case.model_copy(update={"observation": seen})})
-
-    told = refusal(plan)
-
-    assert f"{WITHOUT_STATE} {NEWEST}" in told
-
-
 def test_the_rewind_that_is_named_is_possible(scene: Scene) -> None:
     """Every row is there once after it."""
     left_at_3(scene)
     plan = with_last_good(uid_after_expiry_planned(scene))
-    assert REWIND in refusal(plan)
+    assert "rewind table and job to checkpoint 3" in refusal(plan)
 
     view = scene.carries_out(rewind_table_and_job.propose(plan), plan)
     scene.flink.checkpoints(scene.alive[0], 2)
@@ -435,14 +359,85 @@ def test_the_rewind_that_is_named_is_possible(scene: Scene) -> None:
     assert len(scene.positions()) == len(set(scene.positions()))
 
 
-def test_a_rewind_is_not_named_where_the_diagnosis_names_no_last_good_snapshot(scene: Scene) -> None:
-    """It would be refused."""
-    left_at_3(scene)
+NONE = r"Start the job from none of the points on storage: rows after checkpoint \d would be duplicated\."
+HIGHEST = r"start it without any state, with its source set after position 49, the highest on the table"
+NEWEST = r"with its source set after the newest position that the table has of each of its partitions"
+COPY = r"First copy away \S+chk-3, and what it references under `shared`: Flink may delete them\."
+CANCEL = r"Cancel run aaaaaa \(no stop-with-savepoint\)"
+PROPOSE_AGAIN = r"If that run has committed anything more by then, start nothing and propose this again\."
+ITS_OWN = "the newest readable point that certainly belongs to the job"
 
-    told = refusal(counted_at_the_head(uid_after_expiry_planned(scene)))
 
-    assert f"{WITHOUT_STATE} {HIGHEST}" in told
-    assert "Rewind table" not in told
+def by_hand(
+    *points: StoredCheckpoint, tale: Tale | None = None, at: str = "head", good: bool = False, **told: object
+) -> str:
+    """What people are told where no suffix is declared, with these restore points: run a had committed five
+    checkpoints and ended. `at`: of which head positions were counted. `good`: the diagnosis names the head."""
+    tale = tale or Tale().flink_runs("a").commits("a", 1, 2, 3, 4, 5).becomes("a", "FAILED")
+    gaps = GapsFinding(lowest=0, highest=49, positions=50, missing=0, gaps=())
+    case = tale.case(gaps=gaps)
+    seen = case.observation.model_copy(update={"checkpoints": Seen(source="s3://state", values=points), **told})
+    head, older = seen.table.head, seen.table.snapshots[0].snapshot_id
+    counted = Evidence(
+        verdict=Verdict.RULED_OUT, headline="None is missing.", id=EvidenceId("1"), task="missing_positions",
+        task_version=1, question="?", metadata_location=seen.table.metadata_location,
+        head=older if at == "older head" else head, window=Window(since=None, until=older if at != "head" else head),
+        at=NOON, took_ms=1, bytes_read=0, finding=gaps,
+    )  # fmt: skip
+    found = PairingFinding(pairings=pairings(points, seen.table, seen.jobs))
+    case = case.model_copy(update={"observation": seen, "pairing": found, "evidence": (counted,)})
+    match = Matches(
+        headline="Asked.", reasons=(), rows=(), last_good=head if good else None, wrong_run=None, remedy=Remedy.NOTHING
+    )
+    plan = Plan(
+        incident=IncidentId("20261121-a1b2"), proposal=ProposalId("01JBQ5M7Z3T9K4X8V2N6R0P001"), case=case, mode=MODE,
+        match=match, evidence=(), policy=ApprovalPolicy(users=(BEN,), expires_after=timedelta(minutes=30)), by=ANA,
+        at=NOON,
+    )  # fmt: skip
+    return refusal(plan)
+
+
+def running(survives_cancel: bool | None) -> Tale:
+    """Run a has committed three checkpoints, and goes on."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2, 3)
+    run = tale.runs["a"]
+    settings = CheckpointSettings(mode="exactly_once", survives_cancel=survives_cancel)
+    tale.runs["a"] = run.model_copy(update={"settings": settings})
+    return tale
+
+
+RETAINED = point("a", 3, kind=CheckpointKind.CHECKPOINT, path=f"s3://state/{job('a')}/chk-3")
+UNSEEN = NotSeen(source="Flink REST", reason="It is down.", remedy="Look again.")
+
+
+@pytest.mark.parametrize(
+    ("told", "said", "not_said"),
+    [
+        (lambda: by_hand(point("a", 3), good=True), f"{NONE}.*rewind table and job to checkpoint 3", "allowNonRes"),
+        (lambda: by_hand(point("a", 3)), f"{NONE}.*{HIGHEST}", "rewind"),
+        (lambda: by_hand(point("a", 3), at="older window"), f"{NONE}.*{NEWEST}", "the highest"),
+        (lambda: by_hand(point("a", 3), at="older head"), f"{NONE}.*{NEWEST}", "the highest"),
+        (lambda: by_hand(point("a", 3), others=UNSEEN), f"{NONE}.*{NEWEST}", "the highest"),
+        (lambda: by_hand(point("a", 5)), r"Start the job from \S+5 \(checkpoint 5\) with allowNonRestored", "none of"),
+        (lambda: by_hand(), f"Start the job from {ITS_OWN}.* cannot tell which point that is", "none of"),
+        (lambda: by_hand(RETAINED, tale=running(None)), rf"{COPY} {CANCEL} only.*{PROPOSE_AGAIN} Start", "none of"),
+        (lambda: by_hand(RETAINED, tale=running(False)), rf"{COPY} {CANCEL} only then, and copy back", "none of"),
+        (lambda: by_hand(RETAINED, tale=running(True)), rf"{CANCEL}\. {PROPOSE_AGAIN} Start the job", "copy away"),
+        (lambda: by_hand(RETAINED, point("a", 3), tale=running(False)), r"from s3://state/savepoint-", "copy away"),
+        (lambda: by_hand(tale=running(False)), rf"First copy away {ITS_OWN}.*{CANCEL}\. Start the job", "none of"),
+    ],
+    ids=[
+        "below, and a rewind", "below", "counted in an older window", "counted at an older head", "other jobs unseen",
+        "it pairs with the head", "none can be read", "may be deleted", "is deleted", "is kept", "a savepoint first",
+        "none can be read, and the run goes on",
+    ],
+)  # fmt: skip
+def test_what_people_are_told_to_do_by_hand(told: Callable[[], str], said: str, not_said: str) -> None:
+    """No state is named above which the job has committed, and what Flink may delete is brought away first."""
+    found = told()
+
+    assert re.search(said, found), found
+    assert not_said not in found
 
 
 def test_the_state_of_a_silent_run_that_began_below_is_not_named(scene: Scene) -> None:
@@ -451,9 +446,7 @@ def test_the_state_of_a_silent_run_that_began_below_is_not_named(scene: Scene) -
     scene.flink.savepoint(job("b"))
     rmtree(savepoint_of(scene, "a", 3))
 
-    told = refusal(uid_after_expiry_planned(scene))
-
-    assert re.search(r"from none of the points on storage: rows after checkpoint \d would be duplicated\.", told)
+    assert re.search(NONE, refusal(uid_after_expiry_planned(scene)))
 
 
 def test_under_a_run_that_may_have_gone_on_people_ask_first(scene: Scene) -> None:
@@ -468,69 +461,3 @@ def test_under_a_run_that_may_have_gone_on_people_ask_first(scene: Scene) -> Non
 
     assert "run eeeeee committed last. Ask its owners what it reads." in told
     assert "Waterline cannot tell which point that is" in told
-
-
-def test_where_nothing_tells_what_was_committed_people_look_first(scene: Scene) -> None:
-    """The commits and the metadata files that told of them are gone."""
-    left_at_3(scene)
-    scene.backfill_commits()
-    expire_all_but_the_head(scene)
-    plan = uid_after_expiry_planned(scene).model_copy(update={"expired": lambda _table: ()})
-
-    told = refusal(plan)
-
-    assert "after which the job has committed nothing, with allowNonRestoredState=true" in told
-    assert "Waterline cannot tell which point that is." in told
-
-
-COPY = r"First copy away \S+003, and what it references under `shared`: Flink may delete them\."
-CANCEL = r"Cancel run aaaaaa \(no stop-with-savepoint\)"
-PROPOSE_AGAIN = r"If that run has committed anything more by then, start nothing and propose this again\."
-
-
-@pytest.mark.parametrize("kept", [False, None])
-def test_what_flink_would_delete_is_brought_away_before_the_cancel(scene: Scene, kept: bool | None) -> None:
-    """The one state that fits is a checkpoint of the very run that is to be cancelled."""
-    told = refusal(planned_under_a_run(scene, kept))
-
-    assert re.search(
-        rf"{COPY} {CANCEL} only then, and copy back what is gone\. {PROPOSE_AGAIN} Start the job from", told
-    )
-
-
-def test_what_flink_keeps_at_a_cancel_is_started_from_at_once(scene: Scene) -> None:
-    """RETAIN_ON_CANCELLATION is set."""
-    told = refusal(planned_under_a_run(scene, kept=True))
-
-    assert re.search(rf"{CANCEL}\. {PROPOSE_AGAIN} Start the job from", told)
-    assert "copy away" not in told
-
-
-def test_a_savepoint_is_preferred_to_a_checkpoint_that_may_go(scene: Scene) -> None:
-    """Whichever is the newer of the two that pair with the newest commit."""
-    lasting = copytree(scene.flink.savepoint(job("a")), scene.flink.savepoints / "savepoint-lasting")
-    plan = planned_under_a_run(scene, kept=False)
-    assert plan.case.pairing is not None
-    pairings = tuple(
-        each.model_copy(update={"is_durable": True, "checkpoint_kind": CheckpointKind.SAVEPOINT})
-        if each.path.endswith("lasting")
-        else each
-        for each in plan.case.pairing.pairings
-    )
-    for order in (pairings, pairings[::-1]):
-        pairing = plan.case.pairing.model_copy(update={"pairings": order})
-
-        told = refusal(plan.model_copy(update={"case": plan.case.model_copy(update={"pairing": pairing})}))
-
-        assert f"Start the job from file:{lasting} (checkpoint 3)" in told
-        assert "copy away" not in told
-
-
-def test_where_nothing_can_be_read_what_may_be_needed_is_brought_away(scene: Scene) -> None:
-    """Which point it is, people have to tell."""
-    plan = planned_under_a_run(scene, kept=False)
-    unread = plan.case.model_copy(update={"pairing": None})
-
-    told = refusal(plan.model_copy(update={"case": unread}))
-
-    assert re.search(rf"First copy away the newest readable point that .*\. {CANCEL}\. Start the job from", told)
