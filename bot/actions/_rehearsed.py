@@ -31,9 +31,9 @@ from bot.domain.proposal import Proposal
 from bot.domain.record import Record
 from bot.domain.requirements import SiblingSpared
 from bot.domain.table import TableState
+from bot.history.prediction import RestorePrediction, RestoreVerdict, extent_in_words, predict
 from bot.history.ranking import for_start, only_copies_follow
-from bot.history.restore import RestorePoint, Restores, lists_none_of, predict
-from bot.history.restore_check import RestorePrediction, RestoreVerdict, extent_in_words
+from bot.history.restore import RestorePoint, Restores, lists_none_of
 from bot.history.run_commits import CommitsByRun
 
 _NOT_LISTED = NotSeen(
@@ -129,7 +129,7 @@ def _predicted(plan: Plan, stored: StoredCheckpoint, table: TableState) -> tuple
     seen = plan.case.observation.model_copy(update={"table": table, "flink_manifests": _NOT_LISTED})
     until = CommitsByRun(plan.case.observation.table, plan.case.runs).written(stored).latest
     restores = Restores(plan.case.model_copy(update={"observation": seen}))
-    found, pair = restores.predict(stored, until), restores.met_by(stored)
+    found, pair = predict(stored, restores, until), restores.met_by(stored)
     if found.repeated is None:
         return found, None
     back = f"repair {table.name} by hand, as no snapshot on its main pairs with that checkpoint"

@@ -25,8 +25,8 @@ from bot.domain.ids import DRAINED, short, short_job
 from bot.domain.pending_manifests import owed_to
 from bot.domain.proposal import Proposal
 from bot.domain.rewinds import flink_commits
+from bot.history.prediction import RestoreVerdict, predict
 from bot.history.restore import RestorePoint, Restores, pairings
-from bot.history.restore_check import RestoreVerdict
 
 HOW = (
     "in SQL `/*+ OPTIONS('uid-suffix'='NEW') */` after the table's name in the INSERT (only the V2 sink takes it), "
@@ -64,7 +64,7 @@ def by_hand(plan: Plan, case: Case, live: JobRun | None, proof: str, why: str) -
         point, pair = min(fits, key=lambda each: not each[1].is_durable)
         must_be_copied = not pair.is_durable and (live is None or live.job_id != point.job_id or may_lose_state(live))
         return Refused(happened, _start(case, point, live, must_be_copied=must_be_copied), _TOGETHER)
-    again = next((p for each, p in read if restores.predict(each).repeated is not None), None)
+    again = next((p for each, p in read if predict(each, restores).repeated is not None), None)
     why_not = f"{read[0][0].path} is not proven to continue where main ends. {read[0][1].reason.rstrip('.')}"
     if again is not None:
         why_not = f"rows after checkpoint {again.checkpoint_id} would be duplicated"
@@ -82,7 +82,7 @@ def by_hand(plan: Plan, case: Case, live: JobRun | None, proof: str, why: str) -
 def _repeats_nothing(restores: Restores, stored: StoredCheckpoint, pair: Pairing) -> bool:
     """Whether a start from there without the sink's state neither repeats nor passes over what main has: what that
     state owes, or takes for committed, does not matter then."""
-    found = restores.predict(stored)
+    found = predict(stored, restores)
     if found.repeated is not None or found.lost is not None:
         return False
     if stored.is_drained:

@@ -11,7 +11,7 @@ from bot.domain.errors import CouldNotLook, UnknownTable
 from bot.domain.ids import TableName
 from bot.domain.record import Record
 from bot.domain.trust import Trust
-from bot.history.restore_check import RestoreCheck
+from bot.history.prediction import RestoreCheck
 
 _LIMIT_S = 60.0
 """The server itself waits ten seconds for a catalog, and reads each table of a job."""

@@ -10,7 +10,7 @@ from bot.bootstrap import restore_desk
 from bot.cli.options import COULD_NOT_TELL, DEFAULT_CONFIG, ConfigOption, JsonOption
 from bot.domain.errors import WaterlineError
 from bot.domain.ids import TableName, short_job
-from bot.history.restore_check import RestoreCheck, RestoreVerdict
+from bot.history.prediction import RestoreCheck, RestoreVerdict
 from bot.settings import Settings, WebSecrets
 
 console = Console(soft_wrap=True, highlight=False)

@@ -16,6 +16,7 @@ from bot.domain.ids import CheckpointId, SnapshotId, short
 from bot.domain.paths import may_be_same
 from bot.domain.pending_manifests import owed_checkpoints
 from bot.domain.table import Snapshot
+from bot.history.prediction import predict
 from bot.history.restore import RestorePoint, Restores, pair_of
 from bot.history.source_records import records_lost
 
@@ -126,7 +127,7 @@ def on_main(restores: Restores, idle: Idle | None = None, commits: Sequence[Snap
         if point is None or point.brings_again is not None:
             return pair.reason
         if not only_copies_follow(point.snapshot_id, bound):
-            return restores.predict(stored).reason if stored is not None else pair.reason
+            return predict(stored, restores).reason if stored is not None else pair.reason
         return _of_its_own_start(restores, stored, point)
 
     return fits

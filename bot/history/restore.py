@@ -1,11 +1,9 @@
-"""What a start of the job from a restore point would do to a table: the one place that answers it. Pure.
+"""What the state of a restore point holds, and to which table state it belongs: the rule on which each restore stands.
 
-A restored run has a new job id, so its sink finds no checkpoint of its own in the table (facts 1.5). Whatever main has
-that the state does not hold is read and committed again; what the state holds and main has lost never comes back; and
-files that the state still owes are committed first, or the job fails for want of them.
-
-A restore point *pairs* with the table state that holds what it holds: the newest commit of its run carries its very
-checkpoint, or it owes nothing above an older one. A start on main is right only where that state is main's end.
+A restored run has a new job id, so its sink finds no checkpoint of its own in the table (facts 1.5). A restore point
+*pairs* with the table state that holds what it holds: the newest commit of its run carries its very checkpoint, or it
+owes nothing above an older one. What a start then does to main is told by `prediction`, which point is taken by
+`ranking`. Pure.
 
 A repair may bring rows that Flink had written, without Flink's keys: a restore point pairs right through it. Where its
 state does not hold these rows, a start on the table as it is brings them a second time. Where it does, a rewind to its
@@ -13,35 +11,29 @@ table state takes them off, and the job does not bring them again. A lost commit
 is such a repair, too: a pick keeps no keys.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
-from bot.domain.contract import why_by_key
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Ask, Observation
 from bot.domain.findings import Pairing, PairVerdict
-from bot.domain.flink import CLOCKS_DIFFER, CheckpointKind, JobRun, RememberedStart, StoredCheckpoint, names_run
+from bot.domain.flink import CLOCKS_DIFFER, CheckpointKind, JobRun, StoredCheckpoint
 from bot.domain.gone_commits import gone_between
 from bot.domain.guests import Guests, case_of, commits_that_bind
 from bot.domain.ids import CheckpointId, JobId, OperatorId, SnapshotId, short, short_job
 from bot.domain.kin import began_from
-from bot.domain.ledger import SourceRange
 from bot.domain.looked import NotSeen, Seen
-from bot.domain.other_writers import brings_nothing, described_by
+from bot.domain.other_writers import described_by
 from bot.domain.paths import ByPath, may_be_same
 from bot.domain.pending_manifests import PENDING, owed_checkpoints, owed_to
 from bot.domain.record import Record, Utc
-from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
-from bot.history.restore_check import MOST_NAMED, Extent, RestorePrediction, RestoreVerdict, extent_in_words
 from bot.history.run_commits import ABOUT, WHENEVER, CommitsByRun, RunCommits, Written
-from bot.history.source_records import records_lost
 
 _SAVEPOINTS = {CheckpointKind.SAVEPOINT, CheckpointKind.STOP_SAVEPOINT}
-_MAY_BE_BACK = "A repair or cherry-pick on main may have brought its rows back."
 _Judged = tuple[PairVerdict, Snapshot | None, str]
 
 
@@ -332,7 +324,7 @@ class Restores:
     def _reached(self, run: JobId) -> CheckpointId | None:
         return max((s.checkpoint_id for s in self.commits.listed(run) if s.checkpoint_id is not None), default=None)
 
-    def _lost_of(self, run: JobId) -> Sequence[Snapshot]:
+    def lost_of(self, run: JobId) -> Sequence[Snapshot]:
         """The commits of the run that are listed and not on main, nor put back under its keys; oldest first."""
         listed = self.commits.listed(run)
         there = {(s.operator_id, s.checkpoint_id) for s in listed if s.snapshot_id in self.table.chain_ids}
@@ -340,7 +332,7 @@ class Restores:
 
     def _why_not_at_the_end(self, run: JobId) -> str:
         said = f"Run {short_job(run)} has committed up to checkpoint {self._reached(run)}"
-        newest, lost = next(reversed(self.binding), None), self._lost_of(run)
+        newest, lost = next(reversed(self.binding), None), self.lost_of(run)
         if lost and (newest is None or self._place(newest) < self._place(lost[-1])):
             until = f" to {short(lost[-1].snapshot_id)}" if len(lost) > 1 else ""
             return (
@@ -465,11 +457,6 @@ class Restores:
         owes_none = is_whole and owed_checkpoints(stored, self.table) == ()
         return owes_none and brought > 0 and commit.checkpoint_id == stored.checkpoint_id
 
-    def predict(self, stored: StoredCheckpoint, until: datetime | None = None) -> RestorePrediction:
-        """What a start from it would do to main as it is. `until`: its state was not written later, by what another
-        table of the job tells; its file may be a copy, which is younger."""
-        return _Start(self, stored, until).predicted()
-
 
 def pairings(
     points: Iterable[StoredCheckpoint], table: TableState, jobs: Seen[JobRun] | NotSeen
@@ -484,20 +471,6 @@ def pairings(
 def pairing(stored: StoredCheckpoint, table: TableState, jobs: Seen[JobRun] | NotSeen) -> Pairing:
     """The same of one."""
     return pairings([stored], table, jobs)[0]
-
-
-def predict(stored: StoredCheckpoint, main: Case, until: datetime | None = None) -> RestorePrediction:
-    """What a start from `stored` would do to the table of `main`, right only where that
-    is proven by metadata, Flink's state and the runs that Flink lists."""
-    return Restores(main).predict(stored, until)
-
-
-def right_ones(points: Iterable[StoredCheckpoint], tables: Sequence[Case]) -> Iterator[StoredCheckpoint]:
-    """Those from which every one of the job's tables goes on right, in their order."""
-    there = [Restores(each) for each in tables]
-    for each in points:
-        if all(table.predict(each).verdict is RestoreVerdict.RIGHT for table in there):
-            yield each
 
 
 def _numbers(checkpoints: Sequence[int]) -> str:
@@ -582,303 +555,3 @@ def _of_its_run(stored: StoredCheckpoint, brought: _Brought, held: Written) -> t
 def _has_others(brought: _Brought, own: object) -> bool:
     """Whether it brought rows of other runs than that of the point, or does not say of which."""
     return own is None or len(brought.recovered) > 1
-
-
-class _Start:
-    """A start from one restore point on main as it is."""
-
-    def __init__(self, restores: Restores, stored: StoredCheckpoint, until: datetime | None) -> None:
-        written = restores.commits.written(stored).latest
-        self._until = written if until is None else min(written, until)
-        self._of, self._stored, self._table = restores, stored, restores.table
-        self._met = restores.met_by(stored)
-        self._pair = restores.pair(stored)
-        self._diagnose = f"Run `waterline diagnose {self._table.name}`."
-
-    def predicted(self) -> RestorePrediction:
-        ways: dict[PairVerdict, Callable[[], RestorePrediction]] = {
-            PairVerdict.UNREADABLE: lambda: self._open(self._pair.reason, "Make its _metadata readable here."),
-            PairVerdict.FOREIGN: lambda: self._wrong(f"{self._pair.reason} The state is not this job's."),
-            PairVerdict.PAIRED: self._paired,
-            PairVerdict.AHEAD: self._ahead,
-            PairVerdict.BEHIND: self._behind,
-            PairVerdict.UNPAIRABLE: self._unpaired,
-        }
-        found = ways[self._pair.verdict]()
-        for further in (self._held_against_lost_commits, self._held_against_the_source):
-            if found.verdict is RestoreVerdict.RIGHT:
-                found = further(found)
-        return found
-
-    def _paired(self) -> RestorePrediction:
-        """Under one job id an earlier start may have left a state with the id of a later start's commit (F14)."""
-        commit = self._table.by_id.get(self._pair.snapshot_id) if self._pair.snapshot_id is not None else None
-        if commit is not None and self._of.is_of_another_start(self._stored, commit):
-            return self._open(
-                f"{self._pair.reason} But this state does not hold what that commit brought: it may be of an earlier "
-                "start under the same job id.",
-                self._diagnose,
-            )
-        return self._from_state(self._pair.snapshot_id)
-
-    def _from_state(self, state: SnapshotId | None) -> RestorePrediction:
-        """The state pairs with this snapshot: what main has beyond it is repeated, what main has lost of it is lost."""
-        line = list(self._table.ancestors(state))
-        held = {s.snapshot_id for s in line}
-        after = [
-            s
-            for s in self._of.binding
-            if s.snapshot_id not in held and not self._is_copy(s, line[0]) and not brings_nothing(self._table, s)
-        ]
-        aside = [s for s in line if s.snapshot_id not in self._table.chain_ids and s.job_id is not None]
-        lost = [s for s in aside if not self._is_back(s)]
-        if lost and self._may_be_repaired(lost[-1]):
-            return self._open(f"{self._pair.reason} {_MAY_BE_BACK}", self._diagnose)
-        repair = self._table.by_id.get(self._pair.brings_again) if self._pair.brings_again is not None else None
-        if not after and not lost and repair is None:
-            return self._right(self._pair.reason)
-        return self._wrong(self._pair.reason, [*after, *([repair] if repair is not None else [])], lost[::-1])
-
-    def _is_copy(self, commit: Snapshot, state: Snapshot) -> bool:
-        """Whether it brought what `state` had brought, once more: put back, or committed twice (F1). Under one job id
-        another start may have made a commit of the same checkpoint (F14)."""
-        if (commit.job_id, commit.checkpoint_id) != (state.job_id, state.checkpoint_id):
-            return False
-        is_twice = state.snapshot_id in self._table.chain_ids and all(
-            commit.counted(key) == state.counted(key) for key in ("added-records", "added-data-files")
-        )
-        return commit.is_repair or is_twice
-
-    def _ahead(self) -> RestorePrediction:
-        """Newer than any commit of its run: the sink first commits what the state holds."""
-        run, manifests = self._stored.job_id, self._of.seen.flink_manifests
-        if not self._of.ends_with(run):
-            lost = self._of._lost_of(run) if run is not None else ()
-            own = [self._table.place_of(s.snapshot_id) for s in self._table.of_flink if s.job_id == run]
-            others = (s for s in self._of.binding if s.job_id != run)
-            after = [s for s in others if self._table.place_of(s.snapshot_id) > max(own, default=-1)]
-            if not lost and not after:
-                return self._open(self._pair.reason, self._diagnose)
-            return self._wrong(self._pair.reason, after, lost)
-        if not self._stored.is_committer_read:
-            return self._open(self._pair.reason, "Make the state files beside its _metadata readable here.")
-        if isinstance(manifests, NotSeen):
-            unseen = f"{manifests.source} could not be read: {manifests.reason}"
-            return self._open(f"{self._pair.reason} {unseen}", manifests.remedy)
-        return self._right(f"{self._pair.reason} Start it with the same uid of the sink, or these files are lost.")
-
-    def _behind(self) -> RestorePrediction:
-        if self._met.verdict is PairVerdict.AHEAD:  # a repair has brought what it would commit
-            repair = self._of.brought_again(self._stored, None)
-            return self._wrong(self._pair.reason, [repair] if repair is not None else [])
-        of_start = self._of.commits.of(self._stored).life_of(self._stored)
-        checkpoint = self._stored.checkpoint_id
-        is_drained = of_start is not None and checkpoint is not None and of_start.is_drained
-        if self._stored.is_drained or (is_drained and of_start.above(checkpoint) is None):  # type: ignore[union-attr,arg-type]
-            return self._wrong(self._pair.reason, fails="The sink would never commit again.")
-        commits = self._of.binding
-        later = [n for n, s in enumerate(commits) if s.job_id == self._stored.job_id and _is_above(s, checkpoint)]
-        if not later:
-            gone = self._of.missing(self._stored)
-            return self._fails(gone) if gone else self._open(self._pair.reason, self._diagnose)
-        return self._wrong(self._pair.reason, commits[later[0] :], is_at_most=True)
-
-    def _unpaired(self) -> RestorePrediction:
-        """Of a run without a commit here it may be known that it began where main ends. Else time tells what main has
-        that it does not hold."""
-        stored = self._stored
-        owes_nothing = stored.is_committer_read and owed_checkpoints(stored, self._table) == ()
-        if owes_nothing and not self._table.snapshots and self._table.last_sequence_number == 0:
-            return self._right("The table has never had a commit, and the state owes it nothing.")
-        point = self._of.began_idle(stored)
-        if point is not None:
-            found = self._from_state(point.snapshot_id)
-            told = f"Run {short_job(stored.job_id)} has committed nothing here since it began where that commit ends."
-            return found.model_copy(update={"reason": told})
-        later = [s for s in self._of.binding if s.committed_at > self._until and not brings_nothing(self._table, s)]
-        after = [s for s in later if stored.job_id is not None or s.checkpoint_id != stored.checkpoint_id]
-        if after:  # of an unknown run its own commit may be among those that came right after it
-            return self._wrong(f"{self._pair.reason} It is older than commits on main.", after, is_at_most=True)
-        return self._open(
-            f"{self._pair.reason} It may be the state of another job, or of a run whose commits have expired.",
-            f"Find out which job wrote it: `waterline evidence checkpoint_pairing {self._table.name}` lists the job's "
-            "restore points.",
-        )
-
-    def _held_against_lost_commits(self, found: RestorePrediction) -> RestorePrediction:
-        """What would fit, unless its state holds commits that main has lost since: nobody writes those again."""
-        lost = [s for s in self._table.rolled_back if s.job_id is not None and not self._is_back(s)]
-        lost = [s for s in lost if not self._of.guests.has_run(s.job_id)]
-        reached, is_whole = self._path() if lost else ({}, True)
-        held = [s for s in lost if (s.checkpoint_id or 0) <= reached.get(s.job_id or JobId(""), -1)]
-        if held:
-            if self._may_be_repaired(held[0]):
-                return self._open(f"{found.reason} {_MAY_BE_BACK}", self._diagnose)
-            return self._wrong("Main was rolled back below commits that this state holds", lost=held)
-        others = [s for s in lost if s.job_id not in reached and not is_whole]
-        if not others:
-            return found
-        return self._open(
-            f"{found.reason} But main was rolled back below {counted(len(others), 'commit')} of run "
-            f"{short_job(others[0].job_id)}, and whether this state goes back to that run is not known.",
-            "Let Flink or its history server show from where each run of the job was started.",
-        )
-
-    def _path(self) -> tuple[dict[JobId, CheckpointId], bool]:
-        """(Run -> the checkpoint up to which the state goes back to it, whether that is all of them)."""
-        began = {start.job_id: start.restored for start in self._of.seen.remembered if not _is_of_its_own(start)}
-        began |= {run.job_id: run.restored for run in self._of.case.runs if run.job_id not in began}
-        commits = {s.job_id for s in self._table.snapshots if s.job_id is not None}
-        reached: dict[JobId, CheckpointId] = {}
-        job, checkpoint = self._stored.job_id, self._stored.checkpoint_id
-        while job is not None and checkpoint is not None and job not in reached:
-            reached[job] = checkpoint
-            if job not in began:
-                return reached, False
-            point = began[job]
-            if point is None:
-                return reached, True
-            wrote = [each for each in {*began, *commits} if each != job and names_run(point.path, each)]
-            job, checkpoint = (wrote[0] if len(wrote) == 1 else None), point.checkpoint_id
-        return reached, False
-
-    def _is_back(self, commit: Snapshot) -> bool:
-        """Whether main holds the rows of a commit that it lost: under the same keys, or by a repair that names them."""
-        if (commit.job_id, commit.operator_id, commit.checkpoint_id) in self._on_main:
-            return True
-        ranges = (repair.recovered.get(commit.job_id) for repair in self._table.recovering if commit.job_id)
-        return any(told is not None and told[0] <= (commit.checkpoint_id or 0) <= told[1] for told in ranges)
-
-    def _may_be_repaired(self, oldest: Snapshot) -> bool:
-        place = self._table.place_of(oldest.snapshot_id)
-        return any(self._table.place_of(repair.snapshot_id) > place for repair in self._table.recovering)
-
-    @cached_property
-    def _on_main(self) -> frozenset[tuple[JobId | None, OperatorId | None, CheckpointId | None]]:
-        return frozenset((s.job_id, s.operator_id, s.checkpoint_id) for s in self._table.of_flink)
-
-    def _held_against_the_source(self, found: RestorePrediction) -> RestorePrediction:
-        """What would fit, unless what it needs is gone from storage or from Kafka."""
-        if gone := self._of.missing(self._stored):
-            return self._fails(gone)
-        lost = records_lost(self._of.case, self._stored)
-        if not lost:
-            return found
-        reason = f"It fits main, but Kafka has deleted records that the job has yet to read: {'; '.join(lost)}."
-        return self._wrong(reason).model_copy(update={"lost_for_good": lost})
-
-    def _extent(self, commits: Sequence[Snapshot], *, is_at_most: bool = False) -> Extent | None:
-        if not commits:
-            return None
-        numbers = [s.checkpoint_id for s in commits if s.checkpoint_id is not None]
-        return Extent(
-            rows=sum(s.counted("added-records") for s in commits),
-            is_at_most=is_at_most or not self._is_exact(commits),
-            commits=len(commits),
-            first_checkpoint=numbers[0] if numbers else None,
-            last_checkpoint=numbers[-1] if numbers else None,
-            runs=tuple(dict.fromkeys(s.job_id for s in commits if s.job_id is not None)),
-            snapshots=tuple(s.snapshot_id for s in commits[:MOST_NAMED]),
-            ranges=self._ranges(commits),
-        )
-
-    def _ranges(self, commits: Sequence[Snapshot]) -> tuple[SourceRange, ...]:
-        """Which source positions they brought, by partition, those that adjoin as one; from the Kafka offset on at
-        which the state goes on, where that lies among them. None where some are not known, or not to be shown."""
-        case = self._of.case
-        if case.ledger is None or case.contract.hides(case.contract.position):
-            return ()
-        rows = {row.snapshot_id: row for row in case.ledger.rows}
-        brought, is_partitioned = list[SourceRange](), case.contract.position_partition is not None
-        for commit in (s for s in commits if s.adds_rows):
-            row = rows.get(commit.snapshot_id)
-            told = (
-                row.positions(is_partitioned=case.contract.position_partition is not None) if row is not None else None
-            )
-            if told is None:
-                return ()
-            brought += told
-        source = self._stored.source_positions
-        goes_on = {str(each.partition) if is_partitioned else None: each.following for each in source}
-        if len(goes_on) < len(source):
-            goes_on = {}
-        return _joined(brought, goes_on)
-
-    def _is_exact(self, commits: Sequence[Snapshot]) -> bool:
-        """Of one run, each later checkpoint once, and of which nobody took rows since. What is repeated may be less
-        where another run than the point's made it: that one may have begun further down."""
-        numbers, runs = [s.checkpoint_id or 0 for s in commits], {s.job_id for s in commits}
-        if len(runs) > 1 or any(b <= a for a, b in pairwise(numbers)):
-            return False
-        if commits[0].snapshot_id not in self._table.chain_ids:
-            return True
-        if runs != {self._stored.job_id}:
-            return False
-        oldest = self._table.place_of(commits[0].snapshot_id)
-        above = (s for s in self._table.chain if self._table.place_of(s.snapshot_id) > oldest)
-        return not any(s.operation != "replace" and s.counted("deleted-records") for s in above)
-
-    def _fails(self, gone: Sequence[str]) -> RestorePrediction:
-        files = counted(len(gone), "Flink manifest")
-        are = "is" if len(gone) == 1 else "are"
-        told = f"The sink would first commit {files} that {are} gone from storage, so the job would fail at each start."
-        return self._wrong(told, fails=told)
-
-    def _right(self, reason: str) -> RestorePrediction:
-        return RestorePrediction(table=self._table.name, verdict=RestoreVerdict.RIGHT, reason=reason)
-
-    def _open(self, reason: str, would_decide: str) -> RestorePrediction:
-        return RestorePrediction(
-            table=self._table.name, verdict=RestoreVerdict.CANNOT_TELL, reason=reason, would_decide=would_decide
-        )
-
-    def _wrong(
-        self,
-        reason: str,
-        repeated: Sequence[Snapshot] = (),
-        lost: Sequence[Snapshot] = (),
-        *,
-        is_at_most: bool = False,
-        fails: str | None = None,
-    ) -> RestorePrediction:
-        again, gone = self._extent(repeated, is_at_most=is_at_most), self._extent(lost)
-        said = [reason.rstrip(".") + "."]
-        if again is not None:
-            said.append(f"A start would write {extent_in_words(again)} a second time.")
-            if why_by_key(self._table.properties, repeated[:MOST_NAMED]) is not None:
-                said.append("The job writes by key: until it has passed these rows again, readers see older values.")
-        if gone is not None:
-            said.append(f"The table lacks {extent_in_words(gone)}, which the job would not write again.")
-        return RestorePrediction(
-            table=self._table.name,
-            verdict=RestoreVerdict.WRONG,
-            reason=" ".join(said),
-            repeated=again,
-            lost=gone,
-            fails=fails,
-        )
-
-
-def _joined(ranges: Iterable[SourceRange], goes_on: Mapping[str | None, int]) -> tuple[SourceRange, ...]:
-    found = list[SourceRange]()
-    for each in sorted(ranges, key=lambda r: (r.partition or "", r.low)):
-        last, offset = found[-1] if found else None, goes_on.get(each.partition, each.low)
-        if offset > each.high:
-            continue
-        if each.low < offset:
-            each = each.model_copy(update={"low": offset, "rows": None})
-        if last is not None and last.partition == each.partition and each.low <= last.high + 1:
-            rows = last.rows + each.rows if last.rows is not None and each.rows is not None else None
-            found[-1] = last.model_copy(update={"high": max(last.high, each.high), "rows": rows})
-        else:
-            found.append(each)
-    return tuple(found)
-
-
-def _is_above(commit: Snapshot, checkpoint: CheckpointId | None) -> bool:
-    return commit.checkpoint_id is not None and checkpoint is not None and commit.checkpoint_id > checkpoint
-
-
-def _is_of_its_own(start: RememberedStart) -> bool:
-    """Whether it is a restart of a run that had begun before."""
-    return start.restored is not None and names_run(start.restored.path, start.job_id)

@@ -9,8 +9,7 @@ from bot.domain.ids import TableName
 from bot.domain.looked import NotSeen
 from bot.domain.setup import TableSetup
 from bot.domain.table import Window
-from bot.history.restore import predict, right_ones
-from bot.history.restore_check import RestoreCheck, RestoreVerdict, combined
+from bot.history.prediction import RestoreCheck, RestoreVerdict, combined, predict, right_ones
 from bot.ports import Clock
 from bot.service.observing import Observer
 

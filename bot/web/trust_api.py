@@ -15,7 +15,7 @@ from bot.domain.ids import IncidentId, Severity, TableName, short_job
 from bot.domain.incident import Incident
 from bot.domain.record import Record, Utc
 from bot.domain.trust import ExactId, Trust, TrustState
-from bot.history.restore_check import RestoreCheck
+from bot.history.prediction import RestoreCheck
 from bot.service.restoring import RestoreDesk
 from bot.service.trust import TrustDesk
 from bot.web.alerts import alert_models, alert_paths, alert_schemes

@@ -6,7 +6,7 @@ import pytest
 
 from bot.bootstrap import restore_desk
 from bot.domain.ids import TableName
-from bot.history.restore_check import RestoreVerdict
+from bot.history.prediction import RestoreVerdict
 from bot.lab.lab import Lab
 from bot.lab.proof import prove
 from bot.lab.world import World

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, note, settings
 from hypothesis import strategies as st
 
-from bot.history.restore import predict
-from bot.history.restore_check import RestorePrediction, RestoreVerdict
+from bot.history.prediction import RestorePrediction, RestoreVerdict, predict
 from tests.actions.little_points import case_with_points, point_at
 from tests.actions.little_recovery import Stuck, Wrong, starts, touched_by, wrong_before, wrong_rows
 from tests.actions.test_never_loses import ALL, FEW, REAL, STAYS, UNDER_ONE_ID, not_told_apart

@@ -10,8 +10,7 @@ from bot.domain.flink import CheckpointKind, SourcePosition, StoredCheckpoint
 from bot.domain.ids import CheckpointId
 from bot.domain.ledger import SourceRange
 from bot.domain.looked import NotSeen, Seen
-from bot.history.restore import predict
-from bot.history.restore_check import Extent, RestorePrediction, RestoreVerdict, combined
+from bot.history.prediction import Extent, RestorePrediction, RestoreVerdict, combined, predict
 from tests.cases import NOON, OPERATOR, STORAGE_DOWN, Tale, job_id
 
 TOTALS = {

@@ -19,7 +19,7 @@ from bot.bootstrap import restore_desk
 from bot.cli import app
 from bot.domain.errors import CouldNotLook
 from bot.domain.ids import TableName
-from bot.history.restore_check import RestoreCheck, RestoreVerdict
+from bot.history.prediction import RestoreCheck, RestoreVerdict
 from bot.service.record import Records
 from bot.service.restoring import RestoreDesk
 from bot.service.trust import TrustDesk
