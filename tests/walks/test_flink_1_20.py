@@ -23,13 +23,11 @@ def test_a_job_is_restarted_by_the_gateway_and_by_a_jar(tmp_path: Path) -> None:
         with incident(lab, tmp_path) as world:
             with world.bot():
                 world.opens("planned-savepoint")
-                world.until(lambda: world.has_answer("ledger"))
                 world.asks_for(ASKED)
                 world.carries_out(1)
             starts_by_jar(world, uploaded(lab.state.flink_url, "1.20", tmp_path))
             with world.bot():
-                world.asks_for("/waterline run ledger")
-                world.until(lambda: ledgers(world) == 2)
+                world.reads_the_ledger()
                 world.asks_for(ASKED)
                 world.carries_out(2)
 
@@ -55,8 +53,3 @@ def starts_by_jar(world: Incident, jar_id: str) -> None:
     }
     with world.config.open("w", encoding="utf-8") as file:
         yaml.dump(told, file)
-
-
-def ledgers(world: Incident) -> int:
-    """How often the ledger has answered."""
-    return [e["evidence"]["task"] for e in world.journal("evidence-recorded")].count("ledger")  # type: ignore[index]

@@ -45,9 +45,6 @@ def test_copies_are_deleted_by_vectors_and_the_job_goes_on(fresh_lab: FreshLab, 
         top = max(world.positions())
         world.until(lambda: max(world.positions()) > top and world.positions().count(max(world.positions())) == 1, 180)
         world.opens("duplicate-rows")
-        world.until(lambda: world.has_answer("ledger"), 120)
-        world.asks_for("/waterline run duplicate_rows")
-        world.until(lambda: world.has_answer("duplicate_rows"), 120)
 
         world.asks_for("/waterline propose deduplicate_rows The newer run is right")
         world.carries_out(1)
@@ -64,7 +61,6 @@ def test_a_hole_is_replayed_from_the_source(fresh_lab: FreshLab, tmp_path: Path)
     with incident(lab, tmp_path) as world, world.bot():
         broken = world.positions()
         world.opens("missing-rows")
-        world.until(lambda: world.has_answer("ledger"), 120)
 
         world.asks_for("/waterline propose replay_source_range The rollback was a mistake")
         world.carries_out(1)

@@ -20,7 +20,6 @@ def test_a_hole_is_replayed_from_the_source_and_the_job_goes_on(fresh_lab: Fresh
     with incident(lab, tmp_path) as world, world.bot():
         broken = world.positions()
         world.opens("missing-rows")
-        world.until(lambda: world.has_answer("ledger"), 120)
 
         world.asks_for("/waterline propose replay_source_range The rollback was a mistake")
         seen_meanwhile: list[int] = []
@@ -44,9 +43,6 @@ def test_copies_are_deleted_by_place_and_the_job_goes_on(fresh_lab: FreshLab, tm
     with incident(lab, tmp_path) as world, world.bot():
         _once_nothing_is_read_again(world)
         world.opens("duplicate-rows")
-        world.until(lambda: world.has_answer("ledger"), 120)
-        world.asks_for("/waterline run duplicate_rows")
-        world.until(lambda: world.has_answer("duplicate_rows"), 120)
 
         world.asks_for("/waterline propose deduplicate_rows The newer run is right")
         world.carries_out(1)

@@ -51,16 +51,27 @@ class Incident:
         return _StoppingWalk(self.workspace, runbook or SYMPTOMS[story], self.said.append, stop_at).run()
 
     def opens(self, runbook: str) -> None:
-        """Ana opens an incident and warns nobody."""
+        """Ana opens an incident, and it is named by itself."""
+        before = self._named()
         _StoppingWalk(self.workspace, runbook, self.said.append, None).opens()
+        self.until(lambda: self._named() > before, _PATIENCE_S)
 
     def asks_for(self, command: str) -> None:
         """Ana types it in the incident's channel."""
         self.workspace.person("ana").types(command, CHANNEL)
 
-    def has_answer(self, task: str) -> bool:
-        """Whether this evidence is in the journal."""
-        return any(each["evidence"]["task"] == task for each in self.journal("evidence-recorded"))  # type: ignore[index]
+    def _named(self) -> int:
+        return [each["step"] for each in self.journal("step-done")].count("name-it")
+
+    def ledgers(self) -> int:
+        """How often the ledger has answered, in all incidents."""
+        return [e["evidence"]["task"] for e in self.journal("evidence-recorded")].count("ledger")  # type: ignore[index]
+
+    def reads_the_ledger(self) -> None:
+        """Ana asks for it once more."""
+        before = self.ledgers()
+        self.asks_for("/waterline run ledger")
+        self.until(lambda: self.ledgers() > before)
 
     def carries_out(self, number: int) -> None:
         """Ben approves the newest proposal, the incident's `number`-th, Ana executes it, and it is proven."""
