@@ -10,7 +10,9 @@ from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField, StringType
 
 from bot.adapters.iceberg import PyIcebergCatalog
+from bot.adapters.storage import Opened, manifests_in
 from bot.domain.ids import SnapshotId, TableName
+from bot.domain.table import Snapshot
 from tests.adapters.conftest import StandingClock
 
 _ROWS = pa.schema([pa.field("order_id", pa.string(), nullable=False), pa.field("position", pa.int64())])
@@ -64,3 +66,11 @@ def orders_in(kind: str, namespace: str, properties: Mapping[str, str]) -> Order
     for first in (1, 3, 5):
         made.append(first, first + 1, **{"flink.job-id": "a" * 32, "flink.max-committed-checkpoint-id": str(first)})
     return made
+
+
+def own_manifests(snapshot: Snapshot, opened: Opened) -> list[str]:
+    """Paths of the manifests that it added, from its list as this opens it."""
+    files, path = opened(snapshot.manifest_list)
+    with files.open_input_stream(path) as stream:
+        listed = manifests_in(path, stream.read())
+    return [each.manifest_path for each in listed if each.added_snapshot_id == snapshot.snapshot_id]

@@ -8,13 +8,12 @@ import pytest
 from pyarrow.fs import S3FileSystem
 
 from bot.adapters.checkpoint_files import CheckpointFiles
-from bot.adapters.storage import manifests_of
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.errors import CommitRefused, CouldNotLook, OutcomeUnknown
 from bot.domain.file_changes import MovedFiles
 from tests.catalogs.ailing_s3 import AilingS3, ailing_s3
 from tests.catalogs.conftest import glue_properties
-from tests.catalogs.orders import Orders, orders_in
+from tests.catalogs.orders import Orders, orders_in, own_manifests
 from tests.catalogs.test_every_catalog import rewind
 
 AILMENTS = ("denied", pytest.param("throttled", marks=pytest.mark.slow))
@@ -71,7 +70,7 @@ def test_a_table_could_not_be_read(s3: AilingS3, orders: Orders, ailment: str) -
     with pytest.raises(CouldNotLook, match=r"Table sales.orders could not be read"):
         orders.ours.load(orders.name)
     with pytest.raises((OSError, ValueError)):
-        list(manifests_of(table.snapshots[-1], orders.ours.storage.of(table.name)))
+        own_manifests(table.snapshots[-1], orders.ours.storage.of(table.name))
     with pytest.raises(CouldNotLook, match="could not be listed"):
         FolderOfTable(orders.ours.storage).flink_manifests(table)
 

@@ -10,14 +10,13 @@ import pytest
 
 from bot.adapters.checkpoint_files import CheckpointFiles
 from bot.adapters.iceberg import PyIcebergCatalog
-from bot.adapters.storage import manifests_of
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.errors import CouldNotLook
 from tests.adapters.conftest import StandingClock
 from tests.adapters.flink_wire import Wire, flink_wire
 from tests.adapters.serving import unused_address
 from tests.catalogs.conftest import glue_properties
-from tests.catalogs.orders import Orders, orders_in
+from tests.catalogs.orders import Orders, orders_in, own_manifests
 
 NAME = f"{'a' * 32}-{'b' * 32}-00000-0-7-00001.avro"
 S3_ONLY = "s3."
@@ -65,7 +64,7 @@ def test_a_catalogs_properties_open_its_tables_files(in_s3: Orders) -> None:
     table = in_s3.ours.load(in_s3.name)
 
     listed = FolderOfTable(in_s3.ours.storage).flink_manifests(table)
-    manifests = list(manifests_of(table.snapshots[-1], in_s3.ours.storage.of(table.name)))
+    manifests = own_manifests(table.snapshots[-1], in_s3.ours.storage.of(table.name))
 
     assert [7] == [each.checkpoint_id for each in listed]
     assert 1 == len(manifests)
@@ -77,7 +76,7 @@ def test_vended_credentials_open_its_tables_files(in_s3: Orders, vending: Wire) 
     table = ours.load(in_s3.name)
 
     listed = FolderOfTable(ours.storage).flink_manifests(table)
-    manifests = list(manifests_of(table.snapshots[-1], ours.storage.of(table.name)))
+    manifests = own_manifests(table.snapshots[-1], ours.storage.of(table.name))
 
     ours.close()
     assert [7] == [each.checkpoint_id for each in listed]
