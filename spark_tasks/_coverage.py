@@ -49,7 +49,6 @@ class Part(NamedTuple):
         return self.rows == self.positions == self.high - self.low + 1
 
 
-Coverage = Mapping[SnapshotId, tuple[Part, ...]]
 _MOST_FILES = 5_000
 """Of the commits that are read together."""
 _MOST_KEPT = 200_000
