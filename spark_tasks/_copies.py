@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_, or_
+from threading import Lock
 
 from cachetools import LRUCache
 from pyspark.errors import AnalysisException
@@ -196,17 +197,20 @@ def in_range_of(
 
 _SINGLE: LRUCache[tuple[object, ...], tuple[str, ...]] = LRUCache(64)
 """Of windows in which no key lives twice, what was read (`Copies.sources`)."""
+_LOCK = Lock()
 
 
 def known_single(ask: Ask, reach: Reach) -> tuple[str, ...] | None:
     """Where a task has found that no key with a row of the window lives more than once: what it read. None: not
     known. Neither the window nor what lived at its ends ever changes."""
-    return _SINGLE.get(_window(ask, reach))
+    with _LOCK:
+        return _SINGLE.get(_window(ask, reach))
 
 
 def remember_single(ask: Ask, reach: Reach, copies: Copies) -> None:
     """To be known by other tasks."""
-    _SINGLE[_window(ask, reach)] = copies.sources
+    with _LOCK:
+        _SINGLE[_window(ask, reach)] = copies.sources
 
 
 def _window(ask: Ask, reach: Reach) -> tuple[object, ...]:
