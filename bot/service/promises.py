@@ -30,17 +30,12 @@ class Promises:
     def due(self, incident: Incident) -> list[Body]:
         """The reminders that are owed now, also of an incident that has ended: its review has days to come."""
         setup = self._setups.get(incident.opened.table)
-        return [_body(incident, each) for each in owed(incident, setup, self._clock.now())]
-
-
-def _body(incident: Incident, reminder: Reminder) -> PromiseReminded:
-    return PromiseReminded(
-        what=reminder.what,
-        due=reminder.due,
-        moment=reminder.moment,
-        people=_people(incident, reminder),
-        terms=reminder.terms,
-    )
+        return [
+            PromiseReminded(
+                what=each.what, due=each.due, moment=each.moment, people=_people(incident, each), terms=each.terms
+            )
+            for each in owed(incident, setup, self._clock.now())
+        ]
 
 
 def _people(incident: Incident, reminder: Reminder) -> tuple[UserId, ...]:

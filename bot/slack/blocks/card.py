@@ -206,18 +206,13 @@ def _now(incident: Incident, tasks: Mapping[str, Task]) -> str:
     return f": {mrkdwn(', '.join(running))}" if running else ""
 
 
-def _stop_or_go_on(incident: Incident) -> list[ButtonElement]:
-    """While a diagnosis is made, as it may read rows for long."""
-    if incident.is_stopped:
-        return [button("Run all", Click.RUN_ALL, incident.id, style="primary")]
-    is_running = any(run.is_running for run in incident.runs.values())
-    return [button("Stop", Click.STOP, incident.id, style="danger")] if is_running else []
-
-
-def _is_waiting(incident: Incident) -> bool:
-    """Whether evidence runs only if a person lets it: it was stopped, or what is left has failed."""
+def _run_or_stop(incident: Incident) -> ButtonElement:
+    """Evidence and diagnosis go on by themselves, unless somebody has stopped them, or what is left has failed."""
     runs = [incident.latest_run_of(step.id) for step in steps_ahead(incident)]
-    return incident.is_stopped or all(r is not None and r.ended and r.run not in incident.runs_before for r in runs)
+    has_failed = [r is not None and r.ended is not None and r.run not in incident.runs_before for r in runs]
+    if incident.is_stopped or (runs and all(has_failed)):
+        return button("Run all", Click.RUN_ALL, incident.id, style="primary")
+    return button("Stop", Click.STOP, incident.id, style="danger")
 
 
 def _to_do(diagnosis: Diagnosis) -> str:
@@ -235,12 +230,10 @@ def _step_buttons(incident: Incident, step: Step | None) -> list[ButtonElement]:
         sure = confirm("Close the incident?", _what_closing_means(incident), "Go on")
         return [button("Close…", Click.CLOSE, incident.id, style="primary", confirm=sure)]
     match step:
-        case EvidenceStep() if _is_waiting(incident):
-            main = [button("Run all", Click.RUN_ALL, incident.id, style="primary")]
         case EvidenceStep():
-            main = [button("Stop", Click.STOP, incident.id, style="danger")]
+            main = [_run_or_stop(incident)]
         case DecisionStep(on="diagnosis" | "remedy"):
-            main = [*_stop_or_go_on(incident), button("Diagnose", Click.DIAGNOSE, incident.id)]
+            main = [_run_or_stop(incident), button("Diagnose", Click.DIAGNOSE, incident.id)]
         case DecisionStep():
             main = [button(c.label, Click.CHOOSE, incident.id, step.id, c.key) for c in step.choices]
         case ActionStep():
