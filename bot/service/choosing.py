@@ -74,41 +74,23 @@ def told_what_comes_first(proposal: Proposal, incident: Incident, match: Matches
     return proposal.model_copy(update={"preview": preview})
 
 
-def may_keep(module: ActionModule, run: str) -> None:
-    """Raises Refused where a run is named to an action that chooses none."""
-    if run and not module.action.keeps_a_run:
-        raise Refused(
-            f"“{module.action.title}” does not choose between runs.",
-            f"Expected no `keep=`; found keep={run}.",
-            "Leave it out, or propose resolve_fork.",
-        )
-
-
-def may_bound(module: ActionModule, bounds: Mapping[str, str]) -> None:
-    """Raises Refused where bounds are named to an action that takes none."""
-    if bounds and not module.action.takes_bounds:
-        raise Refused(
-            f"“{module.action.title}” takes no bounds.",
-            f"Expected none; found {', '.join(f'{name}=' for name in bounds)}.",
-            "Leave them out, or propose replay_rows.",
-        )
-
-
-def may_drop(module: ActionModule, drops_others: bool) -> None:
-    """Raises Refused where an action that takes no commits of other writers off main is told that it may."""
-    if drops_others and not module.action.drops_others:
-        raise Refused(
-            f"“{module.action.title}” drops no rows of other writers.",
-            "Expected no `drop_others=`; found drop_others=yes.",
-            "Leave it out, or propose rewind_table_and_job.",
-        )
-
-
 def may_say(module: ActionModule, *, keeps: str, bounds: Mapping[str, str], drops_others: bool) -> None:
-    """Raises Refused where something is said to an action that asks for nothing of the kind."""
-    may_keep(module, keeps)
-    may_bound(module, bounds)
-    may_drop(module, drops_others)
+    """Raises Refused where something is said to an action that asks for nothing of the kind: which of two runs stays,
+    within which bounds it works, that commits of other writers may go."""
+    action, names = module.action, ", ".join(f"{name}=" for name in bounds)
+    for said, asks, what, expected, other in (
+        (keeps, action.keeps_a_run, "does not choose between runs", f"no `keep=`; found keep={keeps}", "resolve_fork"),
+        (names, action.takes_bounds, "takes no bounds", f"none; found {names}", "replay_rows"),
+        (
+            drops_others,
+            action.drops_others,
+            "drops no rows of other writers",
+            "no `drop_others=`; found drop_others=yes",
+            "rewind_table_and_job",
+        ),
+    ):
+        if said and not asks:
+            raise Refused(f"“{action.title}” {what}.", f"Expected {expected}.", f"Leave it out, or propose {other}.")
 
 
 def action_of(remedy: Remedy) -> str:

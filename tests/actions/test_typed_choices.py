@@ -26,7 +26,7 @@ from bot.domain.findings import LeakStanding
 from bot.domain.replay import PartitionBound, PositionRange, ReplayRange
 from bot.domain.replay_bounds import bounds_of, typed_proposal
 from bot.domain.table import TableState
-from bot.service.choosing import may_drop
+from bot.service.choosing import may_say
 from tests.actions.scene import Scene
 from tests.cases import Tale
 from tests.evidence.empty_tales import TALES, ask_of, case_of
@@ -164,11 +164,11 @@ def test_an_action_that_drops_nothing_of_others_says_so() -> None:
     rewind, savepoint = (
         SimpleNamespace(action=each.ACTION, propose=each.propose) for each in (rewind_table_and_job, take_savepoint)
     )
-    may_drop(rewind, True)  # type: ignore[arg-type]
-    may_drop(savepoint, False)  # type: ignore[arg-type]
+    may_say(rewind, keeps="", bounds={}, drops_others=True)  # type: ignore[arg-type]
+    may_say(savepoint, keeps="", bounds={}, drops_others=False)  # type: ignore[arg-type]
 
     with pytest.raises(Refused, match="propose rewind_table_and_job"):
-        may_drop(savepoint, True)  # type: ignore[arg-type]
+        may_say(savepoint, keeps="", bounds={}, drops_others=True)  # type: ignore[arg-type]
 
 
 def test_a_strange_schema_is_refused_before_anything_is_proposed() -> None:
