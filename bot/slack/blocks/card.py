@@ -256,15 +256,12 @@ def _what_closing_means(incident: Incident) -> str:
 
 
 def _propose_button(incident: Incident, step: ActionStep) -> list[ButtonElement]:
-    view = incident.current_proposal
-    pending = UNFINISHED | {ProposalState.APPLIED}
-    if view is not None and view.step == step.id and view.state in pending:
-        return [button("Diagnose again", Click.DIAGNOSE, incident.id)]
-    label = "Propose again" if view is not None and view.step == step.id else "Propose"
-    return [
-        button(label, Click.PROPOSE, incident.id, step.action, step.id, style="primary"),
-        button("Diagnose again", Click.DIAGNOSE, incident.id),
-    ]
+    view, again = incident.current_proposal, button("Diagnose again", Click.DIAGNOSE, incident.id)
+    is_of_step = view is not None and view.step == step.id
+    if view is not None and is_of_step and view.state in UNFINISHED | {ProposalState.APPLIED}:
+        return [again]
+    label = "Propose again" if is_of_step else "Propose"
+    return [button(label, Click.PROPOSE, incident.id, step.action, step.id, style="primary"), again]
 
 
 def _standing_buttons(incident: Incident) -> list[ButtonElement]:
