@@ -88,24 +88,26 @@ _OF_NOW = frozenset({Act.CONTAIN, Act.RECOVER, Act.REPAIR})
 
 def agreeing(case: Case, results: Iterable[ModeResult]) -> tuple[ModeResult, ...]:
     """The same answers, but that none of `VOUCHING` holds beside a mode by which rows are wrong, or were: who read them
-    must be told. Where rows came twice and none holds, those by which a run reads again cannot be ruled out. Where the
-    rows are proven right, a doubt of one that is about the same rows is settled; any other
-    doubt of rows is a doubt of that answer too. Evidence that nobody asked for is no doubt: not all there is must be
+    must be told. Where rows of the job came twice and no mode names how, those by which a run reads again cannot be
+    ruled out. Where the rows are proven right, a doubt of one that is about the same rows is settled; any other doubt
+    of rows is a doubt of that answer too. Evidence that nobody asked for is no doubt: not all there is must be
     collected."""
     told = tuple(results)
+    is_named = any(_is_of_history(each, Matches) for each in told)
+    right = None if is_named else next((each for each in told if _vouches(each)), None)
+    copies = copies_unexplained(case) if right is None and not is_named else None
+    if copies is not None:
+        told = tuple(
+            each.model_copy(update={"examined": copies}) if _may_explain_copies(each) else each for each in told
+        )
     wrong = next((each for each in told if _accuses(each) or _is_of_history(each, Matches)), None)
     if wrong is not None and isinstance(wrong.examined, Matches):
         out = Excluded(reason=f"{wrong.mode.code} holds: {wrong.examined.headline}")
         return tuple(each.model_copy(update={"examined": out}) if _vouches(each) else each for each in told)
-    right = next((each for each in told if _vouches(each)), None)
     if right is not None:
         settled = Excluded(reason=f"Every row of the window is there once, and stays so: see `{right.mode.code}`.")
         told = tuple(
             each.model_copy(update={"examined": settled}) if _is_of_history(each, CannotTell) else each for each in told
-        )
-    elif (copies := copies_unexplained(case)) is not None:
-        told = tuple(
-            each.model_copy(update={"examined": copies}) if _may_explain_copies(each) else each for each in told
         )
     doubts = tuple(_doubts_in(case, told))
     if not doubts:

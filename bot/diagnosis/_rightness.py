@@ -59,11 +59,14 @@ def proven(case: Case, *, is_down: bool = False) -> Right | CannotTell | Exclude
 
 
 def root_in_doubt(case: Case) -> CannotTell | None:
-    """What has to be known of where a living run began, or how far it has come; None: it stands at main's end."""
-    told = root(case)
-    if not isinstance(told, Unproven):
-        return None
-    return CannotTell(missing=(told.missing,), asks=_may_answer(case, told.asks))
+    """What has to be known of where a living run began, or how far it has come; None: it stands at main's end. Where it
+    does not, and no mode names that, none by which it comes can be ruled out."""
+    match root(case):
+        case Unproven(missing, asks):
+            return CannotTell(missing=(missing,), asks=_may_answer(case, asks))
+        case Wrong(reason):
+            return CannotTell(missing=(f"how it came to this: {reason.rstrip('.')}",))
+    return None
 
 
 def did_no_harm(case: Case, run: JobId) -> bool:

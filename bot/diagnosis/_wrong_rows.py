@@ -126,7 +126,8 @@ def copies_unexplained(case: Case) -> CannotTell | None:
     if why_upsert(case) is not None:
         return None
     for pair in case.duplicates.pairs if case.duplicates is not None else ():
-        if pair.first != pair.second and overlap(case, pair.first, pair.second) is not False:
+        is_by_another = (again := case.observation.table.by_id.get(pair.second)) is not None and again.job_id is None
+        if pair.first != pair.second and not is_by_another and overlap(case, pair.first, pair.second) is not False:
             return CannotTell(
                 missing=(
                     f"how {short(pair.second)} came to bring keys of {short(pair.first)} again: Flink lists the newest "

@@ -56,7 +56,7 @@ def examine(case: Case) -> Examined:
         return Excluded(reason=f"{ended} Waiting does not end it: see `no-advance`.")
     fresh = _fresh(run, case.observation.table.read_at)
     if not is_recovering(run, case.observation.table.read_at):
-        if _has_to_catch_up(case, run) and not any(Lineage(case, run).lost):
+        if _has_to_catch_up(case, run):
             return root_in_doubt(case) or repeats_unexplained(case) or _catching_up(case, run)
         return Excluded(
             reason=f"Run {short_job(run.job_id)} is RUNNING with every operator running: there is nothing to wait for."
@@ -77,6 +77,8 @@ def _has_to_catch_up(case: Case, run: JobRun) -> bool:
     table = case.observation.table
     newer = takewhile(lambda s: s.snapshot_id != checked_until(case, "missing_positions"), table.chain)
     if any(s.adds_rows and s.job_id != run.job_id for s in newer):
+        return False
+    if any(Lineage(case, run).lost):
         return False
     is_all = case.gaps is not None and bool(case.gaps.to_come) and not case.gaps.missing
     return is_all and run.restored is not None and not (case.duplicates is not None and case.duplicates.keys)

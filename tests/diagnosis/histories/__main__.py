@@ -1,5 +1,7 @@
-"""Tells the reduced story of each seed at which a rule is broken, whatever `not_yet` leaves out of the tests:
-`python -m tests.diagnosis.histories wrongly_safe 989 1785`, or `wrongly_safe wide 989` of the wide histories."""
+"""Tells the reduced story of each seed at which a rule is broken.
+
+python -m tests.diagnosis.histories wrongly_safe [wide] 989 1785
+"""
 
 import sys
 

@@ -122,11 +122,9 @@ class Drawn(NamedTuple):
     """What happened, in words."""
 
 
-def plan_of(
-    seed: int, *, with_mistakes: bool, wide: bool = False, never_together: tuple[tuple[str, ...], ...] = ()
-) -> Plan:
-    """What the seed says; of events that may not come together, the first is left out. Wide: the same history, of a
-    source with more to it, perhaps with retention, a job that is split, rows by key, and evidence that fails."""
+def plan_of(seed: int, *, with_mistakes: bool, wide: bool = False) -> Plan:
+    """What the seed says. Wide: the same history, of a source with more to it, perhaps with retention, a job that is
+    split, rows by key, and evidence that fails."""
     draw = Random(seed)  # noqa: S311 - a seed that can be given again
     setting = _setting_of(draw)._replace(
         clock_s=[3.0, -3.0, 0.0, 0.0][int(_draws(seed, "clock") * 4)], shows_points=_draws(seed, "points") < 0.5
@@ -139,9 +137,6 @@ def plan_of(
     number = draw.randint(2, 11)
     later = draw.choice([0, 0, 0, 0, 1, 2])
     events = [Event(index, draw.choice(names)) for index in range(number + later)]
-    for left_out, *beside in never_together:
-        if {left_out, *beside} <= {event.name for event in events}:
-            events = [event for event in events if event.name != left_out]
     plan = Plan(
         seed,
         setting,

@@ -16,7 +16,6 @@ from tests.diagnosis.histories.held import (
     wrongly_clean,
     wrongly_safe,
 )
-from tests.diagnosis.histories.not_yet import NOT_YET
 from tests.diagnosis.histories.truth import truth_of
 from tests.made_up import BASE, EXAMPLES
 
@@ -76,9 +75,8 @@ def _stories(seeds: range, held: Held, *, with_mistakes: bool, wide: bool = Fals
 
 
 def _told(seeds: range, held: Held, with_mistakes: bool, wide: bool) -> Iterator[str]:
-    never_together = NOT_YET.get(held.__name__, ())
     for seed in seeds:
-        plan = plan_of(seed, with_mistakes=with_mistakes, wide=wide, never_together=never_together)
+        plan = plan_of(seed, with_mistakes=with_mistakes, wide=wide)
         if held(played(plan)):
             least = reduced(plan, lambda smaller: _fails(smaller, held))
             yield in_words(least, held(played(least)))
