@@ -337,7 +337,7 @@ def down(then: Callable[[Tale], None]) -> tuple[Case, Case]:
     tale.now += 2 * MINUTE
     tale.becomes("b", "FAILED")
     tale.now += MINUTE
-    return alive, placed(tale.looked_at(), b=50)
+    return alive, placed(tale.looked_at(), b=50).model_copy(update={"gaps": alive.gaps})
 
 
 def looked_at(world: Asked, then: Callable[[Tale], None], *, without: str | None = None) -> Asked:

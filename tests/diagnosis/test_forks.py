@@ -15,7 +15,6 @@ from bot.diagnosis import (
 from bot.diagnosis import two_jobs_write_the_table as mode
 from bot.diagnosis._examine import diagnose, scan
 from bot.diagnosis._may_commit_on import may_commit_on
-from bot.diagnosis._wrong_rows import wrong_files
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import ForkedWritersFinding, RepeatedCommit
 from bot.domain.flink import JobRun, Restored
@@ -452,7 +451,6 @@ def test_two_sinks_of_one_run_are_one_job() -> None:
     case = tale.looked_at(forked=found)
 
     assert isinstance(two_jobs_write_the_table.examine(case), Excluded)
-    assert wrong_files(case) is None
 
 
 MODES = scan(bot.diagnosis)
