@@ -275,7 +275,7 @@ def test_a_second_writer_by_design_is_none(whence: str | None) -> None:
     found = mode.examine(case)
 
     assert isinstance(found, Excluded)
-    assert f"Flink lists it as a run of {GREEN}" in found.reason
+    assert f"of {GREEN} writes the table too" in found.reason
     assert Guests(case).has(story.snapshots[-1])
 
 
