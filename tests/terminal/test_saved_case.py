@@ -85,6 +85,7 @@ def test_a_file_that_is_there_is_told_before_anything_is_read(tmp_path: Path) ->
         ("a.json.gz", b"{}"),
         ("a.json.gz", gzip.compress(b"{}" * 99)[:-9]),
     ],
+    ids=["empty", "a zip that is cut", "nested too deep", "not packed", "packed and cut"],
 )
 def test_another_file_is_not_taken_for_a_case(tmp_path: Path, name: str, content: bytes) -> None:
     """A wrong or cut file says what was expected."""
