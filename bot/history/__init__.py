@@ -1,4 +1,15 @@
-"""What happened to a table, answered once: starts of the job, the state that it stands at, what main holds, the proof.
+"""What happened to a table, answered once. Pure, and above the records of the outside world only.
 
-Pure, and above the records of the outside world only. `docs/how-it-knows.md` explains the model.
+Read in this order; `docs/how-it-knows.md` explains the idea.
+
+| question | module |
+|---|---|
+| Are the rows of the window there once? | `base`, `counted` |
+| Where does the living run stand? | `lineage` |
+| Is the table right, and does it stay so? | `proof` |
+| What does a restore point hold, and which snapshot pairs with it? | `run_commits`, `restore` |
+| What would a start from it write twice or lose, and which point is best? | `prediction`, `ranking` |
+| Which records does it need, and until when can it be recovered? | `source_records`, `recovery_deadline` |
+| What became of a checkpoint, or of a Flink manifest, without a commit? | `skipped_checkpoints`, `uncommitted` |
+| Which commits stand on a branch? | `branches` |
 """
