@@ -62,7 +62,7 @@ LATE: Mapping[str, Late] = {
     ),
     "proposal": Late("bot.cli.proposal", "app", "Show, decide and run proposals. It works while Slack is down."),
     "record": Late("bot.cli.record", "app", "Verify and export the record."),
-    "case": Late("bot.cli.diagnosing", "case_app", "Save a diagnosis with all its sources in one file."),
+    "case": Late("bot.cli.diagnosing", "case_app", "Save a diagnosis with its evidence in one file."),
     "serve": Late(
         "bot.cli.serve",
         "serve",

@@ -183,7 +183,7 @@ def decided(incident: Incident, step: str, book: Runbook = MENDED_BOOK) -> tuple
     asked = book.step(StepId(step))
     assert isinstance(asked, DecisionStep)
     assert incident.diagnosis is not None
-    walked = replace(incident, opened=incident.opened.model_copy(update={"runbook": book}))
+    walked = replace(incident, runbook=book)
     key, _why = outcome_of(incident.diagnosis, asked, walked)
     return key, asked.branches.get(key, asked.next)
 

@@ -216,6 +216,7 @@ def test_no_message_is_spoofed(tales: Tales, name: str, attack: str) -> None:
             "incident": [incident],
             "tasks": [TASKS],
             "progress": [None],
+            "better": [None, incident.runbook],
             "run": runs,
             "task": [TASKS[run.task] for run in runs],
             "view": [v for v in incident.proposals.values() if v.glass is not None or name != "emergency_message"],
