@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
+from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
@@ -105,6 +106,8 @@ _DAMAGED = re.compile(
     rf"|{_PATH} is not a Parquet file"
 )
 """Avro and ORC files, short Parquet files, and Parquet files without their end."""
+_OF_SPARK = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (\S+?)\.(?:\s|$)")
+"""What Spark's own readers say, with the address of the file in the form of a URL."""
 _READERS = re.compile(
     r"\tat org\.apache\.iceberg\.(?:parquet|orc|avro|arrow|deletes|shaded\.org\.apache\.(?:parquet|orc)|"
     r"data\.BaseDeleteLoader)\."
@@ -118,15 +121,20 @@ _ELSEWHERE = re.compile(
 
 def file_trouble(error: Exception, what: str) -> FileNotOpened | None:
     """What failed, if the trace names the file for which it did; None for any other trouble."""
-    lost = _LOST.search(str(error))
-    if lost is not None:
+    lost, read = _LOST.search(str(error)), _OF_SPARK.search(str(error))
+    gone = lost[1] if lost else unquote(read[2]) if read and read[1] == "FILE_NOT_EXIST" else None
+    if gone is not None:
         return FileNotOpened(
-            lost[1],
+            gone,
             f"A file that the table references is not on storage, so {what} could not be finished.",
-            f"Expected {lost[1]}; storage has no such file.",
+            f"Expected {gone}; storage has no such file.",
             "Ask whether it can be restored, and what changed storage lately: expiry, orphan cleanup, a person.",
         )
-    found = _DAMAGED.search(str(error)) if not _ELSEWHERE.search(str(error)) else None
+    if _ELSEWHERE.search(str(error)):
+        return None
+    if read is not None:
+        return damaged(unquote(read[2]), what)
+    found = _DAMAGED.search(str(error))
     return damaged(found[1] or found[2], what) if found is not None else None
 
 

@@ -216,7 +216,7 @@ def test_nor_is_what_flink_has_deleted_as_the_run_ended(scene: Scene, propose: C
 
     assert "alive" not in str(refused.value)
     if propose in ON_HEAD:
-        assert "Flink may have deleted it" in refused.value.found
+        assert "Flink may delete it" in refused.value.found
         assert AGAIN in refused.value.remedy
 
 
