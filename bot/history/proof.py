@@ -301,7 +301,7 @@ def _below_the_top(line: Lineage, rows: Counted) -> Wrong | Unproven | None:
     if end is None:
         return None
     reached = rows.reached_by([end])
-    if len(rows.tops) == 1 and reached:
+    if len(rows.tops) == 1 and reached.keys() == rows.tops.keys():
         (high,), (top,) = reached.values(), rows.tops.values()
         if high == top:
             return None
