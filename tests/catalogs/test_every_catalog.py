@@ -38,7 +38,7 @@ def rewind(table: TableState, to: SnapshotId, tag: str = "incident-1") -> TableC
     )
 
 
-@pytest.mark.smoke
+@pytest.mark.parametrize("kind", [pytest.param("sql", marks=pytest.mark.smoke), "rest", "hive", "glue"])
 def test_a_table_is_read_with_its_history_tags_and_properties(orders: Orders) -> None:
     """The same state whatever serves it: snapshots with their Flink summary, refs, head moves, properties."""
     first, second, third = orders.heads
