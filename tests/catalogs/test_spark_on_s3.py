@@ -146,7 +146,8 @@ def test_tasks_of_one_diagnosis_ask_s3_once_for_each_manifest(
         return sum("-m0.avro" in path for path in asked)
 
     first = manifests("ledger")
-    later = {task: manifests(task) for task in ("table_health", "duplicate_files", "ledger", "missing_files")}
+    tasks = ("table_health", "duplicate_files", "ledger", "missing_files")
+    later = {task: manifests(task) for _ in range(2) for task in tasks}
     checked = [manifests("unreadable_files") for _ in range(2)]
 
     assert first > 0
