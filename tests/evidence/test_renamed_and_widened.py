@@ -69,7 +69,7 @@ def test_a_position_that_was_added_in_the_window_tells_of_later_rows_alone(order
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("window", ["only appends", "deletes too"])
+@pytest.mark.parametrize("window", ["only appends", pytest.param("deletes too", marks=pytest.mark.long)])
 def test_a_key_column_that_was_added_in_the_window_is_null_in_older_rows(
     orders: OrdersTable, asks: Asks, window: str
 ) -> None:
@@ -280,7 +280,7 @@ def test_a_renaming_by_spark_loses_and_doubles_nothing(
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["calm", "replayed"])
-@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("version", [pytest.param(2, marks=pytest.mark.long), 3])
 def test_a_compaction_of_the_files_from_before_an_append_hides_nothing_and_makes_nothing_up(
     session: SparkSession, asks: Asks, tmp_path: Path, version: int, again: bool
 ) -> None:
@@ -323,7 +323,7 @@ def with_shops_that_no_int_can_hold(orders: OrdersTable) -> SnapshotId:
     return before
 
 
-@pytest.mark.parametrize("window", ["only appends", "deletes too"])
+@pytest.mark.parametrize("window", ["only appends", pytest.param("deletes too", marks=pytest.mark.long)])
 def test_keys_that_no_older_row_can_hold_are_looked_for_among_them(
     orders: OrdersTable, asks: Asks, window: str
 ) -> None:
@@ -461,7 +461,7 @@ def test_a_source_partition_that_was_widened_after_the_last_commit_is_read(order
         pytest.param(FloatType(), DoubleType(), pa.float32(), pa.float64(), id="float", marks=pytest.mark.long),
     ],
 )
-@pytest.mark.parametrize("window", ["only appends", "deletes too"])
+@pytest.mark.parametrize("window", ["only appends", pytest.param("deletes too", marks=pytest.mark.long)])
 def test_copies_are_found_beside_older_rows_in_partitions_of_a_narrower_type(
     orders: OrdersTable,
     asks: Asks,
