@@ -247,6 +247,7 @@ def test_the_refusal_says_how_the_job_is_started_and_the_undo_does_it(scene: Sce
     assert standing_job(scene.store.get(scene.incident)) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("before", [lambda _scene: None, begins_idle], ids=["committed", "silent"])
 def test_a_later_rehearsal_takes_it_over_and_its_publication_starts_it(
     scene: Scene, before: Callable[[Scene], None]
@@ -275,6 +276,7 @@ def test_a_later_rehearsal_takes_it_over_and_its_publication_starts_it(
     assert standing_job(scene.store.get(scene.incident)) is None
 
 
+@pytest.mark.long
 def test_giving_the_later_one_up_starts_it_too(scene: Scene) -> None:
     """Main as it is."""
     plan = rehearsed_then(scene)
@@ -286,6 +288,7 @@ def test_giving_the_later_one_up_starts_it_too(scene: Scene) -> None:
     assert standing_job(scene.store.get(scene.incident)) is None
 
 
+@pytest.mark.long
 def test_the_undo_of_its_publication_starts_it_from_there_again(scene: Scene) -> None:
     """As where the rehearsal had stopped the run itself."""
     plan = rehearsed_then(scene)

@@ -151,6 +151,7 @@ class NamedTable:
         return made
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("names", "further"),
     [
@@ -279,6 +280,7 @@ def test_a_renaming_by_spark_loses_and_doubles_nothing(
     assert [len(each.rows) for each in ledgers] == [1, 2]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("again", [False, True], ids=["calm", "replayed"])
 @pytest.mark.parametrize("version", [pytest.param(2, marks=pytest.mark.long), 3])
 def test_a_compaction_of_the_files_from_before_an_append_hides_nothing_and_makes_nothing_up(
@@ -376,6 +378,7 @@ def test_positions_beyond_what_an_int_can_hold_are_looked_for_among_older_rows(o
     assert "2,999,999,950 positions are missing: 50 to 2999999999" in missing.headline
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("narrow", "wide", "old", "new"),
     [
@@ -454,6 +457,7 @@ def test_a_source_partition_that_was_widened_after_the_last_commit_is_read(order
     assert gaps_of(answer).gaps == (PositionGap(first=10, last=14, partition="0"),)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("narrow", "wide", "old", "new"),
     [
