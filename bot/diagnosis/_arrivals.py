@@ -6,12 +6,14 @@ The rule of `checkpoint_health`, with more patience: a verdict rests on it. Betw
 Flink gives a checkpoint up nobody can tell a slow one from one that never comes.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 
 from bot.diagnosis._asked import lacking, too_early_for, unasked
-from bot.diagnosis._case import by_sink, leaves_out_empty_ones, listed, sinks_of, takes_for_its_own
+from bot.diagnosis._case import at_position, by_sink, leaves_out_empty_ones, listed, sinks_of, takes_for_its_own
 from bot.diagnosis._lost_and_expired import SEVERAL
 from bot.diagnosis._other_branch import commits_anywhere
 from bot.diagnosis._overdue import completed, none_written_before, overdue_of_run, overdue_of_sink, settled
@@ -26,7 +28,7 @@ from bot.domain.checkpoint_pace import (
 )
 from bot.domain.diagnosis import CannotTell, Case
 from bot.domain.findings import LeakedManifest, LeakStanding
-from bot.domain.flink import CheckpointKind, JobRun
+from bot.domain.flink import CheckpointKind, JobRun, SourcePosition, StoredCheckpoint
 from bot.domain.ids import DRAINED, CheckpointId, OperatorId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
 from bot.domain.rewinds import came_up_at
@@ -181,26 +183,34 @@ def read_past_main(case: Case, run: JobRun) -> str | None:
     """What is missing where a checkpoint of the run has read records past main's newest row, and several more have
     completed since that row came, though none brought any: a sink that throws rows away looks so (apache/iceberg
     #17494), and a source whose newest records are no rows. None: nothing is, or positions do not tell."""
-    due, tops = settled(case, run), Counted(case).tops
-    brought = [s for s in case.observation.table.of_flink if s.job_id == run.job_id and s.adds_rows]
+    mine = (s for s in reversed(case.observation.table.of_flink) if s.job_id == run.job_id and s.adds_rows)
     began = run.restored.checkpoint_id if run.restored is not None else None
-    newest = brought[-1].checkpoint_id if brought else began
+    newest = next((s.checkpoint_id for s in mine), began)
+    due = settled(case, run)
     since = [number for number, at in completed(run).items() if newest is not None and number > newest and at <= due]
-    waits = any(m.job_id == run.job_id for m in case.observation.flink_manifests.values)
-    if newest is None or len(since) < SEVERAL or waits:
+    if len(since) < SEVERAL or any(m.job_id == run.job_id for m in case.observation.flink_manifests.values):
         return None
+    tops, position = Counted(case).tops, partial(at_position, case)
     stored = (p for p in case.observation.checkpoints.values if p.job_id == run.job_id and p.checkpoint_id in since)
     for point in sorted(stored, key=lambda p: -(p.checkpoint_id or 0)):
-        is_one = case.contract.position_partition is None and len(point.source_positions) == 1
-        for each in point.source_positions if is_one or case.contract.position_partition is not None else ():
-            top = tops.get(None if is_one else str(each.partition))
-            if top is not None and each.following - 1 - top > NO_ROWS_AT_END:
+        for each in _by_partition(case, point):
+            top = tops.get(str(each.partition) if case.contract.position_partition is not None else None)
+            if top is not None and (ahead := each.following - 1 - top) > NO_ROWS_AT_END:
                 return (
-                    f"what became of {each.following - 1 - top:,} offsets of {each.topic}, partition {each.partition}: "
-                    f"checkpoint {point.checkpoint_id} of run {short_job(run.job_id)} has read up to "
-                    f"{each.following - 1:,}, main has rows up to {top:,}, and nothing waits to be committed"
+                    f"where {ahead:,} records of {each.topic}, partition {each.partition}, went: checkpoint "
+                    f"{point.checkpoint_id} has read up to {position(each.following - 1)}, main ends at "
+                    f"{position(top)}, and nothing waits to be committed"
                 )
     return None
+
+
+def _by_partition(case: Case, point: StoredCheckpoint) -> list[SourcePosition]:
+    """Where its source goes on, of each partition that one topic alone has; of a source without partitions that the
+    contract names, only where there is one."""
+    if case.contract.position_partition is None:
+        return list(point.source_positions) if len(point.source_positions) == 1 else []
+    many = Counter(each.partition for each in point.source_positions)
+    return [each for each in point.source_positions if many[each.partition] == 1]
 
 
 def unaccounted(case: Case, checked: SnapshotId | None) -> CannotTell | None:

@@ -11,7 +11,7 @@ from bot.diagnosis._upsert import why_upsert
 from bot.domain.diagnosis import Case
 from bot.domain.findings import LeakedManifest, LeakStanding
 from bot.domain.flink import CLOCKS_DIFFER, Restored, names_run
-from bot.domain.ids import CheckpointId, JobId, short, short_job
+from bot.domain.ids import JobId, short, short_job
 from bot.domain.rewinds import Rewind
 from bot.domain.rollbacks import Rollback, Sequel
 from bot.domain.sentences import counted
@@ -51,12 +51,19 @@ def _missing_below_others(lost: Rollback) -> str:
 
 
 def _counted_twice(case: Case, lost: Rollback) -> LeakedManifest | None:
-    """A manifest that shows that the run which made the target came to the target's id twice."""
+    """A manifest with rows of the run that made the target, at or below the target's id, of which it is not known that
+    only its deletion failed: the run came to that id twice (facts 0.7). Not one below that id whose rows are live, as
+    of a checkpoint that a failover broke off."""
     below = case.observation.table.ancestors(lost.target) if lost.target is not None else ()
     kept = next((s for s in below if s.job_id is not None and s.checkpoint_id is not None), None)
-    if kept is None or kept.job_id is None or kept.checkpoint_id is None:
+    if kept is None or kept.checkpoint_id is None or case.leaked is None:
         return None
-    return counted_twice(case, kept.job_id, kept.checkpoint_id)
+    for leak in case.leaked.of(LeakStanding.UNTOLD, LeakStanding.DROPPED):
+        if leak.is_empty or leak.job_id != kept.job_id or leak.checkpoint_id > kept.checkpoint_id:
+            continue
+        if leak.checkpoint_id == kept.checkpoint_id or not is_live(leak, case.gaps, case.contract):
+            return leak
+    return None
 
 
 def _may_have_read_again(case: Case, lost: Rollback) -> str | None:
@@ -127,17 +134,3 @@ def _repeats_nothing(case: Case, rewind: Rewind) -> bool:
     if rewind.first is None or found is None or found.keys or why_upsert(case) is not None:
         return False
     return answers(case, "duplicate_rows") and place_of(checked_until(case, "duplicate_rows")) >= place_of(rewind.first)
-
-
-def counted_twice(case: Case, job: JobId, number: CheckpointId) -> LeakedManifest | None:
-    """A manifest with rows of this run at or below an id that main has of it, of which it is not known that only its
-    deletion failed: the run came to that id twice (facts 0.7). Not one below that id whose rows are live, as of a
-    checkpoint that a failover broke off."""
-    if case.leaked is None:
-        return None
-    for leak in case.leaked.of(LeakStanding.UNTOLD, LeakStanding.DROPPED):
-        if leak.is_empty or leak.job_id != job or leak.checkpoint_id > number:
-            continue
-        if leak.checkpoint_id == number or not is_live(leak, case.gaps, case.contract):
-            return leak
-    return None

@@ -65,7 +65,7 @@ def root_in_doubt(case: Case) -> CannotTell | None:
         case Unproven(missing, asks):
             return CannotTell(missing=(missing,), asks=_may_answer(case, asks))
         case Wrong(reason):
-            return CannotTell(missing=(f"how it came to this: {reason.rstrip('.')}",))
+            return CannotTell(missing=(f"the cause of this: {reason.rstrip('.')}",))
     return None
 
 

@@ -8,6 +8,7 @@ from bot.diagnosis._case import counted_anew, in_window, not_asked
 from bot.diagnosis._upsert import why_upsert
 from bot.domain.diagnosis import CannotTell, Case, Matches, Remedy
 from bot.domain.findings import MissingFilesFinding, RepeatedCommit
+from bot.domain.guests import Guests
 from bot.domain.ids import JobId, SnapshotId, short
 from bot.domain.sentences import counted
 
@@ -121,17 +122,19 @@ def _repeats(case: Case) -> tuple[RepeatedCommit, ...]:
 
 
 def copies_unexplained(case: Case) -> CannotTell | None:
-    """What is missing where rows live twice, or may, which no other mode tells of: a run went back, which nothing shows
-    any more. None: none do, or the source gave them twice."""
+    """What is missing where a commit of the job in the window brought rows again, or may have, and no mode names how: a
+    run went back, which nothing shows any more. None: none did, or the source gave them twice."""
     if why_upsert(case) is not None:
         return None
+    guests, inside = Guests(case), {commit.snapshot_id for commit in in_window(case)}
     for pair in case.duplicates.pairs if case.duplicates is not None else ():
-        is_by_another = (again := case.observation.table.by_id.get(pair.second)) is not None and again.job_id is None
-        if pair.first != pair.second and not is_by_another and overlap(case, pair.first, pair.second) is not False:
+        again = case.observation.table.by_id.get(pair.second)
+        is_meant = again is None or (again.snapshot_id in inside and again.job_id is not None and not guests.has(again))
+        if pair.first != pair.second and is_meant and overlap(case, pair.first, pair.second) is not False:
             return CannotTell(
                 missing=(
-                    f"how {short(pair.second)} came to bring keys of {short(pair.first)} again: Flink lists the newest "
-                    "start of each job id only; the JobManager's log tells, or whoever started the job",
+                    f"why {short(pair.second)} brought keys of {short(pair.first)} again: Flink lists only the newest "
+                    "start of a job id, so look in the JobManager's log",
                 )
             )
     return repeats_unexplained(case)

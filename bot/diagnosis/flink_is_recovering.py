@@ -74,14 +74,13 @@ def examine(case: Case) -> Examined:
 def _has_to_catch_up(case: Case, run: JobRun) -> bool:
     """Whether rows that main lost are still to come again, and a restored run may be to write them; not where another
     one has brought rows since they were counted."""
-    table = case.observation.table
-    newer = takewhile(lambda s: s.snapshot_id != checked_until(case, "missing_positions"), table.chain)
-    if any(s.adds_rows and s.job_id != run.job_id for s in newer):
-        return False
-    if any(Lineage(case, run).lost):
-        return False
     is_all = case.gaps is not None and bool(case.gaps.to_come) and not case.gaps.missing
-    return is_all and run.restored is not None and not (case.duplicates is not None and case.duplicates.keys)
+    if not is_all or run.restored is None or (case.duplicates is not None and case.duplicates.keys):
+        return False
+    checked = checked_until(case, "missing_positions")
+    newer = takewhile(lambda s: s.snapshot_id != checked, case.observation.table.chain)
+    is_by_others = any(s.adds_rows and s.job_id != run.job_id for s in newer)
+    return not is_by_others and not any(Lineage(case, run).lost)
 
 
 def _catching_up(case: Case, run: JobRun) -> Matches:

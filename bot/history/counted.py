@@ -85,10 +85,10 @@ class Counted:
         """Source partition -> the highest position that lives there by then; empty: none is known."""
         found: dict[str | None, int] = {}
         for span in self.spans:
-            if self._table.place_of(span.commit) <= self.place and span.commit not in self._of_declared:
+            if self._table.place_of(span.commit) <= self.place and span.commit not in self.of_declared:
                 found[span.partition] = max(span.high, found.get(span.partition, span.high))
         gaps = self._case.gaps
-        is_one = self._case.contract.position_partition is None and not self._of_declared
+        is_one = self._case.contract.position_partition is None and not self.of_declared
         if is_one and gaps is not None and gaps.highest is not None:
             found[None] = max(gaps.highest, found.get(None, gaps.highest))
         return found
@@ -96,34 +96,53 @@ class Counted:
     @cached_property
     def between_jobs(self) -> tuple[PositionGap, ...]:
         """The gaps between what the job has brought and what another Flink job on the table has: while the job goes on
-        it has not passed them, or they are of another source. All gaps must be named, and what each job brought known.
-        """
+        it has not passed them, or they are of another source. All gaps are named, and all that was brought is known."""
         gaps, alive = self._case.gaps, any(not run.is_terminal for run in self._case.runs)
-        if gaps is None or not gaps.missing or sum(gap.size for gap in gaps.gaps) != gaps.missing or not alive:
+        if gaps is None or sum(gap.size for gap in gaps.gaps) != gaps.missing or not (alive and self._are_all_known):
             return ()
-        others = [span for span in self.spans if self._is_of_another_job(span.commit)]
-        own = [span for span in self.spans if span not in others]
+        own = [span for span in self.spans if span.commit not in self.of_others]
+        others = [span for span in self.spans if span.commit in self.of_others]
         return tuple(gap for gap in gaps.gaps if _lies_between(gap, own, others))
 
-    def _is_of_another_job(self, commit: SnapshotId) -> bool:
-        snapshot = self._table.by_id.get(commit)
-        return snapshot is not None and self._guests.has(snapshot)
+    @cached_property
+    def of_others(self) -> frozenset[SnapshotId]:
+        """Commits whose positions are known and that another Flink job made."""
+        guests, by_id = Guests(self._case), self._table.by_id
+        return frozenset(each for each in self._by_commit if each in by_id and guests.has(by_id[each]))
 
     @cached_property
-    def _guests(self) -> Guests:
-        return Guests(self._case)
-
-    @cached_property
-    def _of_declared(self) -> frozenset[SnapshotId]:
-        """Commits on main of jobs that are declared to write the table, too: they read sources of their own."""
+    def of_declared(self) -> frozenset[SnapshotId]:
+        """Those of jobs that `other_jobs` declares: they read sources of their own."""
         others = self._case.observation.others
         runs = {run.job_id for run in others.values} if others is not None else set()
-        return frozenset(s.snapshot_id for s in self._table.of_flink if s.job_id in runs and self._guests.has(s))
+        return frozenset(each for each in self.of_others if self._table.by_id[each].job_id in runs)
 
     @property
-    def are_all_declared(self) -> bool:
-        """Whether each other Flink job that has brought positions is declared to write the table."""
-        return all(s.commit in self._of_declared for s in self.spans if self._is_of_another_job(s.commit))
+    def filled_by_declared(self) -> int | None:
+        """How many positions between those that the job brought in the window only a declared job has, so that no gap
+        shows that the job never brought them; None: not known."""
+        if not self.of_declared:
+            return 0
+        inside = {commit.snapshot_id for commit in self._brought_in_window}
+        own = [span for span in self.spans if span.commit in inside - self.of_others]
+        if not self._are_all_known or any(span.rows is None for span in own):
+            return None
+        ends: dict[str | None, tuple[int, int]] = {}
+        for span in own:
+            low, high = ends.get(span.partition, (span.low, span.high))
+            ends[span.partition] = min(low, span.low), max(high, span.high)
+        return sum(high - low + 1 for low, high in ends.values()) - sum(span.rows or 0 for span in own)
+
+    @property
+    def _brought_in_window(self) -> Sequence[Snapshot]:
+        commits = self._case.window.of(self._table)
+        on_main = self._table.chain_ids
+        return [s for s in commits if s.snapshot_id in on_main and s.adds_rows and s.operation != "replace"]
+
+    @cached_property
+    def _are_all_known(self) -> bool:
+        """Whether it is known of each of the window's commits which positions it brought."""
+        return all(commit.snapshot_id in self._by_commit for commit in self._brought_in_window)
 
     def reached_by(self, commits: Iterable[Snapshot]) -> dict[str | None, int]:
         """Source partition -> the highest position that these commits brought, as far as it is known of them."""

@@ -100,12 +100,21 @@ def _exact(case: Case, rows: Counted) -> Wrong | Unproven | None:
     between = sum(gap.size for gap in rows.between_jobs)
     if missing := gaps.missing - between:
         return Wrong(f"{counted(missing, 'source position')} {'is' if missing == 1 else 'are'} missing.")
-    if between and not rows.are_all_declared:
-        return Unproven(
-            "whether another Flink job that writes the table reads the same source: the table's `other_jobs` does not "
-            "declare it"
-        )
+    if between and (undeclared := rows.of_others - rows.of_declared):
+        who = _job_of(case, min(undeclared, key=case.observation.table.place_of))
+        return Unproven(f"whether {who}, which `other_jobs` does not declare, reads the same source")
+    if filled := rows.filled_by_declared:
+        return Unproven(f"who was to bring {counted(filled, 'position')} that only a job of `other_jobs` has")
+    if filled is None:
+        return Unproven("what the job has brought itself, beside the jobs of `other_jobs`")
     return None if why_by_key(case.observation.table.properties, window_of(case)) else _once(case, rows)
+
+
+def _job_of(case: Case, commit: SnapshotId) -> str:
+    """`run z1b2c3 of backfill`, as far as Flink tells."""
+    job = case.observation.table.by_id[commit].job_id
+    name = next((f" of {run.name}" for run in case.observation.jobs.values if run.job_id == job), "")
+    return f"run {short_job(job)}{name}"
 
 
 def _once(case: Case, rows: Counted) -> Wrong | Unproven | None:
@@ -154,7 +163,7 @@ def is_exact(case: Case, run: JobId) -> bool:
         return False
     brought = [s for s in case.observation.table.of_flink if s.job_id == run and s.adds_rows]
     seen = [s for s in brought if rows.has(s)]
-    return seen == brought or rows.reached_by(seen) == rows.tops
+    return seen == brought or (bool(rows.tops) and rows.reached_by(seen) == rows.tops)
 
 
 def _anchored(line: Lineage, rows: Counted) -> Proof:

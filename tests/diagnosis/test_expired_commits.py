@@ -79,13 +79,13 @@ def test_a_run_that_began_before_all_that_is_listed_is_none() -> None:
     assert isinstance(recovered_by_itself.examine(tale.looked_at()), Matches)
 
 
-@pytest.mark.parametrize(("duplicates", "expected"), [(10, CannotTell), (0, CannotTell)])
-def test_a_start_below_all_that_is_listed_may_explain_wrong_rows(duplicates: int, expected: type) -> None:
+@pytest.mark.parametrize("duplicates", [10, 0])
+def test_a_start_below_all_that_is_listed_may_explain_wrong_rows(duplicates: int) -> None:
     """Only commits of the run without state are left; what it brought twice is still there."""
     tale = Tale().flink_runs("a").remembers("a", 1, 2).commits("a", 1, 2).becomes("a", "CANCELED")
     tale.flink_runs("b").completes("b", 1, 2).commits("b", 1, 2).expires("a", 1, 2).expires("b", 1)
 
-    assert isinstance(restarted_from_empty.examine(tale.looked_at(duplicates=duplicates)), expected)
+    assert isinstance(restarted_from_empty.examine(tale.looked_at(duplicates=duplicates)), CannotTell)
 
 
 def test_a_table_of_which_nothing_has_expired_tells_all() -> None:
@@ -189,16 +189,14 @@ def test_a_compaction_after_the_restore_hides_no_older_point() -> None:
         assert isinstance(found, CannotTell)
 
 
-@pytest.mark.parametrize(("rows", "expected"), [(30, CannotTell), (20, CannotTell)])
-def test_only_its_own_commits_are_left(rows: int, expected: type) -> None:
-    """Run b read 10 rows again, maybe under other keys; as many rows as positions show that none is there twice, as
-    after main and job went back together."""
+def test_only_its_own_commits_are_left() -> None:
+    """Run b may have read 10 rows again, under other keys: how far its positions reach is not known."""
     tale = Tale().flink_runs("a").remembers("a", 1, 2).commits("a", 1, 2).becomes("a", "CANCELED").flink_runs("b")
     tale.came_from("b", 1, f"s3://state/{job_id('a')}/chk-1").completes("b", 3).commits("b", 3)
-    tale.counts(total_records=rows).expires("a", 1, 2)
+    tale.counts(total_records=30).expires("a", 1, 2)
     gaps = GapsFinding(lowest=0, highest=19, positions=20, missing=0, gaps=())
 
-    assert isinstance(restored_from_older_savepoint.examine(tale.looked_at(gaps=gaps)), expected)
+    assert isinstance(restored_from_older_savepoint.examine(tale.looked_at(gaps=gaps)), CannotTell)
 
 
 def test_a_run_in_between_had_gone_on() -> None:

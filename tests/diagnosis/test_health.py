@@ -646,14 +646,14 @@ def test_nor_does_one_that_a_catalog_may_have_held_while_checkpoints_failed(
     assert isinstance(recovered_by_itself.examine(case_of(world, looked)), expected)
 
 
-def reads_on(*, checkpoints: int, following: int, waits: bool = False) -> Case:
+def reads_on(*, checkpoints: int, following: int, waits: bool = False, topics: tuple[str, ...] = ("orders",)) -> Case:
     """Main has ten rows of each of three checkpoints; more have completed since, and the newest state goes on at
-    this offset of the only partition."""
+    this offset of partition 0 of each topic."""
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).completes("a", *range(4, 4 + checkpoints))
-    tale.now += timedelta(minutes=2)
+    tale.now += timedelta(seconds=100)
     tale = tale.leaves_manifest("a", 3 + checkpoints) if waits else tale
-    state = SourcePosition(operator_id=OPERATOR, topic="orders", partition=0, following=following)
-    point = stored(job_id("a"), 3 + checkpoints).model_copy(update={"source_positions": (state,)})
+    states = (SourcePosition(operator_id=OPERATOR, topic=each, partition=0, following=following) for each in topics)
+    point = stored(job_id("a"), 3 + checkpoints).model_copy(update={"source_positions": tuple(states)})
     tale.points.append(point)
     return placed(tale.looked_at())
 
@@ -664,7 +664,18 @@ def test_records_that_were_read_and_reach_nothing_leave_it_open() -> None:
     told = read_past_main(case, living(case)[0])
 
     assert told is not None
-    assert "1,000 offsets of orders, partition 0" in told
+    assert "1,000 records of orders, partition 0" in told
+    assert told in getattr(recovered_by_itself.examine(case), "missing", ())
+
+
+def test_nor_does_that_tell_positions_that_are_hidden() -> None:
+    """As nothing else does."""
+    case = reads_on(checkpoints=6, following=1030)
+    hidden = case.contract.model_copy(update={"redacted": ("pos",)})
+    told = read_past_main(case.model_copy(update={"contract": hidden}), living(case)[0]) or ""
+
+    assert "1,000 records" in told
+    assert "1029" not in told.replace(",", "")
 
 
 @pytest.mark.parametrize(
@@ -673,8 +684,9 @@ def test_records_that_were_read_and_reach_nothing_leave_it_open() -> None:
         reads_on(checkpoints=6, following=35),
         reads_on(checkpoints=4, following=1030),
         reads_on(checkpoints=6, following=1030, waits=True),
+        reads_on(checkpoints=6, following=1030, topics=("orders", "refunds")),
     ],
-    ids=["a few offsets without rows", "not for long", "a manifest waits (F11)"],
+    ids=["a few offsets without rows", "not for long", "a manifest waits (F11)", "whose offsets they are is open"],
 )
 def test_what_may_be_on_its_way_does_not(case: Case) -> None:
     """Nor markers of transactions at the end of a partition."""

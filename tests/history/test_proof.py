@@ -9,9 +9,10 @@ from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches
 from bot.domain.evidence import Verdict
 from bot.domain.findings import GapsFinding, PositionGap, RepeatedCommit, ReplayedRowsFinding
 from bot.domain.flink import JobRun, RememberedStart
-from bot.domain.ids import DRAINED, OperatorId, SnapshotId
+from bot.domain.ids import DRAINED, CheckpointId, OperatorId, SnapshotId
+from bot.domain.ledger import SourceRange
 from bot.domain.looked import Seen
-from bot.history.proof import ROWS, Right, Unproven, Wrong, prove
+from bot.history.proof import ROWS, Right, Unproven, Wrong, is_exact, prove, root
 from tests.cases import NOON, Tale, job_id
 from tests.found import repeats, ruled_out
 
@@ -77,24 +78,27 @@ def replayed(rows: int) -> ReplayedRowsFinding:
     return ReplayedRowsFinding(rows_checked=30, replayed=rows, changed=0, first=None, last=None, pairs=())
 
 
+STARTED = RememberedStart(
+    job="orders",
+    job_id=job_id("a"),
+    name="orders",
+    started_at=NOON,
+    restored=None,
+    first_count=0,
+    last_count=0,
+    last_at=None,
+    operator_ids=(),
+    ended_at=None,
+    first_seen=NOON,
+)
+"""Run a, without state."""
+
+
 def forgotten(*, is_remembered: bool) -> Case:
     """Run b goes on from checkpoint 3 of run a, an hour later, though a's newest commit is 2: Flink lists a no more."""
     tale = Tale().flink_runs("a").commits("a", 1, 2).becomes("a", "CANCELED").forgets("a").flink_runs("b")
     case = placed(tale.came_from("b", 3, CHK).looked_at())
-    start = RememberedStart(
-        job="orders",
-        job_id=job_id("a"),
-        name="orders",
-        started_at=NOON,
-        restored=None,
-        first_count=0,
-        last_count=0,
-        last_at=None,
-        operator_ids=(),
-        ended_at=None,
-        first_seen=NOON,
-    )
-    remembered = (start,) if is_remembered else ()
+    remembered = (STARTED,) if is_remembered else ()
     return case.model_copy(update={"observation": case.observation.model_copy(update={"remembered": remembered})})
 
 
@@ -230,19 +234,90 @@ def test_a_task_that_could_not_answer_says_why_and_is_not_run_again() -> None:
     assert "duplicate_rows" not in found.asks
 
 
+# ---------------------------------------------------------------------- a state that came by several runs
+
+
+def came_by(began: int) -> Case:
+    """Run b was restored from this checkpoint of run a, brought nothing, and left checkpoint 4 to run c."""
+    tale = upgraded(began).completes("b", 4).becomes("b", "CANCELED").flink_runs("c")
+    return placed(tale.came_from("c", 4, f"s3://state/{job_id('b')}/chk-4").looked_at())
+
+
+def test_a_state_is_followed_back_through_the_runs_that_led_to_it() -> None:
+    """Run b had nothing to bring, so what it left is what run a had read."""
+    whole, behind = prove(came_by(3)), prove(came_by(2))
+
+    assert isinstance(whole, Right)
+    assert isinstance(behind, Unproven)
+    assert "goes back to checkpoint 2 of run aaaaaa" in behind.missing
+
+
+@pytest.mark.parametrize(("seen_from", "proof"), [((3,), Right), ((), Unproven), ((3, 2), Unproven)])
+def test_a_failover_before_the_first_rows_hides_no_start_that_was_seen(seen_from: tuple[int, ...], proof: type) -> None:
+    """Flink shows only that run b was set back to a checkpoint of its own; of two starts nobody knows which counts."""
+    tale = upgraded()
+    first = tale.runs["b"].restored
+    assert first is not None
+    tale.completes("b", 5).came_from("b", 5, f"s3://state/{job_id('b')}/chk-5")
+    case = placed(tale.looked_at())
+    told = {"job_id": job_id("b"), "started_at": case.runs[-1].started_at, "last_at": first.at}
+    points = (first.model_copy(update={"checkpoint_id": CheckpointId(each)}) for each in seen_from)
+    seen = tuple(STARTED.model_copy(update={**told, "restored": each}) for each in points)
+    case = case.model_copy(update={"observation": case.observation.model_copy(update={"remembered": seen})})
+
+    assert isinstance(prove(case), proof)
+
+
+def test_of_a_run_whose_rows_have_no_known_position_nothing_is_exact() -> None:
+    """None of them was counted."""
+    tale = running()
+    case = looked_until(tale.looked_at(), tale.at("a", 1))
+    parted = case.contract.model_copy(update={"position_partition": "split"})
+
+    assert not is_exact(case.model_copy(update={"contract": parted}), job_id("a"))
+    assert is_exact(placed(tale.looked_at()), job_id("a"))
+
+
+def test_what_main_lost_under_a_run_speaks_against_where_it_stands() -> None:
+    """Also before anything else of the proof is looked at."""
+    assert isinstance(root(running().rolls_back_to("a", 1).case()), Wrong)
+    assert root(running().case()) is None
+
+
 # ---------------------------------------------------------------------- positions belong to a source, not to a table
 
 
-def beside_another(*lows: int, is_declared: bool = False, ends: bool = False) -> Case:
-    """Run a and run z of another job commit by turns, these positions; all from 30 to 999 are in no row."""
-    tale = Tale().flink_runs("a").commits("a", 1).commits("z", 1).by_sink(OperatorId("ee" * 16)).commits("a", 2, 3)
+OTHER_SINK = OperatorId("ee" * 16)
+
+
+def beside_another(*lows: int, is_declared: bool = False, ends: bool = False, missing: bool = True) -> Case:
+    """Run a and run z of another job commit by turns, ten positions each from these on. `missing`: what lies between 30
+    and 999 is in no row."""
+    tale = Tale().flink_runs("a").commits("a", 1).commits("z", 1).by_sink(OTHER_SINK).commits("a", 2, 3)
     tale = tale.becomes("a", "FINISHED") if ends else tale
-    rest = [gap for gap in (PositionGap(first=30, last=999),) if max(lows) > 999]
+    rest = [PositionGap(first=30, last=999)] if missing else []
     gaps = GapsFinding(lowest=0, highest=0, positions=40, missing=sum(gap.size for gap in rest), gaps=tuple(rest))
     case = placed(tale.looked_at(gaps=gaps), *lows)
     run = case.runs[0].model_copy(update={"job_id": job_id("z"), "name": "backfill"})
-    others = Seen[JobRun](source="Flink", values=(run,)) if is_declared else None
-    return case.model_copy(update={"observation": case.observation.model_copy(update={"others": others})})
+    seen = {"jobs": Seen[JobRun](source="Flink", values=(*case.observation.jobs.values, run))}
+    seen |= {"others": Seen[JobRun](source="Flink", values=(run,))} if is_declared else {}
+    return exactly(case.model_copy(update={"observation": case.observation.model_copy(update=seen)}))
+
+
+def exactly(case: Case) -> Case:
+    """The same, with the rows of each range counted."""
+    assert case.ledger is not None
+    rows = [
+        row
+        if row.position_from is None or row.position_until is None
+        else row.model_copy(
+            update={
+                "ranges": (SourceRange(partition=None, low=row.position_from, high=row.position_until, rows=TEN),),
+            }
+        )
+        for row in case.ledger.rows
+    ]
+    return case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": tuple(rows)})})
 
 
 FAR_ABOVE = (0, 1000, 10, 20)
@@ -250,10 +325,11 @@ FAR_ABOVE = (0, 1000, 10, 20)
 
 def test_a_gap_between_two_jobs_is_no_loss() -> None:
     """Nobody has passed it, so nothing is to be replayed; whose rows they are has to be declared."""
-    found, case = prove(beside_another(*FAR_ABOVE)), beside_another(*FAR_ABOVE)
+    case = beside_another(*FAR_ABOVE)
+    found = prove(case)
 
     assert isinstance(found, Unproven)
-    assert "other_jobs" in found.missing
+    assert "run zzzzzz of backfill, which `other_jobs` does not declare" in found.missing
     assert isinstance(source_positions_skipped.examine(case), Excluded)
     assert "not declared" in getattr(two_jobs_write_the_table.examine(case), "reason", "")
 
@@ -276,3 +352,23 @@ def test_a_gap_within_what_the_job_has_brought_is_a_loss(lows: tuple[int, ...]) 
 def test_a_gap_below_another_job_counts_once_no_run_of_the_job_is_alive() -> None:
     """Then the other one may have taken over from it."""
     assert isinstance(prove(beside_another(*FAR_ABOVE, ends=True)), Wrong)
+
+
+def test_a_gap_counts_while_it_is_not_known_what_the_job_brought_above() -> None:
+    """Its newest commit may lie there."""
+    case = beside_another(*FAR_ABOVE)
+    assert case.ledger is not None
+    *others, newest = case.ledger.rows
+    untold = newest.model_copy(update={"ranges": None, "position_from": None, "position_until": None})
+    ledger = case.ledger.model_copy(update={"rows": (*others, untold)})
+
+    assert isinstance(prove(case.model_copy(update={"ledger": ledger})), Wrong)
+
+
+@pytest.mark.parametrize("is_declared", [True, False])
+def test_rows_of_a_declared_job_fill_no_hole_of_this_one(*, is_declared: bool) -> None:
+    """They are of another source: the job left 10 to 19 out. One that nobody declares may have filled it."""
+    found = prove(beside_another(0, 10, 20, 30, is_declared=is_declared, missing=False))
+
+    assert isinstance(found, Unproven if is_declared else Right)
+    assert not isinstance(found, Unproven) or "10 positions that only a job of `other_jobs` has" in found.missing
