@@ -332,7 +332,7 @@ def bare(ask: Ask, edges: Edges) -> NotSeen:
 TASK = Task(
     name="missing_positions",
     title="Missing positions",
-    version=8,
+    version=9,
     question="Is any source position missing between the lowest and the highest around the window?",
     confirmed_means="the source had records that no row of the table carries",
     ruled_out_means="no position is missing between the lowest and the highest",
@@ -447,6 +447,7 @@ def judge(ask: Ask, facts: Facts) -> Answer:
         replaced=found.replaced,
         is_untold=is_untold,
         on_broker=facts.on_broker,
+        tops={partition: top for partition, top in found.tops.items() if partition is not None},
     )
     many = gaps.count + len(tails.missing)
     said = headline(ask, reach, finding, many, found, tails)

@@ -104,13 +104,14 @@ def brought_once(case: Case, found: GapsFinding) -> Excluded | CannotTell | None
 
 
 def _rolled_back(case: Case) -> Excluded | CannotTell | None:
-    """Whether a rollback took the rows off main, which is F6's fault; not one of guests' commits alone, which hold no
-    position of this source. Only Flink knows of a run that went on whether it was restored in between, and read them
-    again."""
+    """Whether a rollback took the rows off main, which is F6's fault; not one of guests' commits and compactions alone,
+    which brought no position of this source. Only Flink knows of a run that went on whether it was restored in between,
+    and read them again."""
     table, jobs = case.observation.table, case.observation.jobs
     seen = (lost for lost in rollbacks(table, case.runs) if lost.is_within(case.window, table))
     explained, guests = {Sequel.REDONE, Sequel.OTHER_RUN}, Guests(case)
-    own = (lost for lost in seen if not all(guests.has(table.by_id[each]) for each in lost.left))
+    brought = ((lost, [table.by_id[each] for each in lost.left]) for lost in seen)
+    own = (lost for lost, left in brought if any(s.operation != "replace" and not guests.has(s) for s in left))
     still = [lost for lost in own if lost.sequel not in explained and not _is_another_hole(case, lost)]
     if not still:
         return None
@@ -136,7 +137,7 @@ def _is_untold(case: Case, lost: Rollback) -> bool:
 
 def _held_by_rolled_back(case: Case, found: GapsFinding) -> LedgerRow | None:
     """A commit that was rolled back and had brought missing positions, by the bounds of its files."""
-    for row in case.ledger.rolled_back if case.ledger else ():
+    for row in (each for each in (case.ledger.rolled_back if case.ledger else ()) if each.operation != "replace"):
         low, high = row.position_from, row.position_until
         if low is not None and high is not None and any(g.first <= high and low <= g.last for g in found.gaps):
             return row

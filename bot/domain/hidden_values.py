@@ -31,6 +31,8 @@ R = TypeVar("R", bound=Record)
 
 def kept(finding: Finding, contract: TableContract) -> Finding:
     """As the record keeps it: without the positions that a contract hides, unless they are acted on."""
+    if isinstance(finding, GapsFinding) and contract.hides(contract.position_partition):
+        finding = finding.model_copy(update={"tops": {}})
     if not contract.hides(contract.position):
         return finding
     match finding:
@@ -39,6 +41,7 @@ def kept(finding: Finding, contract: TableContract) -> Finding:
                 update={
                     "lowest": None,
                     "highest": None,
+                    "tops": {},
                     "gaps": (),
                     "on_broker": None,
                     "is_hidden": finding.has_positions,

@@ -82,16 +82,21 @@ class Counted:
 
     @cached_property
     def tops(self) -> dict[str | None, int]:
-        """Source partition -> the highest position that lives there by then; empty: none is known."""
+        """Source partition -> the highest position that lives there by then, whether or not the commit that brought it
+        is still listed; empty: not known."""
         found: dict[str | None, int] = {}
         for span in self.spans:
             if self._table.place_of(span.commit) <= self.place and span.commit not in self.of_declared:
                 found[span.partition] = max(span.high, found.get(span.partition, span.high))
         gaps = self._case.gaps
-        is_one = self._case.contract.position_partition is None and not self.of_declared
-        if is_one and gaps is not None and gaps.highest is not None:
-            found[None] = max(gaps.highest, found.get(None, gaps.highest))
-        return found
+        if gaps is None or self.of_declared:
+            return found
+        live = gaps.tops if self._case.contract.position_partition is not None else {None: gaps.highest}
+        for partition, top in live.items():
+            if top is not None:
+                found[partition] = max(top, found.get(partition, top))
+        is_lower = gaps.highest is not None and max(found.values(), default=gaps.highest) < gaps.highest
+        return {} if is_lower else found
 
     @cached_property
     def between_jobs(self) -> tuple[PositionGap, ...]:

@@ -397,3 +397,10 @@ def test_nor_where_what_main_lost_may_have_expired_since() -> None:
     tale = Tale().flink_runs("a").commits("a", 1, 2, 3).rolls_back_to("a", 1).commits("a", 4).expires("a", 2, 3)
 
     assert rows_up_to(_in_partitions(tale.looked_at(gaps=WHOLE)), tale.at("a", 4)) is LastGoodRows.NOT_LOOKED_AT
+
+
+def test_a_compaction_that_was_rolled_back_held_no_missing_row() -> None:
+    """It moves rows and brings none, so what is missing is not what main lost with it."""
+    tale = Tale().flink_runs("a").commits("a", 1, 2).commits(None, operation="replace").rolls_back_to("a", 2)
+
+    assert isinstance(source_positions_skipped.examine(tale.looked_at(missing=5)), Matches)

@@ -173,6 +173,9 @@ class GapsFinding(Record):
     """Whether deletes by key may account for all that is `missing`."""
     on_broker: GapsOnBroker | None = Field(default=None, exclude_if=lambda told: told is None)
     """None: no broker was asked, or it is not known of any gap."""
+    tops: dict[str, int] = Field(default={}, exclude_if=lambda told: not told)
+    """Source partition -> its highest live position, also where a commit brought it that has expired; of those that
+    have a row in the window, where the contract names their column and hides neither that nor the positions."""
 
     @property
     def has_positions(self) -> bool:

@@ -268,6 +268,7 @@ def _gaps_by_key(history: History, window: Window) -> GapsFinding:
         to_come=to_come,
         replaced=sum(1 for p in by_commit if p not in live),
         is_untold=is_untold,
+        tops={name: brought[each][-1] for each in lowest if each in brought and (name := _named(history, each))},
     )
 
 
@@ -300,6 +301,7 @@ def _gaps(history: History, window: Window) -> GapsFinding:
         missing=sum(gap.size for gap in gaps),
         gaps=tuple(gaps[:20]),
         to_come=to_come,
+        tops={name: live[each][-1] for each in brought if each in live and (name := _named(history, each)) is not None},
     )
 
 
