@@ -3,12 +3,12 @@
 from itertools import takewhile
 
 from bot.diagnosis._asked import answers, checked_until
-from bot.diagnosis._case import LOST_FIRST_RESTORE, run_of
+from bot.diagnosis._case import run_of
 from bot.domain.diagnosis import Case
 from bot.domain.guests import Guests
-from bot.domain.ids import short_job
+from bot.domain.ids import short, short_job
 from bot.domain.rollbacks import Rollback
-from bot.domain.sequels import beginning_of
+from bot.history.rolled_back import Told
 
 
 def every_row_is_there(case: Case) -> bool:
@@ -45,22 +45,14 @@ def lies_beside_gaps(case: Case, lost: Rollback) -> bool:
     return named == gaps.missing and not any(gap.first <= high and low <= gap.last for gap in gaps.gaps)
 
 
-def untold_beginning(case: Case, lost: Rollback) -> str:
+def untold(case: Case, lost: Rollback, told: Told) -> str:
     """What is missing to know of a rollback whether the run that goes on, or may, holds in its state what main lost."""
-    following = case.observation.table.by_id.get(lost.next_commit) if lost.next_commit is not None else None
-    if lost.may_go_on is not None and lost.counted_again:
-        ids = ", ".join(map(str, sorted(lost.counted_again)))
-        return (
-            f"whether the state of run {short_job(lost.may_go_on)} is that of main or of what main lost, whose "
-            f"checkpoints have the same ids ({ids}); its next commit tells"
-        )
-    run = run_of(case, lost.may_go_on)
-    if run is not None and (began := beginning_of(run, case.observation.table)) is not None:
-        return (
-            f"whose state run {short_job(run.job_id)} goes on from: it was restored from checkpoint {began}, and the "
-            "ids do not tell whether that holds rows which main lost and does not have again; its next commits tell"
-        )
-    return LOST_FIRST_RESTORE.format(run=short_job(lost.may_go_on or (following.job_id if following else None)))
+    run = run_of(case, told.run)
+    began = f", restored from checkpoint {run.restored.checkpoint_id}," if run is not None and run.restored else ""
+    return (
+        f"whether the state of run {short_job(told.run)}{began} has the rows that main lost by its rollback to "
+        f"{short(lost.target)}, or reads them again"
+    )
 
 
 def is_found_missing(case: Case, lost: Rollback) -> bool:

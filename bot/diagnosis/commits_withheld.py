@@ -26,8 +26,8 @@ from bot.diagnosis._case import (
 from bot.diagnosis._leaks import came_again, can_be_appended, in_doubt, in_words, leaks_of, up_to
 from bot.diagnosis._never_let_in import runs_never_let_in
 from bot.diagnosis._restoring import can_rewind_to
-from bot.diagnosis._rewound_in_doubt import open_rewinds, whose_run
 from bot.diagnosis._rightness import root_in_doubt
+from bot.diagnosis._untold_rewinds import open_rewinds, whose_run
 from bot.diagnosis._upsert import why_upsert
 from bot.diagnosis._wrong_rows import overlap
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 from bot.diagnosis._asked import answers, checked_until, lacking
-from bot.diagnosis._case import at_position, living, not_asked, rows_by, run_of, unseen
+from bot.diagnosis._case import living, not_asked, rows_by, run_of, unseen
 from bot.diagnosis._lost_and_expired import may_be_lost_and_expired
-from bot.diagnosis._rewound_in_doubt import rewound_in_doubt
-from bot.diagnosis._unbroken import is_filled, is_found_missing, looked_since, untold_beginning
+from bot.diagnosis._unbroken import is_filled, is_found_missing, looked_since, untold
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.looked import NotSeen
-from bot.domain.rollbacks import Rollback, Sequel, rollbacks
+from bot.domain.rollbacks import Rollback
 from bot.domain.sentences import counted
+from bot.history.rolled_back import Outcome, Told, rollbacks_of
 
 MODE = Mode(
     code="F6",
@@ -42,42 +42,42 @@ MODE = Mode(
 
 
 def examine(case: Case) -> Examined:
-    """Matches when a run whose state holds what was rolled back goes on above it, or still may: as Flink tells where
-    it was restored, or where it does not, as the positions tell that are missing."""
+    """Matches when a run whose state holds what was rolled back goes on above it, or still may, or positions are
+    missing that main lost there."""
     if case.ledger is None:
         return CannotTell(missing=(not_asked(case, "ledger"),))
-    table, jobs = case.observation.table, case.observation.jobs
-    inside = [r for r in rollbacks(table, case.runs) if r.is_within(case.window, table)]
-    holes = [r for r in inside if r.sequel in {Sequel.WENT_ON, Sequel.UNTOLD}]
-    open_ends = [r for r in inside if r.sequel is Sequel.NOTHING_YET and r.runs]
-    open_still = [r for r in holes if not is_filled(case, r)]
-    gone_on = [r for r in open_still if r.sequel is Sequel.WENT_ON and not _was_whole(case, r)]
-    standing = [r for r in open_still if r in gone_on or is_found_missing(case, r)]
-    standing += [r for r in open_ends if _writer(case, r) is not None]
+    jobs, found = case.observation.jobs, list(rollbacks_of(case))
+    open_still = [each for each in found if not is_filled(case, each[0])]
+    standing = [each for each in open_still if _leaves_a_hole(case, *each)]
     if standing:
-        return _matches(case, standing[0], standing[1:])
-    untold = [*open_still, *(r for r in open_ends if r.may_go_on is not None)]
-    looks = lacking(case, "missing_positions") if open_still else ()
-    if (open_ends or untold) and isinstance(jobs, NotSeen):
-        return CannotTell(missing=(unseen(jobs), *looks))
-    if untold:
-        return CannotTell(missing=(untold_beginning(case, untold[0]), *looks))
-    if holes and case.gaps is not None:
-        among = "among those that the lost commits had brought"
-        if not case.gaps.missing:
-            among = f"between {at_position(case, case.gaps.lowest)} and {at_position(case, case.gaps.highest)}"
-        return Excluded(
-            reason=f"Main was rolled back to {short(holes[0].target)} under its job, but no source position is "
-            f"missing {among}: the rows were put back"
-            + (" or read again." if holes[0].sequel is Sequel.UNTOLD else ".")
-        )
-    if isinstance(jobs, NotSeen) and any(r.sequel in {Sequel.OTHER_RUN, Sequel.REDONE} for r in inside):
-        return CannotTell(missing=(unseen(jobs),))
-    if doubts := tuple(filter(None, (rewound_in_doubt(case, r) for r in inside))):
-        return CannotTell(missing=doubts)
+        return _matches(case, *standing[0], standing[1:])
+    missing = [_open(case, *each) for each in open_still]
+    if told := tuple(filter(None, missing)):
+        unasked = lacking(case, "missing_positions") if isinstance(jobs, NotSeen) or case.gaps is None else ()
+        return CannotTell(missing=(*((unseen(jobs),) if isinstance(jobs, NotSeen) else told), *unasked))
     if (expired := _may_have_expired(case)) is not None:
         return CannotTell(missing=(expired,))
-    return Excluded(reason=_why_not(case, inside))
+    return Excluded(reason=_why_not(case, found))
+
+
+def _leaves_a_hole(case: Case, lost: Rollback, told: Told) -> bool:
+    if told.outcome is Outcome.HELD:
+        return told.commit is None or told.run in lost.runs or not _was_whole(case, told)
+    return told.outcome is not Outcome.NOBODY and is_found_missing(case, lost)
+
+
+def _open(case: Case, lost: Rollback, told: Told) -> str | None:
+    """What has to be known of it; None: nothing."""
+    if told.outcome is Outcome.UNTOLD:
+        return untold(case, lost, told)
+    if told.outcome is Outcome.NOBODY and is_found_missing(case, lost):
+        return (
+            f"who brought rows above positions that main lost by its rollback to {short(lost.target)} and does not "
+            "have again: no run of the job goes on from there; `missing_positions` names what is to be brought"
+        )
+    if isinstance(case.observation.jobs, NotSeen) and told.outcome is not Outcome.HELD and lost.runs:
+        return unseen(case.observation.jobs)
+    return None
 
 
 def _may_have_expired(case: Case) -> str | None:
@@ -87,11 +87,11 @@ def _may_have_expired(case: Case) -> str | None:
     return may_be_lost_and_expired(case, checked_until(case, "missing_positions") if is_whole else None)
 
 
-def _was_whole(case: Case, lost: Rollback) -> bool:
+def _was_whole(case: Case, told: Told) -> bool:
     """Whether only checkpoint ids speak for a hole, of a run that lost none itself, and somebody found every position
     there since it went on. That may have grown old: then it acquits nobody, and ids alone accuse nobody."""
-    following = case.observation.table.by_id.get(lost.next_commit) if lost.next_commit is not None else None
-    if following is None or following.job_id in lost.runs or not isinstance(case.observation.jobs, NotSeen):
+    following = told.commit
+    if following is None or not isinstance(case.observation.jobs, NotSeen):
         return False
     found, table = case.gaps, case.observation.table
     if found is None or not found.has_positions or found.missing or found.to_come:
@@ -100,20 +100,12 @@ def _was_whole(case: Case, lost: Rollback) -> bool:
     return until in table.chain_ids and table.place_of(until) >= table.place_of(following.snapshot_id)
 
 
-def _writer(case: Case, found: Rollback) -> JobId | None:
-    """The run of the job whose next commit leaves the hole, or that of a restart from its newest checkpoint: it wrote
-    what main lost, or was restored from beyond the target; one that was restored from the target since reads it
-    again."""
-    return next((run.job_id for run in living(case) if run.job_id == found.goes_on), found.ended_on)
-
-
-def _matches(case: Case, found: Rollback, later: Sequence[Rollback] = ()) -> Matches:
+def _matches(case: Case, found: Rollback, told: Told, later: Sequence[tuple[Rollback, Told]]) -> Matches:
     """`found` is the one below all others: what main lost later lies above its target, too."""
     table = case.observation.table
     lost = [table.by_id[s] for s in found.left]
     ids = [s.checkpoint_id for s in lost if s.checkpoint_id is not None]
-    following = table.by_id[found.next_commit] if found.next_commit else None
-    writer = following.job_id if following else _writer(case, found)
+    following, writer = told.commit, told.run
     target = table.by_id[found.target] if found.target else None
     undone = short(found.left[-1])
     held = f" (checkpoint {target.checkpoint_id})" if target and target.checkpoint_id is not None else ""
@@ -128,7 +120,7 @@ def _matches(case: Case, found: Rollback, later: Sequence[Rollback] = ()) -> Mat
             f"It had been set to {short(found.fork)} before, where these were committed, and then forward again to "
             f"{short(found.target)}, which does not stand on them."
         )
-    if found.sequel is Sequel.UNTOLD:
+    if told.outcome is not Outcome.HELD:
         reasons.append(
             f"Where run {short_job(writer)} was first restored is no longer shown; positions that the lost commits had "
             "brought are missing, so it began beyond the target."
@@ -141,19 +133,19 @@ def _matches(case: Case, found: Rollback, later: Sequence[Rollback] = ()) -> Mat
     else:
         takes_nothing = not is_forward and table.head == found.target
         reasons.append(
-            f"Run {short_job(writer)} {_what_leaves_the_hole(case, found)}."
+            f"Run {short_job(writer)} {_what_leaves_the_hole(case, writer)}."
             + _restored_at(case, writer)
             + (f" Until then, setting main back to {undone} would undo the rollback." if takes_nothing else "")
         )
     reasons += [
         f"Main was rolled back once more, to {short(each.target)}, and lost {counted(len(each.left), 'commit')} there "
         f"({short(each.left[0])} to {short(each.left[-1])}); "
-        + ("its next commit leaves that hole, too." if each.next_commit is None else "the job went on above it, too.")
-        for each in later
+        + ("its next commit leaves that hole, too." if then.commit is None else "the job went on above it, too.")
+        for each, then in later
     ]
     rows = sum(s.counted("added-records") for s in lost)
     reasons.append(f"The lost commits had added {rows} rows; their files stay readable until maintenance expires them.")
-    reasons.append(_rows_said(case, found))
+    reasons.append(_rows_said(case, found, told))
     lost_rows = tuple(row.snapshot_id for row in case.ledger.rolled_back) if case.ledger else ()
     how = (
         f" while run {short_job(writer)} was running"
@@ -163,10 +155,10 @@ def _matches(case: Case, found: Rollback, later: Sequence[Rollback] = ()) -> Mat
     return Matches(
         headline=f"Main was rolled back to {short(found.target)}{how}.",
         reasons=tuple(reasons),
-        rows=tuple(s for each in (*reversed(later), found) for s in lost_rows if s in each.left)
+        rows=tuple(s for each in (*reversed([each for each, _ in later]), found) for s in lost_rows if s in each.left)
         + _after(case, found, writer),
         last_good=found.target,
-        newest_wrong=max((s for each in (found, *later) for s in each.left), key=table.place_of),
+        newest_wrong=max((s for each in (found, *(each for each, _ in later)) for s in each.left), key=table.place_of),
         wrong_run=writer
         if isinstance(case.observation.jobs, NotSeen) or writer in {run.job_id for run in living(case)}
         else None,
@@ -174,8 +166,9 @@ def _matches(case: Case, found: Rollback, later: Sequence[Rollback] = ()) -> Mat
     )
 
 
-def _what_leaves_the_hole(case: Case, found: Rollback) -> str:
-    if (ended := run_of(case, found.ended_on)) is None:
+def _what_leaves_the_hole(case: Case, writer: JobId | None) -> str:
+    ended = run_of(case, writer)
+    if ended is None or not ended.is_terminal:
         return "still runs and has committed nothing since: its next commit leaves the hole"
     return f"is {ended.state} by now, and had committed nothing since: a restart from its newest state leaves the hole"
 
@@ -187,13 +180,13 @@ def _restored_at(case: Case, writer: JobId | None) -> str:
     return f" Flink restored it last from checkpoint {run.restored.checkpoint_id}."
 
 
-def _rows_said(case: Case, found: Rollback) -> str:
+def _rows_said(case: Case, found: Rollback, told: Told) -> str:
     if missing := lacking(case, "missing_positions"):
         return f"Nobody knows yet which source positions are missing: {missing[0].rstrip('.')}."
     assert case.gaps is not None
     if case.gaps.missing:
         return f"{case.gaps.missing} source positions are missing at the head."
-    if found.next_commit is not None and not looked_since(case, found):
+    if told.commit is not None and not looked_since(case, found):
         return "Nobody knows yet which source positions are missing: they were looked for before these were lost."
     if case.gaps.to_come:
         return f"{case.gaps.to_come} positions of the lost commits lie above every live one."
@@ -206,25 +199,15 @@ def _after(case: Case, found: Rollback, writer: JobId | None) -> tuple[SnapshotI
     return tuple(s for s in rows_by(case, (writer,), None) if s not in kept) if writer else ()
 
 
-def _why_not(case: Case, inside: list[Rollback]) -> str:
-    explained = next(iter(reversed(inside)), None)
-    if explained is not None and explained.next_commit is not None:
-        commit = case.observation.table.by_id[explained.next_commit]
-        how = "the same job id was restored and repeats" if explained.sequel is Sequel.REDONE else "a later run brings"
-        return (
-            f"Main was rolled back to {short(explained.target)}, but {how} the next checkpoints: run "
-            f"{short_job(commit.job_id)} goes on with {commit.checkpoint_id}, so table and job were rewound together."
-        )
-    if explained is not None and explained.is_rewound:
-        return (
-            f"Main was rolled back to {short(explained.target)}, and the run that is alive was restored from there or "
-            "below since: it reads again what main lost."
-        )
-    if explained is not None:
-        return (
-            f"Main was rolled back to {short(explained.target)}, and no run that wrote the lost commits is alive: "
-            "nothing can go on above the hole."
-        )
+def _why_not(case: Case, found: Sequence[tuple[Rollback, Told]]) -> str:
+    if found:
+        rollback, told = found[-1]
+        who = f"run {short_job(told.run)} began" if told.run is not None else ""
+        how = {
+            Outcome.READ_AGAIN: f"{who} from there or below since, so it reads again what main lost",
+            Outcome.NOBODY: "no run of the job goes on from what it lost",
+        }.get(told.outcome, "no source position that it lost is missing: the rows were put back")
+        return f"Main was rolled back to {short(rollback.target)}, but {how}."
     table = case.observation.table
     aside = sum(1 for s in table.snapshots if s.snapshot_id not in table.chain_ids)
     if aside:

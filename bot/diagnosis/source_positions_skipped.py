@@ -13,22 +13,22 @@ from itertools import pairwise
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._case import at_position, empty_starts, in_window, may_be_missing, unseen
 from bot.diagnosis._other_writers import COMPARES, changes_without_job, is_overwrite, lost_by, unsettled_compactions
-from bot.diagnosis._unbroken import is_found_missing, lies_beside_gaps, rows_were_put_back, untold_beginning
+from bot.diagnosis._unbroken import is_found_missing, lies_beside_gaps, rows_were_put_back, untold
 from bot.diagnosis._upsert import may_be_replaced, skipped_between_commits, why_upsert
 from bot.domain.broker_gaps import on_broker, on_broker_in_words
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
 from bot.domain.flink import SourcePosition, StoredCheckpoint
-from bot.domain.guests import Guests
 from bot.domain.ids import SnapshotId, short, short_job
 from bot.domain.ledger import LedgerRow
 from bot.domain.looked import NotSeen
 from bot.domain.other_writers import name_of
-from bot.domain.rollbacks import Rollback, Sequel, rollbacks
+from bot.domain.rollbacks import Rollback
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.unread_points import rows_told
 from bot.history.counted import Counted
+from bot.history.rolled_back import Outcome, rollbacks_of
 
 
 def taken_off(case: Case, found: GapsFinding) -> Excluded | None:
@@ -104,22 +104,19 @@ def brought_once(case: Case, found: GapsFinding) -> Excluded | CannotTell | None
 
 
 def _rolled_back(case: Case) -> Excluded | CannotTell | None:
-    """Whether a rollback took the rows off main, which is F6's fault; not one of guests' commits and compactions alone,
-    which brought no position of this source. Only Flink knows of a run that went on whether it was restored in between,
-    and read them again."""
-    table, jobs = case.observation.table, case.observation.jobs
-    seen = (lost for lost in rollbacks(table, case.runs) if lost.is_within(case.window, table))
-    explained, guests = {Sequel.REDONE, Sequel.OTHER_RUN}, Guests(case)
-    brought = ((lost, [table.by_id[each] for each in lost.left]) for lost in seen)
-    own = (lost for lost, left in brought if any(s.operation != "replace" and not guests.has(s) for s in left))
-    still = [lost for lost in own if lost.sequel not in explained and not _is_another_hole(case, lost)]
+    """Whether a rollback took the rows off main, which is F6's fault. Only Flink knows of a run that went on whether it
+    was restored in between, and read them again."""
+    settled = {Outcome.READ_AGAIN, Outcome.NO_ROWS}
+    still = [
+        each for each in rollbacks_of(case) if each[1].outcome not in settled and not _is_another_hole(case, each[0])
+    ]
     if not still:
         return None
-    if isinstance(jobs, NotSeen):
-        return CannotTell(missing=(unseen(jobs),))
-    lost = next((each for each in still if not _is_untold(case, each)), None)
-    if lost is None:
-        return CannotTell(missing=(untold_beginning(case, still[0]),))
+    if isinstance(case.observation.jobs, NotSeen):
+        return CannotTell(missing=(unseen(case.observation.jobs),))
+    sure = (each for each, told in still if told.outcome is not Outcome.UNTOLD or is_found_missing(case, each))
+    if (lost := next(sure, None)) is None:
+        return CannotTell(missing=(untold(case, *still[0]),))
     return Excluded(
         reason=f"Main was rolled back to {short(lost.target)} and lost {counted(len(lost.left), 'commit')}, which "
         "held rows that are missing now (F6)."
@@ -128,11 +125,6 @@ def _rolled_back(case: Case) -> Excluded | CannotTell | None:
 
 def _is_another_hole(case: Case, lost: Rollback) -> bool:
     return rows_were_put_back(case, lost) or lies_beside_gaps(case, lost)
-
-
-def _is_untold(case: Case, lost: Rollback) -> bool:
-    """Whether nothing shows that the run that goes on did not read again what main lost."""
-    return lost.may_go_on is not None or (lost.sequel is Sequel.UNTOLD and not is_found_missing(case, lost))
 
 
 def _held_by_rolled_back(case: Case, found: GapsFinding) -> LedgerRow | None:

@@ -6,10 +6,12 @@ Read in this order; `docs/how-it-knows.md` explains the idea.
 |---|---|
 | Are the rows of the window there once? | `base`, `counted` |
 | Where does the living run stand? | `lineage` |
+| What has a state behind it, and what became of rows that main lost? | `ancestry`, `rolled_back` |
 | Is the table right, and does it stay so? | `proof` |
 | What does a restore point hold, and which snapshot pairs with it? | `run_commits`, `restore` |
 | What would a start from it write twice or lose, and which point is best? | `prediction`, `ranking` |
 | Which records does it need, and until when can it be recovered? | `source_records`, `recovery_deadline` |
 | What became of a checkpoint, or of a Flink manifest, without a commit? | `skipped_checkpoints`, `uncommitted` |
 | Which commits stand on a branch? | `branches` |
+| With which window does an incident open? | `suspicion` |
 """

@@ -19,9 +19,9 @@ from bot.domain.flink import JobRun
 from bot.domain.ids import EvidenceId, TableName
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.record import Record
-from bot.domain.suspicion import propose_window
 from bot.domain.table import TableState, Window
 from bot.evidence import Collector
+from bot.history.suspicion import propose_window
 from bot.service.diagnosing import build_case, tasks_needed
 from bot.service.observing import Observer
 

@@ -13,8 +13,8 @@ from bot.domain.lowering import limited, limits_of
 from bot.domain.record import Record
 from bot.domain.runbook import RUNBOOKS_OF, Runbook
 from bot.domain.sentences import counted
-from bot.domain.suspicion import propose_window
 from bot.domain.table import Window
+from bot.history.suspicion import propose_window
 from bot.service.incident_store import IncidentStore
 from bot.service.observing import Observer
 from bot.service.sightings import WatchFindings

@@ -21,10 +21,10 @@ from bot.domain.reads import ReadRun
 from bot.domain.record import Record
 from bot.domain.sentences import clock_time
 from bot.domain.setup import TableSetup
-from bot.domain.suspicion import LOOK_BACK, propose_window
 from bot.domain.table import Snapshot, TableState
 from bot.domain.watch import Sign
 from bot.history.recovery_deadline import deadline_in_short, deadline_of
+from bot.history.suspicion import LOOK_BACK, propose_window
 from bot.ports import Clock
 from bot.service.diagnosing import build_case
 from bot.service.examining import Examiner

@@ -13,10 +13,10 @@ from bot.domain.doubt import rows_are_right
 from bot.domain.findings import LeakStanding
 from bot.domain.ids import Severity, short_job
 from bot.domain.record import Record
-from bot.domain.rollbacks import rollbacks
 from bot.domain.runbook import RUNBOOKS_OF
 from bot.domain.watch import Sign
 from bot.history.base import begun_anew
+from bot.history.rolled_back import rollbacks_of
 from bot.service.watch_unnamed import is_looping, newest_run, silent_for, unnamed_signs
 
 CONDITIONS = frozenset(
@@ -73,7 +73,7 @@ def suspicion(case: Case) -> str:
     )
     columns = tuple(column.field_id for column in case.observation.table.columns)
     seen = case.observation
-    gone_back = tuple((r.target, r.sequel.value) for r in rollbacks(seen.table, case.runs))
+    gone_back = tuple((lost.target, told.outcome.value) for lost, told in rollbacks_of(case))
     restarts = (*((r.run, r.reached) for r in rewinds_in(case)), *((s.run, s.reached) for s in empty_starts(case)))
     others = (*(s.snapshot_id for s in changes_by_others(case)), *(turn.at for turn in turns(case)))
     on_main = (seen.table.lost_metadata, begun_anew(case), restarts, others)

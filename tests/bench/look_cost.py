@@ -14,8 +14,8 @@ from bot.bootstrap import failure_modes
 from bot.diagnosis._examine import diagnose
 from bot.domain.approval import ApprovalPolicy
 from bot.domain.setup import TableSetup
-from bot.domain.suspicion import propose_window
 from bot.domain.table import TableState
+from bot.history.suspicion import propose_window
 from bot.service.diagnosing import build_case
 from bot.service.observing import Observer
 from bot.service.watch_look import tail_of

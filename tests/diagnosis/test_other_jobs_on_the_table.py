@@ -20,7 +20,7 @@ from bot.diagnosis import (
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.flink import JobRun
 from bot.domain.ids import DRAINED, OperatorId
-from bot.domain.suspicion import propose_window
+from bot.history.suspicion import propose_window
 from tests.cases import OPERATOR, Tale, job_id
 from tests.found import point, points, ruled_out, twice
 

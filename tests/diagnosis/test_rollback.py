@@ -11,14 +11,15 @@ from bot.domain.diagnosis import CannotTell, Case, Excluded, Matches, Remedy
 from bot.domain.evidence import Ask
 from bot.domain.findings import GapsFinding, PositionGap
 from bot.domain.ids import SnapshotId, short
-from bot.domain.rollbacks import Sequel, rollbacks
-from bot.domain.suspicion import propose_window
 from bot.domain.table import HeadMove, Window
+from bot.history.rolled_back import Outcome, rollbacks_of
+from bot.history.suspicion import propose_window
 from bot.service.observing import readers_since
 from tests.cases import Tale, job_id
 from tests.diagnosis.little_evidence import Looked, case_of, look
 from tests.diagnosis.little_world import World
 from tests.found import hole
+from tests.history.test_rolled_back import GUEST, back_to_3
 
 
 def rolled_back() -> Tale:
@@ -276,7 +277,6 @@ def test_a_silent_run_of_which_nothing_tells_where_it_began_is_in_doubt(
     found = rolled_back_while_running.examine(case)
 
     assert isinstance(found, CannotTell)
-    assert found.missing == ("the point from which run bbbbbb was first restored, which Flink no longer lists",)
     assert not isinstance(recovered_by_itself.examine(case), Matches)
 
 
@@ -353,7 +353,7 @@ def test_missing_positions_tell_that_the_run_began_beyond_the_target(tell: Calla
 
     found, skipped = rolled_back_while_running.examine(case), source_positions_skipped.examine(case)
 
-    assert [Sequel.UNTOLD] == [each.sequel for each in rollbacks(tale.table, tale.jobs.values)]
+    assert [Outcome.UNTOLD] == [told.outcome for _, told in rollbacks_of(tale.looked_at())]
     assert isinstance(found, Matches)
     assert tale.at("a", 3) == found.last_good
     assert any("so it began beyond the target" in reason for reason in found.reasons)
@@ -369,7 +369,6 @@ def test_a_run_from_the_target_that_was_quiet_at_first_is_not_accused(tell: Call
     found = rolled_back_while_running.examine(case)
 
     assert isinstance(found, Excluded)
-    assert found.reason.endswith("the rows were put back or read again.")
     assert not isinstance(recovered_by_itself.examine(case), Excluded)
 
 
@@ -379,7 +378,6 @@ def test_before_positions_are_looked_for_nobody_can_tell(tell: Callable[[int], T
     found = rolled_back_while_running.examine(tell(4).case())
 
     assert isinstance(found, CannotTell)
-    assert "first restored" in found.missing[0]
     assert "missing_positions" in found.missing[1]
 
 
@@ -405,9 +403,9 @@ def test_a_run_that_begins_with_the_first_lost_id_came_from_the_target() -> None
     """Below its first commit nothing was lost, whatever Flink has forgotten."""
     tale = rolled_back_below().flink_runs("b", restored=3).commits("b", 4, 5, 6).flink_runs("b", restored=6)
 
-    (found,) = rollbacks(tale.table, tale.jobs.values)
+    ((_, found),) = rollbacks_of(tale.looked_at())
 
-    assert Sequel.OTHER_RUN is found.sequel
+    assert Outcome.READ_AGAIN is found.outcome
 
 
 @pytest.mark.parametrize("ids", [(3,), (2, 3)], ids=["one id twice", "counted anew"])
@@ -423,7 +421,6 @@ def test_a_silent_run_from_a_checkpoint_that_came_twice_is_in_doubt(ids: tuple[i
     found = rolled_back_while_running.examine(case)
 
     assert isinstance(found, CannotTell)
-    assert "its next commit tells" in found.missing[0]
     assert not isinstance(recovered_by_itself.examine(case), Matches)
 
 
@@ -701,23 +698,23 @@ def test_a_run_from_beyond_the_target_leaves_a_hole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("checkpoint", "first", "sequel"),
+    ("checkpoint", "first", "outcome"),
     [
-        (3, 4, Sequel.OTHER_RUN),
-        (3, 9, Sequel.OTHER_RUN),
-        (2, 3, Sequel.OTHER_RUN),
-        (5, 6, Sequel.WENT_ON),
-        (8, 9, Sequel.WENT_ON),
+        (3, 4, Outcome.READ_AGAIN),
+        (3, 9, Outcome.READ_AGAIN),
+        (2, 3, Outcome.READ_AGAIN),
+        (5, 6, Outcome.HELD),
+        (8, 9, Outcome.HELD),
     ],
     ids=["at the target", "at the target, then quiet", "below it", "between", "at the end"],
 )
-def test_where_flink_restored_the_run_tells_it(checkpoint: int, first: int, sequel: Sequel) -> None:
+def test_where_flink_restored_the_run_tells_it(checkpoint: int, first: int, outcome: Outcome) -> None:
     """Whatever checkpoint id its first commit has."""
     tale = restored_at(checkpoint, first)
 
-    (found,) = rollbacks(tale.table, tale.jobs.values)
+    ((_, found),) = rollbacks_of(tale.looked_at())
 
-    assert sequel is found.sequel
+    assert outcome is found.outcome
 
 
 def silent(checkpoint: int, run: str) -> Tale:
@@ -751,11 +748,11 @@ def test_a_silent_run_from_the_target_was_rewound_with_the_table(run: str, check
     assert "reads again what main lost" in found.reason
 
 
-def test_without_flink_the_ids_tell_what_they_can() -> None:
-    """Above all that was lost: a hole. Within it, nobody knows where the run was restored."""
+def test_without_flink_nobody_knows_where_another_run_was_restored() -> None:
+    """Whether its ids lie above all that was lost, or within it."""
     above, within = restored_at(8, 9).flink_is_down(), restored_at(3, 4).flink_is_down()
 
-    assert isinstance(rolled_back_while_running.examine(above.looked_at(missing=50)), Matches)
+    assert isinstance(rolled_back_while_running.examine(above.looked_at(missing=50)), CannotTell)
     assert isinstance(rolled_back_while_running.examine(within.looked_at(missing=50)), CannotTell)
 
 
@@ -764,9 +761,9 @@ def test_the_same_job_id_restored_between_leaves_a_hole_too() -> None:
     tale = Tale().flink_runs("a").commits("a", *range(1, 9)).rolls_back_to("a", 3)
     tale.flink_runs("a", restored=6).commits("a", 7, 8)
 
-    (found,) = rollbacks(tale.table, tale.jobs.values)
+    ((_, found),) = rollbacks_of(tale.looked_at())
 
-    assert Sequel.WENT_ON is found.sequel
+    assert Outcome.HELD is found.outcome
 
 
 def test_commits_that_were_expired_may_have_held_the_rows() -> None:
@@ -794,3 +791,32 @@ def test_what_a_rolled_back_commit_had_brought_was_not_skipped() -> None:
 
     assert isinstance(found, Excluded)
     assert "was rolled back" in found.reason
+
+
+def guest(tale: Tale) -> Tale:
+    """Another job commits through its own sink."""
+    return tale.commits("z", 2).by_sink(GUEST)
+
+
+@pytest.mark.parametrize("is_down", [False, True], ids=["Flink is seen", "Flink is down"])
+@pytest.mark.parametrize("after", [(), (8,)], ids=["before the job commits", "it has committed"])
+def test_trust_stays_below_what_was_lost(after: tuple[int, ...], is_down: bool) -> None:
+    """Not at the head that a guest has made."""
+    tale = guest(back_to_3())
+    tale = tale.commits("a", *after) if after else tale
+    tale = tale.flink_is_down() if is_down else tale
+
+    proposed = propose_window(tale.table, tale.jobs)
+
+    assert (tale.at("a", 3), tale.at("a", 3)) == (proposed.window.since, proposed.trusted)
+    assert "lost 4 commits" in proposed.because
+
+
+def test_setting_main_back_would_take_the_guests_rows() -> None:
+    """It is said only where nothing stands above the target."""
+    alone, beside = back_to_3(), guest(back_to_3())
+
+    told = [rolled_back_while_running.examine(tale.looked_at()) for tale in (alone, beside)]
+
+    said = [any("would undo" in r for r in each.reasons) for each in told if isinstance(each, Matches)]
+    assert [True, False] == said

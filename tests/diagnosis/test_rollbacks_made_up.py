@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from bot.diagnosis import rolled_back_while_running
 from bot.domain.diagnosis import Excluded, Matches
 from bot.domain.ids import SnapshotId
-from bot.domain.suspicion import propose_window
+from bot.history.suspicion import propose_window
 from tests.cases import OPERATOR, Tale
-from tests.diagnosis.test_rollback_beside_other_jobs import GUEST, NEW_UID
+from tests.history.test_rolled_back import GUEST, NEW_UID
 from tests.made_up import EXAMPLES
 
 pytestmark = pytest.mark.made_up

@@ -12,8 +12,9 @@ from bot.diagnosis._last_good import rows_up_to
 from bot.domain.asked_window import asked_window
 from bot.domain.diagnosis import CannotTell, Case, LastGoodRows, Matches, Remedy
 from bot.domain.ids import DRAINED, OperatorId, short
-from bot.domain.suspicion import Suspicion, propose_window
+from bot.domain.suspicion import Suspicion
 from bot.domain.table import Window
+from bot.history.suspicion import propose_window
 from tests.cases import Tale, placed
 from tests.diagnosis.test_health import pinned
 from tests.found import ledger_of, orphans, points

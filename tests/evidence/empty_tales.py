@@ -11,9 +11,9 @@ from bot.domain.flink import StoredCheckpoint
 from bot.domain.ids import EvidenceId
 from bot.domain.looked import NotSeen, Seen
 from bot.domain.setup import TableSetup
-from bot.domain.suspicion import propose_window
 from bot.domain.table import EMPTY
 from bot.evidence import find_tasks
+from bot.history.suspicion import propose_window
 from bot.service.diagnosing import build_case
 from tests.cases import JOB, Tale
 from tests.found import leaks

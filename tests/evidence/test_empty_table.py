@@ -21,9 +21,9 @@ from bot.domain.ids import JobId, OperatorId, SnapshotId
 from bot.domain.ledger import Sink
 from bot.domain.looked import NotSeen
 from bot.domain.reads import ReadRun
-from bot.domain.suspicion import propose_window
 from bot.domain.table import EMPTY, Snapshot, TableState, Window
 from bot.evidence import check_answer
+from bot.history.suspicion import propose_window
 from spark_tasks import _live, duplicate_commits
 from spark_tasks._columns_of_before import renamed
 from tests.cases import Tale

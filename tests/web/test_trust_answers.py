@@ -18,10 +18,10 @@ from bot.domain.findings import RecoveryDeadline
 from bot.domain.ids import EvidenceId, IncidentId, SnapshotId, TableName
 from bot.domain.journal import WATERLINE
 from bot.domain.looked import Seen
-from bot.domain.suspicion import propose_window
 from bot.domain.table import Window
 from bot.domain.trust import Basis, Trust, TrustState
 from bot.domain.watch import Ended, Sighted, Sign
+from bot.history.suspicion import propose_window
 from bot.ports import TableCatalog, TableChange
 from bot.service.opening import Opening
 from bot.service.sightings import WatchFindings

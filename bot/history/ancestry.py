@@ -1,0 +1,142 @@
+"""The ancestry of a run's state: which checkpoints of which runs it has behind it.
+
+The run's own checkpoints belong to it since the run was restored; then those of the run whose restore point that was,
+up to the point's id; and so on, down to a start without state or to where nothing is known any more.
+"""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from bot.domain.diagnosis import Case
+from bot.domain.flink import CLOCKS_DIFFER, JobRun, Restored, names_run
+from bot.domain.ids import DRAINED, JobId
+from bot.domain.kin import writer_of
+from bot.domain.rewinds import FROM_NOTHING, began_from, first_shown, is_its_own
+from bot.domain.table import Snapshot
+
+_OPEN = DRAINED + 1
+
+
+class Segment(NamedTuple):
+    """Checkpoints of one run in an ancestry."""
+
+    run: str
+    """Its id, or the first six digits of it."""
+    above: int
+    """The id from which the run went on; exclusive."""
+    until: int
+    """The id from which the next one went on; inclusive."""
+    since: datetime | None
+    """When it was restored there; None: not known."""
+    is_first: bool = False
+    """Whether the run began there, and was not only set back."""
+    is_one: bool = True
+    """Whether it is known which start of the run that was, where it had several."""
+
+    def is_by(self, commit: Snapshot) -> bool:
+        """Whether the run made the commit."""
+        return commit.job_id is not None and commit.job_id.startswith(self.run)
+
+
+class Ancestry(NamedTuple):
+    """Its segments, newest first, and what lies below the last."""
+
+    segments: tuple[Segment, ...]
+    rest: int | None
+    """`FROM_NOTHING`: nothing, it began without state. Else a checkpoint of that id, of a run that is not known. None:
+    nothing is known of it."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything is known of it but the run itself."""
+        return self.rest is not None or len(self.segments) > 1
+
+    def has(self, commit: Snapshot, number: int, *, is_twice: bool = False, reached: int = 0) -> bool | None:
+        """Whether the state has the rows of a commit behind it; None: that is not known.
+
+        `number`: its checkpoint id. `is_twice`: whether its run counted up to that id twice. `reached`: the id that the
+        job had on main before it.
+        """
+        for each in filter(lambda each: each.is_by(commit), self.segments):
+            if number > each.until:
+                return False
+            if not each.is_one:
+                return None
+            if number <= each.above:
+                continue
+            if each.since is None or commit.committed_at >= each.since + CLOCKS_DIFFER:
+                is_told = each.since is not None if each.until == _OPEN else not is_twice
+                return True if is_told else None
+            if commit.committed_at > each.since - CLOCKS_DIFFER:
+                return True if each.is_first else None
+        if self.rest == FROM_NOTHING or self._was_elsewhere(commit):
+            return False
+        if self.rest is None or number <= min(self.rest, reached):
+            return None
+        return number <= self.rest
+
+    def _was_elsewhere(self, commit: Snapshot) -> bool:
+        """Whether the state was already in one of the segments when the commit was made."""
+        since = self.segments[-1].since if self.segments else None
+        return since is not None and commit.committed_at >= since + CLOCKS_DIFFER
+
+
+def ancestry_of(case: Case, run: JobId, at: datetime | None = None) -> Ancestry:
+    """Of the state that the run had at that moment; None: that it has now."""
+    segments: list[Segment] = []
+    name, until, passed = str(run), _OPEN, set[str]()
+    while name not in passed:
+        passed.add(name[:6])
+        listed = next((r for r in case.runs if r.job_id.startswith(name)), None)
+        point = listed.restored if listed is not None else None
+        if listed is not None and point is not None and (at is None or point.at <= at):
+            if segments and _may_be_older(case, listed, until, point):
+                return Ancestry((*segments, Segment(name, 0, until, None, is_one=False)), None)
+            is_own = is_its_own(point, listed) or names_run(point.path, listed.job_id)
+            segments.append(Segment(name, point.checkpoint_id, until, point.at, is_first=not is_own))
+            until, at = point.checkpoint_id, point.at
+            if point.path is None and not is_own and first_shown(listed) is None:
+                return Ancestry(tuple(segments), None)
+        else:
+            is_own = True
+        if is_own:
+            began = _beginning(case, name, listed, at, until)
+            if began is None:
+                return Ancestry((*segments, Segment(name, 0, until, None)), None)
+            number, point, started = began
+            segments.append(Segment(name, number, until, started, is_first=True))
+            until, at = number, started
+        owner = writer_of(point.path) if point is not None else None
+        if owner is None or until == FROM_NOTHING:
+            break
+        name = owner
+    return Ancestry(tuple(segments), until)
+
+
+def _may_be_older(case: Case, run: JobRun, number: int, point: Restored) -> bool:
+    """Whether the run had ids above that point before it was restored from there, and is not known to have completed
+    the checkpoint of this number since."""
+    mine = [s for s in case.observation.table.snapshots if s.job_id == run.job_id and s.committed_at < point.at]
+    if all((s.checkpoint_id or 0) <= point.checkpoint_id for s in mine):
+        return False
+    done = [c.triggered_at for c in run.checkpoints if c.checkpoint_id == number and c.status == "COMPLETED"]
+    stored = (c for c in case.observation.checkpoints.values if c.job_id == run.job_id and c.checkpoint_id == number)
+    return all(each < point.at for each in (*done, *(c.written_at for c in stored)))
+
+
+def _beginning(
+    case: Case, name: str, listed: JobRun | None, at: datetime | None, until: int
+) -> tuple[int, Restored | None, datetime] | None:
+    """The checkpoint id from which the run began that came to `until`, its restore point if that is known, and when;
+    None: not known. That it went back to a point of its own is no beginning."""
+    seen = [s for s in case.observation.remembered if s.job_id.startswith(name)]
+    seen = [s for s in seen if at is None or s.started_at <= at + CLOCKS_DIFFER]
+    began = [(s.restored, s.started_at) for s in seen if s.restored is None or not names_run(s.restored.path, s.job_id)]
+    if len({(p.checkpoint_id, p.path) if p is not None else None for p, _ in began}) == 1:
+        (point, started), *_ = began
+        return (FROM_NOTHING, None, started) if point is None else (point.checkpoint_id, point, point.at)
+    if listed is None or began or (at is not None and listed.started_at > at + CLOCKS_DIFFER):
+        return None
+    own = (s.committed_at for s in case.observation.table.of_flink if s.job_id == listed.job_id)
+    number = began_from(listed, next((each for each in own if each >= listed.started_at), None))
+    return (number, None, listed.started_at) if number is not None and number < until else None

@@ -1,0 +1,272 @@
+"""What became of the rows that main lost by a rollback: the job's state has them behind it, or reads them again.
+
+A run whose state has them behind it never brings them again, and what it commits next leaves a hole (facts 0.2). One
+that was restored since from below them reads them again. Where Flink does not know the run that went on, the ids that
+it commits tell: they rise along what a job reads.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from enum import StrEnum
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+from bot.domain.diagnosis import Case
+from bot.domain.flink import CLOCKS_DIFFER, V1_COMMITTER, JobRun
+from bot.domain.guests import Guests
+from bot.domain.ids import DRAINED, JobId
+from bot.domain.other_writers import brings_nothing
+from bot.domain.rollbacks import Rollback, rollbacks
+from bot.domain.table import Snapshot
+from bot.history.ancestry import Ancestry, ancestry_of
+
+
+class Outcome(StrEnum):
+    """What became of them."""
+
+    HELD = "held"
+    """The state of a run of the job has them behind it."""
+    READ_AGAIN = "read again"
+    """A run of the job was restored since from below them."""
+    UNTOLD = "untold"
+    """A run of the job goes on, or may, and nothing tells which of the two it is."""
+    NOBODY = "nobody"
+    """No run of the job goes on from there."""
+    NO_ROWS = "no rows"
+    """Main lost no row of the job."""
+
+
+class Told(NamedTuple):
+    """An outcome, and who tells it."""
+
+    outcome: Outcome
+    run: JobId | None = None
+    commit: Snapshot | None = None
+    """Its first above the target; None: it has committed none since."""
+
+
+class RolledBack:
+    """One rollback, and what the job did since."""
+
+    def __init__(self, case: Case, rollback: Rollback, guests: Guests) -> None:
+        self.case, self.rollback, self.table = case, rollback, case.observation.table
+        self._guests = guests
+
+    @cached_property
+    def lost(self) -> Sequence[tuple[Snapshot, int]]:
+        """The job's commits that main lost, and which change rows, with their checkpoint ids, oldest first. What a
+        drain leaves came right after the newest of its run."""
+        newest: dict[JobId | None, int] = {}
+        told = []
+        for commit in (self.table.by_id[each] for each in self.rollback.left):
+            if commit.checkpoint_id is None or self._guests.has(commit):
+                continue
+            number = commit.checkpoint_id if commit.checkpoint_id < DRAINED else newest.get(commit.job_id, 0) + 1
+            newest[commit.job_id] = max(number, newest.get(commit.job_id, 0))
+            if not brings_nothing(self.table, commit):
+                told.append((commit, number))
+        return told
+
+    @cached_property
+    def told(self) -> Told:
+        """By the first run that went on above the target, or else by those that are alive. One that lost some itself
+        and repeats them settles no more than these. A run that read the rows again settles it only until one is
+        restored from the state that has them behind it."""
+        if not self.lost:
+            return Told(Outcome.NO_ROWS)
+        untold = None
+        for commit in self._firsts:
+            told = self._of_commit(commit)
+            if told.outcome is Outcome.HELD:
+                return told if untold is None or self._lost_some(told.run) else untold
+            if told.outcome is Outcome.READ_AGAIN:
+                rest = [each for each in self.lost if each[0].job_id != commit.job_id]
+                if not rest or len(rest) == len(self.lost):
+                    return self._restored_later(commit) or told
+                self.lost = rest
+            untold = untold or (told if told.outcome is Outcome.UNTOLD else None)
+        living = [self._of_run(run, None) for run in self._open_runs]
+        order = (Outcome.HELD, Outcome.UNTOLD, Outcome.READ_AGAIN)
+        best = next((each for kind in order for each in living if each.outcome is kind), Told(Outcome.NOBODY))
+        is_sure = best.outcome is Outcome.READ_AGAIN or (best.outcome is Outcome.HELD and self._lost_some(best.run))
+        return best if untold is None or is_sure else untold
+
+    # ------------------------------------------------------------------ who went on
+
+    @cached_property
+    def _above(self) -> Sequence[Snapshot]:
+        """The job's commits on main above the target, oldest first."""
+        kept = {s.snapshot_id for s in self.table.ancestors(self.rollback.target)}
+        return [s for s in self.table.of_flink if s.snapshot_id not in kept and not self._guests.has(s)]
+
+    @cached_property
+    def _strangers(self) -> bool:
+        """Whether a run has committed since that Flink lists under no name, while none that it lists lived: another
+        job's, or the job's own under another uid, which led to where a run began of which only ids tell."""
+        known = {run.job_id for run in self.case.observation.jobs.values} | {lost.job_id for lost, _ in self.lost}
+        kept = {s.snapshot_id for s in self.table.ancestors(self.rollback.target)}
+        above = (s for s in self.table.of_flink if s.snapshot_id not in kept and s.job_id not in known)
+        return any(not self._is_lived_through(s) for s in above)
+
+    @cached_property
+    def _firsts(self) -> Sequence[Snapshot]:
+        """The first of each run, but of those that Flink does not list and which committed by another sink, or while
+        one lived that it does: they are another job's, whatever the uid of their sink."""
+        first: dict[JobId | None, Snapshot] = {}
+        for commit in self._above:
+            first.setdefault(commit.job_id, commit)
+        known = {run.job_id for run in self.case.runs}
+        return [s for s in first.values() if s.job_id in known or (self._is_theirs(s) and not self._is_beside(s))]
+
+    def _is_theirs(self, commit: Snapshot) -> bool:
+        """Whether a run or a sink made it that made what main lost: only their ids can be compared."""
+        runs, sinks = zip(*((s.job_id, s.operator_id) for s, _ in self.lost), strict=True)
+        return commit.job_id in runs or None in (commit.operator_id, *sinks) or commit.operator_id in sinks
+
+    def _is_beside(self, commit: Snapshot) -> bool:
+        """Whether a run made it that lost nothing, while one of the job's lived."""
+        return not self._lost_some(commit.job_id) and self._is_lived_through(commit)
+
+    @cached_property
+    def _below(self) -> Sequence[Snapshot]:
+        """The job's commits at or below the target, newest first."""
+        below = (s for s in self.table.ancestors(self.rollback.target) if s.checkpoint_id is not None)
+        return [s for s in below if s.job_id is not None and not self._guests.has(s)]
+
+    @cached_property
+    def _reached(self) -> int:
+        """The id of the job's newest commit at or below the target."""
+        ids = (s.checkpoint_id or 0 for s in self._below if self._is_theirs(s))
+        return next((each for each in ids if each < DRAINED), 0)
+
+    @cached_property
+    def _at(self) -> datetime | None:
+        """When main went back, by its log; None where that does not tell."""
+        left, at = set(self.rollback.left), None
+        for before, move in pairwise(self.table.head_moves):
+            if before.snapshot_id in left and move.snapshot_id not in left:
+                at = move.at
+        return at
+
+    @property
+    def _open_runs(self) -> Sequence[JobRun]:
+        """Those that are alive; where none is, the newest, if main went back under it: a restart from its newest
+        checkpoint goes on from there. One that was stopped first is as a rewind asks for."""
+        alive = [run for run in self.case.runs if not run.is_terminal]
+        last = max(self.case.runs, key=lambda run: run.started_at, default=None)
+        if alive or last is None or last.ended_at is None or self._at is None:
+            return alive
+        until = last.ended_at + CLOCKS_DIFFER if last.state == "FAILED" else last.ended_at - CLOCKS_DIFFER
+        return [last] if last.started_at <= self._at < until else []
+
+    def _lost_some(self, run: JobId | None) -> bool:
+        return any(commit.job_id == run for commit, _ in self.lost)
+
+    # ------------------------------------------------------------------ what it says
+
+    def _of_commit(self, commit: Snapshot) -> Told:
+        run = next((run for run in self.case.runs if run.job_id == commit.job_id), None)
+        if run is not None and commit.committed_at >= run.started_at - CLOCKS_DIFFER:
+            return self._of_run(run, commit)
+        return self._of_ids(commit)
+
+    def _of_run(self, run: JobRun, commit: Snapshot | None) -> Told:
+        at = commit.committed_at if commit is not None else None
+        line = ancestry_of(self.case, run.job_id, at)
+        held = self._holds(line)
+        if held is None and commit is not None and not line.is_known:
+            return self._of_ids(commit)
+        if held and self._strangers and not self._holds(line, surely=True):
+            held = None
+        if held or (held is False and self._has_passed_over(run)):
+            return Told(Outcome.HELD, run.job_id, commit)
+        if held is None:
+            return Told(Outcome.UNTOLD, run.job_id, commit)
+        since = line.segments[0].since
+        if since is None or any(s.committed_at >= since for s, _ in self.lost):
+            return Told(Outcome.NOBODY, run.job_id, commit)
+        return Told(Outcome.READ_AGAIN if self._leads_through_target(line) else Outcome.UNTOLD, run.job_id, commit)
+
+    def _leads_through_target(self, line: Ancestry) -> bool:
+        """Whether the state has what main has of the job at the target, so that its source goes on from there, or from
+        below. Where one begins that was started without state is its own."""
+        return any(line.has(s, s.checkpoint_id or 0) for s in self._below)
+
+    def _holds(self, line: Ancestry, *, surely: bool = False) -> bool | None:
+        """`surely`: by the runs that it led through, and not by ids alone."""
+        answer: bool | None = False
+        for commit, number in self.lost:
+            told = line._replace(rest=None) if surely else line
+            one = told.has(commit, number, is_twice=self._came_twice(commit, number), reached=self._reached)
+            if one:
+                return True
+            answer = None if one is None else answer
+        return answer
+
+    def _came_twice(self, commit: Snapshot, number: int) -> bool:
+        """Whether main has an id of the commit's run that does not rise to this one, or from it."""
+        mine = {s.snapshot_id for s in self._below}
+        for other in (s for s in (*self._below, *self._above) if s.job_id == commit.job_id):
+            known = other.checkpoint_id or 0
+            if known >= number if other.snapshot_id in mine else known <= number:
+                return True
+        return False
+
+    def _of_ids(self, commit: Snapshot) -> Told:
+        """Of a run that Flink does not know, or not any more."""
+        own = [number for lost, number in self.lost if lost.job_id == commit.job_id]
+        others = [number for lost, number in self.lost if lost.job_id != commit.job_id and number > self._reached]
+        number = commit.checkpoint_id or 0
+        restarts = max((run.restored_count for run in self.case.runs if run.job_id == commit.job_id), default=0)
+        if own and number > max(own) and restarts > 1:
+            return Told(Outcome.UNTOLD, commit.job_id, commit)
+        if own and number > max(own):
+            return Told(Outcome.HELD, commit.job_id, commit)
+        is_again = not any(each < number for each in own or others)
+        return Told(Outcome.READ_AGAIN if is_again else Outcome.UNTOLD, commit.job_id, commit)
+
+    def _is_lived_through(self, commit: Snapshot) -> bool:
+        """Whether a run that Flink lists lived when the commit was made, whatever the clocks differ by."""
+        at = commit.committed_at
+        lives = ((r.started_at, r.ended_at) for r in self.case.runs if r.ended_at is not None or not r.is_terminal)
+        return any(began + CLOCKS_DIFFER <= at and (end is None or at <= end - CLOCKS_DIFFER) for began, end in lives)
+
+    def _has_passed_over(self, run: JobRun) -> bool:
+        """Whether the run, restored below its own lost commits, had completed checkpoints up to them before main went
+        back: the sink took them for committed, and brings their rows no more (F3). The V1 sink keeps them until its ids
+        have passed what it found on main."""
+        if run.restored is None or self._at is None or any(V1_COMMITTER in vertex.name for vertex in run.vertices):
+            return False
+        last = max((number for s, number in self.lost if s.job_id == run.job_id), default=0)
+        done = (c for c in run.checkpoints if c.status == "COMPLETED" and c.triggered_at < self._at - CLOCKS_DIFFER)
+        return any(
+            run.restored.at <= c.triggered_at and run.restored.checkpoint_id < c.checkpoint_id <= last for c in done
+        )
+
+    def _restored_later(self, after: Snapshot) -> Told | None:
+        """Of the first run that was restored after that commit, which had read the rows again, and whose state has them
+        behind it; None: there is none. Where Flink does not list the run of that commit, ids alone say that it had, and
+        no more than doubt is said by ids against it."""
+        is_listed = any(run.job_id == after.job_id for run in self.case.runs)
+        for run in sorted(self.case.runs, key=lambda run: run.started_at):
+            point, line = run.restored, ancestry_of(self.case, run.job_id)
+            if point is None or not self._holds(line, surely=is_listed):
+                continue
+            if not is_listed and not self._holds(line, surely=True):
+                return Told(Outcome.UNTOLD, run.job_id)
+            commit = next((s for s in self._above if s.job_id == run.job_id and s.committed_at > point.at), None)
+            if point.at <= after.committed_at or (commit is None and run.is_terminal):
+                continue
+            ids = (s.checkpoint_id or 0 for s in self._above if s.committed_at <= point.at)
+            is_beyond = point.checkpoint_id > max((each for each in ids if each < DRAINED), default=0)
+            return Told(Outcome.HELD if is_beyond else Outcome.UNTOLD, run.job_id, commit)
+        return None
+
+
+def rollbacks_of(case: Case) -> Iterator[tuple[Rollback, Told]]:
+    """Each rollback of the window, by rising target, and what became of the rows that main lost there."""
+    table, guests = case.observation.table, Guests(case)
+    for each in rollbacks(table):
+        if each.is_within(case.window, table):
+            yield each, RolledBack(case, each, guests).told
