@@ -14,6 +14,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from spark_tasks._columns_of_before import renamed
+from spark_tasks._holes import holes_untold
 from spark_tasks._near import Edge, key_columns, key_hash
 from spark_tasks._places import Gaps, lost_places, names_of_places, older_places, places_as_written
 from spark_tasks._reading import local_ids, rows_at
@@ -99,6 +100,8 @@ def untold_gaps(ask: Ask, reach: Reach, gaps: Gaps) -> NotSeen:
     """What is said of gaps that are not sure, of which there are some."""
     one = gaps.first_untold
     assert one is not None
+    if gaps.usual is not None and not is_by_key(ask, reach):
+        return holes_untold(ask, gaps.untold, (one.first, one.last), gaps.usual)
     low, high = (shown(ask.contract.position or "", end, ask.contract) for end in (one.first, one.last))
     where = f"{'' if one.size == gaps.untold else 'the first '}{low if one.size == 1 else f'{low} to {high}'}"
     others = takers(reach)

@@ -143,14 +143,19 @@ def _read(
     return {each: tuple(parts) for each, parts in found.items()}
 
 
-def spans_of(parts: Iterable[Part], *, may_overlap: bool = False) -> Spans | None:
-    """What they cover together; None where one lacks a position or has one twice, or two cover the same."""
+def spans_of(parts: Iterable[Part], *, may_overlap: bool = False, is_dense: bool = True) -> Spans | None:
+    """What they cover together; None where one has a position twice or, as far as these are dense, lacks one, or two
+    cover the same."""
     found: Spans = {}
     for each in sorted((p for p in parts if p.low is not None), key=lambda p: (p.partition or "", p.low or 0)):
         assert each.low is not None
         assert each.high is not None
         spans = found.setdefault(each.partition, [])
-        if not each.is_dense or (spans and each.low <= spans[-1][1] and not may_overlap):
+        if (
+            each.rows != each.positions
+            or (is_dense and not each.is_dense)
+            or (spans and each.low <= spans[-1][1] and not may_overlap)
+        ):
             return None
         if spans and each.low <= spans[-1][1] + 1:
             spans[-1] = (spans[-1][0], max(spans[-1][1], each.high))

@@ -1,6 +1,6 @@
 """Places in the source: which positions the window brought, which are live, and what lies between them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
@@ -11,7 +11,9 @@ from bot.domain.findings import PositionGap
 from bot.domain.ids import SnapshotId
 from bot.domain.table import Snapshot
 from spark_tasks._columns_of_before import renamed
+from spark_tasks._coverage import Spans
 from spark_tasks._data_files import COMMIT, DataFile, data_added, files_of, rows_in
+from spark_tasks._holes import Usual, holding
 from spark_tasks._near import Edge, Range, key_columns, key_hash, moment_of, partition_of, within
 from spark_tasks._reading import column, entries, operations, rows_appended, rows_at
 from spark_tasks._window import Branch, Reach
@@ -114,15 +116,50 @@ class Gaps:
     """Of these the first, by partition and position."""
     first_untold: PositionGap | None = None
     """The first of those that are not sure."""
+    usual: Usual | None = None
+    """Against which they were held; None: nothing else explains that they are not sure but deletes by key."""
 
 
 NO_GAPS = Gaps(missing=0, untold=0, count=0, first=())
 
 
-def counted_gaps(gaps: DataFrame, most: int) -> Gaps:
-    """`gaps`: partition, first, last, size, is_sure; one row per gap. Reads; `most` of them are named."""
-    kept = gaps.persist()
+def gaps_of(gaps: Sequence[PositionGap], most: int, usual: Callable[[], Usual], lost: Spans) -> Gaps:
+    """`lost`: what rolled-back commits brought; a gap that holds some of it is sure, others by their width."""
+    if not gaps:
+        return NO_GAPS
+    told = usual()
+    of_lost = [
+        gap for gap in gaps if any(low <= gap.last and gap.first <= high for low, high in lost.get(gap.partition, ()))
+    ]
+    sure = [gap for gap in gaps if gap.size >= told.sure_from or gap in of_lost]
+    others = [gap for gap in gaps if gap not in sure]
+    kept = sure or others
+    return Gaps(
+        missing=sum(gap.size for gap in sure),
+        untold=sum(gap.size for gap in others),
+        count=len(kept),
+        first=tuple(kept[:most]),
+        first_untold=others[0] if others else None,
+        usual=told,
+    )
+
+
+def counted_gaps(gaps: DataFrame, most: int, usual: Callable[[], Usual], lost: DataFrame | None) -> Gaps:
+    """`gaps`: partition, first, last, size, is_sure; one row per gap. Reads; `most` of them are named. `usual` and
+    `lost`: as of `gaps_of`; asked where a gap is sure so far."""
+    kept, told_usual = gaps.persist(), None
     try:
+        told_usual = None if kept.where("is_sure").isEmpty() else usual()
+        if told_usual is not None and told_usual.sure_from > 1:
+            wide = F.col("is_sure") & (F.col("size") >= told_usual.sure_from)
+            judged = kept.withColumn("is_sure", wide)
+            if lost is not None:
+                is_lost = holding(kept, lost).select("partition", "first", F.lit(True).alias("is_lost"))
+                same = F.col("partition").eqNullSafe(F.col("_of")) & (F.col("first") == F.col("_first"))
+                is_lost = is_lost.toDF("_of", "_first", "is_lost")
+                judged = judged.join(is_lost, same, "left").withColumn("is_sure", F.coalesce("is_lost", "is_sure"))
+            kept.unpersist()
+            kept = judged.persist()
         by_kind = kept.groupBy("is_sure").agg(F.count("*").alias("gaps"), F.sum("size").alias("positions"))
         told = {row["is_sure"]: (int(row["positions"]), int(row["gaps"])) for row in by_kind.limit(2).collect()}
         first = {
@@ -141,6 +178,7 @@ def counted_gaps(gaps: DataFrame, most: int) -> Gaps:
         count=told.get(True, told.get(False, nothing))[1],
         first=first.get(True, first.get(False, ())),
         first_untold=first[False][0] if False in first else None,
+        usual=told_usual,
     )
 
 

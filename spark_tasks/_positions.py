@@ -5,8 +5,9 @@ Where each source partition stood when the window began: the highest live positi
 Positions come in order, so it is nearly always the very next one below, in files whose bounds hold it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name under which PySpark's functions are known
@@ -19,13 +20,16 @@ from bot.domain.table import Snapshot
 from spark_tasks._by_key import is_by_key, told_by_key, written_places
 from spark_tasks._copies import keeps_rows
 from spark_tasks._coverage import Older, Part, Partition, lowest_of, older_at, parts_by_commit, spans_of
+from spark_tasks._holes import Usual, no_holes, outside_of, usual_holes
 from spark_tasks._near import Edge, Range, not_told_apart, partition_of, within
 from spark_tasks._places import (
     NO_GAPS,
     Gaps,
     counted_gaps,
     gaps_between,
+    gaps_of,
     live_places,
+    lost_places,
     rolled_back_places,
     window_places,
 )
@@ -107,11 +111,12 @@ def positions_of(spark: SparkSession, ask: Ask, reach: Reach, most: int) -> Posi
     edges = _edges(ask, reach, whole, below)
     if not edges.each:
         return Positions(edges, NO_GAPS)
+    usual = partial(usual_holes, spark, ask, reach)
     if brought is not None and is_plain and not any(each.again for each in older.values()):
-        told = by_ranges(edges, brought.main, brought.lost, most)
+        told = by_ranges(edges, brought.main, brought.lost, most, usual, is_dense=ask.contract.position_is_dense)
         if told is not None:
             return told
-    return _by_rows(spark, ask, reach, edges, written, most)
+    return _by_rows(spark, ask, reach, edges, written, most, usual, brought)
 
 
 @dataclass(frozen=True)
@@ -144,10 +149,13 @@ def _left(spark: SparkSession, ask: Ask, reach: Reach) -> list[Part]:
     return [Part(*row) for row in told.limit(MOST_PARTITIONS + 1).collect()]
 
 
-def by_ranges(edges: Edges, main: Sequence[Part], lost: Sequence[Part], most: int) -> Positions | None:
+def by_ranges(
+    edges: Edges, main: Sequence[Part], lost: Sequence[Part], most: int, usual: Callable[[], Usual] = no_holes,
+    *, is_dense: bool = True,
+) -> Positions | None:  # fmt: skip
     """Where no older row lives at the lowest position of its partition or above, and all of `main` lives; None where
     only the rows tell. `lost`: of rolled-back commits."""
-    live, gone = spans_of(main), spans_of(lost, may_overlap=True)
+    live, gone = spans_of(main, is_dense=is_dense), spans_of(lost, may_overlap=True)
     if live is None or gone is None:
         return None
     gaps: list[PositionGap] = []
@@ -169,8 +177,8 @@ def by_ranges(edges: Edges, main: Sequence[Part], lost: Sequence[Part], most: in
     gaps.sort(key=lambda gap: (gap.partition or "", gap.first))
     return Positions(
         edges,
-        Gaps(missing=sum(gap.size for gap in gaps), untold=0, count=len(gaps), first=tuple(gaps[:most])),
-        live=sum(high - low + 1 for spans in live.values() for low, high in spans),
+        gaps_of(gaps, most, usual, gone),
+        live=sum(part.positions for part in main),
         tops=tops,
         inside=inside,
         above=above,
@@ -178,8 +186,9 @@ def by_ranges(edges: Edges, main: Sequence[Part], lost: Sequence[Part], most: in
 
 
 def _by_rows(
-    spark: SparkSession, ask: Ask, reach: Reach, edges: Edges, written: DataFrame | None, most: int
-) -> Positions:
+    spark: SparkSession, ask: Ask, reach: Reach, edges: Edges, written: DataFrame | None, most: int,
+    usual: Callable[[], Usual], brought: _Brought | None,
+) -> Positions:  # fmt: skip
     live = live_places(spark, ask, reach.until, edges.each).persist()
     by_key = None
     try:
@@ -192,11 +201,14 @@ def _by_rows(
             by_key.brought.persist()
         there = live if by_key is None else by_key.brought
         gaps = gaps_between(live).withColumn("is_sure", F.lit(True)) if by_key is None else by_key.gaps
+        if by_key is None and brought is not None and not ask.contract.position_is_dense:
+            gaps = outside_of(spark, gaps, brought.main)
+        held = lost_places(spark, ask, reach) if reach.branches and by_key is None else None
         lost = rolled_back_places(spark, ask, reach, there).first() if reach.branches else None
         tops = there.groupBy("partition").agg(F.max("position").alias("top")).limit(MOST_PARTITIONS).collect()
         return Positions(
             edges,
-            counted_gaps(gaps, most),
+            counted_gaps(gaps, most, no_holes if by_key and ask.contract.position_is_dense else usual, held),
             live=int(span[0]),
             tops={row["partition"]: int(row["top"]) for row in tops},
             inside=int(lost["inside"]) if lost else 0,

@@ -270,7 +270,8 @@ def headline(ask: Ask, reach: Reach, finding: GapsFinding, gaps: int, found: Pos
         highest = shown(position, finding.highest, ask.contract)
         one = "live one" if finding.replaced is None else "one that was brought"
         up_to = f"{_beginning(ask, edges)} up to the highest {one}, {highest}{_parts(ask, edges)}"
-        return f"No position is missing{up_to}.{_replaced(finding)}{waiting}{waiting_in_words(tails)}"
+        holes = "" if ask.contract.position_is_dense else " Holes between rows of one commit are no loss there."
+        return f"No position is missing{up_to}.{holes}{_replaced(finding)}{waiting}{waiting_in_words(tails)}"
     first = finding.gaps[0]
     low, high = (shown(position, bound, ask.contract) for bound in (first.first, first.last))
     where = f"{low} to {high}" if first.size > 1 else low
@@ -332,7 +333,7 @@ def bare(ask: Ask, edges: Edges) -> NotSeen:
 TASK = Task(
     name="missing_positions",
     title="Missing positions",
-    version=9,
+    version=10,
     question="Is any source position missing between the lowest and the highest around the window?",
     confirmed_means="the source had records that no row of the table carries",
     ruled_out_means="no position is missing between the lowest and the highest",
@@ -343,7 +344,8 @@ TASK = Task(
     "than the window's. If the window has more than five commits, it reads those of its 20 newest. It looks in older "
     "files where the lowest position is not live. Where the window deletes or overwrites, it reads position "
     "columns of all files that it added. Of a table that is written by key, it reads their key columns too. Where "
-    "another writer took rows out, it reads them of all rows",
+    "another writer took rows out, it reads them of all rows. Where a position is missing, it reads the position "
+    "columns of the 20 commits below the window, to compare their holes",
 )
 _WHOLE = {"int", "long"}
 

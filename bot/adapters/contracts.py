@@ -166,6 +166,7 @@ def contract_of(file: Path, table: TableName) -> TableContract:
     }
     promised |= levels_of(contract.slaProperties or [], described, file)
     promised |= _durations(described, file)
+    promised |= _density(described)
     promised |= _columns_with_a_part(described, columns)
     try:
         return TableContract.model_validate(promised)
@@ -243,6 +244,11 @@ def _durations(described: SchemaObject, file: Path) -> dict[str, object]:
         if prop.property in _OF_TABLE:
             found[_OF_TABLE[prop.property]] = span_of(prop.value, "s", prop.property, file)
     return found
+
+
+def _density(described: SchemaObject) -> dict[str, object]:
+    said = [prop for prop in described.customProperties or [] if prop.property == "positionIsDense"]
+    return {"position_is_dense": _is_true(said[-1])} if said else {}
 
 
 def _is_redacted(column: SchemaProperty) -> bool:

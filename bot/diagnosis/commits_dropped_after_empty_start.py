@@ -158,6 +158,6 @@ def _rows_said(case: Case, start: EmptyStart) -> tuple[str, ...]:
         return (in_words(dropped),)
     if case.leaked is None:
         return ("Nobody has looked yet which Flink manifests were left on storage: they hold the dropped rows.",)
-    if case.gaps is not None and case.gaps.missing:
+    if case.gaps is not None and case.gaps.missing and not case.gaps.is_untold:
         return (f"No dropped Flink manifest is on storage, and {case.gaps.missing} source positions are missing.",)
     return ("No dropped Flink manifest is on storage: so far it had no rows to lose, or a cleanup took them.",)

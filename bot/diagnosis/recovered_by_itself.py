@@ -122,6 +122,12 @@ def _reasons(case: Case, run: JobRun, proof: Right) -> tuple[str, ...]:
     if case.duplicates is not None:
         said.append(f"No key lives twice among the {counted(case.duplicates.rows_checked, 'row')} that were checked.")
     if case.gaps is not None:
+        if not case.contract.position_is_dense:
+            said.append(
+                "The contract says that positions are not dense: holes between rows of one commit, and between commits "
+                "of one state that went on without a break, count as no loss. What the source lost before it was read "
+                "does not show."
+            )
         said.append(
             f"No source position is missing between {at_position(case, case.gaps.lowest)} and "
             f"{at_position(case, case.gaps.highest)}."

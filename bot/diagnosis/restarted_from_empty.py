@@ -150,7 +150,7 @@ def _rows_said(case: Case, start: EmptyStart) -> tuple[bool, str, tuple[str, ...
     wrong = []
     if case.duplicates is not None and case.duplicates.keys:
         wrong.append(f"{case.duplicates.keys} keys live more than once, so its source began too early")
-    if case.gaps is not None and case.gaps.missing:
+    if case.gaps is not None and case.gaps.missing and not case.gaps.is_untold:
         wrong.append(f"{case.gaps.missing} source positions are missing, so its source began too late")
     if case.gaps is not None and case.gaps.to_come:
         wrong.append(f"{case.gaps.to_come} positions of rolled-back commits are not written again yet")

@@ -28,6 +28,7 @@ from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.domain.unread_points import rows_told
 from bot.history.counted import Counted
+from bot.history.proof import why_no_hole
 from bot.history.rolled_back import Outcome, rollbacks_of
 
 
@@ -150,7 +151,8 @@ MODE = Mode(
     needs=("ledger", "missing_positions", "leaked_manifests"),
     asks_for=(COMPARES,),
     false_positives=(
-        "A compacted topic, tombstones and transaction markers: positions without a record.",
+        "A compacted topic, tombstones and transaction markers: positions without a record. "
+        "`position_is_dense: false` in the contract says so.",
         "A job that filters records on purpose.",
         "An upsert table: a row that was replaced takes its position along.",
     ),
@@ -186,6 +188,8 @@ def examine(case: Case) -> Examined:
             reason=f"Positions {at_position(case, gap.first)} to {at_position(case, gap.last)} lie between rows of the "
             "job and those of another job on the table: the job has not passed them."
         )
+    if found.is_untold and why_upsert(case) is None:
+        return _without_record(case, found)
     if (elsewhere := brought_once(case, found)) is not None:
         return elsewhere
     if missing := lacking(case, "leaked_manifests"):
@@ -206,6 +210,20 @@ def examine(case: Case) -> Examined:
         kept = on_broker(case.observation.kafka, skipped)
         found = found.model_copy(update={"gaps": skipped, "missing": missing_rows, "on_broker": kept})
     return _matches(case, found)
+
+
+def _without_record(case: Case, found: GapsFinding) -> Excluded | CannotTell:
+    """Of positions that may have had no record."""
+    held = f"{counted(found.missing, 'position')} without a row"
+    if case.contract.position_is_dense:
+        left = f"whether {held} had a record: commits from before the window have such holes, too. If that is right, "
+        return CannotTell(missing=(f"{left}set position_is_dense to false in the contract",))
+    if (untold := why_no_hole(case)) is not None:
+        return CannotTell(missing=(untold,))
+    return Excluded(
+        reason=f"The contract says that positions are not dense, and {held} lie where one state went on without a "
+        "break: they had no record."
+    )
 
 
 def _may_have_been_written(case: Case) -> CannotTell | None:

@@ -55,6 +55,12 @@ class TableContract(Record):
         "several topics, it must hold the topic as well.",
         examples=["source_partition"],
     )
+    position_is_dense: bool = Field(
+        default=True,
+        description="Whether each position has a record. Say no for a compacted topic, for one that a "
+        "transactional producer fills, and for a job that filters: then a missing position alone is no missing row.",
+        examples=[False],
+    )
     event_time: str | None = Field(
         default=None,
         description="Column that holds the time of the event, for late rows and gaps.",

@@ -442,6 +442,9 @@ def contract_snippet(observation: Observation, filed: TableContract, effective: 
     """`filed`: what the file says; `effective`: with the configuration, which wins. None: nothing to add."""
     table = json.dumps(observation.table.name)
     columns, whole = [*_columns(observation.table, filed, effective)], [*_of_job(observation, filed)]
+    if effective.position_is_dense != filed.position_is_dense:
+        dense = str(effective.position_is_dense).lower()
+        whole.append(f"  - {{property: positionIsDense, value: {dense}}}  # the configuration says so")
     levels = [
         f"- {{property: {name}, value: {round(takes.total_seconds())}, unit: s, element: {table}}}  # {why}"
         for name, takes, why in _levels(observation.table, filed, effective)

@@ -9,9 +9,11 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
+from bot.domain.contract import why_by_key
 from bot.domain.diagnosis import Case
 from bot.domain.evidence import Evidence, Verdict
 from bot.domain.findings import LeakedManifest, PositionGap
+from bot.domain.flink import CLOCKS_DIFFER, CheckpointKind
 from bot.domain.guests import Guests
 from bot.domain.ids import SnapshotId
 from bot.domain.ledger import LedgerRow
@@ -43,6 +45,14 @@ class Span(NamedTuple):
     def has_holes(self) -> bool:
         """Whether some position in it has no row."""
         return self.rows is not None and self.rows < self.high - self.low + 1
+
+
+class Seam(NamedTuple):
+    """Positions without a row between what two commits brought of one source partition."""
+
+    size: int
+    below: Snapshot
+    above: Snapshot
 
 
 class Counted:
@@ -97,6 +107,62 @@ class Counted:
                 found[partition] = max(top, found.get(partition, top))
         is_lower = gaps.highest is not None and max(found.values(), default=gaps.highest) < gaps.highest
         return {} if is_lower else found
+
+    # ------------------------------------------------------------------ positions that are not dense
+
+    @cached_property
+    def seams(self) -> tuple[Seam, ...] | None:
+        """The holes of `is_untold` gaps, each with the commits beside it; None: these are not known of all."""
+        gaps, by_id = self._case.gaps, self._table.by_id
+        inside = {commit.snapshot_id for commit in self._brought_in_window}
+        if gaps is None or not self._are_all_known:
+            return None
+        found: list[Seam] = []
+        reached: dict[str | None, Span] = {}
+        for span in sorted(self.spans, key=lambda span: (span.partition or "", span.low, span.high)):
+            below = reached.get(span.partition)
+            if below is not None and span.low > below.high + 1 and not inside.isdisjoint((below.commit, span.commit)):
+                found.append(Seam(span.low - below.high - 1, by_id[below.commit], by_id[span.commit]))
+            if below is None or span.high > below.high:
+                reached[span.partition] = span
+        return tuple(found) if sum(seam.size for seam in found) == gaps.missing else None
+
+    def is_one_start(self, one: Snapshot, other: Snapshot) -> bool:
+        """Whether one start of one run surely made both: a writer gets its id when it starts. Or Flink shows the run's
+        newest start, and that came before both."""
+        if one.job_id is None or (one.job_id, one.operator_id) != (other.job_id, other.operator_id):
+            return False
+        ids = [{w.id for w in row.writers or ()} for each in (one, other) if (row := self.rows.get(each.snapshot_id))]
+        if len(ids) == 2 and ids[0] & ids[1]:
+            return True
+        run = next((run for run in self._case.runs if run.job_id == one.job_id), None)
+        if run is None or (run.restored is None and run.restored_count):
+            return False
+        began = run.restored.at if run.restored is not None else run.started_at
+        return min(one.committed_at, other.committed_at) > began + CLOCKS_DIFFER
+
+    def leaves_none_out(self, after: int, until: Snapshot) -> bool:
+        """Whether main has each checkpoint of this commit's run and sink from above that id up to it, or none of the
+        others can have a commit: Flink lists them as failed, or as a savepoint, whose rows come with the next."""
+        sink = until.job_id, until.operator_id
+        seen = {s.checkpoint_id for s in self._table.of_flink if (s.job_id, s.operator_id) == sink}
+        for run in self._case.runs:
+            if run.job_id == until.job_id and not run.may_lose_in_flight:
+                without = (c for c in run.checkpoints if c.status == "FAILED" or c.kind is CheckpointKind.SAVEPOINT)
+                seen |= {each.checkpoint_id for each in without}
+        return after < (until.checkpoint_id or 0) and all(
+            each in seen for each in range(after + 1, until.checkpoint_id or 0)
+        )
+
+    def _leaves_seams_alone(self, evidence: Evidence) -> bool:
+        """Whether all that `missing_positions` leaves open is what lies between rows of two commits."""
+        gaps, contract = self._case.gaps, self._case.contract
+        is_untold = gaps is not None and gaps.is_untold and not contract.position_is_dense
+        return is_untold and len(evidence.could_not_look) == 1 and not self._is_by_key
+
+    @property
+    def _is_by_key(self) -> bool:
+        return why_by_key(self._table.properties, self._brought_in_window) is not None
 
     @cached_property
     def between_jobs(self) -> tuple[PositionGap, ...]:
@@ -241,6 +307,7 @@ class Counted:
         if evidence is None:
             return True
         is_open = evidence.verdict is Verdict.INCONCLUSIVE and task != "ledger"
+        is_open = is_open and not (task == "missing_positions" and self._leaves_seams_alone(evidence))
         if is_open or (evidence.head is not None and evidence.head not in on_main):
             return False
         since, wanted = evidence.window.since, self._case.window.since

@@ -24,7 +24,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot
 from bot.history.base import begun_anew, may_be_replaced_and_expired, may_have_begun_anew, window_of
-from bot.history.counted import COUNTS, Counted
+from bot.history.counted import COUNTS, Counted, Seam
 from bot.history.lineage import Lineage
 
 ROWS = (*COUNTS, "ledger")
@@ -98,7 +98,7 @@ def _exact(case: Case, rows: Counted) -> Wrong | Unproven | None:
         live = "lives" if keys.keys == 1 else "live"
         return Wrong(f"{counted(keys.keys, 'key')} {live} more than once, {counted(keys.extra_rows, 'row')} too many.")
     between = sum(gap.size for gap in rows.between_jobs)
-    if missing := gaps.missing - between:
+    if (missing := gaps.missing - between) and not gaps.is_untold:
         return Wrong(f"{counted(missing, 'source position')} {'is' if missing == 1 else 'are'} missing.")
     if between and (undeclared := rows.of_others - rows.of_declared):
         who = _job_of(case, min(undeclared, key=case.observation.table.place_of))
@@ -108,6 +108,44 @@ def _exact(case: Case, rows: Counted) -> Wrong | Unproven | None:
     if filled is None:
         return Unproven("what the job has brought itself, beside the jobs of `other_jobs`")
     return None if why_by_key(case.observation.table.properties, window_of(case)) else _once(case, rows)
+
+
+def _holes(case: Case, rows: Counted, line: Lineage | None = None) -> Unproven | None:
+    """Of positions that are not dense: whether all between two commits had no record. So it is where one start made
+    both, as its source goes on without a break, and left no checkpoint out; and where the living run (`line`) began
+    with all that main had below."""
+    if case.gaps is None or not case.gaps.is_untold:
+        return None
+    if (seams := rows.seams) is None:
+        return Unproven(f"between which commits {counted(case.gaps.missing, 'position')} without a row lie")
+    for seam in seams:
+        is_one = rows.is_one_start(seam.below, seam.above)
+        if is_one and rows.leaves_none_out(seam.below.checkpoint_id or 0, seam.above):
+            continue
+        held = f"{counted(seam.size, 'position')} between {short(seam.below.snapshot_id)} and "
+        said = f"whether {held}{short(seam.above.snapshot_id)} had a record"
+        if line is None or (told := _began_there(line, rows, seam)) is not None:
+            return Unproven(said if line is None or not told else f"{said}: {told}")
+    return None
+
+
+def _began_there(line: Lineage, rows: Counted, seam: Seam) -> str | None:
+    """What speaks against it that the living run went on where the lower commit ends, or ``; None: it did."""
+    point, end = line.living.restored, line.before
+    is_of_start = seam.above in line.since and end is not None and seam.below not in line.since
+    if point is None or end is None or not is_of_start or not rows.leaves_none_out(point.checkpoint_id, seam.above):
+        return ""
+    if seam.below != end and not rows.is_one_start(seam.below, end):
+        return ""
+    return line.not_at_its_end(has_brought=True)
+
+
+def why_no_hole(case: Case) -> str | None:
+    """What has to be known of positions that are not dense, a clause; None: nothing, no record was left out between the
+    commits of the window."""
+    rows, alive = Counted(case), [run for run in case.runs if not run.is_terminal]
+    told = _holes(case, rows, Lineage(case, alive[0]) if len(alive) == 1 else None)
+    return told.missing if told is not None else None
 
 
 def _job_of(case: Case, commit: SnapshotId) -> str:
@@ -159,7 +197,8 @@ def is_exact(case: Case, run: JobId) -> bool:
     """Whether rows were counted and are there once (P1), and the run had brought all its rows by then, or the highest
     position."""
     rows = Counted(case)
-    if (_base(case) or _exact(case, rows)) is not None:
+    is_untold = case.gaps is not None and case.gaps.is_untold
+    if is_untold or (_base(case) or _exact(case, rows)) is not None:
         return False
     brought = [s for s in case.observation.table.of_flink if s.job_id == run and s.adds_rows]
     seen = [s for s in brought if rows.has(s)]
@@ -172,7 +211,7 @@ def _anchored(line: Lineage, rows: Counted) -> Proof:
         return Unproven(f"how run {short_job(run.job_id)} goes on: it is not settled")
     if line.guests.is_untold:
         return Unproven("which of the jobs that write the table is this one")
-    return _continues(line, rows) or _stands(line, rows)
+    return _holes(line.case, rows, line) or _continues(line, rows) or _stands(line, rows)
 
 
 def _stands(line: Lineage, rows: Counted) -> Proof:
@@ -252,9 +291,10 @@ def _skips(line: Lineage, rows: Counted) -> Unproven | None:
     """Whether a newer commit of the living run leaves positions out: its source may have lost records before it read
     them. Where the ledger does not list such a commit yet, it is asked for, but not again at once."""
     newer = [commit for commit in line.since if commit.adds_rows and not rows.has(commit)]
-    tops = dict(rows.tops)
+    tops, is_dense, last = dict(rows.tops), line.case.contract.position_is_dense, _anchor(line, rows)
     for commit in newer:
         spans = rows.spans_of(commit)
+        goes_on = last is not None and rows.leaves_none_out(last.checkpoint_id or 0, commit)
         if spans is None:
             if rows.is_ledger_old:
                 return Unproven(
@@ -262,7 +302,8 @@ def _skips(line: Lineage, rows: Counted) -> Unproven | None:
                 )
             return None
         for span in sorted(spans, key=lambda span: span.low):
-            if span.has_holes or (span.partition in tops and span.low > tops[span.partition] + 1):
+            is_apart = span.partition in tops and span.low > tops[span.partition] + 1
+            if (is_dense and (span.has_holes or is_apart)) or (is_apart and not goes_on):
                 return Unproven(f"whether positions are missing in {short(commit.snapshot_id)}, or below it", ROWS)
             tops[span.partition] = max(span.high, tops.get(span.partition, span.high))
     return None
@@ -328,6 +369,8 @@ def _below_the_top(line: Lineage, rows: Counted) -> Wrong | Unproven | None:
 
 def _left_alone(case: Case, rows: Counted) -> Proof:
     """No run of the job is alive: main is as the last one left it."""
+    if (untold := _holes(case, rows)) is not None:
+        return untold
     above = _above(case.observation.table.chain, rows)
     if above:
         return Unproven(f"what {counted(len(above), 'commit')} changed that came after rows were counted", ROWS)

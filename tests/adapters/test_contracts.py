@@ -74,6 +74,16 @@ def test_a_contract_says_key_columns_and_service_levels(file: Path) -> None:
     assert (contract.late_after, contract.checkpoint_every) == (timedelta(minutes=5), timedelta(minutes=1))
 
 
+def test_a_contract_says_that_positions_are_not_dense(file: Path) -> None:
+    """Without a word they are."""
+    said = GOOD.replace("{property: lateAfter", "{property: positionIsDense, value: false}\n  - {property: lateAfter")
+    file.write_text(said, encoding="utf-8")
+
+    assert said != GOOD
+    assert not contract_of(file, ORDERS).position_is_dense
+    assert TableContract().position_is_dense
+
+
 @pytest.mark.parametrize(
     ("told", "meant"),
     [

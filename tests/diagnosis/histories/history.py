@@ -36,6 +36,8 @@ class Setting(NamedTuple):
     """Of the source; of several, some are silent at times."""
     has_holes: bool = False
     """Whether some offsets have no record."""
+    tells_of_holes: bool = False
+    """Whether the contract says so."""
     mixes_files: bool = False
     """Whether a data file holds several source partitions, so that its bounds tell nothing of each."""
     keys: int = 0

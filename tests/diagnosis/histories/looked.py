@@ -27,6 +27,7 @@ from bot.domain.findings import (
 )
 from bot.domain.ids import EvidenceId, SnapshotId
 from bot.domain.ledger import FileWriter, Ledger, SourceRange
+from bot.domain.looked import NotSeen
 from bot.domain.table import Snapshot, Window
 from tests.diagnosis.histories.history import History
 from tests.diagnosis.histories.shown import case_shown
@@ -77,6 +78,8 @@ class Looked(NamedTuple):
     """Tasks that ran and could not answer."""
     unasked: frozenset[str] = frozenset()
     """Tasks that never ran."""
+    is_short: bool = False
+    """Whether rows may be missing where positions did not tell, whatever gaps do."""
 
 
 def look(history: History, since: SnapshotId | None) -> Looked:
@@ -102,12 +105,13 @@ def look(history: History, since: SnapshotId | None) -> Looked:
     }
     gaps = found["gaps"]
     assert isinstance(gaps, GapsFinding)
-    unplaced = _is_unplaced(history, window) or gaps.is_untold
+    is_short = _is_unplaced(history, window)
+    unplaced = is_short or gaps.is_untold
     if unplaced and not gaps.missing and not gaps.is_untold:
         found["gaps"] = None
     begins, below = _edge(history, window)
     moment = Moment(history.head, history.tale.now, window)
-    return Looked(found, dict.fromkeys(TASKS, moment), since, unplaced, begins, below)
+    return Looked(found, dict.fromkeys(TASKS, moment), since, unplaced, begins, below, is_short=is_short)
 
 
 def look_again(history: History, looked: Looked, tasks: Iterable[str]) -> Looked:
@@ -131,7 +135,8 @@ def _of_tasks(looked: Looked, fresh: Looked, again: Set[str]) -> Looked:
     return looked._replace(
         found={field: (fresh if field in fields else looked).found[field] for field in fresh.found},
         moments={task: (fresh if task in again else looked).moments[task] for task in TASKS},
-        unplaced=fresh.unplaced if "missing_positions" in again else looked.unplaced,
+        unplaced=(fresh if "missing_positions" in again else looked).unplaced,
+        is_short=(fresh if "missing_positions" in again else looked).is_short,
     )
 
 
@@ -284,17 +289,23 @@ def _gaps(history: History, window: Window) -> GapsFinding:
     live = by_partition(set(history.table.live_now))
     if not brought or not live:
         return GapsFinding(lowest=None, highest=None, positions=0, missing=0, gaps=())
-    gaps = list[PositionGap]()
+    gaps, untold = list[PositionGap](), list[PositionGap]()
     positions = to_come = 0
     for partition, own in brought.items():
         there = live.get(partition, [])
         top = there[-1] if there else -1
         begins = max((p for p in there if p < own[0]), default=own[0])
         missing = ranges_of(set(range(begins, top + 1)) - set(there))
-        gaps += [PositionGap(first=one, last=last, partition=_named(history, partition)) for one, last in missing]
+        found = [PositionGap(first=one, last=last, partition=_named(history, partition)) for one, last in missing]
+        for gap in found:
+            kind = _kind_of(history, partition, gap, taken.get(partition, ()))
+            (gaps if kind is True else untold if kind is False else []).append(gap)
         positions += sum(1 for p in there if p >= own[0])
         to_come += sum(1 for p in taken.get(partition, ()) if p > top)
+    is_untold = bool(untold) and not gaps
+    gaps = untold if is_untold else gaps
     return GapsFinding(
+        is_untold=is_untold,
         lowest=min(own[0] for own in brought.values()),
         highest=max(live[each][-1] for each in brought if each in live) if brought.keys() & live.keys() else None,
         positions=positions,
@@ -303,6 +314,24 @@ def _gaps(history: History, window: Window) -> GapsFinding:
         to_come=to_come,
         tops={name: live[each][-1] for each in brought if each in live and (name := _named(history, each)) is not None},
     )
+
+
+_WIDER = 10
+"""A hole between two commits so many times as wide as any between rows of one is surely a loss."""
+
+
+def _kind_of(history: History, partition: int, gap: PositionGap, taken: Collection[int]) -> bool | None:
+    """Whether it is a loss for sure; None: it is no loss by itself, where positions are not dense. Within one commit it
+    is none as long as nobody took rows out."""
+    if not history.setting.tells_of_holes or any(gap.first <= each <= gap.last for each in taken):
+        return True
+    main = history.table.chain
+    held = [by_partition(history.table.holds[s.snapshot_id]).get(partition, []) for s in main]
+    only_adds = all(s.operation == "append" or s.operation == "replace" for s in main)
+    if only_adds and any(own and own[0] < gap.first and gap.last < own[-1] for own in held):
+        return None
+    widest = max((b - a - 1 for own in held for a, b in pairwise(own)), default=0)
+    return gap.size > _WIDER * max(1, widest)
 
 
 def _edge(history: History, window: Window) -> tuple[Stand, frozenset[SnapshotId]]:
@@ -395,6 +424,13 @@ def _how(history: History, first: Snapshot, again: Snapshot) -> Repetition | Non
     return "same-checkpoint" if one == other else "same-source-range"
 
 
+def _holes_left(looked: Looked) -> tuple[NotSeen, ...]:
+    gaps = looked.found["gaps"]
+    is_untold = isinstance(gaps, GapsFinding) and gaps.is_untold
+    told = ("holes",) * is_untold + ("the ends of source partitions",) * looked.is_short
+    return tuple(NotSeen(source=each, reason="Nothing tells.", remedy="Ask the source.") for each in told)
+
+
 def _evidence(task: str, looked: Looked, leaked: LeakedManifestsFinding) -> Evidence:
     moment = looked.moments[task]
     is_untold = task == "leaked_manifests" and not leaked.lost_rows and bool(leaked.of(LeakStanding.UNTOLD))
@@ -407,6 +443,7 @@ def _evidence(task: str, looked: Looked, leaked: LeakedManifestsFinding) -> Evid
         if is_untold or task in looked.failed or (task == "missing_positions" and looked.unplaced)
         else Verdict.RULED_OUT,
         headline="It is as its finding says.",
+        could_not_look=_holes_left(looked) if task == "missing_positions" else (),
         metadata_location="s3://lake/sales/orders/metadata/00009.metadata.json",
         head=moment.head,
         window=moment.window,

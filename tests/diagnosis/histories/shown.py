@@ -35,7 +35,10 @@ def case_shown(history: History, since: SnapshotId | None) -> Case:
     if history.setting.shows_points:
         told["checkpoints"] = Seen[StoredCheckpoint](source="s3://state", values=_points(history))
     observation = case.observation.model_copy(update=told)
-    contract = case.contract.model_copy(update={"position_partition": "of" if history.setting.partitions > 1 else None})
+    named = "of" if history.setting.partitions > 1 else None
+    contract = case.contract.model_copy(
+        update={"position_partition": named, "position_is_dense": not history.setting.tells_of_holes}
+    )
     return case.model_copy(update={"observation": observation, "contract": contract})
 
 

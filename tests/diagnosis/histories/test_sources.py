@@ -38,6 +38,24 @@ def test_an_offset_without_a_record_is_never_given_and_never_lost() -> None:
     assert 100 < stand[0] < 130
 
 
+def test_a_hole_between_commits_is_open_where_the_contract_says_that_there_are_some() -> None:
+    """One within a commit is none; what main lost is missing all the same."""
+    history = History(Setting(has_holes=True, tells_of_holes=True), Random(1), "a")  # noqa: S311 - as above
+    holes = [each for each in range(100) if not history.source.has(0, each)]
+    history.job.reads(holes[1] - 1)
+    history.job.reads(3)
+    open_still = look(history, None).found["gaps"]
+    lost = history.table.holds[history.head]
+    history.table.is_set_to(history.table.chain[0].snapshot_id)
+    history.job.reads(3)
+
+    gaps = look(history, None).found["gaps"]
+
+    assert (open_still.missing, open_still.is_untold) == (1, True)  # type: ignore[attr-defined]
+    assert not gaps.is_untold  # type: ignore[attr-defined]
+    assert gaps.missing >= len(lost)  # type: ignore[attr-defined]
+
+
 def test_a_silent_partition_gives_nothing_new() -> None:
     """What it has already is read all the same."""
     source = Source(2)

@@ -32,11 +32,13 @@ def truth_since(
 ) -> Truth:
     """What is true of the rows from this position on, and of copies that others than these commits brought. That the
     source had deleted what was to be read next is seen by the rows of the partition on both sides only: it counts from
-    where these were there when positions were counted, at this commit (None: now)."""
+    where these were there when positions were counted, at this commit (None: now). Where the contract says that
+    positions are not dense, it does not show."""
     truth = truth_of(history)
     newer = {position for position, commit in history.table.live_by_commit(history.head) if commit not in below}
     there = by_partition(history.table.live(history.head if counted is None else counted))
-    unseen = {each for each in history.source.skipped if not _is_between(each, there)}
+    skipped, tells = history.source.skipped, history.setting.tells_of_holes
+    unseen = {each for each in skipped if tells or not _is_between(each, there)}
     lost = frozenset(position for position in truth.lost - unseen if not has_passed(begins, position))
     return Truth(lost, truth.doubled & newer, truth.to_come_again)
 
