@@ -12,6 +12,7 @@ from bot.diagnosis._other_writers import COMPARES, changes_by_others, unknown_pi
 from bot.diagnosis._overdue import settled
 from bot.diagnosis._upsert import may_be_replaced
 from bot.diagnosis._wrong_rows import ALL_FILES, missing_now
+from bot.diagnosis.commit_overwritten import overwritten
 from bot.diagnosis.schema_changed_under_the_job import unwritten, writes_unknown, written_in_vain
 from bot.domain.diagnosis import CannotTell, Case, Excluded
 from bot.domain.findings import LeakedManifestsFinding, LeakStanding, MissingFilesFinding
@@ -103,6 +104,8 @@ def _files(case: Case) -> str | None:
     lost_file = case.observation.table.lost_metadata
     if lost_file is not None:
         return f"The catalog points at {lost_file}, which cannot be read: what is said here is of an older state (F10)."
+    if lost := overwritten(case):
+        return f"{short(lost[0].commit.snapshot_id)} was overwritten in the catalog (F26)."
     if case.unreadable is not None and case.unreadable.count:
         return f"{case.unreadable.count} files with {case.unreadable.rows} rows cannot be read (F9)."
     if isinstance(gone := missing_now(case), MissingFilesFinding):

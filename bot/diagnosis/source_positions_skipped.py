@@ -15,6 +15,7 @@ from bot.diagnosis._case import at_position, empty_starts, in_window, may_be_mis
 from bot.diagnosis._other_writers import COMPARES, changes_without_job, is_overwrite, lost_by, unsettled_compactions
 from bot.diagnosis._unbroken import is_found_missing, lies_beside_gaps, rows_were_put_back, untold
 from bot.diagnosis._upsert import may_be_replaced, skipped_between_commits, why_upsert
+from bot.diagnosis.commit_overwritten import overwritten
 from bot.domain.broker_gaps import on_broker, on_broker_in_words
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
 from bot.domain.findings import GapsFinding, LeakStanding, PositionGap
@@ -190,7 +191,7 @@ def examine(case: Case) -> Examined:
         )
     if found.is_untold and why_upsert(case) is None:
         return _without_record(case, found)
-    if (elsewhere := brought_once(case, found)) is not None:
+    if (elsewhere := _was_overwritten(case, found) or brought_once(case, found)) is not None:
         return elsewhere
     if missing := lacking(case, "leaked_manifests"):
         return CannotTell(missing=missing)
@@ -210,6 +211,15 @@ def examine(case: Case) -> Examined:
         kept = on_broker(case.observation.kafka, skipped)
         found = found.model_copy(update={"gaps": skipped, "missing": missing_rows, "on_broker": kept})
     return _matches(case, found)
+
+
+def _was_overwritten(case: Case, found: GapsFinding) -> Excluded | None:
+    lost = overwritten(case)
+    if not lost or sum(each.commit.counted("added-records") for each in lost) < found.missing:
+        return None
+    return Excluded(
+        reason=f"{short(lost[0].commit.snapshot_id)} had brought rows, and was overwritten in the catalog (F26)."
+    )
 
 
 def _without_record(case: Case, found: GapsFinding) -> Excluded | CannotTell:

@@ -20,7 +20,7 @@ from bot.domain.looked import NotSeen, Seen
 from bot.domain.reads import ReadRun
 from bot.domain.record import Record, Utc
 from bot.domain.replay import ReplayRecipe
-from bot.domain.table import TableState, Window
+from bot.domain.table import TableState, UnnamedCommit, Window
 from bot.domain.written import OF_STATE, WrittenSchema
 
 
@@ -79,6 +79,8 @@ class Observation(Record):
     """Runs of the table's `other_jobs`, each under its own name; None: none are declared."""
     kafka: Seen[KafkaPartition] | NotSeen | None = Field(default=None, exclude_if=lambda told: told is None)
     """What the broker holds of the topics that the table's job reads; None: no broker is configured for the job."""
+    unnamed_commits: Seen[UnnamedCommit] | NotSeen | None = Field(default=None, exclude_if=lambda told: told is None)
+    """What metadata files beside those that the catalog knows hold; None: nobody looked."""
     remembered: tuple[RememberedStart, ...] = Field(default=(), exclude_if=lambda told: not told)
     """Starts of the table's job, and of its `other_jobs`, that Waterline saw at any time, by when it first saw them.
     Others may have been: while nobody looked, and before `MOST_STARTS` newer ones."""

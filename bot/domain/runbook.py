@@ -46,6 +46,7 @@ RUNBOOKS_OF: dict[str, tuple[str, ...]] = {
     "F23": ("schema-change",),
     "F24": ("table-behind", "no-new-data"),
     "F25": ("failed-checkpoints",),
+    "F26": ("missing-rows",),
 }
 """Code of a failure mode -> ids of the runbooks whose symptom it shows, the most telling first."""
 

@@ -175,6 +175,19 @@ class Column(Record):
     """Whether rows of files that lack it read a value of the table's own (format 3, `initial-default`)."""
 
 
+class UnnamedCommit(Record):
+    """The newest commit in a metadata file of the table's folder that neither the catalog nor the log of the current
+    file names."""
+
+    path: str
+    """Of the metadata file."""
+    commit: Snapshot
+    files: int
+    """Data files that it added."""
+    unreadable: int
+    """Of these, which storage does not have, or not whole."""
+
+
 class TableState(Record):
     """A table at one metadata file; everything Waterline says of a table is said of such a state."""
 

@@ -13,7 +13,7 @@ from bot.domain.reads import FarRead, ReadRun
 from bot.domain.record import Record
 from bot.domain.replay import Replay, ReplayRange, ReplayRecipe, SourceSurvey
 from bot.domain.snapshot import Snapshot
-from bot.domain.table import TableState
+from bot.domain.table import TableState, UnnamedCommit
 from bot.domain.written import WriterSource, WrittenSchema
 
 
@@ -120,6 +120,13 @@ class TableCatalog(Protocol):
         tell and down to the newest commit by Flink at least; empty where none of these files is left.
 
         Cost: one catalog call and most often one file. Raises UnknownTable, CouldNotLook."""
+
+    def unnamed_commits(self, table: TableState) -> tuple[UnnamedCommit, ...]:
+        """Commits that only metadata files hold which the table does not name: of the newest such files, as far as its
+        log reaches. Refused commits leave such files, too.
+
+        Cost: one catalog call, one listing of the metadata folder, and these files. Raises UnknownTable, CouldNotLook.
+        """
 
     def commit(self, table: TableName, change: TableChange) -> TableState:
         """Apply `change` as one compare-and-swap, at most once; returns the table after it.

@@ -41,7 +41,7 @@ from bot.domain.reads import FarRead, ReadRun
 from bot.domain.record import Utc
 from bot.domain.rewinds import flink_commits
 from bot.domain.setup import TableSetup
-from bot.domain.table import Snapshot, TableState, Window
+from bot.domain.table import Snapshot, TableState, UnnamedCommit, Window
 from bot.domain.written import OF_STATE, WriterSource, WrittenSchema, writer_sources
 from bot.evidence import Collector
 from bot.notices.affecting import affected_commits, changes_rows, ledger_rows
@@ -234,7 +234,7 @@ class Observer:
         state = self.catalog.load(table)
         if branch is not None:
             state = _seen_from(state, branch)
-        with ThreadPoolExecutor(max_workers=5) as pool:
+        with ThreadPoolExecutor(max_workers=6) as pool:
             jobs, others = pool.submit(self.runs, setup), pool.submit(self._others, setup)
             kafka = pool.submit(self.kafka_of, setup.job)
 
@@ -244,6 +244,8 @@ class Observer:
 
             reads = pool.submit(readers) if with_readers else None
             leaks = pool.submit(_look, "the Flink manifests on storage", lambda: self.files.flink_manifests(state))
+            beside = partial(_look, "the metadata files on storage", lambda: self.catalog.unnamed_commits(state))
+            unnamed = pool.submit(beside) if with_readers else None
             runs = jobs.result()
             checkpoints = self._restore_points(setup, state, runs)
             manifests = _typed(leaks.result(), FlinkManifest)
@@ -255,6 +257,7 @@ class Observer:
                 flink_manifests=manifests,
                 others=others.result(),
                 kafka=kafka.result(),
+                unnamed_commits=_typed(unnamed.result(), UnnamedCommit) if unnamed is not None else None,
                 remembered=self._remembered(setup),
             )
         return seen.model_copy(update={"written": self._written(seen)})

@@ -12,7 +12,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from threading import Lock
@@ -75,7 +75,7 @@ from bot.domain.errors import CommitRefused, CouldNotLook
 from bot.domain.file_changes import FileSources, FileSurvey
 from bot.domain.ids import SnapshotId, TableName
 from bot.domain.snapshot import Snapshot
-from bot.domain.table import TableState
+from bot.domain.table import TableState, UnnamedCommit
 from bot.ports import Clock, FileChange, RowChange, TableChange
 
 read_any_type()
@@ -150,6 +150,27 @@ def newest_readable(lost: str, properties: Mapping[str, str]) -> tuple[TableMeta
         if metadata is not None:
             return metadata, f"{folder}/{name}"
     return None
+
+
+def unnamed_in(table: TableState, named: Collection[str], properties: Mapping[str, str]) -> Iterator[UnnamedCommit]:
+    """See `PyIcebergCatalog.unnamed_commits`. `named`: the current metadata file, and those of its log."""
+    names = {each.rsplit("/", 1)[-1] for each in named}
+    numbers = [int(found["number"]) for name in names if (found := _METADATA.fullmatch(name))]
+    folder = table.metadata_location.rpartition("/")[0]
+    beside = (
+        each for each in _listed(folder, properties) if each[2] not in names and each[0] >= min(numbers, default=0)
+    )
+    for _, _, name in sorted(beside, reverse=True)[:_TRIED]:
+        path = f"{folder}/{name}"
+        metadata = _read(path, properties)
+        if metadata is None or str(metadata.table_uuid) != table.uuid or metadata.current_snapshot_id in table.by_id:
+            continue
+        state = table_state(table.name, metadata, path, table.read_at)
+        if state.head is not None:
+            files = FilesOfTable(load_file_io(dict(properties), path), metadata, MAIN_BRANCH)
+            brought = files.named(FileSources(added_by=(state.head,))).files.values()
+            gone = files.unreadable(brought)
+            yield UnnamedCommit(path=path, commit=state.by_id[state.head], files=len(brought), unreadable=len(gone))
 
 
 def _pointer(name: str, properties: Mapping[str, str], table: TableName) -> str | None:
@@ -366,6 +387,18 @@ class PyIcebergCatalog:
             raise unknown_table(table.name, self.name) from error
         except UNREAD as error:
             raise could_not_look(f"The older metadata of {table.name}", self.name, error) from error
+
+    def unnamed_commits(self, table: TableState) -> tuple[UnnamedCommit, ...]:
+        """See the port. Raises UnknownTable, CouldNotLook."""
+        try:
+            loaded = self._catalog("read").load_table(table.name)
+            named = {loaded.metadata_location, *(entry.metadata_file for entry in loaded.metadata.metadata_log)}
+            told = {key: value for key, value in loaded.io.properties.items() if key != PY_IO_IMPL}
+            return tuple(unnamed_in(table, named, {**self._properties, **told}))
+        except MISSING as error:
+            raise unknown_table(table.name, self.name) from error
+        except UNREAD as error:
+            raise could_not_look(f"The metadata folder of {table.name}", self.name, error) from error
 
     def commit(self, table: TableName, change: TableChange) -> TableState:
         """One `commit_table` with all requirements; the state comes from the catalog's own answer.

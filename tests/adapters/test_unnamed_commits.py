@@ -1,0 +1,36 @@
+"""A commit that was overwritten in the catalog is still named by a metadata file of its own."""
+
+from pathlib import Path
+
+from sqlalchemy import create_engine, text
+
+from bot.adapters.clock import SystemClock
+from bot.adapters.iceberg.catalog import PyIcebergCatalog
+from tests.tables import ORDERS, OrdersTable, lake_in
+
+
+def test_a_commit_that_the_catalog_passed_over_is_found_with_its_files(tmp_path: Path) -> None:
+    """The pointer is set back by hand, and the job commits on: two files have one number, and one is in no log."""
+    table = OrdersTable(tmp_path)
+    table.commits("a", 1, range(10))
+    lost = table.commits("a", 2, range(10, 20))
+    properties = lake_in(tmp_path)
+    with create_engine(properties["uri"]).begin() as database:
+        database.execute(text("UPDATE iceberg_tables SET metadata_location = previous_metadata_location"))
+    table.commits("a", 3, range(20, 30))
+    catalog = PyIcebergCatalog("lake", properties, SystemClock())
+
+    state = catalog.load(ORDERS)
+    (found,) = catalog.unnamed_commits(state)
+
+    assert lost not in state.by_id
+    assert (found.commit.snapshot_id, found.commit.checkpoint_id) == (lost, 2)
+    assert (found.files, found.unreadable) == (1, 0)
+    assert found.commit.parent_id == state.by_id[state.head or lost].parent_id
+
+    for each in table.data_folder.rglob("*.parquet"):
+        each.unlink()
+
+    assert catalog.unnamed_commits(state)[0].unreadable == 1
+    catalog.close()
+    table.close()
