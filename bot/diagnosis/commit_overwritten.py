@@ -23,7 +23,6 @@ MODE = Mode(
     asks_for=("missing_positions",),
     false_positives=("The job was started from an older state since, and read the rows again: count positions.",),
     neighbours={
-        "F6": "There main was rolled back, and its history says so. Here the history was overwritten with it.",
         "F10": "There the catalog points to a file that is gone. Here it names a good one, which leaves a commit out.",
         "F18": "There nobody ever wrote the rows. Here files of a commit hold them.",
     },

@@ -23,6 +23,7 @@ MODE = Mode(
         "and what came after the older file is unknown.",
         "F9": "There metadata opens, and files that it names are gone. Here the metadata file or a "
         "manifest list itself is.",
+        "F26": "There the catalog names a good file, which leaves a commit out. Here that file is gone.",
     },
     act=Act.MAKE_READABLE,
     remedies=(Remedy.RESTORE_METADATA, Remedy.REPAIR_UNREADABLE_FILES),

@@ -162,6 +162,7 @@ MODE = Mode(
         "F6": "There commits had brought the rows and a rollback removed them from main. Here nobody ever wrote them.",
         "F15": "There a start had no state; that can be the cause, but here positions are missing, which "
         "can happen to a restored run as well.",
+        "F26": "There a commit had brought the rows, and was overwritten in the catalog. Here nobody ever wrote them.",
         "F21": "There a delete or overwrite by another writer took rows off. Here nobody ever wrote them.",
     },
     act=Act.REPAIR,

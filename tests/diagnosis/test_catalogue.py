@@ -203,7 +203,7 @@ STORIES: dict[Callable[[], Case], tuple[str, ...]] = {
 
 
 MODES = scan(bot.diagnosis)
-CODES = [*(f"F{number}" for number in range(1, 26)), "healthy", "no-advance", "wait"]
+CODES = [*(f"F{number}" for number in range(1, 27)), "healthy", "no-advance", "wait"]
 LONGEST = 220
 """Characters."""
 _NOTE = "It is a note that holds beside `healthy`; whoever reads of health finds the note under it."
@@ -215,7 +215,7 @@ codes = pytest.mark.parametrize("code", MODES)
 
 
 def test_each_mode_of_the_catalogue_is_there_once() -> None:
-    """F1 to F25 in their order, then the words."""
+    """F1 to F26 in their order, then the words."""
     assert CODES == list(MODES)
 
 
@@ -320,7 +320,7 @@ def test_the_catalogue_is_in_the_order_in_which_to_act() -> None:
     """Faults by their number first, then the words; frozen."""
     found = scan(bot.diagnosis)
 
-    assert [*(f"F{number}" for number in range(1, 26)), "healthy", "no-advance", "wait"] == list(found)
+    assert [*(f"F{number}" for number in range(1, 27)), "healthy", "no-advance", "wait"] == list(found)
     assert isinstance(found, MappingProxyType)
 
 

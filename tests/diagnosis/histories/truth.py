@@ -119,12 +119,14 @@ def copies_at(history: History, snapshot: SnapshotId) -> frozenset[int]:
 
 
 def wrong_up_to(history: History, snapshot: SnapshotId) -> frozenset[int]:
-    """Positions that this commit of main's line has more than once, or not although it has later ones."""
+    """Positions that this commit of main's line has more than once, or not although it has later ones. Not what the
+    source had deleted unread, where the contract says that positions are not dense."""
     live = frozenset(history.table.live(snapshot))
+    unseen = history.source.skipped if history.setting.tells_of_holes else frozenset()
     if history.setting.keys:
         wanted = _newest_by_key(history, history.source.end_of(live)).values()
         return copies_at(history, snapshot) | (frozenset(wanted) - live)
-    return copies_at(history, snapshot) | (history.source.below(history.source.end_of(live)) - live)
+    return copies_at(history, snapshot) | (history.source.below(history.source.end_of(live)) - live - unseen)
 
 
 def ranges_of(positions: Iterable[int]) -> list[tuple[int, int]]:
