@@ -75,6 +75,8 @@ def _mode(mode: Mode) -> Iterator[str]:
         yield f"- Not {code}: {how}"
     for alike in mode.false_positives:
         yield f"- False positive: {alike}"
+    if mode.planned_as:
+        yield f"- People can declare it as: {'; '.join(mode.planned_as)}."
 
 
 def _names(tasks: Iterable[str]) -> str:

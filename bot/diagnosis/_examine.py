@@ -14,6 +14,7 @@ from types import MappingProxyType, ModuleType
 
 from bot.diagnosis._asked import lacking
 from bot.diagnosis._last_good import with_rows_told
+from bot.diagnosis._planned import with_plans
 from bot.diagnosis._wrong_rows import copies_unexplained
 from bot.domain.diagnosis import (
     HEALTHY,
@@ -152,9 +153,10 @@ def _vouches(result: ModeResult) -> bool:
 
 def diagnose(case: Case, modes: Mapping[str, ModeModule]) -> Diagnosis:
     """Every mode's answer, in the mapping's order, which is the order in which to act; without values of hidden
-    columns, wherever it is read. Each match says what is known of the rows up to the snapshot that it names."""
+    columns, wherever it is read. Each match says what is known of the rows up to the snapshot that it names, and
+    whether people have declared it planned."""
     results = (ModeResult(mode=module.mode, examined=_examined(case, module)) for module in modes.values())
-    diagnosis = Diagnosis(results=agreeing(case, results))
+    diagnosis = Diagnosis(results=with_plans(case, agreeing(case, results)))
     told = veiled_body(Diagnosed(diagnosis=diagnosis), case.contract)
     assert isinstance(told, Diagnosed)
     return told.diagnosis

@@ -47,7 +47,7 @@ def proven(case: Case, *, is_down: bool = False) -> Right | CannotTell | Exclude
             return Excluded(reason=reason)
         case Unproven(missing, asks):
             said = tuple(_why(case, task) for task in rows.not_answered) or (missing,)
-            open_still.append(CannotTell(missing=said, asks=_may_answer(case, asks)))
+            open_still.append(CannotTell(missing=said, asks=may_answer(case, asks)))
         case Right() as right:
             if (overdue := unaccounted(case, right.until)) is not None:
                 open_still.append(overdue)
@@ -64,7 +64,7 @@ def root_in_doubt(case: Case) -> CannotTell | None:
     does not, and no mode names that, none by which it comes can be ruled out."""
     match root(case):
         case Unproven(missing, asks):
-            return CannotTell(missing=(missing,), asks=_may_answer(case, asks))
+            return CannotTell(missing=(missing,), asks=may_answer(case, asks))
         case Wrong(reason):
             return CannotTell(missing=(f"the cause of this: {reason.rstrip('.')}",))
     return None
@@ -86,7 +86,7 @@ def _why(case: Case, task: str) -> str:
     return next(iter(lacking(case, task, whole=True)), f"{task}, once more, up to the newest commit that was looked at")
 
 
-def _may_answer(case: Case, tasks: tuple[str, ...]) -> tuple[str, ...]:
+def may_answer(case: Case, tasks: tuple[str, ...]) -> tuple[str, ...]:
     """Of these tasks those that another run may answer: one that could not is not run again for the same state. Rows
     are counted again for newer commits of the job, which make no other answer old."""
     again = frozenset(unasked(case, *tasks))

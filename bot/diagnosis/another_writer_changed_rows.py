@@ -23,6 +23,7 @@ MODE = Mode(
         "A writer that leaves no Flink job id, such as Flink CDC or Kafka Connect, and is meant to write.",
         "A commit of the job that a responder applied again: a cherry-pick keeps no job id, but names its source.",
     ),
+    planned_as=("Announced deletion or correction", "Planned backfill", "Writer that is meant to be there"),
     neighbours={
         "F1": "There a checkpoint or file that was on main already is there a second time. Here a commit "
         "that is not the job's changed rows.",
@@ -35,7 +36,7 @@ MODE = Mode(
         "overwritten.",
     },
     act=Act.CONTAIN,
-    remedies=(Remedy.STOP_CULPRIT,),
+    remedies=(Remedy.STOP_CULPRIT, Remedy.TRUST_PRESENT_STATE),
 )
 
 

@@ -25,6 +25,7 @@ MODE = Mode(
         "A first deployment over a table that another job had filled.",
         "A start without state that somebody decided, with its source positions given by hand.",
     ),
+    planned_as=("Planned start without state", "First deployment on a table that another job filled"),
     neighbours={
         "F1": "There no start without state lies between the two commits. Here the ids begin at 1 again, "
         "over other files.",

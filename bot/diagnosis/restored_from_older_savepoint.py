@@ -40,6 +40,7 @@ MODE = Mode(
         "An upsert table: the same rows again change nothing.",
         "Commits after the savepoint that carried no rows: nothing is read twice.",
     ),
+    planned_as=("Announced replay", "Planned backfill by the job"),
     neighbours={
         "F1": "There one checkpoint, or the very same files, are on main twice. Here a new run wrote the "
         "same source range again, into new files.",

@@ -23,6 +23,7 @@ MODE = Mode(
         "Write-audit-publish or a moved branch: such snapshots never were head of main.",
         "A rollback whose rows were restored by hand (cherry-pick keeps no Flink ids).",
     ),
+    planned_as=("Planned rollback",),
     neighbours={
         "F2": "There main stayed and a new run began further back. Here main went back and the same run goes on.",
         "F3": "There commits never came. Here they were on main and a rollback took them off.",

@@ -36,6 +36,7 @@ MODE = Mode(
         "key comes twice.",
         "A fixed job id that was stopped and started again: it returns, but it never ran beside the other.",
     ),
+    planned_as=("Second writer that is meant to be there", "Planned hand-over between two runs"),
     neighbours={
         "F1": "There one run repeats its own checkpoint or files. Here two runs take turns on main, or are "
         "alive at once.",

@@ -18,7 +18,7 @@ from bot.domain import findings as f
 from bot.domain.contract import TableContract
 from bot.domain.evidence import Evidence, Observation, begun_on_main
 from bot.domain.flink import JobRun
-from bot.domain.ids import JobId, SnapshotId, short
+from bot.domain.ids import JobId, SnapshotId, UserId, short
 from bot.domain.ledger import Ledger
 from bot.domain.record import Record, Utc
 from bot.domain.table import Window
@@ -71,6 +71,7 @@ class Remedy(StrEnum):
     FREE_CHECKPOINT_FOLDER = "free-checkpoint-folder"
     PROTECT_LAST_COMMIT = "protect-last-commit"
     STOP_CULPRIT = "stop-culprit"
+    TRUST_PRESENT_STATE = "trust-present-state"
     TELL_CONSUMERS = "tell-consumers"
     WAIT = "wait"
     NOTHING = "nothing"
@@ -106,6 +107,7 @@ _WORDS = {
     Remedy.FREE_CHECKPOINT_FOLDER: "move the old checkpoint folders out of the way, or start under a new job id",
     Remedy.PROTECT_LAST_COMMIT: "tag the newest commit of each run, before maintenance expires it",
     Remedy.STOP_CULPRIT: "stop the other writer, then decide which of its changes stay",
+    Remedy.TRUST_PRESENT_STATE: "take nothing back; have the table verified as it is",
     Remedy.TELL_CONSUMERS: "notify the consumers; leave the table and the job unchanged",
     Remedy.WAIT: "wait; Flink is still at work",
     Remedy.NOTHING: "nothing to do",
@@ -150,6 +152,9 @@ class Mode(Record):
     """Further ones, where the rest leaves a doubt: its answer's `asks` names them then."""
     false_positives: tuple[str, ...]
     """What looks the same and is not; shown to the responder."""
+    planned_as: tuple[str, ...] = ()
+    """As what people can declare its cause planned, or meant to be; empty: nobody plans it. At most 75 characters each,
+    for a choice in Slack."""
     neighbours: Mapping[str, str]
     """Code of a mode that is easily taken for this one -> how to tell them apart, in a sentence or two: *there* is the
     neighbour, *here* this one. Empty where an older version recorded the codes alone."""
@@ -163,6 +168,31 @@ class Mode(Record):
     def _codes_alone(cls, told: object) -> object:
         """Diagnoses of records and cases that were written before the sentences were."""
         return dict.fromkeys(told, "") if isinstance(told, list | tuple) else told
+
+
+class PlannedChange(Record):
+    """A person says that what a mode found was planned, or is meant to be. That makes no row right."""
+
+    code: str
+    """Of the mode."""
+    what: str
+    """One of the mode's `planned_as`."""
+    reason: str
+    by: UserId
+    run: JobId | None
+    """Of the match that it was declared for, as the next three."""
+    last_good: SnapshotId | None
+    newest_wrong: SnapshotId | None
+    commits: tuple[SnapshotId, ...]
+
+    def covers(self, match: "Matches") -> bool:
+        """Whether the match is of the same cause: of the same run, which may have committed on, or of no commit that
+        was not there when it was declared."""
+        if self.newest_wrong != match.newest_wrong:
+            return False
+        if match.wrong_run is None:
+            return set(match.rows) <= set(self.commits)
+        return (self.run, self.last_good) == (match.wrong_run, match.last_good)
 
 
 class Case(Record):
@@ -201,6 +231,8 @@ class Case(Record):
     evidence: tuple[Evidence, ...] = ()
     keeps: JobId | None = None
     """The run that people chose to keep, of two that write the table."""
+    planned: tuple[PlannedChange, ...] = Field(default=(), exclude_if=lambda told: not told)
+    """What people have declared as planned, at most one for each mode."""
 
     @property
     def runs(self) -> tuple[JobRun, ...]:

@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from bot.domain.approval import Approval, Via, where
-from bot.domain.diagnosis import Diagnosis
+from bot.domain.diagnosis import Diagnosis, PlannedChange
 from bot.domain.evidence import Evidence
 from bot.domain.findings import RecoveryDeadline
 from bot.domain.ids import CheckpointId, EvidenceId, JobId, ProposalId, Severity, SnapshotId, StepId, TableName, UserId
@@ -365,6 +365,20 @@ class Diagnosed(Record):
     """Until when the table can be recovered, as of the same look; None: nothing is there that could go."""
 
 
+class PlanDeclared(Record):
+    """A person says that what a mode found was planned. The newest one for a mode counts."""
+
+    kind: Literal["plan-declared"] = "plan-declared"
+    planned: PlannedChange
+
+
+class PlanWithdrawn(Record):
+    kind: Literal["plan-withdrawn"] = "plan-withdrawn"
+    code: str
+    """Of the mode."""
+    reason: str
+
+
 class StepDone(Record):
     kind: Literal["step-done"] = "step-done"
     step: StepId
@@ -425,7 +439,8 @@ class IncidentClosed(Record):
 Body = Annotated[
     IncidentOpened | ResponderAssigned | NoteAdded | EvidenceRequested | EvidenceRecorded | EvidenceEnded
     | EvidenceRunAgain | EvidenceStopped | RunbookChanged
-    | DiagnosisEntry | Diagnosed | StepDone | StepSkipped | ProposalMade | ProposalApproved | GlassBroken
+    | DiagnosisEntry | Diagnosed | PlanDeclared | PlanWithdrawn
+    | StepDone | StepSkipped | ProposalMade | ProposalApproved | GlassBroken
     | VetoTimeEnded | ApprovalReminded | ProposalEnded | OutcomeSettled
     | ExecutionStarted | EffectStarted | EffectEnded | ExecutionEnded | VerificationRequested | Verified
     | WaterlineMoved

@@ -74,6 +74,10 @@ def _apply(incident: Incident, entry: Entry) -> None:  # noqa: C901 - one case a
             incident.diagnosis_asked = None
         case e.Diagnosed():
             incident.diagnosis, incident.deadline = body.diagnosis, body.deadline
+        case e.PlanDeclared():
+            incident.planned[body.planned.code] = body.planned
+        case e.PlanWithdrawn():
+            incident.planned.pop(body.code, None)
         case e.StepDone():
             incident.outcomes[body.step] = StepOutcome(key=body.key, why=body.why, by=entry.by, at=entry.at)
         case e.StepSkipped():

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from bot.domain.diagnosis import Diagnosis
+from bot.domain.diagnosis import Diagnosis, PlannedChange
 from bot.domain.effects import StopFork
 from bot.domain.entries import (
     EvidenceEnded,
@@ -88,6 +88,8 @@ class Incident:
     """As of the newest diagnosis."""
     diagnosis_asked: int | None = None
     """seq of the request that has no answer yet."""
+    planned: dict[str, PlannedChange] = field(default_factory=dict)
+    """Code of a mode -> what people have declared as its planned cause."""
     outcomes: dict[StepId, StepOutcome] = field(default_factory=dict)
     proposals: dict[ProposalId, ProposalView] = field(default_factory=dict)
     previews: dict[str, tuple[Notice, ...]] = field(default_factory=dict)

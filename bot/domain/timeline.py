@@ -148,6 +148,8 @@ def _sentence(body: e.Body) -> str:
             | e.DiagnosisRequested()
             | e.DiagnosisEnded()
             | e.Diagnosed()
+            | e.PlanDeclared()
+            | e.PlanWithdrawn()
             | e.StepDone()
             | e.StepSkipped()
         ):
@@ -214,13 +216,15 @@ def _told(  # noqa: C901 - one case a kind, nothing nested
             assert_never(body)
 
 
-def _found(
+def _found(  # noqa: C901 - one case a kind, nothing nested
     body: e.EvidenceRequested
     | e.EvidenceRecorded
     | e.EvidenceEnded
     | e.EvidenceRunAgain
     | e.DiagnosisEntry
     | e.Diagnosed
+    | e.PlanDeclared
+    | e.PlanWithdrawn
     | e.StepDone
     | e.StepSkipped,
 ) -> str:
@@ -241,6 +245,10 @@ def _found(
             return _looked_again(body)
         case e.Diagnosed():
             return _diagnosed(body)
+        case e.PlanDeclared(planned=planned):
+            return f"{planned.code} was planned ({planned.what}): {full_stop(planned.reason)}"
+        case e.PlanWithdrawn():
+            return f"{body.code} was not planned after all: {full_stop(body.reason)}"
         case e.StepDone():
             return f"Step “{body.step}” is done ({body.key}): {full_stop(body.why)}"
         case e.StepSkipped():

@@ -193,6 +193,15 @@ def root(case: Case) -> Wrong | Unproven | None:
     return None
 
 
+def exact(case: Case) -> Wrong | Unproven | None:
+    """What speaks against it that each position of the window is there once (P1), or has to be known for it, whoever
+    writes; None: each is."""
+    told = _base(case) or _exact(case, Counted(case))
+    if told is None and (hole := why_no_hole(case)) is not None:
+        return Unproven(hole)
+    return told
+
+
 def is_exact(case: Case, run: JobId) -> bool:
     """Whether rows were counted and are there once (P1), and the run had brought all its rows by then, or the highest
     position."""

@@ -11,7 +11,7 @@ from typing import Any
 from bot.diagnosis._case import living
 from bot.diagnosis._examine import ModeModule, diagnose
 from bot.domain.beside import Beside, beside
-from bot.domain.diagnosis import Case, Diagnosis
+from bot.domain.diagnosis import Case, Diagnosis, PlannedChange
 from bot.domain.entries import Body, Diagnosed
 from bot.domain.errors import EvidenceCancelled, Refused
 from bot.domain.evidence import Evidence, Observation, Verdict
@@ -53,8 +53,8 @@ _FIELDS = {
     "contract-agreement": "agreement",
 }
 """Kind of a finding -> field of the case."""
-Read = frozenset[EvidenceId]
-"""The answers from which a diagnosis was made."""
+Read = tuple[frozenset[EvidenceId], tuple[PlannedChange, ...]]
+"""The answers, and what was declared planned, from which a diagnosis was made."""
 _LOOKS_AGAIN = 5
 """So often a diagnosis is made anew because evidence came while it was made."""
 
@@ -155,11 +155,12 @@ class Diagnostician:
         head = observation.table.head
         window = Window(since=incident.window.since, until=head if head is not None else incident.window.until)
         case = build_case(self._observer.setup(incident.opened.table), observation, window, evidence)
-        return case.model_copy(update={"keeps": incident.kept_run})
+        return case.model_copy(update={"keeps": incident.kept_run, "planned": tuple(incident.planned.values())})
 
 
 def _answered(incident: Incident) -> Read:
-    return frozenset(run.evidence.id for run in incident.latest.values() if run.evidence is not None)
+    answers = frozenset(run.evidence.id for run in incident.latest.values() if run.evidence is not None)
+    return answers, tuple(incident.planned.values())
 
 
 def tasks_needed(modes: Mapping[str, ModeModule]) -> tuple[str, ...]:

@@ -4,9 +4,18 @@ import threading
 from collections import defaultdict
 from collections.abc import Collection
 
-from bot.domain.diagnosis import Diagnosis, Remedy
+from bot.domain.diagnosis import Diagnosis, Matches, Mode, PlannedChange, Remedy
 from bot.domain.doubt import mended_by_others
-from bot.domain.entries import Body, Diagnosed, DiagnosisEnded, DiagnosisRequested, StepDone, StepSkipped
+from bot.domain.entries import (
+    Body,
+    Diagnosed,
+    DiagnosisEnded,
+    DiagnosisRequested,
+    PlanDeclared,
+    PlanWithdrawn,
+    StepDone,
+    StepSkipped,
+)
 from bot.domain.errors import CouldNotKeep, Refused, WaterlineError
 from bot.domain.execution import ProposalState
 from bot.domain.ids import IncidentId, UserId
@@ -37,10 +46,44 @@ class DiagnosisDesk:
         Raises Refused while a proposal is being carried out, for the world that would be diagnosed is half moved.
         """
 
+        self._store.write(incident_id, by=by, decide=_request)
+
+    def may_be_planned(self, incident_id: IncidentId, code: str) -> tuple[str, ...]:
+        """As what people can declare planned what this mode has found. Raises Refused where it matches no more."""
+        return _found(self._store.get(incident_id), code)[0].planned_as
+
+    def declare_planned(self, incident_id: IncidentId, code: str, what: str, reason: str, *, by: UserId) -> None:
+        """Write down that what this mode has found was planned, and ask for a diagnosis that takes it into account;
+        returns at once. Raises Refused as `may_be_planned` and `request` do, and without a reason."""
+
         def decide(incident: Incident) -> list[Body]:
-            must_be_open(incident)
-            _must_stand_still(incident)
-            return [] if incident.diagnosis_asked is not None else [DiagnosisRequested()]
+            request = _request(incident)
+            mode, match = _found(incident, code)
+            if what not in mode.planned_as or not reason.strip():
+                raise Refused("A plan needs a kind and a reason.", "", "Click “This was planned…” and fill both in.")
+            planned = PlannedChange(
+                code=code,
+                what=what,
+                reason=reason.strip(),
+                by=by,
+                run=match.wrong_run,
+                last_good=match.last_good,
+                newest_wrong=match.newest_wrong,
+                commits=match.rows,
+            )
+            return [PlanDeclared(planned=planned), *request]
+
+        self._store.write(incident_id, by=by, decide=decide)
+
+    def withdraw_plan(self, incident_id: IncidentId, code: str, reason: str, *, by: UserId) -> None:
+        """Write down that it was not planned, and ask for a diagnosis; returns at once. Raises Refused as `request`
+        does, without a reason, and where nothing is declared."""
+
+        def decide(incident: Incident) -> list[Body]:
+            request = _request(incident)
+            if code not in incident.planned or not reason.strip():
+                raise Refused(f"No plan for {code} was withdrawn.", "", "A declared plan and a reason are needed.")
+            return [PlanWithdrawn(code=code, reason=reason.strip()), *request]
 
         self._store.write(incident_id, by=by, decide=decide)
 
@@ -119,6 +162,21 @@ class DiagnosisDesk:
     def _alone(self, incident_id: IncidentId) -> threading.Lock:
         with self._lock:
             return self._diagnosing[incident_id]
+
+
+def _request(incident: Incident) -> list[Body]:
+    must_be_open(incident)
+    _must_stand_still(incident)
+    return [] if incident.diagnosis_asked is not None else [DiagnosisRequested()]
+
+
+def _found(incident: Incident, code: str) -> tuple[Mode, Matches]:
+    must_be_open(incident)
+    matches = incident.diagnosis.matches if incident.diagnosis is not None else ()
+    for mode, match in matches:
+        if mode.code == code and mode.planned_as:
+            return mode, match
+    raise Refused(f"The newest diagnosis does not find {code}.", "", "Look at the newest diagnosis in the thread.")
 
 
 def outcome_of(diagnosis: Diagnosis, step: DecisionStep, incident: Incident) -> tuple[str, str]:

@@ -210,7 +210,7 @@ def account(incident: Incident, person: Callable[[str | None], str], plain: Plai
         is_proven=incident.waterline is not None and incident.waterline.status == "trusted",
         took={each.name: None if each.took is None else each.took.total_seconds() for each in metrics(incident)},
         causes=tuple(
-            r.Cause(code=mode.code, title=mode.title, headline=match.headline, reasons=match.reasons)
+            r.Cause(code=mode.code, title=mode.title, headline=match.headline, reasons=tuple(map(plain, match.reasons)))
             for mode, match in (diagnosis.matches if diagnosis else ())
         ),
         ledger=_ledger(incident),

@@ -10,7 +10,7 @@ from bot.service.approving import keep_other
 from bot.service.services import Services
 from bot.slack.blocks.review import term_form
 from bot.slack.commands import mute_clicked
-from bot.slack.forms import REASONS, open_form_id, problem_form
+from bot.slack.forms import PLANNED_TITLE, REASONS, open_form_id, planned_form, problem_form
 from bot.slack.ids import Click
 from bot.slack.opening_forms import OpeningForms
 from bot.slack.requests import Clicked
@@ -54,6 +54,14 @@ class Clicks:
         self._services.diagnoses.request(IncidentId(incident), by=click.user)
         self._services.duties.walk_on(IncidentId(incident))
         return "Checking the table and the job. The result appears in the thread."
+
+    def _planned(self, click: Clicked, incident: str, code: str) -> None:
+        try:
+            kinds = self._services.diagnoses.may_be_planned(IncidentId(incident), code)
+            form = planned_form(kinds, f"{click.value}/{click.channel}")
+        except Refused as error:
+            form = problem_form(PLANNED_TITLE, str(error))
+        self._views.fill(open_form_id(click.trigger), form)
 
     def _propose(self, click: Clicked, incident: str, action: str, step: str) -> None:
         self._services.proposals.propose(IncidentId(incident), action, step=StepId(step), by=click.user)
@@ -141,6 +149,7 @@ _BUTTONS: dict[str, Callable[..., str | None]] = {
     Click.DONE: Clicks._choose,
     Click.TAKE: Clicks._take,
     Click.DIAGNOSE: Clicks._diagnose,
+    Click.PLANNED: Clicks._planned,
     Click.PROPOSE: Clicks._propose,
     Click.KEEP_OTHER: Clicks._keep_other,
     Click.APPROVE: Clicks._approve,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bot.service.opening import Offer  # behind the front door: what is asked of catalogs takes long to import
 
 PREVIEW_TITLE = "Preview the notices"
+PLANNED_TITLE = "This was planned"
 REASONS: dict[str, tuple[Form, str, str, str]] = {
     Click.SKIP: (Form.SKIP, "Skip this step", "Why is it not needed?", "Skip"),
     Click.NOTE: (Form.NOTE, "Add a note", "What should the record say?", "Add"),
@@ -36,6 +37,7 @@ REASONS: dict[str, tuple[Form, str, str, str]] = {
     Click.BREAK_GLASS: (Form.BREAK_GLASS, "Emergency approval", "Why can it not wait for the others?", "Approve alone"),
     Click.SETTLE_HAPPENED: (Form.SETTLE_HAPPENED, "It happened", "What did you look at and see?", "It happened"),
     Click.SETTLE_NOT: (Form.SETTLE_NOT, "It did not happen", "What did you look at and see?", "It did not happen"),
+    Click.WITHDRAW_PLAN: (Form.WITHDRAW_PLAN, "Withdraw the plan", "Why was it not planned?", "Withdraw"),
     Click.HELP: (Form.HELP, "Ask for help", "What do you need?", "Ask"),
     Click.DECLINE_CORRECTION: (Form.DECLINE_CORRECTION, "No correction", "Why do they need none?", "Send none"),
     Click.CLOSE: (Form.CLOSE, "Close the incident", "How did it end?", "Close it"),
@@ -63,6 +65,7 @@ _FOLLOWED: dict[str, tuple[str, str]] = {
 _MEANS = {
     Form.WORDS: "Each consumer gets this text in the notice. You see every notice before it is sent.",
     Form.HELP: "This notifies the responders now. They answer in this channel.",
+    Form.PLANNED: "The record keeps your name and the reason, and the diagnosis is made again. Wrong rows stay wrong.",
     Form.VETO: "A veto ends the proposal, even after approval. You can propose another one.",
     Form.SETTLE_HAPPENED: "The execution continues with the next step. The record keeps your answer, and the review "
     "asks about it.",
@@ -83,6 +86,8 @@ def form_for(request: Request) -> View | None:
             return placeholder("Plan a savepoint", open_form_id(request.trigger), "Checking the table and the job…")
         case Clicked(action=Click.TERM):
             return placeholder("Review item", open_form_id(request.trigger), "Reading the review…")
+        case Clicked(action=Click.PLANNED):
+            return placeholder(PLANNED_TITLE, open_form_id(request.trigger), "Reading the diagnosis…")
         case Command(verb="tell") if request.rest.split(" ")[0] == AGAIN:
             return None
         case Command(verb="tell") | Clicked(action=Click.PREVIEW_NOTICE | Click.CORRECT):
@@ -138,6 +143,14 @@ def problem_form(title: str, sentence: str, typed: str = "") -> View:
             *([SectionBlock(text=written(f"*Your text*\n{mrkdwn(typed)}"))] if typed else []),
         ],
     )
+
+
+def planned_form(kinds: Sequence[str], about: str) -> View:
+    """Asks as what something was planned, and why. `about`: incident/code/channel."""
+    form = _reason(Form.PLANNED, PLANNED_TITLE, "Who planned it, and why?", "Declare", about=about)
+    options = [Option(value=kind, text=kind) for kind in kinds]
+    form.blocks = [_select("what", "What was planned?", options, options[0]), *(form.blocks or ())]
+    return form
 
 
 def opened_form(sentence: str, icon: str = ":lock:") -> View:

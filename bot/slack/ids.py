@@ -20,6 +20,9 @@ class Click(StrEnum):
     NOTE = "add-note"
     TAKE = "take-incident"
     DIAGNOSE = "diagnose"
+    PLANNED = "this-was-planned"
+    """Value of this and the next: incident/code of the failure mode."""
+    WITHDRAW_PLAN = "withdraw-plan"
     PROPOSE = "propose"
     APPROVE = "approve"
     """Value: incident/proposal/digest."""
@@ -79,6 +82,8 @@ class Form(StrEnum):
     DECLINE_CORRECTION = "form-decline-correction"
     TERM = "form-term"
     SAVEPOINT = "form-savepoint"
+    PLANNED = "form-planned"
+    WITHDRAW_PLAN = "form-withdraw-plan"
 
 
 def value_of(*parts: str) -> str:

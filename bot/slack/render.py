@@ -77,7 +77,7 @@ def _of_incident(incident: Incident, services: Services, kind: str, name: str) -
         case "diagnosis":
             body = incident.entries[int(name) - 1].body
             assert isinstance(body, Diagnosed)
-            return diagnosis_message(body.diagnosis)
+            return diagnosis_message(body.diagnosis, incident)
         case "proposal":
             return proposal_message(incident, incident.proposals[ProposalId(name)], services.tasks)
         case "execution":

@@ -38,6 +38,13 @@ class Submits:
                 self._services.walker.skip(IncidentId(ids[0]), StepId(ids[1]), reason, by=form.user)
             case Form.NOTE:
                 self._services.walker.note(IncidentId(ids[0]), reason, by=form.user)
+            case Form.PLANNED:
+                what = form.values["what"]
+                self._services.diagnoses.declare_planned(IncidentId(ids[0]), ids[1], what, reason, by=form.user)
+                self._services.duties.walk_on(IncidentId(ids[0]))
+            case Form.WITHDRAW_PLAN:
+                self._services.diagnoses.withdraw_plan(IncidentId(ids[0]), ids[1], reason, by=form.user)
+                self._services.duties.walk_on(IncidentId(ids[0]))
             case Form.REJECT:
                 self._services.approvals.reject(IncidentId(ids[0]), ProposalId(ids[1]), reason, by=form.user)
             case Form.VETO:

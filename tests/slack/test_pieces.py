@@ -68,6 +68,13 @@ def test_measures_leave_out_what_says_nothing() -> None:
     assert told == "missing positions *0* · job runs *2* · rolled back *1,200* commits · paired *1* restore point"
 
 
+def message_of(told: Diagnosis) -> str:
+    """The blocks of a diagnosis in an incident that has just begun."""
+    with closing(open_store("sqlite://")) as store:
+        incident = Story(store.journal).opens().incident
+    return str([block.to_dict() for block in diagnosis_message(told, incident)[1]])
+
+
 def test_what_could_not_be_looked_at_is_told_apart_from_what_matches() -> None:
     """A neighbour that nobody can exclude: then people must know by what it differs. Others need no such line."""
     modes = scan(bot.diagnosis)
@@ -81,7 +88,7 @@ def test_what_could_not_be_looked_at_is_told_apart_from_what_matches() -> None:
     }
     told = Diagnosis(results=tuple(ModeResult(mode=modes[code].mode, examined=e) for code, e in results.items()))
 
-    said = str([block.to_dict() for block in diagnosis_message(told)[1]])
+    said = message_of(told)
 
     assert "*F2* from *F13*: There the older run commits on" in said
     assert "from *F1*" not in said
@@ -96,7 +103,7 @@ def test_a_mode_that_is_open_alone_is_named_by_more_than_its_code() -> None:
         results=tuple(ModeResult(mode=modes[c].mode, examined=CannotTell(missing=(m,))) for c, m in missing.items())
     )
 
-    said = str([block.to_dict() for block in diagnosis_message(told)[1]])
+    said = message_of(told)
 
     assert f"*F22* {modes['F22'].mode.title}: orphan_files" in said
     assert "*F13, F5*: Flink." in said

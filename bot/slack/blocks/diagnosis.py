@@ -1,11 +1,13 @@
 """What was named: one sentence first, then what shows it, then why not the others."""
 
-from slack_sdk.models.blocks import Block, DividerBlock
+from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock
 
 from bot.domain.diagnosis import CannotTell, Diagnosis, Excluded, Matches, Mode, called
 from bot.domain.ids import short
-from bot.slack.blocks.parts import context, section
-from bot.slack.text import as_sentence, clipped, mrkdwn, short_paths
+from bot.domain.incident import Incident
+from bot.slack.blocks.parts import button, context, section
+from bot.slack.ids import Click
+from bot.slack.text import addressed, as_sentence, clipped, mrkdwn, short_paths
 
 _ROWS_SHOWN = 3
 _REASONS_SHOWN = 6
@@ -17,9 +19,10 @@ _WHY_NOT = 160
 _ALIKE = 200
 
 
-def diagnosis_message(diagnosis: Diagnosis) -> tuple[str, list[Block]]:
+def diagnosis_message(diagnosis: Diagnosis, incident: Incident) -> tuple[str, list[Block]]:
     """(notification text, blocks). Matches come in the order in which to act, with all their reasons; of the modes that
-    do not hold, the neighbours of a match say why, the others are named. The record has every reason."""
+    do not hold, the neighbours of a match say why, the others are named. The record has every reason. `incident`: in
+    which it was made, as it is now."""
     matches = diagnosis.matches
     if diagnosis.decisive is not None:
         mode, match = diagnosis.decisive
@@ -34,7 +37,7 @@ def diagnosis_message(diagnosis: Diagnosis) -> tuple[str, list[Block]]:
     if diagnosis.decisive is None:
         blocks.append(section(f":grey_question: *{mrkdwn(diagnosis.nothing_matches)}* Nothing is proposed."))
     for mode, match in matches:
-        blocks += _match(mode, match)
+        blocks += _match(mode, match, incident)
     if diagnosis.undecided:
         blocks.append(section(_undecided(diagnosis.undecided)))
         if apart := _told_apart(diagnosis):
@@ -44,8 +47,9 @@ def diagnosis_message(diagnosis: Diagnosis) -> tuple[str, list[Block]]:
     return text, blocks
 
 
-def _match(mode: Mode, match: Matches) -> list[Block]:
-    reasons = "\n".join(f"• {mrkdwn(short_paths(reason))}" for reason in match.reasons[:_REASONS_SHOWN])
+def _match(mode: Mode, match: Matches, incident: Incident) -> list[Block]:
+    who = {planned.by for planned in incident.planned.values()}
+    reasons = "\n".join(f"• {addressed(short_paths(reason), who)}" for reason in match.reasons[:_REASONS_SHOWN])
     left = len(match.reasons) - _REASONS_SHOWN
     reasons += f"\n_{left} more reason{'s are' if left > 1 else ' is'} in the record._" if left > 0 else ""
     rows = ", ".join(short(row) for row in match.rows[:_ROWS_SHOWN])
@@ -53,13 +57,21 @@ def _match(mode: Mode, match: Matches) -> list[Block]:
     alike = clipped(as_sentence(mode.false_positives[0]), _ALIKE) if mode.false_positives else ""
     sign = ":white_check_mark:" if match.remedy.value == "nothing" else ":mag:"
     return [
-        section(f"{sign} *{mrkdwn(mode.code)}: {mrkdwn(match.headline)}*\n{reasons}"),
+        section(f"{sign} *{mrkdwn(mode.code)}: {mrkdwn(match.headline)}*\n{reasons}", _plan_button(mode, incident)),
         context(
             f"{_last_good(match)}What to do: {mrkdwn(match.what_to_do)}",
             *([f"Commits: {rows}{more}"] if rows else []),
             *([f"Looks similar: {mrkdwn(alike)}"] if alike else []),
         ),
     ]
+
+
+def _plan_button(mode: Mode, incident: Incident) -> ButtonElement | None:
+    if not incident.is_open or not mode.planned_as:
+        return None
+    if mode.code in incident.planned:
+        return button("Withdraw the plan…", Click.WITHDRAW_PLAN, incident.id, mode.code)
+    return button("This was planned…", Click.PLANNED, incident.id, mode.code)
 
 
 def _last_good(match: Matches) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 
 import bot.diagnosis
 from bot.diagnosis._examine import diagnose, scan
-from bot.domain.diagnosis import HEALTHY, Act, Case, Diagnosis, LastGoodRows
+from bot.domain.diagnosis import HEALTHY, Act, Case, Diagnosis, LastGoodRows, Matches, Mode, PlannedChange
 from bot.domain.doubt import faults_in, rows_are_right
 from bot.domain.findings import LeakedManifestsFinding
-from bot.domain.ids import short
+from bot.domain.ids import UserId, short
 from tests.diagnosis.histories import by_task
 from tests.diagnosis.histories.drawn import Drawn, Plan, played
 from tests.diagnosis.histories.looked import TASKS, LeftBehind, case_of, look_again
@@ -59,6 +59,32 @@ def _wrongly_safe(drawn: Drawn) -> tuple[str, ...]:
     told = answered(drawn)
     truth = truth_for(drawn)
     return (*_healthy(drawn, told, truth), *_leaves_rows(told, truth))
+
+
+def wrongly_excused(drawn: Drawn) -> tuple[str, ...]:
+    """What changes for the better once people have declared planned whatever can be: nothing may. No answer is safe
+    that was not, no fault is gone, and wrong rows that were counted ask for what they asked for."""
+    case, before = case_for(drawn), answered(drawn)
+    plans = tuple(_plan_for(mode, match) for mode, match in before.matches if mode.planned_as)
+    if not plans:
+        return ()
+    after, truth = diagnose(case.model_copy(update={"planned": plans}), MODES), truth_for(drawn)
+    was, now = (
+        [(r.mode.code, r.examined.verdict, isinstance(r.examined, Matches) and rows_are_right(r.examined))
+         for r in told.results] for told in (before, after)
+    )  # fmt: skip
+    told = [f"With a plan {one} became {other}." for one, other in zip(was, now, strict=True) if one != other]
+    if case.duplicates is not None and case.duplicates.keys:
+        asked = [[match.what_to_do for _, match in each.matches] for each in (before, after)]
+        told += ["Rows are doubled, and a plan changes what is asked for."] if asked[0] != asked[1] else []
+    return (*told, *_healthy(drawn, after, truth), *_leaves_rows(after, truth))
+
+
+def _plan_for(mode: Mode, match: Matches) -> PlannedChange:
+    return PlannedChange(
+        code=mode.code, what=mode.planned_as[0], reason="Announced.", by=UserId("U0ANA"), run=match.wrong_run,
+        last_good=match.last_good, newest_wrong=match.newest_wrong, commits=match.rows,
+    )  # fmt: skip
 
 
 def wrongly_clean(drawn: Drawn) -> tuple[str, ...]:
