@@ -3,6 +3,7 @@
 from typing import get_args
 
 from bot.domain.approval import ApprovalPolicy
+from bot.domain.diagnosis import PlannedChange
 from bot.domain.entries import (
     ApprovalReminded,
     Body,
@@ -22,6 +23,8 @@ from bot.domain.entries import (
     NoticesHeld,
     NoticesPreviewed,
     OutcomeSettled,
+    PlanDeclared,
+    PlanWithdrawn,
     PromiseReminded,
     ReadersNoted,
     ResponderAssigned,
@@ -40,6 +43,10 @@ from tests import orders_table as orders
 from tests.decisions import BEN, PROPOSAL
 from tests.incidents import Story
 
+PLANNED = PlannedChange(
+    code="F21", what="Planned backfill", reason="Ticket 4711", by=BEN, run=None, last_good=None, newest_wrong=None,
+    commits=(),
+)  # fmt: skip
 NOTICE = {"kind": "update", "revision": 1, "consumer": "fraud_model", "channel": "C1", "text": "Nothing new."}
 
 
@@ -78,6 +85,8 @@ def test_every_kind_of_entry_has_a_sentence(story: Story) -> None:
         DiagnosisRequested(),
         VerificationRequested(proposal=PROPOSAL),
         DiagnosisEnded(how="failed", message="Flink did not answer"),
+        PlanDeclared(planned=PLANNED),
+        PlanWithdrawn(code="F21", reason="It was another table"),
         NoticesPreviewed(name="9f31", notices=(Notice.model_validate(NOTICE),)),
         PromiseReminded(what="review", due=orders.NINE, moment=orders.NINE, people=(BEN,), terms=("Restores pair.",)),
         ResponderAssigned(user=BEN, note="the savepoint of 14:00 is the good one"),
