@@ -1,11 +1,11 @@
 """What was named: one sentence first, then what shows it, then why not the others."""
 
-from slack_sdk.models.blocks import Block, ButtonElement, DividerBlock
+from slack_sdk.models.blocks import Block, DividerBlock
 
 from bot.domain.diagnosis import CannotTell, Diagnosis, Excluded, Matches, Mode, called
 from bot.domain.ids import short
 from bot.domain.incident import Incident
-from bot.slack.blocks.parts import button, context, section
+from bot.slack.blocks.parts import actions, button, context, section
 from bot.slack.ids import Click
 from bot.slack.text import addressed, as_sentence, clipped, mrkdwn, short_paths
 
@@ -57,21 +57,22 @@ def _match(mode: Mode, match: Matches, incident: Incident) -> list[Block]:
     alike = clipped(as_sentence(mode.false_positives[0]), _ALIKE) if mode.false_positives else ""
     sign = ":white_check_mark:" if match.remedy.value == "nothing" else ":mag:"
     return [
-        section(f"{sign} *{mrkdwn(mode.code)}: {mrkdwn(match.headline)}*\n{reasons}", _plan_button(mode, incident)),
+        section(f"{sign} *{mrkdwn(mode.code)}: {mrkdwn(match.headline)}*\n{reasons}"),
         context(
             f"{_last_good(match)}What to do: {mrkdwn(match.what_to_do)}",
             *([f"Commits: {rows}{more}"] if rows else []),
             *([f"Looks similar: {mrkdwn(alike)}"] if alike else []),
         ),
+        *_plan_button(mode, incident),
     ]
 
 
-def _plan_button(mode: Mode, incident: Incident) -> ButtonElement | None:
+def _plan_button(mode: Mode, incident: Incident) -> list[Block]:
     if not incident.is_open or not mode.planned_as:
-        return None
+        return []
     if mode.code in incident.planned:
-        return button("Withdraw the plan…", Click.WITHDRAW_PLAN, incident.id, mode.code)
-    return button("This was planned…", Click.PLANNED, incident.id, mode.code)
+        return [actions([button("Withdraw the plan…", Click.WITHDRAW_PLAN, incident.id, mode.code)])]
+    return [actions([button("This was planned…", Click.PLANNED, incident.id, mode.code)])]
 
 
 def _last_good(match: Matches) -> str:

@@ -39,9 +39,9 @@ def header(text: str) -> HeaderBlock:
     return HeaderBlock(text=PlainTextObject(text=plain(text, HEADER_TEXT), emoji=True))
 
 
-def section(text: str, accessory: ButtonElement | None = None) -> SectionBlock:
-    """A paragraph of mrkdwn that is escaped already, with a button at its right."""
-    return SectionBlock(text=written(clipped(text, SECTION_TEXT)), accessory=accessory)
+def section(text: str) -> SectionBlock:
+    """A paragraph of mrkdwn that is escaped already."""
+    return SectionBlock(text=written(clipped(text, SECTION_TEXT)))
 
 
 def sections(text: str) -> list[SectionBlock]:
