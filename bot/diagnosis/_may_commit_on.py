@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from bot.diagnosis._case import living, longest_silence, run_of, time_in
 from bot.domain.diagnosis import Case
+from bot.domain.failure_causes import Cause, cause_of
 from bot.domain.flink import CLOCKS_DIFFER, Failure, JobRun
 from bot.domain.guests import commits_of_job
 from bot.domain.ids import short, short_job
@@ -122,7 +123,8 @@ def standstill(case: Case) -> str | None:
     alive = living(case)
     if not alive:
         ended = f" since {clock_time(runs[-1].ended_at, seconds=True)}" if runs[-1].ended_at else ""
-        return f"Run {short_job(runs[-1].job_id)} is {runs[-1].state}{ended}."
+        cause = cause_now(case)
+        return f"Run {short_job(runs[-1].job_id)} is {runs[-1].state}{ended}.{f' {cause.in_words}' if cause else ''}"
     if len(alive) > 1:
         return None
     return loop(case, alive[-1]) or stuck(case, alive[-1])
@@ -135,8 +137,14 @@ def loop(case: Case, run: JobRun) -> str | None:
         return None
     return (
         f"Run {short_job(run.job_id)} failed {len(failures)} times since its last completed checkpoint, last with "
-        f"{failures[0].exception} at {time_in(case, failures[0].at)}."
+        f"{failures[0].exception} at {time_in(case, failures[0].at)}. {cause_of(failures[0]).in_words}"
     )
+
+
+def cause_now(case: Case) -> Cause | None:
+    """Why the newest run fails; None: it did not fail since its newest completed checkpoint."""
+    failures = since_checkpoint(case.runs[-1]) if case.runs else []
+    return cause_of(failures[0]) if failures else None
 
 
 def stuck(case: Case, run: JobRun) -> str | None:

@@ -6,6 +6,7 @@ from bot.diagnosis._asked import unasked
 from bot.diagnosis._case import checkpoints, living, unseen
 from bot.diagnosis.checkpoint_folder_taken import collided
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.failure_causes import cause_in
 from bot.domain.flink import JobRun
 from bot.domain.ids import SnapshotId, short_job
 from bot.domain.ledger import SkipReason
@@ -125,6 +126,8 @@ def _what_failed(run: JobRun) -> list[str]:
     if failed:
         words = sorted({c.failure for c in run.checkpoints if c.status == "FAILED" and c.failure})
         reasons.append(f"It lists {checkpoints(failed)} as failed{': ' + words[0].rstrip('.') if words else ''}.")
+        if words and (cause := cause_in(*words)).first is not None:
+            reasons.append(cause.in_words)
     if since:
         reasons.append(
             f"None has completed since {newest if newest is not None else 'the start'}: the table gets no rows until "

@@ -9,6 +9,7 @@ from bot.diagnosis._may_commit_on import loop, since_checkpoint, stuck
 from bot.diagnosis._rightness import root_in_doubt
 from bot.diagnosis._wrong_rows import repeats_unexplained
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, Matches, Mode, Remedy
+from bot.domain.failure_causes import cause_of
 from bot.domain.flink import Failure, JobRun
 from bot.domain.ids import short_job
 from bot.domain.looked import NotSeen
@@ -120,6 +121,8 @@ def _reasons(case: Case, run: JobRun, fresh: list[Failure]) -> tuple[str, ...]:
             f"It failed at {time_in(case, fresh[0].at)} with {fresh[0].exception}, "
             "and no checkpoint has completed since."
         )
+        if (cause := cause_of(fresh[0])).first is not None:
+            said.append(cause.in_words)
     said.append("Evidence that is collected now may change within seconds.")
     return tuple(said)
 

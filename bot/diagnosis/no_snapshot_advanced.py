@@ -8,12 +8,13 @@ Others may have written the table; the job itself owes it what its checkpoints h
 from bot.diagnosis._asked import answers, checked_until, lacking, reaches_head, unasked
 from bot.diagnosis._case import living, time_in, unseen
 from bot.diagnosis._leaks import came_again
-from bot.diagnosis._may_commit_on import is_forgotten, may_commit_on, standstill
+from bot.diagnosis._may_commit_on import cause_now, is_forgotten, may_commit_on, standstill
 from bot.diagnosis._missing_manifest import missing_manifest
 from bot.diagnosis._other_writers import is_known_to_keep_rows
 from bot.diagnosis._restoring import can_rewind_to, newer_than_head, pair_with_head, restore_in_words
 from bot.diagnosis._rightness import ASKS_FOR, RESTS_ON, begins_above, proven
 from bot.domain.diagnosis import Act, CannotTell, Case, Examined, Excluded, LastGoodRows, Matches, Mode, Remedy
+from bot.domain.failure_causes import cause_of
 from bot.domain.findings import LeakStanding
 from bot.domain.flink import JobRun, StoredCheckpoint
 from bot.domain.guests import commits_of_job
@@ -70,7 +71,7 @@ def _before_any(runs: tuple[JobRun, ...]) -> str:
 
 def _match(case: Case, runs: tuple[JobRun, ...], why: str, left: str, how: str) -> Matches:
     newest = max(runs[-1].failures, key=lambda each: each.at, default=None)
-    said = f"Flink says: {newest.exception}: {newest.message.rstrip('.')}." if newest is not None else None
+    said = cause_of(newest).in_words if newest is not None and cause_now(case) is None else None
     return Matches(
         headline=f"The job has never committed to this table, and run {short_job(runs[-1].job_id)} is "
         f"{runs[-1].state}: recover the job, not the table.",
@@ -200,6 +201,10 @@ def _matches(case: Case, why: str) -> Matches:
         cure = "but no restore point is left from which the job could go on"
     else:
         cure = "recover the job, not the table"
+    cause, how = cause_now(case), None if together else restore_in_words(case)
+    if cause is not None and cause.first is not None:
+        cure = f"{cause.meaning}. {cause.first[0].upper()}{cause.first[1:]} first"
+        how = f"{cause.first}; then {how or Remedy.RESTORE_JOB_ONLY.words}" if not together else None
     since, begins = clock_time(newest.committed_at, table.read_at), begins_above(case)
     is_right = "the table is right" if begins is None else f"the table is right from {short(begins)} on"
     return Matches(
@@ -210,7 +215,7 @@ def _matches(case: Case, why: str) -> Matches:
         wrong_run=newest.job_id if together else None,
         remedy=Remedy.REWIND_TABLE_AND_JOB if together else Remedy.RESTORE_JOB_ONLY,
         last_good_rows=LastGoodRows.CLEAN,
-        how=None if together else restore_in_words(case),
+        how=how,
     )
 
 

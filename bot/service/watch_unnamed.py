@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from bot.diagnosis._case import committer_ids, leaves_out_empty_ones, living, longest_silence, sinks_of, time_in
-from bot.diagnosis._may_commit_on import may_commit_on, standstill
+from bot.diagnosis._may_commit_on import cause_now, may_commit_on, standstill
 from bot.domain.checkpoint_pace import completed_at, interval_of, longest_of, usual_spacing
 from bot.domain.diagnosis import Case, Remedy
+from bot.domain.failure_causes import cause_of
 from bot.domain.flink import Failure, JobRun
 from bot.domain.ids import Severity, short, short_job
 from bot.domain.looked import NotSeen
@@ -72,8 +73,8 @@ def _down(case: Case, patience: timedelta) -> Sign | None:
     last = f"The newest commit is {short(commits[-1].snapshot_id)}, of {time_in(case, commits[-1].committed_at)}."
     failure = next((f for r in runs[-1:] for f in sorted(r.failures, key=lambda f: f.at, reverse=True)), None)
     cause = (
-        (f"Its last failure was {failure.exception}: {failure.message}",)
-        if failure and (has_failed or is_looping(case))
+        (f"Its last failure was {failure.exception}. {cause_of(failure).in_words}",)
+        if failure and has_failed and cause_now(case) is None
         else ()
     )
     doubt = may_commit_on(case)

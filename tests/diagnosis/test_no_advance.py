@@ -137,7 +137,7 @@ def test_a_job_that_failed_before_its_first_checkpoint_owes_the_table_nothing() 
     assert "has never committed to this table, and run aaaaaa is FAILED" in found.headline
     assert (Remedy.RESTORE_JOB_ONLY, tale.head) == (found.remedy, found.last_good)
     assert "owes the table nothing" in found.reasons[2]
-    assert found.reasons[-1] == "Flink says: java.io.IOException: lost."
+    assert found.reasons[0].endswith("Root cause: java.io.IOException: lost.")
     assert found.what_to_do.endswith("as it is deployed: it has no state yet")
 
 

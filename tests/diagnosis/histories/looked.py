@@ -258,8 +258,9 @@ def _gaps_by_key(history: History, window: Window) -> GapsFinding:
             if other > one + 1:
                 gap = PositionGap(first=one + 1, last=other - 1, partition=_named(history, partition))
                 ends = {by_commit.get(partition * STRIDE + each) for each in (one, other)}
-                is_sure = len(ends) > 1 or any(partition * STRIDE + p in lost for p in range(one + 1, other))
-                (sure if is_sure else untold).append(gap)
+                is_lost = any(partition * STRIDE + p in lost for p in range(one + 1, other))
+                is_wide = _kind_of(history, partition, gap, ()) is True
+                (sure if is_lost or (len(ends) > 1 and is_wide) else untold).append(gap)
         top = known[-1] if known else -1
         to_come += sum(1 for p in by_partition(lost).get(partition, ()) if p > top)
     is_untold = bool(untold) and not sure
