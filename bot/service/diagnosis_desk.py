@@ -54,7 +54,8 @@ class DiagnosisDesk:
 
     def declare_planned(self, incident_id: IncidentId, code: str, what: str, reason: str, *, by: UserId) -> None:
         """Write down that what this mode has found was planned, and ask for a diagnosis that takes it into account;
-        returns at once. Raises Refused as `may_be_planned` and `request` do, and without a reason."""
+        returns at once. The same once more changes nothing. Raises Refused as `may_be_planned` and `request` do, and
+        without a reason."""
 
         def decide(incident: Incident) -> list[Body]:
             request = _request(incident)
@@ -71,7 +72,8 @@ class DiagnosisDesk:
                 newest_wrong=match.newest_wrong,
                 commits=match.rows,
             )
-            return [PlanDeclared(planned=planned), *request]
+            is_known = incident.planned.get(code) == planned
+            return [] if is_known else [PlanDeclared(planned=planned), *request]
 
         self._store.write(incident_id, by=by, decide=decide)
 

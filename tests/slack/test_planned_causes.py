@@ -52,17 +52,23 @@ def test_a_planned_replay_that_doubled_rows_is_still_taken_back(
     assert line.thread_ts == collected.ts
 
 
-def test_a_plan_is_withdrawn_by_anybody_with_a_reason(collected: SeenMessage, ana: Responder, ben: Responder) -> None:
-    """The next diagnosis says nothing of it any more."""
+def test_a_plan_is_withdrawn_by_anybody_with_a_reason(
+    collected: SeenMessage, ana: Responder, ben: Responder, bot: LittleBot
+) -> None:
+    """Said twice, it is on record once. The next diagnosis says nothing of it any more."""
     declares(ana, "F2", "Announced replay", "I take it for the replay of Monday")
     shown = ben.waits_for(lambda m: WITHDRAW in m.buttons)
+    [plan] = bot.services.store.get(WL).planned.values()
+    bot.services.diagnoses.declare_planned(WL, plan.code, plan.what, plan.reason, by=plan.by)
 
     ben.clicks(WITHDRAW, shown)
     ben.fills_reason("That replay was on another table")
     ben.sees("F2 was not planned after all: That replay was on another table.")
     again = ben.waits_for(lambda m: PLAN in m.buttons, after=shown)
 
+    entries = bot.services.store.get(WL).entries
     assert "Planned by" not in again.plain
+    assert [entry.body.kind for entry in entries if "plan-" in entry.body.kind] == ["plan-declared", "plan-withdrawn"]
 
 
 def test_a_button_of_a_closed_incident_declares_nothing(collected: SeenMessage, ana: Responder, bot: LittleBot) -> None:
