@@ -15,7 +15,7 @@ from tests.longest_first import put_longest_first
 from tests.made_up import BASE, EXAMPLES, IS_HUNTING
 from tests.postgres import Postgres, postgres_server
 from tests.spark_fixtures import embedded, runner, server
-from tests.tiers import is_left, mark_full
+from tests.tiers import choose_day, is_left, mark_full, rotate
 
 __all__ = ["embedded", "fresh_lab", "lab_cluster", "postgres", "runner", "server"]
 
@@ -26,6 +26,7 @@ settings.load_profile("waterline")
 def pytest_configure() -> None:
     """Before the first folder is made, and before xdist starts its workers, which take the environment over."""
     keep_in_memory()
+    choose_day()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -41,6 +42,7 @@ def pytest_report_header() -> str:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Marks come before pytest selects by them, the order after pytest-randomly, which shuffles files and tests."""
+    rotate(items)
     mark_full(items)
     yield
     if hasattr(config, "workerinput"):

@@ -2,10 +2,16 @@
 
 Left to `make test-all` (marked `full`) is a test that is marked so itself, and, unless it is marked `smoke`, one that
 needs a fixture or lies in a folder that is named here, or that is marked `slow`, `long` or `chaos`.
+
+Of the tests that are marked `rotating`, which are many of one kind, a third runs on a day, and all in three days. The
+others of the day are `long`, so `make test-long` runs them. `WATERLINE_DAY=2` chooses another third.
 """
 
+import os
 import re
+from datetime import UTC, datetime
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -14,8 +20,24 @@ FOLDERS = ("actions", "catalogs", "repairs", "slack", "watch", "web")
 FIXTURES = frozenset({"embedded", "slack"})
 """Spark, and a workspace for a whole bot."""
 ALWAYS = ("slow", "long", "chaos")
+PARTS = 3
+"""Into so many parts the tests that are marked `rotating` are divided."""
+_DAY = "WATERLINE_DAY"
 _HERE = Path(__file__).parent
 _MARKED = re.compile(rf"^pytestmark = .*\bmark\.({'|'.join(('full', *ALWAYS))})\b", re.MULTILINE)
+
+
+def choose_day() -> None:
+    """For all workers of a run, which may begin before midnight and end after it."""
+    os.environ.setdefault(_DAY, str(datetime.now(UTC).toordinal()))
+
+
+def rotate(items: list[pytest.Item]) -> None:
+    """In place, before `mark_full`."""
+    today = int(os.environ[_DAY]) % PARTS
+    for item in items:
+        if item.get_closest_marker("rotating") and crc32(item.nodeid.encode()) % PARTS != today:
+            item.add_marker("long")
 
 
 def mark_full(items: list[pytest.Item]) -> None:

@@ -29,7 +29,7 @@ from bot.lab.topic import Topic
 from bot.settings import KafkaSettings
 from tests.adapters.test_logins import certificate
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180), pytest.mark.rotating]
 PASSWORD = "hunter2-is-not-told"
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 

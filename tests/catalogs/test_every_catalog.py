@@ -23,7 +23,7 @@ from bot.domain.table import TableState
 from bot.ports import FileChange, RowChange, TableChange
 from tests.catalogs.orders import Orders
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 
 
 def rewind(table: TableState, to: SnapshotId, tag: str = "incident-1") -> TableChange:

@@ -29,7 +29,7 @@ from tests.slack.people import eventually
 
 __all__ = ["ask"]
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 
 
 @pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED")

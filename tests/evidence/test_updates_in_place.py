@@ -21,7 +21,7 @@ from tests.evidence.conftest import Asks
 from tests.format_3 import NAME, OrdersOfFormat3
 from tests.tables import CONTRACT, ORDERS, unseen
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 
 CADENCE = TableContract(key=("order_id",), commit_every=timedelta(minutes=1))
 

@@ -25,7 +25,7 @@ from tests.power_cut import CutAtDeed, killed
 from tests.repairs.rehearsed import PROPOSALS, Repaired
 from tests.rewound import ANA
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 
 _OF_CATALOG = ("commit", "change_files", "delete_rows")
 _OF_FLINK = ("stop", "start")

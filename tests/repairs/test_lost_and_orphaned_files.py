@@ -16,7 +16,7 @@ from tests.repairs.conftest import Positions
 from tests.repairs.scene import ANA, RUN, RepairScene
 from tests.tables import ORDERS, job, of_flink, rows
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 
 
 def test_references_to_lost_files_are_dropped_and_the_loss_is_stated(scene: RepairScene, positions: Positions) -> None:

@@ -14,7 +14,7 @@ from tests.power_cut import killed
 from tests.repairs.rehearsed import PROPOSALS, Repaired, carry_out
 from tests.repairs.taken_out import SPARK
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 
 ENTRIES = {"rehearse": 8, "deduplicate": 8, "publish": 6, "give-up": 6, "aside": 4, "replay": 8}
 """Appends of a whole execution: started, intent and end of each effect, ended."""

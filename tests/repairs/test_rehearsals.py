@@ -20,7 +20,7 @@ from tests.repairs.java_expiry import expires_all_but_the_head
 from tests.repairs.scene import ANA, RUN, RepairScene
 from tests.tables import ORDERS
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 
 PROOF = ("ledger", "duplicate_commits", "duplicate_files", "duplicate_rows")
 LEAKS = ("ledger", "leaked_manifests", "missing_positions")

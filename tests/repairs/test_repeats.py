@@ -16,7 +16,7 @@ from tests.repairs.conftest import Positions
 from tests.repairs.scene import RUN, RepairScene
 from tests.tables import ORDERS, job, of_flink, rows
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 
 SEEN = ("ledger", "duplicate_commits", "duplicate_files", "duplicate_rows")
 ACTION = "drop_duplicated_commit"

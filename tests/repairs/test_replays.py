@@ -22,7 +22,7 @@ from tests.repairs.recipes import declared
 from tests.repairs.scene import RUN, RepairScene
 from tests.tables import CONTRACT, OrdersTable, of_flink, rows
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)
 Declares = Callable[[ReplayRecipe | None], RepairScene]

@@ -36,7 +36,7 @@ from tests.tables import CONTRACT, ORDERS, OrdersTable, of_flink, rows
 
 __all__ = ["asks", "positions", "spark"]
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 
 SECRET = "ACME"
 REVENUE = Consumer(name="revenue_daily", channel="C0REVENUE1")

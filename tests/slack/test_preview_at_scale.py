@@ -14,7 +14,7 @@ from tests.slack.little_bot import LittleBot
 from tests.slack.orders import Orders
 from tests.slack.people import Responder, eventually
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 
 
 def many(count: int) -> tuple[Consumer, ...]:

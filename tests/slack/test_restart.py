@@ -15,7 +15,7 @@ from bot.workspace import SeenMessage, Workspace
 from tests.slack.little_bot import LittleBot
 from tests.slack.people import Responder, eventually
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 
 WL = IncidentId("wl-1")
 REVENUE, FRAUD = "revenue-analytics", "fraud-ml"

@@ -9,7 +9,7 @@ from bot.domain.execution import ProposalState
 from tests.power_cut import killed
 from tests.terminal.executing import Host
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.rotating]
 
 ENTRIES = 15
 """Appends of the command: the begin, the mark under review, intent and end of each of three effects, the end; then two
