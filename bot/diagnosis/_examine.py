@@ -33,6 +33,7 @@ from bot.domain.entries import Diagnosed
 from bot.domain.errors import BadConfiguration
 from bot.domain.hidden_values import veiled_body
 from bot.domain.record import Record
+from bot.history.without_ids import why_untold, without_ids
 
 
 class ModeModule(Record):
@@ -82,6 +83,8 @@ VOUCHING = frozenset({HEALTHY, "no-advance"})
 """The modes that say that the rows are right."""
 _OF_HISTORY = frozenset({"F1", "F2", "F3", "F4", "F5", "F6", "F12", "F13", "F15", "F18"})
 """Modes by which rows of a job are lost or doubled through what became of its states: what the proof is about."""
+_BY_IDS = (_OF_HISTORY | {"F11", "F14"}) - {"F18"}
+"""Modes that are told by which run and checkpoint made a commit."""
 _BRING_AGAIN = frozenset({"F2", "F3", "F15"})
 """Modes by which a run reads again what main has."""
 _OF_NOW = frozenset({Act.CONTAIN, Act.RECOVER, Act.REPAIR})
@@ -163,5 +166,8 @@ def diagnose(case: Case, modes: Mapping[str, ModeModule]) -> Diagnosis:
 
 
 def _examined(case: Case, module: ModeModule) -> Examined:
+    """Where the job's commits carry no ids, no mode is excluded that ids tell."""
     found = module.examine(case)
+    if isinstance(found, Excluded) and module.mode.code in _BY_IDS and (untold := without_ids(case)):
+        return CannotTell(missing=(why_untold(untold),))
     return with_rows_told(case, found) if isinstance(found, Matches) else found

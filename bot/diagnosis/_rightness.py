@@ -23,6 +23,7 @@ from bot.domain.staleness import is_just_given, manifests_since
 from bot.domain.unread_points import rows_of
 from bot.history.counted import Counted
 from bot.history.proof import ROWS, Right, Unproven, Wrong, is_exact, prove, root
+from bot.history.without_ids import why_untold, without_ids
 
 RESTS_ON = (*ROWS, "unreadable_files")
 """Evidence that must have answered as a whole."""
@@ -168,7 +169,8 @@ def _columns(case: Case) -> str | None:
 
 
 def _others(case: Case) -> str | None:
-    foreign = next(iter(changes_by_others(case)), None)
+    mine = without_ids(case)
+    foreign = next((each for each in changes_by_others(case) if each not in mine), None)
     if foreign is None:
         return None
     return f"{short(foreign.snapshot_id)} ({foreign.operation}) was committed by {name_of(foreign)}, not by the job."
@@ -183,6 +185,7 @@ def _open(case: Case, rows: Counted) -> tuple[CannotTell | None, ...]:
         unknown_pick(case),
         writes_a_branch(case),
         unseen(written) if written is not None else None,
+        why_untold(mine) if (mine := without_ids(case)) else None,
     )
     return (
         None if answers(case, files) else CannotTell(missing=(not_asked(case, files),), asks=unasked(case, files)),

@@ -25,6 +25,7 @@ from bot.domain.pending_manifests import owed_checkpoints
 from bot.domain.sentences import clock_time, counted
 from bot.domain.unread_points import beside, rows_of, unread_points
 from bot.history.restore import Restores
+from bot.history.without_ids import without_ids
 
 _TAKES_ROWS = frozenset({"delete", "replace"})
 """Operations with which no table begins: they need rows that were there before."""
@@ -37,6 +38,8 @@ def never_committed(case: Case, why: str) -> Matches | CannotTell | None:
     runs, table = case.runs, case.observation.table
     has_expired = bool(table.chain) and table.chain[-1].has_commit_below
     if not runs or runs[-1].state == "FINISHED" or has_expired or any(s.job_id for s in table.snapshots):
+        return None
+    if without_ids(case):
         return None
     if table.chain and table.chain[-1].operation in _TAKES_ROWS:
         root = table.chain[-1]

@@ -31,6 +31,7 @@ from bot.domain.unread_points import rows_told
 from bot.history.counted import Counted
 from bot.history.proof import why_no_hole
 from bot.history.rolled_back import Outcome, rollbacks_of
+from bot.history.without_ids import why_untold, without_ids
 
 
 def taken_off(case: Case, found: GapsFinding) -> Excluded | None:
@@ -112,6 +113,9 @@ def _rolled_back(case: Case) -> Excluded | CannotTell | None:
     still = [
         each for each in rollbacks_of(case) if each[1].outcome not in settled and not _is_another_hole(case, each[0])
     ]
+    bare = without_ids(case)
+    if bare and any(each.adds_rows for each in case.observation.table.rolled_back):
+        return CannotTell(missing=(f"whether main had the missing rows before it was rolled back: {why_untold(bare)}",))
     if not still:
         return None
     if isinstance(case.observation.jobs, NotSeen):

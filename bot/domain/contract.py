@@ -174,7 +174,11 @@ def why_by_key(properties: Mapping[str, str], commits: Iterable[Snapshot]) -> st
     Flink's; None: only appends."""
     if is_upsert(properties):
         return f"The table is written by key ({_PROPERTY} is true)."
-    of_flink = [commit for commit in commits if commit.job_id]
+    of_flink = [
+        commit
+        for commit in commits
+        if commit.job_id or (commit.engine == "flink" and commit.counted("added-equality-deletes"))
+    ]
     if deletes := sum(commit.counted("added-equality-deletes") for commit in of_flink):
         return f"The job writes by key: its commits in the window carry {deletes} equality deletes."
     if files := sum(commit.counted("added-delete-files") for commit in of_flink):

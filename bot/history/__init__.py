@@ -13,5 +13,6 @@ Read in this order; `docs/how-it-knows.md` explains the idea.
 | Which records does it need, and until when can it be recovered? | `source_records`, `recovery_deadline` |
 | What became of a checkpoint, or of a Flink manifest, without a commit? | `skipped_checkpoints`, `uncommitted` |
 | Which commits stand on a branch? | `branches` |
+| Which commits of the job carry no ids, and who went on above a rollback by time? | `without_ids` |
 | With which window does an incident open? | `suspicion` |
 """
