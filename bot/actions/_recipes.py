@@ -15,7 +15,7 @@ from bot.actions._draft import (
     stop_sentences,
     untouched,
 )
-from bot.actions._restore_points import nearer_unread, passed_over, stands_on
+from bot.actions._restore_points import nearer_unread, pair_with_head, passed_over
 from bot.domain.action import Action, Plan
 from bot.domain.effects import Effect, MoveTable, Owed, StartFromStop, StartJob, StopJob
 from bot.domain.errors import Refused
@@ -28,7 +28,7 @@ from bot.domain.proposal import OtherRows, Preview, Proposal, returns
 from bot.domain.requirements import HeadDescends, Requirement, RestorePointIntact, SnapshotPresent, TableIs
 from bot.domain.sentences import counted
 from bot.domain.table import Snapshot, TableState
-from bot.history.restore import RestorePoint
+from bot.history.restore import RestorePoint, lists_none_of
 
 
 def may_go(live: JobRun | None, path: str) -> str | None:
@@ -60,7 +60,9 @@ _OFF_TOO = (
 )
 
 
-def started_on_head(plan: Plan, action: Action, point: RestorePoint, live: JobRun | None) -> Proposal:
+def started_on_head(
+    plan: Plan, action: Action, point: RestorePoint, live: JobRun | None, *, first: tuple[str, ...] = ()
+) -> Proposal:
     """Stop `live` if there is one, then start from `point`, which pairs with the head, or owes it files that the sink
     commits first. A run that commits until it stands still supersedes it: the point would no longer fit. A compaction
     or a guest's commit does not. Raises Refused where no job is configured."""
@@ -86,6 +88,7 @@ def started_on_head(plan: Plan, action: Action, point: RestorePoint, live: JobRu
         RestorePointIntact(job=job, path=point.path, checkpoint_id=point.checkpoint_id, digest=point.digest),
     ]
     sentences = (
+        *first,
         *(said_of(live, owned) if owned is not None else ()),
         *nearer_unread(plan.case, point),
         *passed_over(plan.case, point),
@@ -135,19 +138,22 @@ def _next_commit(point: RestorePoint, head: SnapshotId) -> str:
     return f"the next commit is of a later checkpoint than {point.checkpoint_id}, on top of {short(head)}, "
 
 
-def started_from_stop(plan: Plan, action: Action, live: JobRun, *, first: tuple[str, ...] = ()) -> Proposal:
-    """Stop `live`, prove that what it leaves pairs with the head, start from there. `first`: what an approver must know
-    before. Raises Refused where no job is configured, and where a run that has committed nothing would leave what pairs
-    with nothing; CouldNotLook."""
+def restarted(plan: Plan, action: Action, live: JobRun | None, *, first: tuple[str, ...] = ()) -> Proposal:
+    """From what the stop of `live` leaves, if it can take a savepoint and its commits tell with what that pairs; else
+    from the newest point that pairs with the head. `first`: what an approver must know before. Raises as
+    `pair_with_head`."""
+    if live is None or not live.is_settled or lists_none_of(live.job_id, plan.case.observation.table):
+        return started_on_head(plan, action, pair_with_head(plan.case, live), live, first=first)
+    return _started_from_stop(plan, action, live, first)
+
+
+def _started_from_stop(plan: Plan, action: Action, live: JobRun, first: tuple[str, ...]) -> Proposal:
+    """Stop `live`, prove that what it leaves pairs with the head, start from there."""
     table = plan.case.observation.table
     job, head = job_and_head(plan, action)
-    run, on = short_job(live.job_id), stands_on(plan.case, live)
-    silent = (
-        (f"The table lists no commit of run {run}; it started from a point that pairs with {short(on)}.",) if on else ()
-    )
+    run = short_job(live.job_id)
     sentences = (
         *first,
-        *silent,
         *stop_sentences(live, needs_state=True),
         f"Its last commit stays on main of {table.name}; nothing is removed.",
         f"Find the newest state that run {run} left, and prove that it pairs with the head. If none does, nothing "
@@ -161,7 +167,7 @@ def started_from_stop(plan: Plan, action: Action, live: JobRun, *, first: tuple[
         title=f"{action.title}: run {run}",
         effects=(
             StopJob(job=job, job_id=live.job_id, needs_state=True),
-            StartFromStop(job=job, job_id=live.job_id, stands_on=on),
+            StartFromStop(job=job, job_id=live.job_id),
         ),
         requirements=(
             TableIs(uuid=table.uuid),

@@ -1,6 +1,6 @@
 """What a rehearsal has left: its branch, where that began, the run that it stopped, and from where the job goes on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ from bot.domain.record import Record
 from bot.domain.requirements import SiblingSpared
 from bot.domain.table import TableState
 from bot.history.prediction import RestorePrediction, RestoreVerdict, extent_in_words, predict
-from bot.history.ranking import for_start, only_copies_follow
+from bot.history.ranking import for_start
 from bot.history.restore import RestorePoint, Restores, lists_none_of
 from bot.history.run_commits import CommitsByRun
 
@@ -77,8 +77,7 @@ def with_siblings(proposal: Proposal, plan: Plan) -> Proposal:
                 "The state that the run leaves is compared with these tables too. If a start from it would "
                 "duplicate rows, the proposal ends as refused."
             )
-            run, on = start.job_id, start.stands_on if isinstance(start, StartFromStop) else None
-            bound += [SiblingSpared(table=t.name, job=job, path=None, job_id=run, stands_on=on) for t in siblings]
+            bound += [SiblingSpared(table=t.name, job=job, path=None, job_id=start.job_id) for t in siblings]
             continue
         stored = _stored(plan, start)
         for table in siblings:
@@ -166,8 +165,6 @@ class Rehearsed(Record):
     is_of_earlier: bool
     """Whether an earlier proposal of the incident had stopped it."""
     savepoint: str | None
-    stands_on: SnapshotId | None = None
-    """Of a stopped run that had committed nothing: the commit with which its beginning pairs, where that was proven."""
 
 
 def rehearsed(plan: Plan, action: Action) -> Rehearsed:
@@ -200,27 +197,14 @@ def goes_on_published(plan: Plan, done: Rehearsed) -> GoesOn:
     """As `goes_on`, where main ends once the repair is published; from nothing where storage was not seen."""
     if done.stopped is None or plan.case.observation.checkpoints.state == "not-seen":
         return GoesOn(None)
-    return goes_on(plan, published(plan, done), done)
+    return goes_on(plan, published(plan, done))
 
 
-def goes_on(plan: Plan, case: Case, done: Rehearsed) -> GoesOn:
+def goes_on(plan: Plan, case: Case) -> GoesOn:
     """From the newest durable restore point, of whatever run, that pairs with main as the case has it, and doubles no
-    other table of the job. Of a run that had committed nothing, and that Flink has forgotten, what was proven before
-    its stop still counts. Raises CouldNotLook."""
-
-    restores = Restores(case)
-
-    def idle(stored: StoredCheckpoint) -> RestorePoint | None:
-        of_stop = stored.job_id is not None and stored.job_id == done.stopped
-        return (restores.idle_point(stored, done.stands_on) if of_stop else None) or restores.began_idle(stored)
-
-    return spared(plan, going_on(case, idle).points)
-
-
-def spared(plan: Plan, points: Iterable[RestorePoint]) -> GoesOn:
-    """From the first of them that doubles no other table of the job. Raises CouldNotLook."""
+    other table of the job. Raises CouldNotLook."""
     barred: tuple[str, ...] = ()
-    for point in points:
+    for point in going_on(case).points:
         doubled = doubled_by(plan, point.path)
         if doubled is None:
             return GoesOn(point)
@@ -240,20 +224,22 @@ def _barred(point: RestorePoint, doubled: Doubled) -> tuple[str, str]:
 def published(plan: Plan, done: Rehearsed) -> Case:
     """The case as it is with main at the repair, and with the stopped run among the job's. A repair may put a run's own
     commits back under its keys: then its state pairs with these, and nothing older does."""
-    seen = plan.case.observation
-    there = seen.table.as_of(done.head, seen.table.head_moves)
-    case = plan.case.model_copy(update={"observation": seen.model_copy(update={"table": there})})
-    return knowing(case, done.stopped) if done.stopped is not None else case
+    return main_at(plan.case, done.head, done.stopped)
 
 
-def may_yet_be_found(case: Case, run: JobId, savepoint: str | None, stands_on: SnapshotId | None) -> bool:
-    """Whether a state of the run that a rehearsal stopped may pair that storage does not show now, readable: the
-    savepoint of its stop, or where none is known any of it. Not of a run that had committed nothing and was not proven
-    to fit, nor where another has committed above what it was proven to fit."""
+def main_at(case: Case, head: SnapshotId, run: JobId | None) -> Case:
+    """The case as it is with main there, and with `run` among the job's."""
     seen = case.observation
-    if stands_on is None and lists_none_of(run, seen.table):
-        return False
-    if stands_on is not None and not only_copies_follow(stands_on, commits_that_bind(case)):
+    there = seen.table.as_of(head, seen.table.head_moves)
+    case = case.model_copy(update={"observation": seen.model_copy(update={"table": there})})
+    return knowing(case, run) if run is not None else case
+
+
+def may_yet_be_found(case: Case, run: JobId, savepoint: str | None) -> bool:
+    """Whether a state of the run that a rehearsal stopped may pair that storage does not show now, readable: the
+    savepoint of its stop, or where none is known any of it. Not of a run that had committed nothing."""
+    seen = case.observation
+    if lists_none_of(run, seen.table):
         return False
     there = [s for s in seen.checkpoints.values if s.checkpoint_id is not None and s.digest is not None]
     if savepoint is not None:
@@ -292,7 +278,7 @@ def _told(past: Past) -> Rehearsed | None:
     stood = past.stood_still
     if isinstance(own, StopJob) and stop is not None:
         savepoint = past.results[stop].get("savepoint")
-        stood = StoodStill(run=own.job_id, savepoint=savepoint, stands_on=own.stands_on)
+        stood = StoodStill(run=own.job_id, savepoint=savepoint)
     assert isinstance(branch, MakeBranch)
     base = SnapshotId(int(past.results[made]["base"]))
     return Rehearsed(
@@ -308,7 +294,6 @@ def _told(past: Past) -> Rehearsed | None:
         stopped=stood.run if stood is not None else None,
         is_of_earlier=own is None,
         savepoint=stood.savepoint if stood is not None else None,
-        stands_on=stood.stands_on if stood is not None else None,
     )
 
 
@@ -322,7 +307,7 @@ def not_spared(requirement: SiblingSpared, world: World) -> str | None:
         run = ports.flink.run(requirement.job_id)
         if run is not None and not run.is_terminal:
             return None
-        path = newest_that_pairs(world, requirement.job, requirement.job_id, requirement.stands_on).path
+        path = newest_that_pairs(world, requirement.job, requirement.job_id).path
     try:
         stored = ports.checkpoints.read(path)
     except NotThere as error:

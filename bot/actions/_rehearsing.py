@@ -19,12 +19,10 @@ from bot.actions._draft import (
     stop_sentences,
     untouched,
 )
-from bot.actions._restore_points import stands_on
 from bot.domain.action import Action, Plan, StoodStill
 from bot.domain.contract import TableContract
-from bot.domain.diagnosis import Case
 from bot.domain.effects import ChangeFiles, Effect, GoneOn, MakeBranch, ReplayRows, StopJob
-from bot.domain.errors import CouldNotLook, NotYet, Refused
+from bot.domain.errors import NotYet, Refused
 from bot.domain.file_changes import FORMATS_WRITTEN, FileList, FileSurvey, Some
 from bot.domain.findings import ReplayableFinding
 from bot.domain.flink import JobRun
@@ -36,6 +34,7 @@ from bot.domain.requirements import HeadDescends, RefIs, Requirement, TableIs
 from bot.domain.sentences import counted
 from bot.domain.snapshot import RECOVERED, WRITTEN_FROM, WRITTEN_UNTIL
 from bot.domain.table import Snapshot, TableState
+from bot.history.restore import lists_none_of
 
 FILES_TOLD = 3
 _TOLD_BY = {"duplicate_rows": "key", "missing_positions": "position"}
@@ -91,8 +90,7 @@ def rehearsal_of(
     job, head = job_and_head(plan, action)
     live = live_run(plan)
     branch = _free_name(plan)
-    on, unproven = _left_by_stop(plan.case, live) if live else (None, ())
-    effects: list[Effect] = [StopJob(job=job, job_id=live.job_id, needs_state=True, stands_on=on)] if live else []
+    effects: list[Effect] = [StopJob(job=job, job_id=live.job_id, needs_state=True)] if live else []
     effects += [MakeBranch(table=table.name, branch=branch), repair_on(branch)]
     stood = plan.stood_still if live is None else None
     run, waits = live.job_id if live else None, stood.run if stood else None
@@ -105,7 +103,7 @@ def rehearsal_of(
     stands = _STANDS if live or stood else "No run is alive."
     told = (
         *others_to_pause(plan, until="the repair is published or dropped"),
-        *unproven,
+        *(_left_by_stop(plan, live) if live else ()),
         *(stop_sentences(live, needs_state=True) if live else [NOTHING_STOPPED]),
         *((_taken_over(stood),) if stood else ()),
         f"Create branch {branch} at the head of that moment. Main of {table.name} is not changed.",
@@ -131,18 +129,15 @@ def rehearsal_of(
     )
 
 
-def _left_by_stop(case: Case, live: JobRun) -> tuple[SnapshotId | None, tuple[str, ...]]:
-    """(with what the state of a run that has committed nothing pairs, what an approver must know where that is not
-    proven). Such a run is stopped nevertheless: going on, it might repeat rows, and no repair of main would be left."""
-    try:
-        return stands_on(case, live), ()
-    except (Refused, CouldNotLook) as unproven:
-        return None, (
-            f"{unproven.happened} {unproven.found}",
-            f"Run {short_job(live.job_id)} is stopped nevertheless. The job starts from the state that it leaves "
-            "only if that is proven by then. Otherwise it starts from another point that pairs with main, or stays "
-            "down. If the whole restart was wrong, rewind table and job instead.",
-        )
+def _left_by_stop(plan: Plan, live: JobRun) -> tuple[str, ...]:
+    """What an approver must know of a run that has committed nothing. It is stopped nevertheless: going on, it might
+    repeat rows, and no repair of main would be left."""
+    if not lists_none_of(live.job_id, plan.case.observation.table):
+        return ()
+    return (
+        f"The table lists no commit of run {short_job(live.job_id)}. The job then starts from the newest state that is "
+        "proven to pair with main, or stays down. If the whole restart was wrong, rewind table and job instead.",
+    )
 
 
 def _taken_over(stood: StoodStill) -> str:

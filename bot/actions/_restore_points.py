@@ -15,11 +15,10 @@ from bot.domain.errors import CouldNotLook, Refused, Superseded
 from bot.domain.findings import Pairing, PairVerdict
 from bot.domain.flink import JobRun, names_run, with_kinds
 from bot.domain.ids import JobId, SnapshotId, short, short_job
-from bot.domain.kin import began_from
 from bot.domain.requirements import HeadDescends, Requirement
 from bot.domain.unread_points import beside
-from bot.history.ranking import Idle, Ranking, for_rewind, for_start, in_evidence, on_main, only_copies_follow, ranked
-from bot.history.restore import RestorePoint, Restores, has_lost_none_since, lists_none_of, pair_of
+from bot.history.ranking import Ranking, for_rewind, for_start, in_evidence, on_main, ranked
+from bot.history.restore import RestorePoint, Restores, pair_of
 
 LOOK_AGAIN = "collect that evidence again (`/waterline run checkpoint_pairing`) and propose this again"
 
@@ -147,13 +146,7 @@ def _must_know_whose(restores: Restores) -> None:
         )
 
 
-def goes_on_from(case: Case) -> RestorePoint | None:
-    """The newest durable restore point, of whatever run, from which the job goes on where main ends; None: there is
-    none. Read from what storage shows now, so it needs no evidence. Raises CouldNotLook, see `going_on`."""
-    return going_on(case).best
-
-
-def going_on(case: Case, idle: Idle | None = None) -> Ranking:
+def going_on(case: Case) -> Ranking:
     """The durable restore points from which the job goes on where main ends, by what storage shows now.
 
     After the commit with which it pairs, main has no commit by Flink but further copies of that one (F1).
@@ -166,7 +159,7 @@ def going_on(case: Case, idle: Idle | None = None) -> Ranking:
             f"Expected an answer from {stored.source}; found: {stored.reason}",
             stored.remedy,
         )
-    return for_start(case, idle)
+    return for_start(case)
 
 
 def passed_over(case: Case, point: RestorePoint) -> tuple[str, ...]:
@@ -180,39 +173,6 @@ def nearer_unread(case: Case, point: RestorePoint) -> tuple[str, ...]:
     return (said,) if said is not None else ()
 
 
-def stands_on(case: Case, live: JobRun) -> SnapshotId | None:
-    """Of a run that has committed nothing: main's newest commit that binds, with which its beginning pairs; None of any
-    other run, whose own commits tell.
-
-    Raises Refused where that is not proven: what it leaves would pair with nothing; CouldNotLook where storage was not
-    seen.
-    """
-    table, stored = case.observation.table, case.observation.checkpoints
-    if not lists_none_of(live.job_id, table):
-        return None
-    silent = f"The table lists no commit of run {short_job(live.job_id)}"
-    is_forward, restores = has_lost_none_since(live.started_at, table), Restores(case)
-    if is_forward and stored.state == "not-seen":
-        raise CouldNotLook(
-            f"{silent}, and it is not known whether its state fits.",
-            f"Expected to read the restore point from which it started; {stored.source}: {stored.reason}",
-            stored.remedy,
-        )
-    point = restores.began_with(live) if is_forward else None
-    if point is not None and point.brings_again is None and only_copies_follow(point.snapshot_id, restores.binding):
-        return point.snapshot_id
-    began, newest = began_from(live), short(restores.binding[-1].snapshot_id) if restores.binding else "a commit"
-    found = f"it started from {began}, which is not proven to pair" if began else "Flink does not show where it started"
-    if not is_forward:
-        found = f"main may have gone back since it started at {live.started_at:%Y-%m-%d %H:%M:%S} UTC"
-    raise Refused(
-        f"{silent}, so the state that its stop would leave cannot be proven.",
-        f"Expected a commit of it, or a start from a restore point that pairs with {newest}, the newest by Flink; "
-        f"{found}.",
-        "Wait for its next commit, then propose again. The run was not stopped.",
-    )
-
-
 def asked_before(requirement: Requirement) -> Requirement:
     """As an effect relies on it that asks `newest_that_pairs`: who has committed since the stop is no matter then, as
     long as nobody has rolled the table back. What binds is found by that look."""
@@ -221,9 +181,9 @@ def asked_before(requirement: Requirement) -> Requirement:
     return requirement
 
 
-def newest_that_pairs(world: World, job: str, run: JobId, stands_on: SnapshotId | None = None) -> RestorePoint:
+def newest_that_pairs(world: World, job: str, run: JobId) -> RestorePoint:
     """The newest restore point of the run whose table state is the newest Flink commit on main that binds; further
-    copies of it (F1) may follow. `stands_on`: that of a run which has committed nothing, if it is so still.
+    copies of it (F1) may follow.
 
     Raises Superseded with what was found instead, CouldNotLook, also where none pairs and one could not be opened.
     """
@@ -232,7 +192,7 @@ def newest_that_pairs(world: World, job: str, run: JobId, stands_on: SnapshotId 
     stored = with_kinds(ports.checkpoints.stored(job, [run]), runs)
     of_run = [s for s in stored if s.job_id == run or (s.job_id is None and names_run(s.path, run))]
     restores = Restores(case_now(world, job, run, runs, of_run))
-    ranking = ranked(restores.shown, on_main(restores, lambda each: restores.idle_point(each, stands_on)))
+    ranking = ranked(restores.shown, on_main(restores))
     if ranking.best is not None:
         return ranking.best
     for unread in (s for s in of_run if s.is_unread):

@@ -50,7 +50,7 @@ def propose(plan: Plan) -> Proposal:
     point = None
     if done.stopped is not None and live_run(plan) is None:
         case = knowing(plan.case, done.stopped)
-        point, barred = goes_on(plan, case, done)
+        point, barred = goes_on(plan, case)
         requirements.append(NobodyWrites(job=job))
         if point is not None:
             checkpoint = point.checkpoint_id

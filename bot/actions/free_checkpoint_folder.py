@@ -4,8 +4,7 @@ No folder is moved: a new job id has a folder of its own, and each start by Wate
 """
 
 from bot.actions._draft import live_run
-from bot.actions._recipes import started_from_stop, started_on_head
-from bot.actions._restore_points import pair_with_head
+from bot.actions._recipes import restarted
 from bot.domain.action import Action, Plan
 from bot.domain.proposal import Proposal
 
@@ -22,7 +21,4 @@ ACTION = Action(
 def propose(plan: Plan) -> Proposal:
     """From the stop of a settled run (a savepoint lies in another folder), else from the point that pairs with the
     head. Raises Refused when none does or several runs are alive, CouldNotLook when Flink was not seen."""
-    live = live_run(plan)
-    if live is not None and live.is_settled:
-        return started_from_stop(plan, ACTION, live)
-    return started_on_head(plan, ACTION, pair_with_head(plan.case, live), live)
+    return restarted(plan, ACTION, live_run(plan))

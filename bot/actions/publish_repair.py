@@ -73,9 +73,7 @@ def propose(plan: Plan) -> Proposal:
     goes_on = goes_on_published(plan, done)
     point = goes_on.point
     is_looked_for = (
-        point is None
-        and done.stopped is not None
-        and may_yet_be_found(plan.case, done.stopped, done.savepoint, done.stands_on)
+        point is None and done.stopped is not None and may_yet_be_found(plan.case, done.stopped, done.savepoint)
     )
     effects: list[Effect] = [
         PublishBranch(
@@ -101,7 +99,7 @@ def propose(plan: Plan) -> Proposal:
             RestorePointIntact(job=job, path=point.path, checkpoint_id=point.checkpoint_id, digest=point.digest)
         )
     elif is_looked_for and done.stopped is not None:
-        effects.append(StartFromStop(job=job, job_id=done.stopped, stands_on=done.stands_on))
+        effects.append(StartFromStop(job=job, job_id=done.stopped))
     proposal = drafted(
         plan,
         ACTION,

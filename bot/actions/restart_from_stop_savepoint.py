@@ -1,7 +1,7 @@
 """Restart the job from its own stop: the one way to take up a new schema or setting that loses and repeats nothing."""
 
 from bot.actions._draft import live_run
-from bot.actions._recipes import started_from_stop
+from bot.actions._recipes import restarted
 from bot.domain.action import Action, Plan
 from bot.domain.errors import Refused
 from bot.domain.ids import short_job
@@ -19,8 +19,9 @@ ACTION = Action(
 
 
 def propose(plan: Plan) -> Proposal:
-    """Raises Refused when no run, several, or one that is not settled is alive; CouldNotLook when Flink was not
-    seen."""
+    """A run that has committed nothing has read nothing that main lacks: the job starts from what pairs with the head.
+
+    Raises Refused when no run, several, or one that is not settled is alive; CouldNotLook when Flink was not seen."""
     live = live_run(plan)
     if live is None or not live.is_settled:
         found = f"run {short_job(live.job_id)} in state {live.state}" if live else "none"
@@ -29,7 +30,7 @@ def propose(plan: Plan) -> Proposal:
             f"Expected one run with every operator running; found {found}.",
             "Wait until it runs, or restore the job from a point that pairs with the head.",
         )
-    return started_from_stop(plan, ACTION, live, first=_ready(plan))
+    return restarted(plan, ACTION, live, first=_ready(plan))
 
 
 def _ready(plan: Plan) -> tuple[str, ...]:

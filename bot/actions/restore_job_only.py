@@ -4,8 +4,7 @@ A finding that says so may be older than what another run has committed since: i
 """
 
 from bot.actions._draft import job_and_head, live_run
-from bot.actions._recipes import started_from_stop, started_on_head
-from bot.actions._restore_points import pair_with_head
+from bot.actions._recipes import restarted, started_on_head
 from bot.domain.action import Action, Plan
 from bot.domain.errors import CouldNotLook
 from bot.domain.proposal import Proposal
@@ -29,12 +28,10 @@ def propose(plan: Plan) -> Proposal:
     Raises Refused when no point fits, CouldNotLook when Flink was not seen or nobody looked what a restore brings back.
     """
     live = live_run(plan)
-    if live is not None and live.is_settled:
-        return started_from_stop(plan, ACTION, live)
-    ahead = _ahead(plan)
+    ahead = _ahead(plan) if live is None or not live.is_settled else None
     if ahead is not None:
         return started_on_head(plan, ACTION, ahead, live)
-    return started_on_head(plan, ACTION, pair_with_head(plan.case, live), live)
+    return restarted(plan, ACTION, live)
 
 
 def _ahead(plan: Plan) -> RestorePoint | None:

@@ -3,9 +3,9 @@
 from collections.abc import Container, Mapping, Sequence
 
 from bot.actions._draft import drafted, job_and_head, live_run, untouched
-from bot.actions._foreseen import committer, knowing
+from bot.actions._foreseen import committer
 from bot.actions._recipes import left_behind, rewound, started_on_head
-from bot.actions._rehearsed import may_yet_be_found, newest_by_flink, spared, stays_down
+from bot.actions._rehearsed import goes_on, main_at, may_yet_be_found, newest_by_flink, stays_down
 from bot.actions._restore_points import going_on
 from bot.domain.action import Action, Past, Plan, StoodStill
 from bot.domain.diagnosis import Case
@@ -21,17 +21,14 @@ from bot.domain.effects import (
     StopJob,
 )
 from bot.domain.entries import PROPERTY, TAG
-from bot.domain.errors import CouldNotLook, Refused
+from bot.domain.errors import Refused
 from bot.domain.flink import JobRun
-from bot.domain.guests import without_put_back
 from bot.domain.ids import JobId, SnapshotId, short, short_job
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, RefIs, SnapshotPresent, TableIs
-from bot.domain.rewinds import flink_commits
 from bot.domain.sentences import clock_time
 from bot.domain.table import Snapshot, TableState
-from bot.history.ranking import on_main, ranked
-from bot.history.restore import RestorePoint, Restores, lists_none_of
+from bot.history.restore import RestorePoint
 
 
 def brought_back(plan: Plan, action: Action, aside: MoveFiles, title: str) -> Proposal:
@@ -152,26 +149,21 @@ def goes_on_before(plan: Plan, stood: StoodStill, to: SnapshotId, unproven: str)
     """(the newest durable point, of whatever run, from which the job goes on with main at `to` and that doubles no
     other table of it, why none is started, empty where one is). `unproven`: what was found of the state that the
     rehearsal's stop left. People are sent to that by hand only where storage does not show it now."""
-    seen = plan.case.observation
-    there = seen.table.as_of(to, seen.table.head_moves)
-    case = plan.case.model_copy(update={"observation": seen.model_copy(update={"table": there})})
-    case = knowing(case, stood.run)
-    point, barred = spared(plan, going_on(case).points)
+    case = main_at(plan.case, to, stood.run)
+    point, barred = goes_on(plan, case)
     if point is not None:
         return point.model_copy(update={"is_right": False}), ""
-    if may_yet_be_found(case, stood.run, stood.savepoint, stood.stands_on):
+    if may_yet_be_found(case, stood.run, stood.savepoint):
         return None, _by_hand(case, stood, unproven)
     return None, " ".join(barred or stays_down(case))
 
 
 def _by_hand(case: Case, stood: StoodStill, unproven: str) -> str:
-    """What a run left that had committed nothing was proven to pair before its stop: no evidence tells that."""
     run = short_job(stood.run)
     first = f"{stood.savepoint}, which the stop of run {run} took" if stood.savepoint else None
-    pairs = "" if lists_none_of(stood.run, case.observation.table) else " and it pairs"
     return (
         f"Start no run. {unproven} Start the job by hand after main has moved back: from "
-        + (f"{first}, if storage can read it again{pairs}; else from " if first else "")
+        + (f"{first}, if storage can read it again and it pairs; else from " if first else "")
         + f"a restore point that pairs with {newest_by_flink(case)} (`/waterline run checkpoint_pairing` lists "
         "them). From any other it would lose or duplicate rows."
     )
@@ -192,9 +184,6 @@ class Deeds:
         self.stood_at = next((_stood_at(past, i, e) for i, e in starts), None)
         self.marks = [(past.started[i].before, e) for i, e in done if isinstance(e, MarkTable)]
         self.gives_up = next((e.branch for e in past.proposal.effects if isinstance(e, DropBranch)), None)
-        told = [e.stands_on for e in past.proposal.effects if isinstance(e, StopJob | StartFromStop)]
-        told.append(past.stood_still.stands_on if past.stood_still is not None else None)
-        self.stands_on = next((each for each in told if each is not None), None)
         self.brings = next((e for _, e in done if isinstance(e, StartJob) and e.owes is not None), None)
         on_head = (r for r in past.proposal.requirements if isinstance(r, HeadDescends))
         self.brings_of = next((r.goes_on_from for r in on_head), None) if self.brings is not None else None
@@ -318,32 +307,15 @@ def _is_owed(snapshot: Snapshot, run: JobId, start: StartJob) -> bool:
 
 
 def _state_of(plan: Plan, did: Deeds, run: JobId, at: SnapshotId) -> RestorePoint:
-    """The newest durable state of the stopped run that pairs with the table as it was at `at`."""
-    table, observation = plan.case.observation.table, plan.case.observation
-    if observation.checkpoints.state == "not-seen":
-        missing = observation.checkpoints
-        raise CouldNotLook(
-            "It is not known whether this can be undone: the restore points could not be listed.",
-            f"Expected an answer from {missing.source}; found: {missing.reason}",
-            missing.remedy,
-        )
-    there = table.as_of(at, table.head_moves)
-    of_run = observation.checkpoints.model_copy(
-        update={"values": tuple(each for each in observation.checkpoints.values if each.job_id == run)}
-    )
-    seen = observation.model_copy(update={"table": there, "checkpoints": of_run})
-    then, now = Restores(knowing(plan.case.model_copy(update={"observation": seen}), run)), Restores(plan.case)
-    bound = then.binding
-    if plan.case.job_name is None or (observation.others is not None and observation.others.state == "not-seen"):
-        bound = without_put_back(flink_commits(there), there)  # nobody knows who else wrote it
-    fits = on_main(then, lambda each: now.idle_point(each, did.stands_on), bound)
-    ranking = ranked(then.shown, fits, lasting=True)
+    """The newest durable state that pairs with the table as it was at `at`, in most cases the stopped run's. Raises
+    Refused, CouldNotLook."""
+    case = main_at(plan.case, at, run)
+    ranking = going_on(case)
     if ranking.best is not None:
         return ranking.best.model_copy(update={"is_right": False})
-    stood = short(bound[-1].snapshot_id if bound else None)
     raise _impossible(
         did,
-        f"Expected a savepoint of run {short_job(run)} that pairs with {stood}, the earlier head; found "
+        f"Expected a savepoint of run {short_job(run)} that pairs with {newest_by_flink(case)}; found "
         f"{ranking.in_words(3)}.",
         "Without it the job would lose or duplicate rows. Diagnose again, and propose what fits the present state.",
     )

@@ -9,7 +9,7 @@ from bot.domain.diagnosis import Case, Matches, Mode
 from bot.domain.entries import EffectStarted, Verified
 from bot.domain.errors import CouldNotLook
 from bot.domain.file_changes import FileSources, FileSurvey
-from bot.domain.ids import EvidenceId, IncidentId, JobId, ProposalId, SnapshotId, UserId
+from bot.domain.ids import EvidenceId, IncidentId, JobId, ProposalId, UserId
 from bot.domain.proposal import Proposal
 from bot.domain.record import Record, Utc
 from bot.domain.replay import ReplayRange, ReplayRecipe, SourceSurvey
@@ -68,8 +68,6 @@ class StoodStill(Record):
     run: JobId
     savepoint: str | None
     """What its stop took; None where it took none."""
-    stands_on: SnapshotId | None = None
-    """As its `StopJob` has it."""
 
 
 class Past(Record):

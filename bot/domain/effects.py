@@ -28,8 +28,6 @@ class StopJob(Record):
     may_delete: str | None = Field(default=None, exclude_if=lambda path: path is None)
     """The restore point of what follows, where the run may own it (`JobRun.may_own`): it is looked at again once Flink
     has had the time to delete it."""
-    stands_on: SnapshotId | None = Field(default=None, exclude_if=lambda told: told is None)
-    """As StartFromStop has it, for a later proposal that starts the job from what this stop leaves."""
 
 
 class StopFork(Record):
@@ -91,8 +89,6 @@ class StartFromStop(Record):
     job_id: JobId
     uid_suffix: str | None = UID_SUFFIX
     """As StartJob has it."""
-    stands_on: SnapshotId | None = Field(default=None, exclude_if=lambda told: told is None)
-    """Of a run that had committed nothing: the commit with which its beginning pairs; None: its own commits tell."""
 
 
 class KeepSavepoint(Record):

@@ -127,7 +127,7 @@ def _after(
     """What stands still once this effect of proposal `by` was done."""
     effect, needs = by.proposal.effects[index], by.proposal.requirements
     if isinstance(effect, StopJob):
-        left = StoodStill(run=effect.job_id, savepoint=result.get("savepoint"), stands_on=effect.stands_on)
+        left = StoodStill(run=effect.job_id, savepoint=result.get("savepoint"))
         return StandingJob(effect.job, at, at, by, left) if by.state in _ENDED else stands
     if stands is None:
         return None

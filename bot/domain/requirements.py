@@ -109,8 +109,6 @@ class SiblingSpared(Record):
     path: str | None
     """The restore point; None: the state that run `job_id` leaves, which is looked for once the run has ended."""
     job_id: JobId | None = None
-    stands_on: SnapshotId | None = Field(default=None, exclude_if=lambda told: told is None)
-    """As StartFromStop has it."""
 
 
 class PlanCounts(Record):

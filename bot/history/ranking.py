@@ -70,8 +70,6 @@ Told = Iterable[tuple[StoredCheckpoint | None, Pairing]]
 """Restore points, newest first, with what a restore from each would meet."""
 Fits = Callable[[StoredCheckpoint | None, Pairing], RestorePoint | str]
 """What a start from it is, or why it is not right, a sentence."""
-Idle = Callable[[StoredCheckpoint], RestorePoint | None]
-"""A point of a run that has committed nothing, as what it pairs with; None for any other."""
 _MAY_GO = "It is not known to last: Flink may delete it, or has deleted it already."
 _MISSING = "The sink would first commit {0}, which is gone from storage, so the job would fail."
 
@@ -90,10 +88,10 @@ def ranked(told: Told, fits: Fits, *, lasting: bool = False) -> Ranking:
     return Ranking(tuple(sorted(right, key=lambda each: not each.pair.is_durable)), tuple(rejected))
 
 
-def for_start(seen: Case | Restores, idle: Idle | None = None) -> Ranking:
+def for_start(seen: Case | Restores) -> Ranking:
     """The lasting points that storage shows, for a start on main as it is."""
     restores = seen if isinstance(seen, Restores) else Restores(seen)
-    return ranked(restores.shown, on_main(restores, idle), lasting=True)
+    return ranked(restores.shown, on_main(restores), lasting=True)
 
 
 def where_files_wait(case: Case) -> Ranking:
@@ -114,19 +112,18 @@ def only_copies_follow(snapshot: SnapshotId, commits: Sequence[Snapshot]) -> boo
     return place is not None and len({(s.job_id, s.checkpoint_id) for s in commits[place:]}) == 1
 
 
-def on_main(restores: Restores, idle: Idle | None = None, commits: Sequence[Snapshot] | None = None) -> Fits:
+def on_main(restores: Restores) -> Fits:
     """For a start on main as it is: the point pairs with the newest commit that binds, of which only copies (F1) may
-    follow, and no repair above it has brought rows that the job would bring again. `commits`: those that bind, in
-    order, where they are others than the case tells."""
-    bound = restores.binding if commits is None else commits
+    follow, and no repair above it has brought rows that the job would bring again. One of a run that has committed
+    nothing pairs with what its run began with."""
 
     def fits(stored: StoredCheckpoint | None, pair: Pairing) -> RestorePoint | str:
         point = pair_of(pair)
-        if point is None and idle is not None and stored is not None:
-            point = idle(stored)
+        if point is None and stored is not None:
+            point = restores.began_idle(stored)
         if point is None or point.brings_again is not None:
             return pair.reason
-        if not only_copies_follow(point.snapshot_id, bound):
+        if not only_copies_follow(point.snapshot_id, restores.binding):
             return predict(stored, restores).reason if stored is not None else pair.reason
         return _of_its_own_start(restores, stored, point)
 

@@ -402,45 +402,35 @@ class Restores:
 
     # ------------------------------------------------------------------ runs that have committed nothing
 
-    def began_with(self, run: JobRun | None, passed: frozenset[JobId] = frozenset()) -> RestorePoint | None:
+    def began_with(self, run: JobRun, passed: frozenset[JobId] = frozenset()) -> RestorePoint | None:
         """The point that the run was started from, as what it pairs with; through silent runs before it."""
-        path = began_from(run) if run is not None else None
-        if run is None or path is None:
+        path = began_from(run)
+        if path is None:
             return None
         for stored, pair in self.shown:
             if not may_be_same(stored.path, path):
                 continue
             if (point := pair_of(pair)) is not None:
                 return point
-            earlier = next((each for each in self.case.runs if each.job_id == stored.job_id), None)
-            if earlier is not None and earlier.job_id not in {*passed, run.job_id}:
-                below = self.began_with(earlier, passed | {run.job_id})
-                return self.idle_point(stored, below.snapshot_id if below else None)
+            return self.began_idle(stored, passed | {run.job_id})
         return None
 
-    def began_idle(self, stored: StoredCheckpoint) -> RestorePoint | None:
-        """A point of a run that has committed nothing, by what its run began with; None for any other."""
+    def began_idle(self, stored: StoredCheckpoint, passed: frozenset[JobId] = frozenset()) -> RestorePoint | None:
+        """A point of a run that has committed nothing and owes nothing, as one that pairs with what its run began with,
+        above which no repair has brought rows that it does not hold; None for any other."""
         run = next((run for run in self.case.runs if run.job_id == stored.job_id), None)
-        below = self.began_with(run)
-        return self.idle_point(stored, below.snapshot_id if below is not None else None)
-
-    def idle_point(self, stored: StoredCheckpoint, stands_on: SnapshotId | None) -> RestorePoint | None:
-        """A point of a run that has committed nothing and owes nothing, as one that pairs with `stands_on`, above which
-        no repair has brought rows that it does not hold; None for any other. A run that Flink has forgotten began after
-        that commit was made."""
-        below = self.table.by_id.get(stands_on) if stands_on is not None else None
-        if below is None or stored.job_id is None or not lists_none_of(stored.job_id, self.table):
+        if run is None or run.job_id in passed or not lists_none_of(run.job_id, self.table):
             return None
-        began = next((r.started_at for r in self.case.runs if r.job_id == stored.job_id), below.committed_at)
         is_whole = stored.problem is None and not stored.is_drained and stored.is_committer_read
         if not is_whole or stored.checkpoint_id is None or stored.digest is None:
             return None
-        if owed_checkpoints(stored, self.table) != () or not has_lost_none_since(began, self.table):
+        if owed_checkpoints(stored, self.table) != () or not has_lost_none_since(run.started_at, self.table):
             return None
-        if self.brought_again(stored, stands_on) is not None:
+        began = self.began_with(run, passed)
+        if began is None or self.brought_again(stored, began.snapshot_id) is not None:
             return None
         return RestorePoint(
-            path=stored.path, checkpoint_id=stored.checkpoint_id, snapshot_id=below.snapshot_id, digest=stored.digest
+            path=stored.path, checkpoint_id=stored.checkpoint_id, snapshot_id=began.snapshot_id, digest=stored.digest
         )
 
     def is_of_another_start(self, stored: StoredCheckpoint, commit: Snapshot) -> bool:

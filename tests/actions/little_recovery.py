@@ -51,8 +51,8 @@ def _do(world: World, effect: Effect, *, savepoints: bool, rows: int) -> None:
             world.rolls_back_to(to)
         case StartJob(path=path):
             starts(world, point_at(world, path, savepoints=savepoints))
-        case StartFromStop(job=job, job_id=stopped, stands_on=on):
-            left = newest_that_pairs(_looked(world, savepoints=savepoints), job, stopped, on)
+        case StartFromStop(job=job, job_id=stopped):
+            left = newest_that_pairs(_looked(world, savepoints=savepoints), job, stopped)
             starts(world, point_at(world, left.path, savepoints=savepoints))
         case MakeBranch():
             pass

@@ -9,7 +9,7 @@ from bot.actions._completing import completed
 from bot.actions._foreseen import knowing
 from bot.actions._rehearsing import rehearsal_of
 from bot.actions._requirements import check_all
-from bot.actions._restore_points import goes_on_from, newest_pair, pair_with_head
+from bot.actions._restore_points import newest_pair, pair_with_head
 from bot.actions.deduplicate_rows import ACTION
 from bot.domain.action import Plan
 from bot.domain.contract_terms import observed_terms
@@ -24,6 +24,7 @@ from bot.domain.looked import NotSeen
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import HeadDescends, requirement_sentence
 from bot.domain.table import TableState
+from bot.history.ranking import for_start
 from bot.history.restore import Restores
 from tests.actions.guests import GUEST, declared, forgotten, guest, guest_commits
 from tests.actions.scene import Scene
@@ -290,7 +291,7 @@ def test_what_a_repair_that_is_given_up_goes_on_from_is_the_stopped_runs(scene: 
     guest_commits(scene, 9, 903)
     forgotten(scene, "a")
 
-    point = goes_on_from(knowing(scene.plan().case, job("a")))
+    point = for_start(knowing(scene.plan().case, job("a"))).best
 
     assert point is not None
     assert point.snapshot_id == scene.snapshot("a", 6)

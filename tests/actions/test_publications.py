@@ -116,8 +116,8 @@ def test_over_a_silent_run_from_a_wrong_savepoint_it_starts_from_what_pairs(scen
     rehearsal = rehearsed(scene)
     view = published(scene, proven(scene, rehearsal))
 
-    assert "the state that its stop would leave cannot be proven" in said(rehearsal.proposal)
-    assert "starts from the state that it leaves only if that is proven by then" in said(rehearsal.proposal)
+    assert "The table lists no commit of run bbbbbb" in said(rehearsal.proposal)
+    assert "starts from the newest state that is proven to pair with main, or stays down" in said(rehearsal.proposal)
     [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartJob)]
     assert start.checkpoint_id == view.proposal.preview.replayed_from == 3
     assert "which the repair's stop took" not in said(view.proposal)
@@ -141,25 +141,27 @@ def test_over_a_run_that_began_anew_under_its_job_id_nothing_is_started(scene: S
     assert stands.settled == "published"
 
 
-@pytest.mark.parametrize("seen_by", [lambda plan: plan, without_runs], ids=["Flink lists it", "Flink forgot it"])
-def test_an_idle_run_goes_on_from_its_stop(scene: Scene, seen_by) -> None:  # type: ignore[no-untyped-def]
-    """What it began from was proven to pair with main before it was stopped."""
+@pytest.mark.parametrize(
+    ("seen_by", "checkpoint"), [(lambda plan: plan, 8), (without_runs, 3)], ids=["Flink lists it", "Flink forgot it"]
+)
+def test_after_an_idle_run_the_job_starts_from_its_stop_or_from_what_it_began_with(  # type: ignore[no-untyped-def]
+    scene: Scene, seen_by, checkpoint: int
+) -> None:
+    """What it began from pairs with main, and the run has read nothing that main lacks."""
     begins_idle(scene)
 
-    rehearsal = rehearsed(scene)
-    view = published(scene, seen_by(proven(scene, rehearsal)))
+    view = published(scene, seen_by(proven(scene, rehearsed(scene))))
 
-    [stop] = [effect for effect in rehearsal.proposal.effects if isinstance(effect, StopJob)]
-    assert stop.stands_on == scene.snapshot("a", 3)
     [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartJob)]
-    assert start.checkpoint_id == 8
-    assert "which the repair's stop took" in said(view.proposal)
-    assert scene.positions() == [*range(30), *range(80, 100)]
+    assert start.checkpoint_id == checkpoint
+    assert scene.positions() == [*range(30), *range(10 * checkpoint, 10 * checkpoint + 20)]
 
 
-def test_what_storage_does_not_show_now_is_looked_for_with_what_was_proven_before(scene: Scene) -> None:
-    """Else the start would be refused once main has moved: an idle run has no commit that tells."""
-    begins_idle(scene)
+@pytest.mark.parametrize("is_idle", [False, True])
+def test_what_storage_does_not_show_now_is_looked_for_once_main_has_moved(scene: Scene, is_idle: bool) -> None:
+    """Not of an idle run: no commit of it would tell."""
+    if is_idle:
+        begins_idle(scene)
     plan = proven(scene, rehearsed(scene))
     unseen = NotSeen(source="the checkpoint storage", reason="It timed out.", remedy="Try again.")
     observation = plan.case.observation.model_copy(update={"checkpoints": unseen})
@@ -167,9 +169,8 @@ def test_what_storage_does_not_show_now_is_looked_for_with_what_was_proven_befor
 
     view = published(scene, plan)
 
-    [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartFromStop)]
-    assert start.stands_on == scene.snapshot("a", 3)
-    assert scene.positions() == [*range(30), *range(80, 100)]
+    assert is_idle != any(isinstance(effect, StartFromStop) for effect in view.proposal.effects)
+    assert scene.positions() == list(range(30 if is_idle else 50))
 
 
 def test_what_a_silent_run_from_elsewhere_left_is_not_looked_for(scene: Scene) -> None:
@@ -370,31 +371,16 @@ def test_what_storage_does_not_show_now_is_named_with_what_it_has_to_pair_with(s
     assert "(checkpoint 3), main's newest commit by Flink" in said(view.proposal)
 
 
-def test_an_idle_run_goes_on_from_its_stop_undone(scene: Scene) -> None:
-    """It had committed nothing, and what it left was proven to pair before it was stopped."""
+def test_what_an_idle_run_began_with_is_right_once_its_publication_is_undone(scene: Scene) -> None:
+    """It had committed nothing; main has moved since, so that its own state is not proven."""
     begins_idle(scene)
     publication = published(scene, proven(scene, rehearsed(scene)))
 
     view = undone(scene, publication)
 
     [start] = [effect for effect in view.proposal.effects if isinstance(effect, StartJob)]
-    assert start.checkpoint_id == 8
-    assert start.path.endswith(savepoint_of(scene, "b", 8).name)
-    assert scene.positions() == sorted([*range(30), 20, *range(80, 100)])
-
-
-def test_what_an_idle_run_left_and_storage_does_not_show_now_is_named(scene: Scene) -> None:
-    """No evidence tells that it pairs: it was proven before the stop. What it began from is gone, too."""
-    begins_idle(scene)
-    publication = published(scene, proven(scene, rehearsed(scene)))
-    for run, checkpoint in (("a", 3), ("b", 8)):
-        shutil.rmtree(savepoint_of(scene, run, checkpoint))
-
-    view = undone(scene, publication)
-
-    assert scene.alive == []
-    assert "savepoint-bbbbbb-000000000008, which the stop of run bbbbbb took" in said(view.proposal)
-    assert "if storage can read it again; else" in said(view.proposal)
+    assert start.checkpoint_id == 3
+    assert scene.positions() == sorted([*range(50), 20])
 
 
 def test_the_undo_of_a_rehearsal_has_an_idle_run_go_on_from_its_stop(scene: Scene) -> None:

@@ -20,7 +20,6 @@ from bot.actions import (
     undo_proposal,
 )
 from bot.actions._rehearsing import said_of_rows
-from bot.actions._restore_points import goes_on_from
 from bot.actions.recover_leaked_manifests import ACTION, propose
 from bot.diagnosis._leaks import can_be_appended
 from bot.diagnosis._restoring import pair_with_head
@@ -33,6 +32,7 @@ from bot.domain.ids import CheckpointId, JobId, SnapshotId
 from bot.domain.proposal import Proposal
 from bot.domain.snapshot import REPAIR
 from bot.domain.unread_points import some_are_live
+from bot.history.ranking import for_start
 from tests.actions.owing import extent, owes_the_next_checkpoint, with_extent
 from tests.actions.scene import ProposalState, Scene
 from tests.cases import Tale
@@ -83,7 +83,7 @@ def test_no_start_from_below_the_rows_of_a_repair(
     assert AGAIN in refused.value.found
     assert str(three) in refused.value.found
     assert pair_with_head(plan.case) is None
-    assert goes_on_from(plan.case) is None
+    assert for_start(plan.case).best is None
     [reach] = plan.case.recovery_extent.points if plan.case.recovery_extent else ()
     assert any("a second time" in each for each in reach.cannot)
 

@@ -15,9 +15,10 @@ from bot.actions import (
 )
 from bot.actions._draft import state_at_risk, stop_sentences
 from bot.domain.action import Plan
-from bot.domain.effects import KeepSavepoint, StopJob
+from bot.domain.effects import KeepSavepoint, StartJob, StopJob
 from bot.domain.errors import Refused, Superseded
 from bot.domain.flink import CheckpointSettings
+from bot.domain.ids import short
 from bot.domain.proposal import Proposal
 from bot.domain.requirements import SavepointNameFree
 from bot.history.ranking import on_main, ranked
@@ -42,7 +43,7 @@ def left_idle(scene: Scene) -> RestorePoint | None:
     """From where the job goes on by what a silent run has left."""
     case = scene.plan().case
     silent = [(stored, pair) for stored, pair in Restores(case).shown if pair_of(pair) is None]
-    return ranked(silent, on_main(Restores(case), Restores(case).began_idle), lasting=True).best
+    return ranked(silent, on_main(Restores(case)), lasting=True).best
 
 
 def begins(scene: Scene, run: str, savepoint: Path, *, at: int, now: int) -> None:
@@ -57,60 +58,31 @@ def from_savepoint_of(run: str, checkpoint: int, scene: Scene) -> Path:
 
 
 @pytest.mark.parametrize("action", [restart_from_stop_savepoint, restore_job_only], ids=lambda a: a.ACTION.name)
-def test_an_idle_run_is_restarted_from_its_stop(idle: Scene, action) -> None:  # type: ignore[no-untyped-def]
-    """Its rows are those of what it was started from, which pairs with the head; the undo goes back to it, too."""
+def test_after_an_idle_run_the_job_starts_from_what_pairs_with_the_head(idle: Scene, action) -> None:  # type: ignore[no-untyped-def]
+    """The idle run has read nothing that main lacks; the undo goes back to what its stop has left."""
     plan = idle.plan()
     view = idle.carries_out(action.propose(plan), plan)
     again = idle.plan(undoes=view.proposal.id, number=2)
     undone = undo_proposal.propose(again)
 
     assert view.state is ProposalState.APPLIED, view.result
-    assert "lists no commit of run bbbbbb; it started from a point that pairs with" in " ".join(
-        view.proposal.preview.sentences
-    )
-    assert view.started[len(view.started) - 1].checkpoint_id == 8
+    assert f"pairs with {short(idle.snapshot('a', 3))}" in " ".join(view.proposal.preview.sentences)
+    [start] = [each for each in view.proposal.effects if isinstance(each, StartJob)]
+    assert start.checkpoint_id == 3
     assert idle.carries_out(undone, again).state is ProposalState.APPLIED
     assert len(idle.alive) == 1
 
 
-def test_so_is_one_that_an_idle_run_has_handed_over_to(idle: Scene) -> None:
-    """Through runs without a commit its beginning is still what they began from."""
-    idle.flink.stop(JOB, B)
-    begins(idle, "c", from_savepoint_of("b", 8, idle), at=8, now=9)
-    plan = idle.plan()
-
-    view = idle.carries_out(restart_from_stop_savepoint.propose(plan), plan)
-
-    assert view.state is ProposalState.APPLIED, view.result
-
-
-def test_one_that_commits_with_its_stop_goes_on_from_that(idle: Scene) -> None:
-    """Rows may come between proposal and stop."""
+def test_one_that_commits_before_its_stop_ends_the_proposal(idle: Scene) -> None:
+    """Rows may come between proposal and stop: the point would lie below them."""
     plan = idle.plan()
     made = idle.approved(restart_from_stop_savepoint.propose(plan), plan)
     idle.flink.checkpoints(B, 1)
 
-    idle.executions.begin(idle.incident, made.id, by=plan.by)
-    idle.executions.carry_on(idle.incident, made.id)
+    with pytest.raises(Superseded):
+        idle.executions.begin(idle.incident, made.id, by=plan.by)
 
-    view = idle.view(made.id)
-    assert view.state is ProposalState.APPLIED, view.result
-    assert view.started[len(view.started) - 1].checkpoint_id == 9
-
-
-def test_an_idle_run_from_elsewhere_is_not_stopped(scene: Scene) -> None:
-    """What it began from does not pair with the head: what it would leave pairs with nothing."""
-    scene.flink.stands_at(A, 2)
-    two = scene.flink.savepoint(A)
-    scene.flink.ends(A, "FAILED")
-    begins(scene, "b", two, at=2, now=8)
-
-    with pytest.raises(
-        Refused, match=r"started from .*savepoint-aaaaaa-000000000002, which is not proven to pair\. Wait for its"
-    ):
-        restart_from_stop_savepoint.propose(scene.plan())
-
-    assert scene.alive == [B]
+    assert idle.alive == [B]
 
 
 def commits_that_are_gone(scene: Scene, run: str) -> None:
@@ -135,25 +107,9 @@ def test_a_run_whose_commits_were_rolled_back_and_have_expired_is_not_taken_for_
     table = idle.table
     shortened = with_fields(table, head_moves=tuple(table.head_moves)[log])
     monkeypatch.setattr(idle.catalog, "load", lambda _name: shortened)
+    idle.flink.stop(JOB, B)
 
-    with pytest.raises(Refused, match=r"main may have gone back since it started .* Wait for its"):
-        restart_from_stop_savepoint.propose(idle.plan())
-
-    assert idle.alive == [B]
     assert left_idle(idle) is None
-
-
-def test_a_run_whose_commits_are_gone_when_it_stops_is_not_started_again(idle: Scene) -> None:
-    """It may happen between proposal and stop."""
-    plan = idle.plan()
-    made = idle.approved(restart_from_stop_savepoint.propose(plan), plan)
-    commits_that_are_gone(idle, "b")
-
-    idle.executions.begin(idle.incident, made.id, by=plan.by)
-    idle.executions.carry_on(idle.incident, made.id)
-
-    assert idle.view(made.id).state is not ProposalState.APPLIED
-    assert idle.alive == []
 
 
 def test_what_main_lost_before_an_idle_run_began_is_no_matter(scene: Scene) -> None:
@@ -169,15 +125,6 @@ def test_what_main_lost_before_an_idle_run_began_is_no_matter(scene: Scene) -> N
     view = scene.carries_out(restart_from_stop_savepoint.propose(plan), plan)
 
     assert view.state is ProposalState.APPLIED, view.result
-
-
-def test_an_idle_run_that_names_no_beginning_is_not_stopped(scene: Scene) -> None:
-    """As after a failover, by which it names a checkpoint of its own."""
-    scene.flink.ends(A, "FAILED")
-    begins(scene, "b", from_savepoint_of("b", 8, scene), at=8, now=8)
-
-    with pytest.raises(Refused, match=r"Flink does not show where it started\. Wait for its next commit"):
-        restart_from_stop_savepoint.propose(scene.plan())
 
 
 def test_no_savepoint_is_taken_of_an_idle_run(idle: Scene) -> None:

@@ -473,7 +473,7 @@ class StartingFromStop(Kind[StartFromStop]):
         self, effect: StartFromStop, intent: EffectStarted, world: World, earlier: EffectStarted | None
     ) -> EffectStarted:
         """Fixes restore point, head and job id. Raises Superseded where nothing of the run pairs with the head."""
-        point = newest_that_pairs(world, effect.job, effect.job_id, effect.stands_on)
+        point = newest_that_pairs(world, effect.job, effect.job_id)
         chosen = {"path": point.path, "checkpoint_id": point.checkpoint_id, "expected_head": world.table.head}
         fixed = intent.model_copy(update=chosen)
         return _STARTING.prepare(_as_start(effect, fixed), fixed, world, earlier)
