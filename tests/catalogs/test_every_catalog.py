@@ -11,7 +11,7 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.table.update import UpgradeFormatVersionUpdate
 
 from bot.actions._effects import Hands
-from bot.actions._effects.branch import PublishingBranch
+from bot.actions._effects.table import PublishingBranch
 from bot.adapters.iceberg import PyIcebergCatalog
 from bot.adapters.table_files import FolderOfTable
 from bot.domain.effects import PublishBranch

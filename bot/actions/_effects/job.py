@@ -1,13 +1,11 @@
-"""Start the job from a restore point, exactly once.
-
-Stop a run for good, keeping its last state.
-"""
+"""Stop a run for good, keeping its last state, and start the job from a restore point, exactly once."""
 
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from itertools import takewhile
+from typing import TypeVar
 
 from bot.actions._effects.kind import Awaited, Did, Hands, Kind, Looked
 from bot.actions._foreseen import case_with_owners, committer
@@ -20,40 +18,33 @@ from bot.domain.errors import CouldNotLook, NotThere
 from bot.domain.flink import JobRun
 from bot.domain.guests import commits_that_bind
 from bot.domain.ids import CheckpointId, JobId, SnapshotId, short, short_job
-from bot.domain.record import Record
 from bot.domain.requirements import NobodyWrites, Requirement, RunIsCurrent
 from bot.domain.sentences import clock_time
 from bot.domain.table import Snapshot, TableState
 from bot.ports import FlinkJobs
 
+S = TypeVar("S", bound=StopJob | StopFork)
 
-class StoppingJob(Kind[StopJob]):
+
+class _Stopping(Kind[S]):
     """Stop-with-savepoint, never drained, where the run is settled; else cancel, but never of state that is needed.
 
     Always a cancel where what follows starts from a checkpoint of the run: Flink deletes it after a savepoint."""
 
-    uses_up = frozenset({"run-is-current", "plan-counts"})
-
-    def leaves(self, effect: StopJob) -> tuple[Requirement, ...]:
-        """From then on nobody may write."""
-        return (NobodyWrites(job=effect.job),)
-
-    def describe(self, effect: StopJob) -> str:
-        return f"Stop run {short_job(effect.job_id)}"
-
-    def perform(self, effect: StopJob, intent: EffectStarted, hands: Hands) -> Did:
+    def perform(self, effect: S, intent: EffectStarted, hands: Hands) -> Did:
         """`result`: `savepoint`, if one was taken. What the run may have owned is left the time to go, so that the
         requirements of what follows find it gone."""
         ports = hands.jobs[effect.job]
+        how = effect if isinstance(effect, StopJob) else StopJob(job=effect.job, job_id=effect.job_id)
         stopped = ports.flink.stop(
-            effect.job, effect.job_id, needs_state=effect.needs_state, keeps_checkpoints=effect.keeps_checkpoints
+            how.job, how.job_id, needs_state=how.needs_state, keeps_checkpoints=how.keeps_checkpoints
         )
-        if effect.may_delete is not None:
+        if how.may_delete is not None:
             with suppress(CouldNotLook):  # the requirement is looked at once more, and says so
-                ports.checkpoints.outlasts(effect.may_delete)
+                ports.checkpoints.outlasts(how.may_delete)
         return Did(sentence=stopped.sentence, result={"savepoint": stopped.savepoint} if stopped.savepoint else {})
 
-    def verify(self, effect: StopJob, intent: EffectStarted, hands: Hands) -> Looked:
+    def verify(self, effect: S, intent: EffectStarted, hands: Hands) -> Looked:
         """By the run's state, as the cluster tells it, else as the history server remembers it. One that goes on was
         not stopped only if nobody may stop it yet by what was asked for."""
         ports, short = hands.jobs[effect.job], short_job(effect.job_id)
@@ -66,23 +57,19 @@ class StoppingJob(Kind[StopJob]):
         past = ports.history.past_run(effect.job_id) if ports.history is not None else None
         if past is not None and past.is_terminal:
             return Looked(happened="yes", sentence=f"Run {short} is {past.state}, by the history server.")
-        alive = [short_job(each.job_id) for each in ports.flink.runs(effect.job) if not each.is_terminal]
-        history = (
-            "and neither does its history server"
-            if ports.history is not None
-            else "and no history server is configured"
-        )
+        alive = ", ".join(short_job(each.job_id) for each in ports.flink.runs(effect.job) if not each.is_terminal)
+        history = "neither does its history server" if ports.history is not None else "no history server is configured"
         return Looked(
             happened="unknown",
-            sentence=f"Flink does not know run {short} any more, {history}. Alive under the name {effect.job}: "
-            f"{', '.join(alive) or 'no run'}.",
+            sentence=f"Flink does not know run {short} any more, and {history}. Alive under the name {effect.job}: "
+            f"{alive or 'no run'}.",
         )
 
-    def may_yet(self, effect: StopJob, hands: Hands) -> str | None:
+    def may_yet(self, effect: S, hands: Hands) -> str | None:
         """A savepoint that takes longer than anybody has waited."""
         return hands.jobs[effect.job].flink.stop_at_work(effect.job_id)
 
-    def on_table(self, effect: StopJob, table: TableState) -> str:
+    def on_table(self, effect: S, table: TableState) -> str:
         """When it committed last: a run that was not stopped would go on."""
         name = f"Run {short_job(effect.job_id)}"
         last = next((snapshot for snapshot in table.chain if snapshot.job_id == effect.job_id), None)
@@ -92,12 +79,18 @@ class StoppingJob(Kind[StopJob]):
         return f"{name} committed last at {at} (checkpoint {last.checkpoint_id}) and has not committed since."
 
 
-_ALONE = StoppingJob()
+class StoppingJob(_Stopping[StopJob]):
+    uses_up = frozenset({"run-is-current", "plan-counts"})
+
+    def leaves(self, effect: StopJob) -> tuple[Requirement, ...]:
+        """From then on nobody may write."""
+        return (NobodyWrites(job=effect.job),)
+
+    def describe(self, effect: StopJob) -> str:
+        return f"Stop run {short_job(effect.job_id)}"
 
 
-class StoppingFork(Kind[StopFork]):
-    """As StopJob does it; what must hold afterwards differs."""
-
+class StoppingFork(_Stopping[StopFork]):
     uses_up = frozenset({"runs-alive", "run-is-current"})
 
     def leaves(self, effect: StopFork) -> tuple[Requirement, ...]:
@@ -110,21 +103,6 @@ class StoppingFork(Kind[StopFork]):
         if effect.keeps_of is None:
             return f"Stop run {one}, keep run {other}"
         return f"Stop run {one} of {effect.job}, keep run {other} of {effect.keeps_of}"
-
-    def perform(self, effect: StopFork, intent: EffectStarted, hands: Hands) -> Did:
-        """`result`: `savepoint`, if one was taken."""
-        return _ALONE.perform(StopJob(job=effect.job, job_id=effect.job_id), intent, hands)
-
-    def verify(self, effect: StopFork, intent: EffectStarted, hands: Hands) -> Looked:
-        """By the run's state."""
-        return _ALONE.verify(StopJob(job=effect.job, job_id=effect.job_id), intent, hands)
-
-    def may_yet(self, effect: StopFork, hands: Hands) -> str | None:
-        """As of any stop."""
-        return _ALONE.may_yet(StopJob(job=effect.job, job_id=effect.job_id), hands)
-
-    def on_table(self, effect: StopFork, table: TableState) -> str:
-        return _ALONE.on_table(StopJob(job=effect.job, job_id=effect.job_id), table)
 
     def checks(self, effect: StopFork, intent: EffectStarted, world: World) -> tuple[Check, ...]:
         kept = effect.keeps_of or effect.job
@@ -179,40 +157,24 @@ def source_kept(effect: StartJob, run: JobId, world: World) -> Check:
 _NAMED = 3
 
 
-class Between(Record):
-    """Whether a start still stands on the table state with which it pairs, although others have committed on it."""
-
-    is_bound: bool
-    """Whether one of them may have brought what the run reads again."""
-    sentence: str
-    """Who they are; empty where nobody has committed."""
-
-
-def came_between(job: str, run: JobId, base: SnapshotId, first: Snapshot, world: World) -> Between:
-    """`first`: the first commit of `run` above `base`. A commit by Flink binds, unless it is a guest's that surely
-    wrote beside the job; one by another engine, a compaction among them, does not. Raises CouldNotLook."""
-    others = _others(world.table, base, first)
+def _came_between(job: str, run: JobId, base: SnapshotId, first: Snapshot, world: World) -> tuple[bool, str]:
+    """(Whether what others committed between `base` and the run's `first` commit above it may hold what the run reads
+    again, who they are; empty where nobody has). A commit by Flink binds, unless it is a guest's that surely wrote
+    beside the job; one by another engine, a compaction among them, does not. Raises CouldNotLook."""
+    below = list(world.table.ancestors(first.snapshot_id))[1:]
+    others = list(takewhile(lambda s: s.snapshot_id != base, below))[::-1]
     by_flink = frozenset(each.job_id for each in others if each.job_id is not None)
-    bound: set[SnapshotId] = set()
+    binding: list[Snapshot] = []
     if by_flink:
-        runs = world.jobs[job].flink.runs(job)
-        bound = {s.snapshot_id for s in commits_that_bind(case_with_owners(world, job, run, runs, by_flink))}
-    binding = [each for each in others if each.job_id is not None and each.snapshot_id in bound]
+        case = case_with_owners(world, job, run, world.jobs[job].flink.runs(job), by_flink)
+        bound = {s.snapshot_id for s in commits_that_bind(case)}
+        binding = [each for each in others if each.job_id is not None and each.snapshot_id in bound]
+    who = _named(binding or others)
     if binding:
-        return Between(
-            is_bound=True,
-            sentence=f"Before that came {_named(binding)}. It is not known to be of another job, so it may have "
-            "written the same rows.",
+        return True, (
+            f"Before that came {who}. It is not known to be of another job, so it may have written the same rows."
         )
-    if not others:
-        return Between(is_bound=False, sentence="")
-    return Between(is_bound=False, sentence=f"Before that came {_named(others)}, which is not of this job.")
-
-
-def _others(table: TableState, base: SnapshotId, first: Snapshot) -> list[Snapshot]:
-    """Oldest first."""
-    below = list(table.ancestors(first.snapshot_id))[1:]
-    return list(takewhile(lambda s: s.snapshot_id != base, below))[::-1]
+    return False, f"Before that came {who}, which is not of this job." if others else ""
 
 
 def _named(commits: list[Snapshot]) -> str:
@@ -322,11 +284,11 @@ def commit_check(effect: StartJob, base: SnapshotId, job_id: JobId, world: World
     if base not in world.table.chain_ids or first.checkpoint_id is None or first.checkpoint_id <= effect.checkpoint_id:
         return Check(name=name, passed=False, sentence=said)
     try:
-        between = came_between(effect.job, job_id, base, first, world)
+        is_bound, between = _came_between(effect.job, job_id, base, first, world)
     except CouldNotLook as error:
         return Check(name=name, passed=None, sentence=str(error))
-    said = f"{said} {between.sentence}".rstrip()
-    if between.is_bound:
+    said = f"{said} {between}".rstrip()
+    if is_bound:
         return Check(name=name, passed=False, sentence=said)
     skipped = range(effect.checkpoint_id + 1, first.checkpoint_id)
     if not skipped:
@@ -362,89 +324,83 @@ def _after(table: TableState, base: SnapshotId) -> tuple[Snapshot, ...]:
     return tuple(s for s in reversed(table.chain) if s.snapshot_id not in kept)
 
 
-class StartingJob(Kind[StartJob]):
+T = TypeVar("T", bound=StartJob | StartFromStop)
+
+
+class _Starting(Kind[T]):
     """The job id is chosen before the request, and Flink accepts an id once: that makes it exactly one run."""
 
     uses_up = frozenset({"restore-point-intact", "nobody-writes", "head-descends", "start-possible", "sibling-spared"})
 
-    def describe(self, effect: StartJob) -> str:
-        return f"Start from checkpoint {effect.checkpoint_id}"
-
-    def prepare(
-        self, effect: StartJob, intent: EffectStarted, world: World, earlier: EffectStarted | None
-    ) -> EffectStarted:
+    def prepare(self, effect: T, intent: EffectStarted, world: World, earlier: EffectStarted | None) -> EffectStarted:
         """Fixes job id and head. An earlier intent's id is used again: should that request still arrive, Flink takes
         only one of the two."""
         job_id = (earlier.job_id if earlier else None) or JobId(uuid.uuid4().hex)
         return intent.model_copy(update={"job_id": job_id, "expected_head": world.table.head})
 
-    def perform(self, effect: StartJob, intent: EffectStarted, hands: Hands) -> Did:
+    def perform(self, effect: T, intent: EffectStarted, hands: Hands) -> Did:
         """`result`: `job_id`, and `run`, the id under which the run commits."""
-        assert intent.job_id is not None
-        flink = hands.jobs[effect.job].flink
+        start, flink = _as_start(effect, intent), hands.jobs[effect.job].flink
+        job_id = _chosen(intent)
         flink.start(
-            effect.job,
-            effect.path,
-            intent.job_id,
-            allow_non_restored=effect.allow_non_restored,
-            uid_suffix=effect.uid_suffix,
+            start.job, start.path, job_id, allow_non_restored=start.allow_non_restored, uid_suffix=start.uid_suffix
         )
         return Did(
-            sentence=f"Run {short_job(intent.job_id)} started from checkpoint {effect.checkpoint_id}.",
-            result={"job_id": intent.job_id, "run": own_id(flink, intent.job_id)},
+            sentence=f"Run {short_job(job_id)} started from checkpoint {start.checkpoint_id}.",
+            result={"job_id": job_id, "run": own_id(flink, job_id)},
         )
 
-    def verify(self, effect: StartJob, intent: EffectStarted, hands: Hands) -> Looked:
+    def verify(self, effect: T, intent: EffectStarted, hands: Hands) -> Looked:
         """By the id. One that is not there was not started only if nobody may start it yet by what was asked for."""
-        assert intent.job_id is not None
-        flink = hands.jobs[effect.job].flink
-        run = flink.run(intent.job_id)
+        flink, job_id = hands.jobs[effect.job].flink, _chosen(intent)
+        run = flink.run(job_id)
         if run is None:
-            missing = f"Flink does not know run {short_job(intent.job_id)}."
-            asked = flink.still_asked_to_start(intent.job_id)
+            missing, asked = f"Flink does not know run {short_job(job_id)}.", flink.still_asked_to_start(job_id)
             if asked is None:
                 return Looked(happened="no", sentence=missing)
             return Looked(happened="unknown", sentence=f"{missing} {asked}")
         return Looked(
             happened="yes",
-            sentence=f"Run {short_job(intent.job_id)} is {run.state}.",
-            result={"job_id": intent.job_id, "run": run.job_id},
+            sentence=f"Run {short_job(job_id)} is {run.state}.",
+            result={"job_id": job_id, "run": run.job_id},
         )
 
-    def awaits(self, effect: StartJob, intent: EffectStarted, world: World) -> Awaited | None:
+    def awaits(self, effect: T, intent: EffectStarted, world: World) -> Awaited | None:
         """That the run has settled, has brought what was owed, and has committed twice: the second commit shows that
         the first was not the last. Nothing of a run that has ended."""
-        assert intent.job_id is not None
+        start = _as_start(effect, intent)
+        job_id = _chosen(intent)
         try:
-            run = world.jobs[effect.job].flink.run(intent.job_id)
+            run = world.jobs[effect.job].flink.run(job_id)
         except CouldNotLook as error:
             return Awaited(sentence=str(error))
         if run is None:
-            return Awaited(sentence=f"Flink does not know run {short_job(intent.job_id)} yet.")
+            return Awaited(sentence=f"Flink does not know run {short_job(job_id)} yet.")
         if run.is_terminal:
             return None
         every = timedelta(milliseconds=run.checkpoint_interval_ms) if run.checkpoint_interval_ms else None
         if not run.is_settled:
             return Awaited(sentence=standing(run), every=every)
-        open_ones = [check for check in _progress(effect, intent.job_id, run.job_id, world) if not check.passed]
-        has_committed = effect.on_top_of and commits_after(world.table, effect.on_top_of, run.job_id)
+        open_ones = [check for check in _progress(start, job_id, run.job_id, world) if not check.passed]
+        has_committed = start.on_top_of and commits_after(world.table, start.on_top_of, run.job_id)
         if open_ones and not has_committed:
             return Awaited(sentence=open_ones[0].sentence, every=every)
         if not has_committed or len(has_committed) > 1:
             return None
         return Awaited(sentence=f"Run {short_job(run.job_id)} has committed once.", is_needed=False)
 
-    def checks(self, effect: StartJob, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+    def checks(self, effect: T, intent: EffectStarted, world: World) -> tuple[Check, ...]:
         """What was owed is there, the first commit stands on the snapshot that pairs, the run was restored there, runs,
         and has gone on."""
-        assert intent.job_id is not None
-        job_id = own_id(world.jobs[effect.job].flink, intent.job_id)
-        found = (*_progress(effect, intent.job_id, job_id, world), run_check(effect, intent.job_id, world))
-        if effect.on_top_of is None or not (effect.allow_non_restored and effect.uid_suffix):
+        start = _as_start(effect, intent)
+        asked = _chosen(intent)
+        job_id = own_id(world.jobs[effect.job].flink, asked)
+        found = (*_progress(start, asked, job_id, world), run_check(start, asked, world))
+        if start.on_top_of is None or not (start.allow_non_restored and start.uid_suffix):
             return found
-        commits = commits_after(world.table, effect.on_top_of, job_id)
-        other = other_operator(effect, tuple(world.table.ancestors(effect.on_top_of)), commits, job_id)
-        return *found[:-1], other, source_kept(effect, intent.job_id, world), found[-1]
+        commits = commits_after(world.table, start.on_top_of, job_id)
+        other = other_operator(start, tuple(world.table.ancestors(start.on_top_of)), commits, job_id)
+        return *found[:-1], other, source_kept(start, asked, world), found[-1]
 
 
 def _progress(effect: StartJob, asked: JobId, own: JobId, world: World) -> tuple[Check, ...]:
@@ -454,13 +410,32 @@ def _progress(effect: StartJob, asked: JobId, own: JobId, world: World) -> tuple
     return *([owed] if owed is not None else []), goes_on_check(effect, asked, world)
 
 
-_STARTING = StartingJob()
+def _chosen(intent: EffectStarted) -> JobId:
+    assert intent.job_id is not None
+    return intent.job_id
 
 
-class StartingFromStop(Kind[StartFromStop]):
+def _as_start(effect: StartJob | StartFromStop, intent: EffectStarted) -> StartJob:
+    if isinstance(effect, StartJob):
+        return effect
+    assert intent.path is not None
+    assert intent.checkpoint_id is not None
+    return StartJob(
+        job=effect.job,
+        path=intent.path,
+        checkpoint_id=intent.checkpoint_id,
+        on_top_of=intent.expected_head,
+        uid_suffix=effect.uid_suffix,
+    )
+
+
+class StartingJob(_Starting[StartJob]):
+    def describe(self, effect: StartJob) -> str:
+        return f"Start from checkpoint {effect.checkpoint_id}"
+
+
+class StartingFromStop(_Starting[StartFromStop]):
     """The restore point is looked for on storage, after the stop: what Flink said of it may have been lost."""
-
-    uses_up = _STARTING.uses_up
 
     def asks(self, requirement: Requirement) -> Requirement:
         """See Kind: a commit that does not bind matters to no start."""
@@ -474,34 +449,5 @@ class StartingFromStop(Kind[StartFromStop]):
     ) -> EffectStarted:
         """Fixes restore point, head and job id. Raises Superseded where nothing of the run pairs with the head."""
         point = newest_that_pairs(world, effect.job, effect.job_id)
-        chosen = {"path": point.path, "checkpoint_id": point.checkpoint_id, "expected_head": world.table.head}
-        fixed = intent.model_copy(update=chosen)
-        return _STARTING.prepare(_as_start(effect, fixed), fixed, world, earlier)
-
-    def perform(self, effect: StartFromStop, intent: EffectStarted, hands: Hands) -> Did:
-        """`result`: as of a start."""
-        return _STARTING.perform(_as_start(effect, intent), intent, hands)
-
-    def verify(self, effect: StartFromStop, intent: EffectStarted, hands: Hands) -> Looked:
-        """By the id."""
-        return _STARTING.verify(_as_start(effect, intent), intent, hands)
-
-    def awaits(self, effect: StartFromStop, intent: EffectStarted, world: World) -> Awaited | None:
-        """As of any start."""
-        return _STARTING.awaits(_as_start(effect, intent), intent, world)
-
-    def checks(self, effect: StartFromStop, intent: EffectStarted, world: World) -> tuple[Check, ...]:
-        """As of any start."""
-        return _STARTING.checks(_as_start(effect, intent), intent, world)
-
-
-def _as_start(effect: StartFromStop, intent: EffectStarted) -> StartJob:
-    assert intent.path is not None
-    assert intent.checkpoint_id is not None
-    return StartJob(
-        job=effect.job,
-        path=intent.path,
-        checkpoint_id=intent.checkpoint_id,
-        on_top_of=intent.expected_head,
-        uid_suffix=effect.uid_suffix,
-    )
+        chosen = {"path": point.path, "checkpoint_id": point.checkpoint_id}
+        return super().prepare(effect, intent.model_copy(update=chosen), world, earlier)

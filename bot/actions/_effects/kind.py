@@ -10,7 +10,7 @@ from bot.actions._requirements import World
 from bot.actions._world import ConfiguredJobs, looked_at
 from bot.domain.entries import Check, EffectStarted
 from bot.domain.errors import CommitRefused, CouldNotLook
-from bot.domain.ids import TableName
+from bot.domain.ids import SnapshotId, TableName, short
 from bot.domain.record import Record
 from bot.domain.replay import SourceSurvey
 from bot.domain.requirements import Requirement
@@ -99,6 +99,14 @@ class Hands:
         with looked_at():
             now = self.catalog.load(table)
         return World(table=now, jobs=self.jobs, load=self.catalog.load, other_jobs=other_jobs)
+
+
+def tag_check(tag: str, snapshot: SnapshotId, table: TableState) -> Check:
+    return Check(
+        name=f"Tag {tag} keeps snapshot {short(snapshot)}",
+        passed=table.ref(tag) == snapshot,
+        sentence=f"Tag {tag} is on {short(table.ref(tag))}.",
+    )
 
 
 class Kind(ABC, Generic[E]):

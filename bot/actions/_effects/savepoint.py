@@ -1,6 +1,6 @@
 """Prove that a stopped run's savepoint pairs with the head, and keep the snapshot that it pairs with."""
 
-from bot.actions._effects.kind import Did, Hands, Kind, Looked
+from bot.actions._effects.kind import Did, Hands, Kind, Looked, tag_check
 from bot.actions._maintenance import commit_marks
 from bot.actions._requirements import World
 from bot.actions._restore_points import asked_before, newest_that_pairs
@@ -61,12 +61,7 @@ class KeepingSavepoint(Kind[KeepSavepoint]):
 
     def checks(self, effect: KeepSavepoint, intent: EffectStarted, world: World) -> tuple[Check, ...]:
         tag, snapshot = _tag(effect, intent)
-        there = Check(
-            name=f"Tag {tag} keeps snapshot {short(snapshot)}",
-            passed=world.table.ref(tag) == snapshot,
-            sentence=f"Tag {tag} is on {short(world.table.ref(tag))}.",
-        )
-        return there, _still_pairs(effect, intent, snapshot, world)
+        return tag_check(tag, snapshot, world.table), _still_pairs(effect, intent, snapshot, world)
 
 
 def _still_pairs(effect: KeepSavepoint, intent: EffectStarted, snapshot: SnapshotId, world: World) -> Check:

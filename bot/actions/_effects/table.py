@@ -1,25 +1,21 @@
-"""Tags and properties of a table in one commit: protection of a snapshot, and the freeze of maintenance, which comes
-first: what is to be compared and gone back to must stay.
-
-Move `main` back by one compare-and-swap that also tags what it leaves.
-
-Move files that nothing names into a folder that keeps them, or back from it.
+"""Set tags and properties, freeze maintenance, move `main` by one compare-and-swap that also tags what it leaves, and
+move files that nothing names.
 """
 
 from collections.abc import Mapping, Sequence
 
-from bot.actions._effects.kind import Did, Hands, Kind, Looked
+from bot.actions._effects.kind import Did, Hands, Kind, Looked, tag_check
 from bot.actions._maintenance import commit_marks, freeze_change, frozen_by, stays_frozen_for
 from bot.actions._requirements import World
-from bot.domain.effects import FreezeMaintenance, MarkTable, MoveFiles, MoveTable
+from bot.domain.effects import FreezeMaintenance, MarkTable, MoveFiles, MoveTable, PublishBranch
 from bot.domain.entries import PROPERTY, TAG, Check, EffectStarted
 from bot.domain.errors import Superseded
 from bot.domain.file_changes import MovedFiles
-from bot.domain.ids import short
+from bot.domain.ids import SnapshotId, TableName, short
 from bot.domain.paths import told_apart
 from bot.domain.requirements import HeadDescends, Requirement
 from bot.domain.table import TableState
-from bot.ports import TableChange
+from bot.ports import TableCatalog, TableChange
 
 
 class MarkingTable(Kind[MarkTable]):
@@ -63,14 +59,7 @@ class MarkingTable(Kind[MarkTable]):
 
     def checks(self, effect: MarkTable, intent: EffectStarted, world: World) -> tuple[Check, ...]:
         """Only new tags are checked: a property may rightly have been set back since."""
-        return tuple(
-            Check(
-                name=f"Tag {tag} keeps snapshot {short(snapshot)}",
-                passed=world.table.ref(tag) == snapshot,
-                sentence=f"Tag {tag} is on {short(world.table.ref(tag))}.",
-            )
-            for tag, snapshot in effect.new_tags.items()
-        )
+        return tuple(tag_check(tag, snapshot, world.table) for tag, snapshot in effect.new_tags.items())
 
 
 def _replaced(effect: MarkTable, table: TableState) -> dict[str, str]:
@@ -136,6 +125,18 @@ class FreezingMaintenance(Kind[FreezeMaintenance]):
         return Looked(happened="yes", sentence=f"Maintenance is stopped, by {frozen_by(table) or 'hand'}.")
 
 
+def _has_moved(catalog: TableCatalog, table: TableName, to: SnapshotId, left: SnapshotId | None, tag: str) -> Looked:
+    """By the tag: it is set by the very commit that moves main."""
+    now = catalog.load(table)
+    if now.ref(tag) == left and to in now.chain_ids:
+        return Looked(happened="yes", sentence=_moved(left, to, tag), result={"left": str(left)})
+    return Looked(happened="no", sentence=f"main is at {short(now.head)} and tag {tag} is not there.")
+
+
+def _moved(left: SnapshotId | None, to: SnapshotId, tag: str) -> str:
+    return f"main moved from {short(left)} to {short(to)}; the state left behind is tag {tag}."
+
+
 class MovingTable(Kind[MoveTable]):
     """The head that was read after the writer stood still is what the commit compares with."""
 
@@ -164,7 +165,7 @@ class MovingTable(Kind[MoveTable]):
             return Did(
                 sentence=f"main is already at {short(effect.to)}.", result={"left": str(head)} if is_ours else {}
             )
-        after = hands.catalog.commit(
+        hands.catalog.commit(
             effect.table,
             TableChange(
                 expected_uuid=table.uuid,
@@ -173,24 +174,51 @@ class MovingTable(Kind[MoveTable]):
                 new_tags={effect.keep_head_as: head},
             ),
         )
-        return Did(
-            sentence=f"main moved from {short(head)} to {short(after.head)}; the state left behind is tag "
-            f"{effect.keep_head_as}.",
-            result={"left": str(head)},
-        )
+        return Did(sentence=_moved(head, effect.to, effect.keep_head_as), result={"left": str(head)})
 
     def verify(self, effect: MoveTable, intent: EffectStarted, hands: Hands) -> Looked:
-        """By the tag: it was set by the very commit that moved main."""
-        table = hands.catalog.load(effect.table)
-        if table.ref(effect.keep_head_as) == intent.expected_head and effect.to in table.chain_ids:
-            return Looked(
-                happened="yes",
-                sentence=f"main is at {short(table.head)} and tag {effect.keep_head_as} is there.",
-                result={"left": str(intent.expected_head)},
-            )
-        return Looked(
-            happened="no", sentence=f"main is at {short(table.head)} and tag {effect.keep_head_as} is not there."
+        return _has_moved(hands.catalog, effect.table, effect.to, intent.expected_head, effect.keep_head_as)
+
+
+class PublishingBranch(Kind[PublishBranch]):
+    """A fast-forward: compares `main` with where the branch began, and the branch with what was proven."""
+
+    uses_up = frozenset({"head-descends", "ref-is"})
+
+    def leaves(self, effect: PublishBranch) -> tuple[Requirement, ...]:
+        """From then on nobody may have committed."""
+        return (HeadDescends(head=effect.head, job_id=None),)
+
+    def describe(self, effect: PublishBranch) -> str:
+        return f"Publish branch {effect.branch}"
+
+    def perform(self, effect: PublishBranch, intent: EffectStarted, hands: Hands) -> Did:
+        """One commit moves main, tags what it leaves and what must not expire, and removes the branch where policy says
+        so."""
+        hands.catalog.commit(
+            effect.table,
+            TableChange(
+                expected_uuid=hands.catalog.load(effect.table).uuid,
+                expected_head=effect.base,
+                expected_refs={effect.branch: effect.head},
+                move_main_to=effect.head,
+                new_tags={effect.keep_head_as: effect.base, **effect.keeps},
+                remove_refs=(effect.branch,) if effect.drop_branch else (),
+            ),
         )
+        moved = _moved(effect.base, effect.head, effect.keep_head_as)
+        return Did(sentence=moved, result={"left": str(effect.base)})
+
+    def verify(self, effect: PublishBranch, intent: EffectStarted, hands: Hands) -> Looked:
+        return _has_moved(hands.catalog, effect.table, effect.head, effect.base, effect.keep_head_as)
+
+    def checks(self, effect: PublishBranch, intent: EffectStarted, world: World) -> tuple[Check, ...]:
+        is_there = Check(
+            name="The repair is part of main",
+            passed=effect.head in world.table.chain_ids,
+            sentence=f"main is at {short(world.table.head)}; the repair is snapshot {short(effect.head)}.",
+        )
+        return is_there, *(tag_check(tag, snapshot, world.table) for tag, snapshot in effect.keeps.items())
 
 
 class MovingFiles(Kind[MoveFiles]):
